@@ -1,0 +1,49 @@
+"""Hierarchical attention networks for document classification, behind scikit-learn's API.
+
+The public names load on first use, so that ``import sk_han`` is quick and
+``from sk_han import HierarchicalTokenizer`` never imports PyTorch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sk_han.classifier import HANClassifier
+    from sk_han.documents import DocumentArray
+    from sk_han.explainers import explain
+    from sk_han.explanation import DocumentExplanation, ExplanationList
+    from sk_han.tokenizer import HierarchicalTokenizer
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DocumentArray",
+    "DocumentExplanation",
+    "ExplanationList",
+    "HANClassifier",
+    "HierarchicalTokenizer",
+    "explain",
+]
+
+_MODULE_OF = {
+    "DocumentArray": "sk_han.documents",
+    "DocumentExplanation": "sk_han.explanation",
+    "ExplanationList": "sk_han.explanation",
+    "HANClassifier": "sk_han.classifier",
+    "HierarchicalTokenizer": "sk_han.tokenizer",
+    "explain": "sk_han.explainers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'sk_han' has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

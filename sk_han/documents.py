@@ -1,0 +1,309 @@
+"""Tokenized documents at rest: word ids with the offsets of sentences and documents."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["PADDING_ID", "UNKNOWN_ID", "DocumentArray"]
+
+PADDING_ID = 0
+UNKNOWN_ID = 1
+
+
+class DocumentArray:
+    """Documents of sentences of word ids, stored as three flat arrays.
+
+    Nothing is padded and nothing is cut off: document ``i`` holds the sentences
+    ``document_starts[i]`` to ``document_starts[i + 1]``, and sentence ``j`` the words
+    ``word_ids[sentence_starts[j]:sentence_starts[j + 1]]``. A document may be empty; a
+    sentence may not, since it would have nothing to attend to.
+
+    Parameters
+    ----------
+    word_ids : array-like of int, shape (n_words,)
+        Vocabulary ids of all words in reading order. 1 is the unknown word; 0, the padding,
+        does not occur.
+    sentence_starts : array-like of int, shape (n_sentences + 1,)
+        Position in `word_ids` at which each sentence starts, then ``n_words``.
+    document_starts : array-like of int, shape (n_documents + 1,)
+        Number of the sentence at which each document starts, then ``n_sentences``.
+
+    Attributes
+    ----------
+    word_ids : ndarray of int32, shape (n_words,)
+    sentence_starts : ndarray of int64, shape (n_sentences + 1,)
+    document_starts : ndarray of int64, shape (n_documents + 1,)
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold integers.
+    ValueError
+        If the offsets do not start at 0, fall, or do not end where the next array ends; if a
+        sentence is empty; if an id is below 1 or beyond int32.
+
+    Notes
+    -----
+    ``X.shape`` is ``(n_documents,)`` and ``X[rows]`` takes slices, index arrays and boolean
+    masks, so scikit-learn's splitters and searches select documents without unpacking them.
+    The arrays may be read-only memory maps, as joblib hands them to its workers.
+
+    Examples
+    --------
+    >>> from sk_han import DocumentArray
+    >>> X = DocumentArray.from_nested([[[2, 3], [4]], [], [[5, 2, 2]]])
+    >>> X
+    DocumentArray(3 documents, 3 sentences, 6 words)
+    >>> X[[2, 0]].to_nested()
+    [[[5, 2, 2]], [[2, 3], [4]]]
+    >>> X.pad().shape
+    (3, 2, 3)
+    """
+
+    __slots__ = ("document_starts", "sentence_starts", "word_ids")
+
+    def __init__(
+        self, word_ids: ArrayLike, sentence_starts: ArrayLike, document_starts: ArrayLike
+    ) -> None:
+        ids = _as_integers(word_ids, "word_ids")
+        self.sentence_starts = _as_integers(sentence_starts, "sentence_starts").astype(
+            np.int64, copy=False
+        )
+        self.document_starts = _as_integers(document_starts, "document_starts").astype(
+            np.int64, copy=False
+        )
+        _check_starts(self.sentence_starts, len(ids), "sentence_starts", "words")
+        _check_starts(self.document_starts, self.n_sentences, "document_starts", "sentences")
+        empty = np.flatnonzero(np.diff(self.sentence_starts) == 0)
+        if len(empty):
+            raise ValueError(
+                f"Sentence {empty[0]} is empty; leave sentences without words out "
+                "(DocumentArray.from_nested does)."
+            )
+        _check_ids(ids)
+        self.word_ids: NDArray[np.int32] = ids.astype(np.int32, copy=False)
+
+    @classmethod
+    def from_nested(cls, documents: Iterable[Iterable[Sequence[int]]]) -> DocumentArray:
+        """Build from nested lists: documents of sentences of word ids.
+
+        Sentences without words are dropped.
+
+        Parameters
+        ----------
+        documents : iterable of iterable of sequence of int
+
+        Returns
+        -------
+        DocumentArray of shape (n_documents,)
+        """
+        word_ids: list[int] = []
+        sentence_starts, document_starts = [0], [0]
+        for document in documents:
+            for sentence in document:
+                if len(sentence):
+                    word_ids.extend(sentence)
+                    sentence_starts.append(len(word_ids))
+            document_starts.append(len(sentence_starts) - 1)
+        # An empty list would become an array of floats.
+        ids = np.asarray(word_ids) if word_ids else np.empty(0, dtype=np.int32)
+        return cls(ids, sentence_starts, document_starts)
+
+    @classmethod
+    def from_padded(cls, padded: ArrayLike) -> DocumentArray:
+        """Build from a cube of documents x sentences x words padded with 0.
+
+        Parameters
+        ----------
+        padded : array-like of int, shape (n_documents, n_sentences, n_words) or \
+                (n_documents, n_words)
+            A two-dimensional array is read as documents of one sentence.
+
+        Returns
+        -------
+        DocumentArray of shape (n_documents,)
+            Without the padding, wherever in the cube it stood.
+        """
+        cube = _as_integers(padded, "padded", ndim=(2, 3))
+        if cube.ndim == 2:
+            cube = cube[:, np.newaxis, :]  # (D, 1, W)
+        real = cube != PADDING_ID  # (D, S, W)
+        words_per_sentence = real.sum(axis=2)  # (D, S)
+        sentences_per_document = (words_per_sentence > 0).sum(axis=1)  # (D,)
+        return cls(
+            cube[real],
+            starts_of(words_per_sentence[words_per_sentence > 0]),
+            starts_of(sentences_per_document),
+        )
+
+    def pad(self, max_sentences: int | None = None, max_words: int | None = None) -> NDArray[Any]:
+        """Lay the documents out as a cube padded with 0.
+
+        Parameters
+        ----------
+        max_sentences, max_words : int, optional
+            Size of the second and third axis; what does not fit is cut off at the end. By
+            default the longest document and the longest sentence.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_documents, max_sentences, max_words)
+
+        Notes
+        -----
+        One long sentence and one long document set the size of the whole cube: real reviews
+        take 20 to 30 slots for each word.
+        """
+        words, sentences = self.words_per_sentence, self.sentences_per_document
+        S = int(sentences.max(initial=0)) if max_sentences is None else max_sentences
+        W = int(words.max(initial=0)) if max_words is None else max_words
+        cube = np.full((len(self), S, W), PADDING_ID, dtype=np.int32)
+        document = np.repeat(np.arange(len(self)), sentences)
+        row = np.arange(self.n_sentences) - self.document_starts[document]
+        sentence_of_word = np.repeat(np.arange(self.n_sentences), words)
+        column = np.arange(self.n_words) - self.sentence_starts[sentence_of_word]
+        fits = (row[sentence_of_word] < S) & (column < W)
+        kept = sentence_of_word[fits]
+        cube[document[kept], row[kept], column[fits]] = self.word_ids[fits]
+        return cube
+
+    def to_nested(self) -> list[list[list[int]]]:
+        """Give the documents as lists of lists of word ids."""
+        return [[sentence.tolist() for sentence in document] for document in self]
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(n_documents,)``."""
+        return (len(self.document_starts) - 1,)
+
+    @property
+    def n_sentences(self) -> int:
+        """Number of sentences of all documents."""
+        return len(self.sentence_starts) - 1
+
+    @property
+    def n_words(self) -> int:
+        """Number of words of all documents."""
+        return len(self.word_ids)
+
+    @property
+    def words_per_sentence(self) -> NDArray[np.int64]:
+        """Number of words of each sentence, shape (n_sentences,)."""
+        return np.diff(self.sentence_starts)
+
+    @property
+    def sentences_per_document(self) -> NDArray[np.int64]:
+        """Number of sentences of each document, shape (n_documents,)."""
+        return np.diff(self.document_starts)
+
+    @property
+    def words_per_document(self) -> NDArray[np.int64]:
+        """Number of words of each document, shape (n_documents,)."""
+        return np.diff(self.sentence_starts[self.document_starts])
+
+    def __len__(self) -> int:
+        return len(self.document_starts) - 1
+
+    def __iter__(self) -> Iterator[list[NDArray[np.int32]]]:
+        return (self._document(i) for i in range(len(self)))
+
+    def __getitem__(self, rows: Any) -> Any:
+        # scikit-learn indexes whatever has a shape with the tuple (rows, ...).
+        if isinstance(rows, tuple):
+            if len(rows) != 2 or rows[1] is not Ellipsis:
+                raise IndexError(
+                    f"A DocumentArray has one axis, its documents; got the index {rows!r}."
+                )
+            rows = rows[0]
+        if isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_)):
+            return self._document(range(len(self))[rows])
+        return self._take(_row_numbers(rows, len(self)))
+
+    def __repr__(self) -> str:
+        return (
+            f"DocumentArray({len(self)} documents, {self.n_sentences} sentences, "
+            f"{self.n_words} words)"
+        )
+
+    def __getstate__(self) -> dict[str, NDArray[Any]]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __setstate__(self, state: dict[str, NDArray[Any]]) -> None:
+        for name in self.__slots__:
+            setattr(self, name, state[name])
+
+    def _document(self, i: int) -> list[NDArray[np.int32]]:
+        first, last = self.document_starts[i], self.document_starts[i + 1]
+        bounds = self.sentence_starts[first : last + 1]
+        return [self.word_ids[start:end] for start, end in itertools.pairwise(bounds)]
+
+    def _take(self, rows: NDArray[np.int64]) -> DocumentArray:
+        sentences = concatenated_ranges(
+            self.document_starts[rows], self.sentences_per_document[rows]
+        )
+        words_per_sentence = self.sentence_starts[sentences + 1] - self.sentence_starts[sentences]
+        words = concatenated_ranges(self.sentence_starts[sentences], words_per_sentence)
+        taken = object.__new__(DocumentArray)  # parts of checked arrays need no second check
+        taken.word_ids = self.word_ids[words]
+        taken.sentence_starts = starts_of(words_per_sentence)
+        taken.document_starts = starts_of(self.sentences_per_document[rows])
+        return taken
+
+
+def starts_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    """Offsets of consecutive pieces of these lengths: ``[2, 3]`` gives ``[0, 2, 5]``."""
+    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
+
+
+def concatenated_ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.int64]:
+    """``range(start, start + length)`` of every piece, one after the other."""
+    shift = starts - starts_of(lengths)[:-1]
+    return np.repeat(shift, lengths) + np.arange(int(lengths.sum()))
+
+
+def _row_numbers(rows: Any, n_documents: int) -> NDArray[np.int64]:
+    """Rows asked for by a slice, a boolean mask or integers, as numbers from 0."""
+    if isinstance(rows, slice):
+        return np.arange(n_documents)[rows]
+    chosen = np.asarray(rows)
+    if chosen.size == 0 and chosen.dtype != bool:
+        chosen = chosen.astype(np.int64)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iub":
+        raise IndexError(
+            "Rows of a DocumentArray are chosen by a slice, integers or a boolean mask; got "
+            f"{type(rows).__name__} of dtype {chosen.dtype} and shape {chosen.shape}."
+        )
+    return np.arange(n_documents)[chosen]
+
+
+def _as_integers(array: ArrayLike, name: str, ndim: tuple[int, ...] = (1,)) -> NDArray[Any]:
+    found = np.asarray(array)
+    if found.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold integers; got dtype {found.dtype}.")
+    if found.ndim not in ndim:
+        raise ValueError(f"{name} must have {ndim} dimensions; got shape {found.shape}.")
+    return found
+
+
+def _check_starts(starts: NDArray[np.int64], end: int, name: str, pieces: str) -> None:
+    if len(starts) == 0 or starts[0] != 0 or starts[-1] != end or np.any(np.diff(starts) < 0):
+        raise ValueError(
+            f"{name} must rise from 0 to the number of {pieces}, {end}; got {starts!r}."
+        )
+
+
+def _check_ids(ids: NDArray[Any]) -> None:
+    wrong = np.flatnonzero((ids < UNKNOWN_ID) | (ids > np.iinfo(np.int32).max))
+    if len(wrong):
+        raise ValueError(
+            f"Word {wrong[0]} has the id {ids[wrong[0]]}; ids run from {UNKNOWN_ID} (unknown "
+            f"word) to 2**31 - 1, and {PADDING_ID} is the padding, which a DocumentArray does "
+            "not hold (DocumentArray.from_padded takes it off)."
+        )
