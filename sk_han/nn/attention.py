@@ -1,0 +1,93 @@
+"""Additive attention pooling: many states become one, weighted by what they say."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from sk_han.nn.initialization import uniform_, xavier_uniform_
+from sk_han.nn.segments import segment_numbers, segment_softmax, segment_sum
+
+__all__ = ["AttentionPooling"]
+
+
+class AttentionPooling(nn.Module):
+    """Weighted mean of the states of a sequence, after Yang et al. (2016), equations 5 to 7.
+
+    ``u_t = tanh(W h_t + b)``, ``alpha_t = softmax_t(u_t . c)``, result ``sum_t alpha_t h_t``,
+    where the context vector ``c`` stands for the question "is this one informative?".
+
+    Parameters
+    ----------
+    input_size : int
+        Size H of each state.
+    attention_dim : int
+        Size A of ``u_t`` and ``c``.
+    generator : torch.Generator, optional
+        Source of the initial weights; by default PyTorch's global one.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_han.nn import AttentionPooling
+    >>> pooling = AttentionPooling(input_size=4, attention_dim=3)
+    >>> states = torch.randn(2, 5, 4)
+    >>> mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], dtype=torch.bool)
+    >>> pooled, weights = pooling(states, mask)
+    >>> pooled.shape, weights[0, 3:].tolist()
+    (torch.Size([2, 4]), [0.0, 0.0])
+    """
+
+    def __init__(
+        self, input_size: int, attention_dim: int, generator: torch.Generator | None = None
+    ) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(attention_dim, input_size))
+        self.bias = nn.Parameter(torch.empty(attention_dim))
+        self.context = nn.Parameter(torch.empty(attention_dim))
+        self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw the weights: Glorot for the projection, zero bias, a small context vector."""
+        xavier_uniform_(self.weight, generator)
+        nn.init.zeros_(self.bias)
+        uniform_(self.context, len(self.context) ** -0.5, generator)
+
+    def forward(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Pool padded sequences.
+
+        Parameters
+        ----------
+        states : Tensor, shape (N, L, H)
+        mask : Tensor of bool, shape (N, L)
+            True where a state is real. What stands elsewhere is never read.
+
+        Returns
+        -------
+        pooled : Tensor, shape (N, H)
+            Zero for a sequence without a real state.
+        weights : Tensor, shape (N, L)
+            Zero on padding; the others of a sequence sum to 1.
+        """
+        pooled, weights = self.pool(states[mask], mask.sum(dim=1))
+        padded = weights.new_zeros(mask.shape).masked_scatter(mask, weights)  # (N, L)
+        return pooled, padded
+
+    def pool(self, states: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Pool sequences that lie one after the other, without padding.
+
+        Parameters
+        ----------
+        states : Tensor, shape (T, H)
+        lengths : Tensor of int64, shape (N,)
+            Number of states of each sequence, together T.
+
+        Returns
+        -------
+        pooled : Tensor, shape (N, H)
+        weights : Tensor, shape (T,)
+        """
+        segment = segment_numbers(lengths).to(states.device)  # (T,)
+        u = torch.tanh(torch.addmm(self.bias, states, self.weight.T))  # (T, A)
+        weights = segment_softmax(u @ self.context, segment, len(lengths))  # (T,)
+        return segment_sum(weights.unsqueeze(1) * states, segment, len(lengths)), weights

@@ -1,0 +1,35 @@
+"""Dropout that draws from a generator of one's own.
+
+`torch.nn.functional.dropout` takes no generator: it moves the global random state, and two fits
+in two threads would change each other's numbers. Drawing on the CPU gives every device the same
+noise for the same seed.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+__all__ = ["dropout", "word_dropout"]
+
+
+def dropout(vectors: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
+    """Set a share `p` of the entries to zero and scale the others by ``1 / (1 - p)``.
+
+    Reference: Srivastava et al. (2014), Dropout: a simple way to prevent neural networks from
+    overfitting, JMLR 15.
+    """
+    if p == 0.0:
+        return vectors
+    keep = torch.empty(vectors.shape).bernoulli_(1.0 - p, generator=generator)
+    return vectors * keep.div_(1.0 - p).to(vectors)
+
+
+def word_dropout(
+    word_ids: Tensor, p: float, unknown_id: int, generator: torch.Generator | None
+) -> Tensor:
+    """Replace a share `p` of the words by the unknown word."""
+    if p == 0.0:
+        return word_ids
+    drop = torch.empty(word_ids.shape).bernoulli_(p, generator=generator)
+    return word_ids.masked_fill(drop.bool().to(word_ids.device), unknown_id)

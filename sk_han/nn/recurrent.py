@@ -1,0 +1,105 @@
+"""The recurrent encoder: a bidirectional GRU that reads only real tokens."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
+
+from sk_han.nn.initialization import uniform_
+from sk_han.nn.layout import PackedLayout, packed_layout
+from sk_han.nn.recurrence import GRURecurrence
+
+__all__ = ["BidirectionalGRU"]
+
+
+class BidirectionalGRU(nn.Module):
+    """Bidirectional GRU over ragged sequences of repeated inputs.
+
+    Parameters
+    ----------
+    input_size : int
+        Size E of each input.
+    hidden_size : int
+        Size of the state of each direction; states of both together have H = 2 * hidden_size.
+    generator : torch.Generator, optional
+        Source of the initial weights; by default PyTorch's global one.
+
+    Attributes
+    ----------
+    gru : torch.nn.GRU
+        The weights, under PyTorch's names.
+    fused : bool or None
+        Which of the two bodies computes: True for `GRURecurrence`, False for `torch.nn.GRU` over
+        a packed sequence (cuDNN's on a GPU), None to choose by device: the first on the CPU,
+        where it is faster, the second elsewhere. Both give the same numbers.
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, generator: torch.Generator | None = None
+    ) -> None:
+        super().__init__()
+        # On the meta device PyTorch draws no weights, so the global generator stays alone.
+        self.gru = nn.GRU(input_size, hidden_size, bidirectional=True, device="meta")
+        self.gru.to_empty(device="cpu")
+        self.reset_parameters(generator)
+        self.fused: bool | None = None
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw the weights as `torch.nn.GRU` does."""
+        bound = self.gru.hidden_size**-0.5
+        for parameter in self.gru.parameters():
+            uniform_(parameter, bound, generator)
+
+    def forward(self, inputs: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
+        """Encode sequences that lie one after the other.
+
+        Parameters
+        ----------
+        inputs : Tensor, shape (U, input_size)
+            Distinct inputs.
+        index : Tensor of int64, shape (T,)
+            The input at each token.
+        lengths : Tensor of int64 on the CPU, shape (N,)
+            Number of tokens of each sequence, together T.
+
+        Returns
+        -------
+        Tensor, shape (T, H)
+        """
+        layout = packed_layout(lengths)
+        fused = inputs.device.type == "cpu" if self.fused is None else self.fused
+        if fused:
+            return self.recur(self.project(inputs), index, layout)
+        return self._packed(inputs, index, layout)
+
+    def project(self, inputs: Tensor) -> Tensor:
+        """Input projections of both directions, biases included, shape (2, U, 3 * hidden_size)."""
+        gates = 2 * self.gru.hidden_size
+        weight, bias = self._both("weight_ih_l0"), self._both("bias_ih_l0")  # (2, 3H/2, E), ...
+        recurrent_bias = self._both("bias_hh_l0")
+        # The recurrent bias of the candidate stays out: the reset gate scales it.
+        bias = torch.cat([bias[:, :gates] + recurrent_bias[:, :gates], bias[:, gates:]], dim=1)
+        return torch.baddbmm(
+            bias.unsqueeze(1), inputs.expand(2, -1, -1), weight.transpose(1, 2)
+        )  # (2, U, 3H/2)
+
+    def recur(self, projected: Tensor, index: Tensor, layout: PackedLayout) -> Tensor:
+        """States from projected inputs, shape (T, H)."""
+        weight = self._both("weight_hh_l0").transpose(1, 2)  # (2, H/2, 3H/2)
+        bias = self._both("bias_hh_l0")[:, 2 * self.gru.hidden_size :].unsqueeze(1)  # (2, 1, H/2)
+        states: Tensor = GRURecurrence.apply(projected, weight, bias, index, layout)
+        return states
+
+    def _packed(self, inputs: Tensor, index: Tensor, layout: PackedLayout) -> Tensor:
+        if not layout.active:  # PyTorch refuses a packed sequence without rows
+            return inputs.new_zeros(0, 2 * self.gru.hidden_size)
+        device = inputs.device
+        packed = PackedSequence(
+            inputs[index[layout.forward_token.to(device)]], torch.tensor(layout.active)
+        )
+        states: Tensor = self.gru(packed)[0].data
+        return states[layout.forward_row.to(device)]
+
+    def _both(self, name: str) -> Tensor:
+        return torch.stack([getattr(self.gru, name), getattr(self.gru, f"{name}_reverse")])

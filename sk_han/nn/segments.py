@@ -1,0 +1,63 @@
+"""Arithmetic on ragged rows: consecutive segments of one long axis, without padding."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+__all__ = ["segment_numbers", "segment_softmax", "segment_sum"]
+
+
+def segment_numbers(lengths: Tensor) -> Tensor:
+    """Number of the segment of every row: lengths ``[2, 0, 1]`` give ``[0, 0, 2]``.
+
+    Parameters
+    ----------
+    lengths : Tensor of int64, shape (n_segments,)
+
+    Returns
+    -------
+    Tensor of int64, shape (n_rows,)
+    """
+    return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
+
+
+def segment_softmax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
+    """Softmax over the rows of each segment.
+
+    Parameters
+    ----------
+    scores : Tensor, shape (n_rows,)
+    segment : Tensor of int64, shape (n_rows,)
+        The segment of each row.
+    n_segments : int
+
+    Returns
+    -------
+    Tensor, shape (n_rows,)
+        Weights that sum to 1 over each segment that has rows.
+    """
+    # Softmax does not change when a constant is taken off; the maximum keeps exp from overflowing.
+    highest = scores.new_zeros(n_segments).scatter_reduce(
+        0, segment, scores.detach(), "amax", include_self=False
+    )
+    exponential = torch.exp(scores - highest[segment])
+    total = scores.new_zeros(n_segments).index_add(0, segment, exponential)
+    return exponential / total[segment]
+
+
+def segment_sum(rows: Tensor, segment: Tensor, n_segments: int) -> Tensor:
+    """Sum of the rows of each segment; zero for a segment without rows.
+
+    Parameters
+    ----------
+    rows : Tensor, shape (n_rows, n_features)
+    segment : Tensor of int64, shape (n_rows,)
+        The segment of each row.
+    n_segments : int
+
+    Returns
+    -------
+    Tensor, shape (n_segments, n_features)
+    """
+    return rows.new_zeros(n_segments, rows.shape[1]).index_add(0, segment, rows)
