@@ -1,0 +1,69 @@
+"""Documents on their way to the network: labelled, shuffled, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import DocumentArray
+
+__all__ = ["Batches", "LabelledDocuments"]
+
+
+@dataclass(frozen=True)
+class LabelledDocuments:
+    """Documents with what the loss needs to know of each.
+
+    Attributes
+    ----------
+    documents : DocumentArray of shape (n_documents,)
+    targets : ndarray of int64, shape (n_documents,)
+        Number of the class, from 0.
+    weights : ndarray of float32, shape (n_documents,)
+        Positive weight in the loss.
+    """
+
+    documents: DocumentArray
+    targets: NDArray[np.int64]
+    weights: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __getitem__(self, rows: Any) -> LabelledDocuments:
+        return LabelledDocuments(self.documents[rows], self.targets[rows], self.weights[rows])
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Batches of labelled documents, in a new order each time when a `shuffle` is given.
+
+    The layout is ragged, so documents of like length need not be brought together: nothing is
+    padded (measured: no gain). The last batch may be smaller.
+
+    Attributes
+    ----------
+    data : LabelledDocuments
+    batch_size : int
+    shuffle : RandomState or None
+        Source of the order; None keeps the order of the data.
+    """
+
+    data: LabelledDocuments
+    batch_size: int
+    shuffle: np.random.RandomState | None = None
+
+    def __len__(self) -> int:
+        return -(-len(self.data) // self.batch_size)
+
+    def __iter__(self) -> Iterator[tuple[DocumentArray, LabelledDocuments]]:
+        """Yield what skorch expects of a batch: the input and the target."""
+        n = len(self.data)
+        order = np.arange(n) if self.shuffle is None else self.shuffle.permutation(n)
+        for start in range(0, n, self.batch_size):
+            batch = self.data[order[start : start + self.batch_size]]
+            yield batch.documents, batch

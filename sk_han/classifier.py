@@ -1,0 +1,580 @@
+"""HANClassifier: the Hierarchical Attention Network as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sk_han._compat import HasMethods, Interval, StrOptions, fit_context
+from sk_han.batching import LabelledDocuments
+from sk_han.devices import available_devices, resolve_device
+from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.embeddings import embedding_matrix
+from sk_han.inputs import as_documents, holds_word_ids, within_vocabulary
+from sk_han.labels import check_labels, document_weights, encode_labels
+from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.training import OPTIMIZERS, epochs_for, new_net, plain_history, restored_net
+
+if TYPE_CHECKING:
+    from sk_han.explanation import ExplanationList
+
+__all__ = ["HANClassifier"]
+
+# Version of the fitted state in a pickle; it rises when an older release could not read it.
+STATE_FORMAT = 1
+
+
+class HANClassifier(ClassifierMixin, BaseEstimator):
+    """Hierarchical Attention Network for document classification.
+
+    Words are read by a bidirectional GRU and pooled by attention into sentences, sentences
+    likewise into a document (Yang et al., 2016). X may be raw texts, or documents of word ids
+    from a `HierarchicalTokenizer` in front of it in a `Pipeline`: both give the same numbers.
+
+    Parameters
+    ----------
+    tokenizer : HierarchicalTokenizer, default=None
+        Cloned and fitted when X is raw text; None takes ``HierarchicalTokenizer()``.
+    embedding_dim : int, default=200
+        Size of a word vector.
+    word_hidden : int, default=50
+        Size of the word GRU's state in each direction.
+    sentence_hidden : int, default=50
+        Size of the sentence GRU's state in each direction.
+    attention_dim : int, default=100
+        Size of the hidden layer of both attentions.
+    dropout : float, default=0.3
+        Share of the entries of sentence and document vectors dropped in training.
+    word_dropout : float, default=0.2
+        Share of the words replaced by the unknown word in training.
+    pretrained_embedding : ndarray of shape (vocabulary_size, embedding_dim) or mapping of \
+word to vector, default=None
+        Initial word vectors. Rows of an array follow the ids of the tokenizer; words that a
+        mapping lacks start at random.
+    freeze_embedding : bool, default=False
+        Whether word vectors stay as they start.
+    optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
+    lr : float, default=0.003
+        Learning rate; the peak of the one-cycle schedule.
+    lr_schedule : {"one_cycle", "constant"}, default="one_cycle"
+        "one_cycle" rises to `lr` over the first third of the steps and falls to almost zero
+        (Smith and Topin, 2018).
+    weight_decay : float, default=0.0001
+    clip_norm : float, default=1.0
+        Largest norm of a step's gradient; None does not clip.
+    max_epochs : int or "auto", default="auto"
+        Passes over the training documents. "auto" takes 3 for large collections and up to 20 for
+        small ones, about 1000 steps.
+    batch_size : int, default=64
+        Documents a step.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes in the loss.
+    early_stopping : bool, default=True
+        Whether to hold out a part of the training documents (or to take `X_val`), to stop when
+        its loss no longer falls, and to keep the weights of the best epoch.
+    validation_fraction : float, default=0.1
+        Share of the training documents held out, stratified by class.
+    patience : int, default=5
+        Epochs without a lower validation loss before training stops.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights of the last fit; tokenizer and classes stay.
+    random_state : int, RandomState instance or None, default=None
+        Source of initial weights, dropout, held-out part and order. NumPy's and PyTorch's global
+        generators are left alone.
+    device : str, default="auto"
+        "auto" takes CUDA where there is one, else the CPU.
+    callbacks : list, default=None
+        skorch callbacks, copied in `fit`.
+    net_params : dict, default=None
+        Further parameters of the skorch net, for example ``{"module__max_words": 32_768}``.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    tokenizer_ : HierarchicalTokenizer or None
+        The fitted tokenizer; None if X held word ids.
+    net_ : HANNet
+        The fitted skorch net; ``net_.module_`` is the PyTorch network.
+    history_ : list of dict
+        For each epoch: epoch, dur (seconds), train_loss and, where documents were held out,
+        valid_loss and valid_accuracy.
+    n_iter_ : int
+        Number of epochs trained.
+    device_ : str
+        The device that computed.
+    vocabulary_size_ : int
+        Number of word ids, padding and the unknown word included. Larger ids are read as unknown.
+
+    See Also
+    --------
+    HierarchicalTokenizer : Raw texts to documents of sentences of word ids.
+    explain : The attention behind a prediction, also for a Pipeline.
+
+    References
+    ----------
+    Yang, Yang, Dyer, He, Smola, Hovy (2016). Hierarchical Attention Networks for Document
+    Classification. NAACL.
+
+    Smith, Topin (2018). Super-Convergence: Very Fast Training of Neural Networks Using Large
+    Learning Rates. arXiv:1708.07120.
+
+    Examples
+    --------
+    >>> from sk_han import HANClassifier
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(40, random_state=0)
+    >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
+    >>> classifier.fit(texts, labels).predict_proba(texts[:3]).shape
+    (3, 2)
+    """
+
+    _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
+        "tokenizer": [HasMethods(["fit", "transform", "spans"]), None],
+        "embedding_dim": [Interval(Integral, 1, None, closed="left")],
+        "word_hidden": [Interval(Integral, 1, None, closed="left")],
+        "sentence_hidden": [Interval(Integral, 1, None, closed="left")],
+        "attention_dim": [Interval(Integral, 1, None, closed="left")],
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "word_dropout": [Interval(Real, 0, 1, closed="left")],
+        "pretrained_embedding": [np.ndarray, HasMethods("__getitem__"), None],
+        "freeze_embedding": ["boolean"],
+        "optimizer": [StrOptions(set(OPTIMIZERS)), type],
+        "lr": [Interval(Real, 0, None, closed="neither")],
+        "lr_schedule": [StrOptions({"one_cycle", "constant"})],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
+        "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "device": [str],
+        "callbacks": [list, None],
+        "net_params": [dict, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        tokenizer: HierarchicalTokenizer | None = None,
+        embedding_dim: int = 200,
+        word_hidden: int = 50,
+        sentence_hidden: int = 50,
+        attention_dim: int = 100,
+        dropout: float = 0.3,
+        word_dropout: float = 0.2,
+        pretrained_embedding: Any = None,
+        freeze_embedding: bool = False,
+        optimizer: str | type[torch.optim.Optimizer] = "adamw",
+        lr: float = 0.003,
+        lr_schedule: str = "one_cycle",
+        weight_decay: float = 0.0001,
+        clip_norm: float | None = 1.0,
+        max_epochs: int | str = "auto",
+        batch_size: int = 64,
+        class_weight: Any = None,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        patience: int = 5,
+        warm_start: bool = False,
+        random_state: Any = None,
+        device: str = "auto",
+        callbacks: list[Any] | None = None,
+        net_params: dict[str, Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.embedding_dim = embedding_dim
+        self.word_hidden = word_hidden
+        self.sentence_hidden = sentence_hidden
+        self.attention_dim = attention_dim
+        self.dropout = dropout
+        self.word_dropout = word_dropout
+        self.pretrained_embedding = pretrained_embedding
+        self.freeze_embedding = freeze_embedding
+        self.optimizer = optimizer
+        self.lr = lr
+        self.lr_schedule = lr_schedule
+        self.weight_decay = weight_decay
+        self.clip_norm = clip_norm
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.device = device
+        self.callbacks = callbacks
+        self.net_params = net_params
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+    ) -> HANClassifier:
+        """Learn from labelled documents.
+
+        Parameters
+        ----------
+        X : n_documents raw texts, DocumentArray, or ndarray of int of shape (D, S, W) or (D, W)
+            Integers are word ids padded with 0.
+        y : array-like of shape (n_documents,)
+            Labels: strings, integers or booleans.
+        sample_weight : array-like of shape (n_documents,), default=None
+            Weights >= 0 in the loss; a document of weight 0 is left out.
+        X_val, y_val : as X and y, default=None
+            Documents for early stopping in place of a part of X. A
+            ``Pipeline(..., transform_input=["X_val"])`` hands them over tokenized.
+
+        Returns
+        -------
+        HANClassifier
+            Itself. Whatever goes wrong in between, an earlier fitted state stays as it was.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If documents, labels, weights or parameters are not as described.
+        FloatingPointError
+            If the loss is no longer a finite number.
+        """
+        goes_on = self.warm_start and hasattr(self, "net_")
+        return self._learn(X, y, sample_weight, X_val, y_val, goes_on=goes_on)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> HANClassifier:
+        """Learn from one more portion of documents: one epoch at the constant rate `lr`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As of `fit`. The first call fits the tokenizer: it should see typical texts.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed in the first call.
+
+        Returns
+        -------
+        HANClassifier
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If the first call names no classes, or a label is none of them.
+        """
+        goes_on = hasattr(self, "net_")
+        if not goes_on and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if (
+            goes_on
+            and classes is not None
+            and not np.array_equal(np.unique(classes), self.classes_)
+        ):
+            raise ValueError(
+                f"classes={np.unique(classes).tolist()} is not the same as on the first call to "
+                f"partial_fit, {self.classes_.tolist()}."
+            )
+        return self._learn(X, y, sample_weight, classes=classes, goes_on=goes_on, one_epoch=True)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable label of each document.
+
+        Parameters
+        ----------
+        X : n_documents raw texts, DocumentArray, or ndarray of int
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+        """
+        logits = self._logits(X)
+        return self.classes_[logits.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : n_documents raw texts, DocumentArray, or ndarray of int
+            As in `fit`. An empty document, or one of unknown words only, has a probability too.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes)
+            Columns in the order of `classes_`; rows sum to 1.
+        """
+        return probabilities(self._logits(X))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Score each document before the softmax.
+
+        Parameters
+        ----------
+        X : n_documents raw texts, DocumentArray, or ndarray of int
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,) for two classes, else (n_documents, n_classes)
+            Two classes: log-odds of ``classes_[1]``; more: the logits.
+        """
+        logits = self._logits(X)
+        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
+
+    def explain(self, X: Any) -> ExplanationList:
+        """Show which words and sentences the network attended to.
+
+        Parameters
+        ----------
+        X : n_documents raw texts, DocumentArray, or ndarray of int
+            As in `fit`.
+
+        Returns
+        -------
+        ExplanationList of n_documents DocumentExplanation
+
+        See Also
+        --------
+        sk_han.explain : The same, also for a Pipeline that ends in a HANClassifier.
+        """
+        from sk_han.explainers import explain
+
+        return explain(self, X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give arrays and plain types in place of the live net, so that any device can load it."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "net_" in state:
+            net = state.pop("net_")
+            state["_state_format"] = STATE_FORMAT
+            state["_module_params"] = net.module_params
+            state["_weights"] = net.weights
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        found = state.pop("_state_format", STATE_FORMAT)
+        if found > STATE_FORMAT:
+            raise ValueError(
+                f"This HANClassifier was pickled in state format {found}; this release of sk_han "
+                f"reads formats up to {STATE_FORMAT}. Install a newer sk_han to load it."
+            )
+        weights, module_params = state.pop("_weights", None), state.pop("_module_params", None)
+        super().__setstate__(state)
+        if weights is not None:
+            if self.device_ not in available_devices():
+                self.device_ = "cpu"
+            self.net_ = restored_net(module_params, weights, self.device_)
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        X_val: Any = None,
+        y_val: Any = None,
+        *,
+        classes: Any = None,
+        goes_on: bool,
+        one_epoch: bool = False,
+    ) -> HANClassifier:
+        """Train, from the fitted weights if it `goes_on`, and commit when all went well."""
+        device = resolve_device(self.device)
+        rng = check_random_state(self.random_state)
+        tokenizer, documents = self._tokenized(X, goes_on)
+        labels = check_labels(y, len(documents))
+        if goes_on:
+            classes, module_params = self.classes_, self.net_.module_params
+        else:
+            classes = np.unique(labels if classes is None else classes)
+            module_params = self._new_module_params(documents, tokenizer, len(classes))
+
+        vocabulary_size = module_params["vocabulary_size"]
+        data = LabelledDocuments(
+            within_vocabulary(documents, vocabulary_size),
+            encode_labels(labels, classes, "y"),
+            document_weights(sample_weight, self.class_weight, labels, classes, documents),
+        )
+        data = data[data.weights > 0]
+        training, validation = data, None
+        if X_val is not None:
+            validation = self._validation(X_val, y_val, tokenizer, classes, vocabulary_size)
+        elif self.early_stopping and not one_epoch:
+            training, validation = hold_out(data, self.validation_fraction, rng)
+
+        net = new_net(
+            module_params,
+            n_documents=len(training),
+            max_epochs=1 if one_epoch else self._n_epochs(len(training)),
+            batch_size=self.batch_size,
+            optimizer=self.optimizer,
+            lr=self.lr,
+            lr_schedule="constant" if one_epoch else self.lr_schedule,
+            weight_decay=self.weight_decay,
+            clip_norm=self.clip_norm,
+            patience=None if validation is None else self.patience,
+            callbacks=self.callbacks,
+            net_params=self.net_params,
+            verbose=self.verbose,
+            device=device,
+            random_state=rng,
+        )
+        if goes_on:
+            net.continue_from(self.net_)
+        elif self.pretrained_embedding is not None:
+            net.set_embedding(self._pretrained(tokenizer, vocabulary_size, rng))
+        net.train(training, validation)
+
+        # One update at the very end: an interrupted or failed fit leaves the former state whole.
+        vars(self).update(
+            classes_=classes,
+            tokenizer_=tokenizer,
+            net_=net,
+            history_=plain_history(net),
+            n_iter_=len(net.history),
+            device_=device,
+            vocabulary_size_=vocabulary_size,
+        )
+        return self
+
+    def _tokenized(
+        self, X: Any, goes_on: bool
+    ) -> tuple[HierarchicalTokenizer | None, DocumentArray]:
+        """Give the tokenizer, newly fitted unless the fit `goes_on`, and its documents."""
+        if goes_on:
+            return self.tokenizer_, as_documents(X, self.tokenizer_)
+        if holds_word_ids(X):
+            return None, as_documents(X, None)
+        tokenizer = HierarchicalTokenizer() if self.tokenizer is None else clone(self.tokenizer)
+        return tokenizer, as_documents(tokenizer.fit_transform(X), None)
+
+    def _new_module_params(
+        self, documents: DocumentArray, tokenizer: HierarchicalTokenizer | None, n_classes: int
+    ) -> dict[str, Any]:
+        highest_id = documents.word_ids.max(initial=UNKNOWN_ID)
+        if tokenizer is not None:
+            highest_id = max(tokenizer.vocabulary_.values())
+        return {
+            "vocabulary_size": int(highest_id) + 1,
+            "n_classes": n_classes,
+            "embedding_dim": self.embedding_dim,
+            "word_hidden": self.word_hidden,
+            "sentence_hidden": self.sentence_hidden,
+            "attention_dim": self.attention_dim,
+            "dropout": self.dropout,
+            "word_dropout": self.word_dropout,
+            "unknown_id": UNKNOWN_ID,
+            "freeze_embedding": self.freeze_embedding,
+        }
+
+    def _validation(
+        self,
+        X_val: Any,
+        y_val: Any,
+        tokenizer: HierarchicalTokenizer | None,
+        classes: NDArray[Any],
+        vocabulary_size: int,
+    ) -> LabelledDocuments:
+        documents = as_documents(X_val, tokenizer)
+        labels = check_labels(y_val, len(documents), "y_val")
+        return LabelledDocuments(
+            within_vocabulary(documents, vocabulary_size),
+            encode_labels(labels, classes, "y_val"),
+            document_weights(None, None, labels, classes, documents),
+        )
+
+    def _n_epochs(self, n_documents: int) -> int:
+        if self.max_epochs == "auto":
+            return epochs_for(n_documents, self.batch_size)
+        return int(self.max_epochs)
+
+    def _pretrained(
+        self,
+        tokenizer: HierarchicalTokenizer | None,
+        vocabulary_size: int,
+        random_state: np.random.RandomState,
+    ) -> NDArray[np.float32]:
+        vectors = self.pretrained_embedding
+        if not isinstance(vectors, np.ndarray):
+            if tokenizer is None:
+                raise ValueError(
+                    "pretrained_embedding maps words to vectors, but X holds word ids. Give an "
+                    "array of shape (vocabulary_size, embedding_dim), or fit on raw text."
+                )
+            vectors = embedding_matrix(
+                vectors, tokenizer.vocabulary_, self.embedding_dim, random_state
+            )
+        expected = (vocabulary_size, self.embedding_dim)
+        if vectors.shape != expected:
+            raise ValueError(
+                f"pretrained_embedding has the shape {vectors.shape}; expected {expected}, the "
+                "vocabulary with padding and unknown word, and embedding_dim."
+            )
+        return vectors.astype(np.float32)
+
+    def _logits(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        documents = as_documents(X, self.tokenizer_)
+        documents = within_vocabulary(documents, self.vocabulary_size_)
+        return self.net_.logits(documents).astype(np.float64)
+
+
+def hold_out(
+    data: LabelledDocuments, fraction: float, random_state: np.random.RandomState
+) -> tuple[LabelledDocuments, LabelledDocuments | None]:
+    """Split into documents to train on and documents to stop by, stratified by class.
+
+    Where there are too few documents for one of each class on either side, none is held out.
+    """
+    n_classes, counts = len(np.unique(data.targets)), np.bincount(data.targets)
+    n_held_out = round(fraction * len(data))
+    if counts[counts > 0].min() < 2 or min(n_held_out, len(data) - n_held_out) < n_classes:
+        return data, None
+    rows, held_out = train_test_split(
+        np.arange(len(data)),
+        test_size=n_held_out,
+        stratify=data.targets,
+        random_state=random_state,
+    )
+    return data[rows], data[held_out]
+
+
+def probabilities(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Softmax over the classes, rows sum to 1."""
+    exponential = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return exponential / exponential.sum(axis=1, keepdims=True)

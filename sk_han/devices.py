@@ -1,0 +1,45 @@
+"""Which device computes."""
+
+from __future__ import annotations
+
+import torch
+
+__all__ = ["available_devices", "resolve_device"]
+
+
+def available_devices() -> list[str]:
+    """Names of the devices that this machine has, the CPU first."""
+    devices = ["cpu"]
+    if torch.cuda.is_available():
+        devices += ["cuda", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
+    if torch.backends.mps.is_available():
+        devices.append("mps")
+    return devices
+
+
+def resolve_device(device: str) -> str:
+    """Choose a device.
+
+    Parameters
+    ----------
+    device : str
+        "auto" takes CUDA where there is one, else the CPU; any other name is taken as it is.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If the device is absent; the message names those present.
+    """
+    present = available_devices()
+    if device == "auto":
+        return "cuda" if "cuda" in present else "cpu"
+    if device not in present:
+        raise ValueError(
+            f"device={device!r} is not available here; this machine has {present}. "
+            "device='auto' takes CUDA where there is one, else the CPU."
+        )
+    return device

@@ -1,0 +1,65 @@
+"""Pretrained word vectors, aligned with a vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["embedding_matrix"]
+
+
+def embedding_matrix(
+    vectors: Any,
+    vocabulary: Mapping[str, int],
+    embedding_dim: int,
+    random_state: np.random.RandomState,
+) -> NDArray[np.float32]:
+    """Put the vector of each word on the row of its id.
+
+    Parameters
+    ----------
+    vectors : mapping of str to array-like of shape (embedding_dim,)
+        A dict, or anything that knows ``word in vectors`` and ``vectors[word]``.
+    vocabulary : mapping of str to int
+        Ids of the words, from 2.
+    embedding_dim : int
+    random_state : RandomState
+        Source of the rows of words without a vector, which are as large as those with one.
+
+    Returns
+    -------
+    ndarray of float32, shape (highest id + 1, embedding_dim)
+
+    Raises
+    ------
+    ValueError
+        If no word of the vocabulary has a vector, or a vector has another size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_han.embeddings import embedding_matrix
+    >>> vectors = {"good": [1.0, 0.0], "bad": [-1.0, 0.0]}
+    >>> matrix = embedding_matrix(vectors, {"good": 2, "fine": 3}, 2, np.random.RandomState(0))
+    >>> matrix.shape, matrix[2].tolist()
+    ((4, 2), [1.0, 0.0])
+    """
+    found = {word: row for word, row in vocabulary.items() if word in vectors}
+    if not found:
+        raise ValueError(
+            "No word of the vocabulary has a pretrained vector; check that both are lower case "
+            f"or both are not. First words: {list(vocabulary)[:5]}."
+        )
+    known = np.stack([np.asarray(vectors[word], dtype=np.float32) for word in found])
+    if known.shape[1:] != (embedding_dim,):
+        raise ValueError(
+            f"Pretrained vectors have the shape {known.shape[1:]}; set "
+            f"embedding_dim={known.shape[1]} to match, not {embedding_dim}."
+        )
+    n_rows = max(vocabulary.values()) + 1
+    matrix = random_state.normal(scale=known.std(), size=(n_rows, embedding_dim))
+    matrix[list(found.values())] = known
+    return matrix.astype(np.float32)

@@ -1,0 +1,64 @@
+"""What a user hands over as X, made into documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sk_han.documents import UNKNOWN_ID, DocumentArray
+
+if TYPE_CHECKING:
+    from sk_han.tokenizer import HierarchicalTokenizer
+
+__all__ = ["as_documents", "holds_word_ids", "within_vocabulary"]
+
+
+def holds_word_ids(X: Any) -> bool:
+    """Tell tokenized documents (a DocumentArray or an array of integers) from raw text."""
+    return isinstance(X, DocumentArray) or (
+        hasattr(X, "dtype") and getattr(X, "ndim", 0) in (2, 3) and np.asarray(X).dtype.kind in "iu"
+    )
+
+
+def as_documents(X: Any, tokenizer: HierarchicalTokenizer | None) -> DocumentArray:
+    """Give X as a DocumentArray.
+
+    Parameters
+    ----------
+    X : DocumentArray, ndarray of int of shape (D, S, W) or (D, W), or D raw texts
+    tokenizer : HierarchicalTokenizer or None
+        Fitted, for raw texts.
+
+    Returns
+    -------
+    DocumentArray of shape (D,)
+
+    Raises
+    ------
+    TypeError
+        If X holds texts and there is no tokenizer.
+    ValueError
+        If X has no documents.
+    """
+    if not holds_word_ids(X):
+        if tokenizer is None:
+            raise TypeError(
+                f"X is a {type(X).__name__}, but this HANClassifier was fitted on word ids. Give "
+                "it a DocumentArray or an array of integers from the tokenizer that made its "
+                "training data, or fit it on raw text."
+            )
+        X = tokenizer.transform(X)
+    documents = X if isinstance(X, DocumentArray) else DocumentArray.from_padded(X)
+    if len(documents) == 0:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    return documents
+
+
+def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> DocumentArray:
+    """Replace ids beyond the vocabulary by the unknown word."""
+    beyond = documents.word_ids >= vocabulary_size
+    if not beyond.any():
+        return documents
+    known = np.where(beyond, UNKNOWN_ID, documents.word_ids)
+    return DocumentArray(known, documents.sentence_starts, documents.document_starts)

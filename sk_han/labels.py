@@ -1,0 +1,109 @@
+"""Labels and weights of training documents, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from sk_han._compat import check_sample_weight
+
+__all__ = ["check_labels", "document_weights", "encode_labels"]
+
+
+def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
+    """Give labels as an array of shape (n_documents,).
+
+    Raises
+    ------
+    TypeError
+        If labels of different types are mixed.
+    ValueError
+        If labels are missing, continuous, not one-dimensional, or not as many as documents.
+    """
+    if y is None:
+        raise ValueError(
+            "This HANClassifier estimator requires y to be passed, but the target y is None."
+        )
+    _refuse_mixed_types(y, name)
+    labels = column_or_1d(y, warn=True)
+    if len(labels) != n_documents:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {n_documents} documents "
+            f"in X, {len(labels)} labels in {name}."
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(f"Input {name} contains NaN or infinity; every document needs a label.")
+    check_classification_targets(labels)
+    return labels
+
+
+def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDArray[np.int64]:
+    """Give the position of each label in the sorted classes, shape (n_documents,).
+
+    Raises
+    ------
+    ValueError
+        Naming the labels that are no class.
+    """
+    unseen = np.setdiff1d(labels, classes)
+    if len(unseen):
+        raise ValueError(
+            f"{name} contains labels that are no class of this classifier: {unseen.tolist()}; "
+            f"its classes are {classes.tolist()}."
+        )
+    return np.searchsorted(classes, labels).astype(np.int64)
+
+
+def document_weights(
+    sample_weight: Any, class_weight: Any, labels: NDArray[Any], classes: NDArray[Any], X: Any
+) -> NDArray[np.float32]:
+    """Give the weight of each document in the loss: sample weight times class weight.
+
+    Raises
+    ------
+    ValueError
+        If `sample_weight` is negative, not finite, of another length or zero throughout, or if
+        `class_weight` names a label that is no class.
+    """
+    weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("sample_weight is zero throughout: no document is left to learn from.")
+    if class_weight is not None:
+        if isinstance(class_weight, dict):
+            unknown = [label for label in class_weight if label not in classes]
+            if unknown:
+                raise ValueError(
+                    f"class_weight names {unknown}, which are no classes; the classes are "
+                    f"{classes.tolist()}."
+                )
+        of_class = compute_class_weight(class_weight, classes=classes, y=labels)
+        weights *= of_class[np.searchsorted(classes, labels)]
+    return weights.astype(np.float32)
+
+
+def _refuse_mixed_types(y: Any, name: str) -> None:
+    # numpy would turn [1, "a"] into ["1", "a"] without a word.
+    if isinstance(y, (list, tuple)) or (getattr(y, "dtype", None) == object):
+        kinds = {_kind(label) for label in y}
+        if len(kinds) > 1:
+            raise TypeError(
+                f"{name} mixes labels of different types: {sorted(kinds)}. Give all labels one "
+                "type, for example [str(label) for label in y]."
+            )
+        if kinds & {"NoneType", "NAType", "NaTType"}:
+            raise ValueError(f"Input {name} contains missing labels (None or NA).")
+
+
+def _kind(label: Any) -> str:
+    if isinstance(label, (str, np.str_)):
+        return "str"
+    if isinstance(label, (bool, np.bool_)):
+        return "bool"
+    if isinstance(label, (int, float, np.integer, np.floating)):
+        return "number"
+    return type(label).__name__

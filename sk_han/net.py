@@ -1,0 +1,196 @@
+"""The skorch net inside `HANClassifier`: the only file that knows skorch's template methods."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from skorch import NeuralNet
+from skorch.callbacks import EpochTimer, PassthroughScoring
+from skorch.helper import predefined_split
+from torch import Tensor
+
+from sk_han.batching import Batches, LabelledDocuments
+from sk_han.documents import DocumentArray
+from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
+
+__all__ = ["HANNet", "network_input"]
+
+
+class _StopTraining(Exception):  # noqa: N818  (no error: training is over)
+    """A callback asked for the end of training."""
+
+
+class HANNet(NeuralNet):
+    """skorch net for `HierarchicalAttentionNetwork` on `DocumentArray` batches.
+
+    Parameters
+    ----------
+    module : type
+        The network, built with the ``module__*`` parameters.
+    clip_norm : float or None
+        Largest norm of the gradient of a step.
+    shuffle : RandomState or None
+        Source of the order of the training documents.
+    valid_batch_size : int
+        Documents a batch of validation and prediction.
+    **kwargs
+        Of `skorch.NeuralNet`.
+    """
+
+    def __init__(
+        self,
+        module: type[torch.nn.Module] = HierarchicalAttentionNetwork,
+        *,
+        clip_norm: float | None = None,
+        shuffle: np.random.RandomState | None = None,
+        valid_batch_size: int = 256,
+        **kwargs: Any,
+    ) -> None:
+        kwargs = {
+            "criterion": torch.nn.CrossEntropyLoss,
+            "criterion__reduction": "none",
+            "train_split": None,
+            "verbose": 0,
+        } | kwargs
+        super().__init__(module, **kwargs)
+        self.clip_norm = clip_norm
+        self.shuffle = shuffle
+        self.valid_batch_size = valid_batch_size
+
+    def train(self, training: LabelledDocuments, validation: LabelledDocuments | None) -> HANNet:
+        """Train on labelled documents for `max_epochs`.
+
+        Unlike `skorch.NeuralNet.partial_fit`, an interrupt (Ctrl-C) is passed on: a half-trained
+        net must not look like a success.
+
+        Raises
+        ------
+        FloatingPointError
+            If the loss is no longer a finite number.
+        """
+        self.train_split = predefined_split(validation) if validation is not None else None
+        if not self.initialized_:
+            self.initialize()
+        self.notify("on_train_begin", X=training, y=None)
+        with contextlib.suppress(_StopTraining):
+            self.fit_loop(training)
+        self.notify("on_train_end", X=training, y=None)
+        self._set_training(False)
+        return self
+
+    @property
+    def module_params(self) -> dict[str, Any]:
+        """Arguments that make a network of this shape, all plain types."""
+        params = self.get_params_for("module")
+        return {name: value for name, value in params.items() if name != "generator"}
+
+    @property
+    def weights(self) -> dict[str, NDArray[Any]]:
+        """All weights of the network as arrays on the CPU."""
+        return {name: w.numpy(force=True) for name, w in self.module_.state_dict().items()}
+
+    def continue_from(self, other: HANNet) -> None:
+        """Start with the weights of another net of this shape, and its optimizer's moments."""
+        self.module_.load_state_dict(other.module_.state_dict())
+        if other.optimizer_.state:
+            state = other.optimizer_.state_dict()["state"]
+            groups = self.optimizer_.state_dict()["param_groups"]  # rates are this net's own
+            self.optimizer_.load_state_dict({"state": state, "param_groups": groups})
+
+    def set_embedding(self, vectors: NDArray[np.float32]) -> None:
+        """Start with these word vectors, shape (vocabulary_size, embedding_dim)."""
+        with torch.no_grad():
+            self.module_.embedding.weight.copy_(torch.from_numpy(vectors))
+
+    def logits(self, documents: DocumentArray) -> NDArray[np.float32]:
+        """Score documents in batches, shape (D, C)."""
+        outputs = [
+            self.attend(documents[start : start + self.valid_batch_size]).logits.cpu()
+            for start in range(0, len(documents), self.valid_batch_size)
+        ]
+        return torch.cat(outputs).numpy()
+
+    def attend(self, documents: DocumentArray) -> HANOutput:
+        """Score one batch of documents with the attention weights of both levels."""
+        with torch.inference_mode():
+            output: HANOutput = self.module_.attend(*network_input(documents, self.device))
+        return output
+
+    def notify(self, method_name: str, **cb_kwargs: Any) -> None:
+        """Call the callbacks, and tell one that asks to stop from an interrupt by the user.
+
+        skorch's callbacks end training by raising KeyboardInterrupt when an epoch is over.
+        """
+        try:
+            super().notify(method_name, **cb_kwargs)
+        except KeyboardInterrupt as stop:
+            if method_name == "on_epoch_end":
+                raise _StopTraining from stop
+            raise
+
+    @property
+    def _default_callbacks(self) -> list[tuple[str, Any]]:
+        return [
+            ("epoch_timer", EpochTimer()),
+            ("train_loss", PassthroughScoring(name="train_loss", on_train=True)),
+            ("valid_loss", PassthroughScoring(name="valid_loss")),
+            (
+                "valid_accuracy",
+                PassthroughScoring(name="valid_accuracy", lower_is_better=False),
+            ),
+        ]
+
+    def get_dataset(self, X: LabelledDocuments, y: None = None) -> LabelledDocuments:
+        """Take labelled documents as they are."""
+        return X
+
+    def get_iterator(self, dataset: LabelledDocuments, training: bool = False) -> Batches:
+        """Shuffle for training, keep the order otherwise."""
+        if training:
+            return Batches(dataset, self.batch_size, self.shuffle)
+        return Batches(dataset, self.valid_batch_size)
+
+    def infer(self, x: DocumentArray, **fit_params: Any) -> Tensor:
+        """Give the logits of a batch, shape (D, C)."""
+        logits: Tensor = self.module_(*network_input(x, self.device), **fit_params)
+        return logits
+
+    def get_loss(
+        self, y_pred: Tensor, y_true: LabelledDocuments, X: Any = None, training: bool = False
+    ) -> Tensor:
+        """Average the criterion over the documents of a batch by their weights."""
+        losses = self.criterion_(y_pred, torch.from_numpy(y_true.targets).to(y_pred.device))
+        weights = torch.from_numpy(y_true.weights).to(losses)
+        return (losses * weights).sum() / weights.sum()
+
+    def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
+        """Refuse a loss that is not finite and clip the gradient."""
+        step: dict[str, Tensor] = super().train_step_single(batch, **fit_params)
+        if not torch.isfinite(step["loss"]):
+            raise FloatingPointError(
+                f"The loss became {step['loss'].item()} in epoch {len(self.history)}: training "
+                "diverged. Lower lr or clip_norm, or scale pretrained vectors down."
+            )
+        if self.clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_(self.module_.parameters(), self.clip_norm)
+        return step
+
+    def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
+        """Measure the share of right predictions beside the loss."""
+        step: dict[str, Tensor] = super().validation_step(batch, **fit_params)
+        right = step["y_pred"].argmax(dim=1).cpu().numpy() == batch[1].targets
+        self.history.record_batch("valid_accuracy", float(right.mean()))
+        return step
+
+
+def network_input(documents: DocumentArray, device: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Turn a batch into the network's arguments; lengths stay on the CPU, which lays it out."""
+    return (
+        torch.from_numpy(documents.word_ids.astype(np.int64)).to(device),
+        torch.from_numpy(documents.words_per_sentence),
+        torch.from_numpy(documents.sentences_per_document),
+    )

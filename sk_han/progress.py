@@ -1,0 +1,55 @@
+"""The progress bar of training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skorch.callbacks import Callback
+
+__all__ = ["TrainingProgress"]
+
+
+class TrainingProgress(Callback):
+    """One bar over all epochs: training loss, validation score and the time that is left.
+
+    Parameters
+    ----------
+    n_steps : int
+        Training batches of all epochs together.
+    """
+
+    def __init__(self, n_steps: int) -> None:
+        self.n_steps = n_steps
+
+    def on_train_begin(self, net: Any, **kwargs: Any) -> None:
+        """Open the bar."""
+        # tqdm comes with skorch; on a terminal and in a notebook it picks the fitting bar.
+        from tqdm.auto import tqdm
+
+        self.bar_ = tqdm(total=self.n_steps, desc="epoch 1", unit="batch", dynamic_ncols=True)
+        self.validation_: dict[str, str] = {}
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Show the number of the epoch."""
+        self.bar_.set_description(f"epoch {len(net.history)}", refresh=False)
+
+    def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
+        """Advance by one training batch."""
+        if training:
+            loss = net.history[-1, "batches", -1, "train_loss"]
+            self.bar_.set_postfix(loss=f"{loss:.3f}", **self.validation_, refresh=False)
+            self.bar_.update()
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Show how the epoch did on the held-out documents."""
+        epoch = net.history[-1]
+        if "valid_accuracy" in epoch:
+            self.validation_ = {
+                "valid_loss": f"{epoch['valid_loss']:.3f}",
+                "valid_accuracy": f"{epoch['valid_accuracy']:.3f}",
+            }
+        self.bar_.set_postfix(loss=f"{epoch['train_loss']:.3f}", **self.validation_)
+
+    def on_train_end(self, net: Any, **kwargs: Any) -> None:
+        """Close the bar."""
+        self.bar_.close()

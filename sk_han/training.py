@@ -1,0 +1,133 @@
+"""From parameters to a net that is ready to train, and from stored weights to one that predicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import clone
+from skorch.callbacks import EarlyStopping, LRScheduler
+
+from sk_han.net import HANNet
+from sk_han.progress import TrainingProgress
+
+__all__ = ["OPTIMIZERS", "epochs_for", "new_net", "plain_history", "restored_net"]
+
+OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "sgd": torch.optim.SGD,
+}
+
+
+def epochs_for(n_documents: int, batch_size: int) -> int:
+    """Choose the number of epochs: few over many documents, more over few.
+
+    A network needs a number of steps, not of epochs, before it has learnt anything.
+    """
+    steps_per_epoch = math.ceil(n_documents / batch_size)
+    return min(max(math.ceil(1000 / steps_per_epoch), 3), 20)
+
+
+def new_net(
+    module_params: Mapping[str, Any],
+    *,
+    n_documents: int,
+    max_epochs: int,
+    batch_size: int,
+    optimizer: str | type[torch.optim.Optimizer],
+    lr: float,
+    lr_schedule: str,
+    weight_decay: float,
+    clip_norm: float | None,
+    patience: int | None,
+    callbacks: list[Any] | None,
+    net_params: Mapping[str, Any] | None,
+    verbose: int,
+    device: str,
+    random_state: np.random.RandomState,
+) -> HANNet:
+    """Make a net with fresh weights.
+
+    Parameters
+    ----------
+    module_params : mapping
+        Arguments of `HierarchicalAttentionNetwork`.
+    n_documents : int
+        Number of training documents, from which the schedule knows its length.
+    patience : int or None
+        Epochs without a better validation loss before training stops; None never stops.
+    random_state : RandomState
+        Source of the initial weights, of dropout and of the order of documents.
+    max_epochs, batch_size, optimizer, lr, lr_schedule, weight_decay, clip_norm, callbacks, \
+net_params, verbose, device
+        As of `HANClassifier`.
+
+    Returns
+    -------
+    HANNet
+        Initialized.
+    """
+    n_steps = max_epochs * math.ceil(n_documents / batch_size)
+    own_callbacks: list[Any] = []
+    if patience is not None:
+        own_callbacks.append(
+            ("early_stopping", EarlyStopping(patience=patience, load_best=True, sink=_silent))
+        )
+    if lr_schedule == "one_cycle":
+        one_cycle = LRScheduler(
+            torch.optim.lr_scheduler.OneCycleLR,
+            max_lr=lr,
+            total_steps=n_steps + 1,  # skorch advances once more after the last step
+            cycle_momentum=False,
+            step_every="batch",
+        )
+        own_callbacks.append(("lr_schedule", one_cycle))
+    if verbose:
+        own_callbacks.append(("progress", TrainingProgress(n_steps)))
+
+    generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
+    params: dict[str, Any] = {
+        "optimizer": OPTIMIZERS[optimizer] if isinstance(optimizer, str) else optimizer,
+        "optimizer__weight_decay": weight_decay,
+        "lr": lr,
+        "max_epochs": max_epochs,
+        "batch_size": batch_size,
+        "clip_norm": clip_norm,
+        "callbacks": own_callbacks + clone(list(callbacks or ()), safe=False),
+        "device": device,
+        "shuffle": np.random.RandomState(random_state.randint(2**31 - 1)),
+        "module__generator": generator,
+    }
+    params |= {f"module__{name}": value for name, value in module_params.items()}
+    net: HANNet = HANNet(**(params | clone(dict(net_params or {}), safe=False))).initialize()
+    return net
+
+
+def restored_net(
+    module_params: Mapping[str, Any], weights: Mapping[str, NDArray[Any]], device: str
+) -> HANNet:
+    """Make a net that predicts with stored weights; its optimizer starts anew."""
+    generator = torch.Generator()  # the weights drawn here are replaced at once
+    params = {f"module__{name}": value for name, value in module_params.items()}
+    net: HANNet = HANNet(module__generator=generator, device=device, **params).initialize()
+    net.module_.load_state_dict({name: torch.from_numpy(w) for name, w in weights.items()})
+    net.module_.eval()
+    return net
+
+
+def plain_history(net: HANNet) -> list[dict[str, float]]:
+    """Give the history of each epoch without its batches, as plain numbers."""
+    names = ("dur", "train_loss", "valid_loss", "valid_accuracy")
+    return [
+        {"epoch": epoch["epoch"]} | {name: float(epoch[name]) for name in names if name in epoch}
+        for epoch in net.history
+    ]
+
+
+def _silent(message: str) -> None:
+    """Say nothing: the history tells which epoch was best."""
