@@ -1,0 +1,359 @@
+"""HierarchicalTokenizer: raw texts to documents of sentences of word ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction.text import (
+    ENGLISH_STOP_WORDS,
+    strip_accents_ascii,
+    strip_accents_unicode,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from sk_han._compat import HasMethods, Interval, StrOptions, fit_context
+from sk_han._validation import check_texts
+from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
+from sk_han.forms import WordForms, read_forms
+from sk_han.reading import TextReader
+from sk_han.splitting import DEFAULT_TOKEN_PATTERN, compile_token_pattern
+from sk_han.vocabulary import check_vocabulary, learn_vocabulary
+
+__all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer"]
+
+UNKNOWN_WORD = "<unknown>"
+_ACCENT_STRIPPERS: dict[Any, Any] = {
+    "ascii": strip_accents_ascii,
+    "unicode": strip_accents_unicode,
+}
+
+
+class DocumentSpans(NamedTuple):
+    """Where the sentences and words of one document stand in its raw text.
+
+    Attributes
+    ----------
+    sentence_spans : ndarray of int64, shape (n_sentences, 2)
+        Start and end of each sentence.
+    word_spans : ndarray of int64, shape (n_words, 2)
+        Start and end of each word.
+    sentence_of_word : ndarray of int64, shape (n_words,)
+        Number of the sentence in which each word stands.
+    truncated : bool
+        Whether `max_sentences` or `max_words` cut something off.
+    """
+
+    sentence_spans: NDArray[np.int64]
+    word_spans: NDArray[np.int64]
+    sentence_of_word: NDArray[np.int64]
+    truncated: bool
+
+
+class HierarchicalTokenizer(TransformerMixin, BaseEstimator):
+    """Turn raw texts into documents of sentences of word ids.
+
+    Id 0 is the padding, 1 the unknown word, 2 the most frequent word of the training texts, and
+    so on by falling frequency; words of equal frequency are in alphabetical order.
+
+    Parameters
+    ----------
+    lowercase : bool, default=True
+        Whether words that differ in case only are one word.
+
+    strip_accents : {"ascii", "unicode"} or callable, default=None
+        Whether words that differ in accents only are one word. As in scikit-learn's
+        ``CountVectorizer``: "unicode" takes accents off, "ascii" also drops whatever is not
+        ASCII then, and a callable gets a word and returns what stands for it. A word of which
+        nothing is left is no word.
+
+    token_pattern : str, default=DEFAULT_TOKEN_PATTERN
+        Regular expression for a word. It is matched against the raw text, before `lowercase`
+        and `strip_accents`, so ``[a-z]+`` misses capitals. If it has a group, the group is the
+        word. The default takes letters, marks and digits of all scripts, with apostrophes
+        inside ("don't"), and in scripts without spaces each character.
+
+    stop_words : "english" or list of str, default=None
+        Words to leave out, compared after `lowercase` and `strip_accents`; a sentence left
+        empty vanishes. "english" is scikit-learn's list, which has "not" and "no" in it.
+
+    min_df : int or float, default=1
+        Words in fewer documents are unknown; a float is a share of the documents.
+
+    max_features : int, default=None
+        Size of the vocabulary; less frequent words are unknown.
+
+    max_sentences, max_words : int, default=None
+        Number of sentences of a document, and of words of a sentence, to keep. The vocabulary
+        is learnt from what is kept.
+
+    vocabulary : mapping of str to int or iterable of str, default=None
+        Words and their ids from 2, or words in the order of their ids. `fit` then learns
+        nothing, and `min_df` and `max_features` are not used.
+
+    sentence_splitter : callable, default=None
+        Takes a text and returns its sentences, for example ``nltk.sent_tokenize`` or pysbd's
+        ``Segmenter().segment``. White space may differ from the text, nothing else may.
+
+    word_tokenizer : callable, default=None
+        Takes a sentence and returns its words, as strings, instead of `token_pattern`. They may
+        be lemmas or stems: what does not occur in the sentence is aligned with the words of
+        the sentence for `spans`, as well as can be.
+
+    n_jobs : int, default=None
+        Number of processes that read texts; of use from some thousand documents on. None is
+        one process, -1 all cores.
+
+    output : {"ragged", "padded"}, default="ragged"
+        What `transform` returns: a :class:`~sk_han.documents.DocumentArray`, or an array of
+        documents x sentences x words padded with 0.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        Words and their ids.
+
+    Notes
+    -----
+    Texts may be a list, a tuple, an array, a pandas or polars Series, an Arrow array, or a frame
+    of one column. The time is linear in the length of the text, whatever it contains.
+
+    Examples
+    --------
+    >>> from sk_han import HierarchicalTokenizer
+    >>> tokenizer = HierarchicalTokenizer()
+    >>> X = tokenizer.fit_transform(["A fine film. Don't miss it!", "Dull. A dull film."])
+    >>> X
+    DocumentArray(2 documents, 4 sentences, 10 words)
+    >>> X.to_nested()
+    [[[2, 6, 4], [5, 8, 7]], [[3], [2, 3, 4]]]
+    >>> tokenizer.inverse_transform(tokenizer.transform(["A new film!"]))
+    [[['a', '<unknown>', 'film']]]
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's name and type)
+        "lowercase": ["boolean"],
+        "strip_accents": [StrOptions({"ascii", "unicode"}), callable, None],
+        "token_pattern": [str],
+        "stop_words": [StrOptions({"english"}), list, None],
+        "min_df": [
+            Interval(Real, 0.0, 1.0, closed="both"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "max_sentences": [Interval(Integral, 1, None, closed="left"), None],
+        "max_words": [Interval(Integral, 1, None, closed="left"), None],
+        "vocabulary": [Mapping, HasMethods("__iter__"), None],
+        "sentence_splitter": [callable, None],
+        "word_tokenizer": [callable, None],
+        "n_jobs": [Integral, None],
+        "output": [StrOptions({"ragged", "padded"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        lowercase: bool = True,
+        strip_accents: Literal["ascii", "unicode"] | Callable[[str], str] | None = None,
+        token_pattern: str = DEFAULT_TOKEN_PATTERN,
+        stop_words: Literal["english"] | list[str] | None = None,
+        min_df: float = 1,
+        max_features: int | None = None,
+        max_sentences: int | None = None,
+        max_words: int | None = None,
+        vocabulary: Mapping[str, int] | Iterable[str] | None = None,
+        sentence_splitter: Callable[[str], Iterable[str]] | None = None,
+        word_tokenizer: Callable[[str], Iterable[str]] | None = None,
+        n_jobs: int | None = None,
+        output: Literal["ragged", "padded"] = "ragged",
+    ) -> None:
+        self.lowercase = lowercase
+        self.strip_accents = strip_accents
+        self.token_pattern = token_pattern
+        self.stop_words = stop_words
+        self.min_df = min_df
+        self.max_features = max_features
+        self.max_sentences = max_sentences
+        self.max_words = max_words
+        self.vocabulary = vocabulary
+        self.sentence_splitter = sentence_splitter
+        self.word_tokenizer = word_tokenizer
+        self.n_jobs = n_jobs
+        self.output = output
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> HierarchicalTokenizer:
+        """Learn the vocabulary.
+
+        Parameters
+        ----------
+        X : iterable of str, shape (n_documents,)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : HierarchicalTokenizer
+
+        Raises
+        ------
+        ValueError
+            If there are no documents, or no word for the vocabulary.
+        TypeError
+            If a document is not a string.
+        """
+        texts = check_texts(X)
+        if self.vocabulary is None:
+            self._learn(texts)
+        else:
+            compile_token_pattern(self.token_pattern)  # an error now rather than in transform
+            self.vocabulary_ = check_vocabulary(self.vocabulary)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X: Any, y: Any = None) -> DocumentArray | NDArray[np.int32]:
+        """Learn the vocabulary and give the documents, reading the texts once.
+
+        Parameters
+        ----------
+        X : iterable of str, shape (n_documents,)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        DocumentArray of shape (n_documents,) or ndarray of int32
+            As of `transform`.
+        """
+        texts = check_texts(X)
+        if self.vocabulary is not None:
+            return self.fit(texts).transform(texts)
+        return self._documents(*self._learn(texts))
+
+    def transform(self, X: Any) -> DocumentArray | NDArray[np.int32]:
+        """Turn texts into word ids.
+
+        Parameters
+        ----------
+        X : iterable of str, shape (n_documents,)
+
+        Returns
+        -------
+        DocumentArray of shape (n_documents,), or ndarray of int32 of shape \
+                (n_documents, max_sentences, max_words) if `output` is "padded"
+            Limits that are None are the longest document and sentence of X.
+        """
+        check_is_fitted(self)
+        forms, words = self._read(check_texts(X))
+        return self._documents(forms.truncated(self.max_sentences, self.max_words), words)
+
+    def inverse_transform(self, documents: Any) -> list[list[list[str]]]:
+        """Turn word ids back into words.
+
+        Parameters
+        ----------
+        documents : DocumentArray, padded array of int, or nested lists of int
+
+        Returns
+        -------
+        list of list of list of str
+            Documents of sentences of words as they are in the vocabulary. Unknown words, and
+            ids that the vocabulary does not have, are `UNKNOWN_WORD`.
+        """
+        check_is_fitted(self)
+        if isinstance(documents, np.ndarray):
+            documents = DocumentArray.from_padded(documents)
+        if isinstance(documents, DocumentArray):
+            documents = documents.to_nested()
+        word_of = {i: word for word, i in self.vocabulary_.items()}
+        return [
+            [[word_of.get(i, UNKNOWN_WORD) for i in sentence] for sentence in document]
+            for document in documents
+        ]
+
+    def spans(self, texts: Any) -> list[DocumentSpans]:
+        """Find where the sentences and words that `transform` gives stand in the texts.
+
+        Parameters
+        ----------
+        texts : iterable of str, shape (n_documents,)
+
+        Returns
+        -------
+        list of DocumentSpans
+            One for each text; its sentences and words are those of `transform`, in order.
+        """
+        check_is_fitted(self)
+        read, _ = self._read(check_texts(texts), located=True)
+        forms = read.truncated(self.max_sentences, self.max_words)
+        assert forms.word_spans is not None
+        assert forms.sentence_spans is not None
+        truncated = read.words_per_document > forms.words_per_document
+        sentence_starts = starts_of(forms.words_per_sentence)
+        document_starts = starts_of(forms.sentences_per_document)
+        return [
+            DocumentSpans(
+                forms.sentence_spans[first:last],
+                forms.word_spans[sentence_starts[first] : sentence_starts[last]],
+                np.repeat(np.arange(last - first), forms.words_per_sentence[first:last]),
+                cut,
+            )
+            for (first, last), cut in zip(
+                pairwise(document_starts), truncated.tolist(), strict=True
+            )
+        ]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _learn(self, texts: list[str]) -> tuple[WordForms, list[str]]:
+        forms, words = self._read(texts)
+        forms = forms.truncated(self.max_sentences, self.max_words)
+        self.vocabulary_ = learn_vocabulary(
+            forms, words, min_df=self.min_df, max_features=self.max_features
+        )
+        return forms, words
+
+    def _read(self, texts: list[str], *, located: bool = False) -> tuple[WordForms, list[str]]:
+        """Read texts without their stop words; give the forms, and the word of each form."""
+        reader = TextReader(self.token_pattern, self.sentence_splitter, self.word_tokenizer)
+        forms = read_forms(texts, reader, located=located, n_jobs=self.n_jobs)
+        words = self._normalised(forms.forms)
+        left_out = {"", *self._normalised(self._stop_words())}
+        dropped = np.fromiter((word in left_out for word in words), bool, len(words))
+        return forms.without(dropped), words
+
+    def _normalised(self, words: Iterable[str]) -> list[str]:
+        if self.lowercase:
+            words = map(str.lower, words)
+        if self.strip_accents is not None:
+            words = map(_ACCENT_STRIPPERS.get(self.strip_accents, self.strip_accents), words)
+        return list(words)
+
+    def _stop_words(self) -> Iterable[str]:
+        if isinstance(self.stop_words, str):
+            return ENGLISH_STOP_WORDS
+        return self.stop_words or ()
+
+    def _documents(self, forms: WordForms, words: list[str]) -> DocumentArray | NDArray[np.int32]:
+        vocabulary = self.vocabulary_
+        ids = np.fromiter(
+            (vocabulary.get(word, UNKNOWN_ID) for word in words), np.int32, len(words)
+        )
+        documents = DocumentArray(
+            ids[forms.numbers],
+            starts_of(forms.words_per_sentence),
+            starts_of(forms.sentences_per_document),
+        )
+        if self.output == "padded":
+            return documents.pad(self.max_sentences, self.max_words)
+        return documents

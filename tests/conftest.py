@@ -1,0 +1,47 @@
+"""Tiny named corpora, small enough to work out by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+
+from sk_han import DocumentArray
+
+# The same examples in every run, and no clock: a busy machine is no fault of the code.
+settings.register_profile("sk_han", max_examples=50, deadline=None, derandomize=True)
+settings.load_profile("sk_han")
+
+
+@pytest.fixture
+def nested_ids() -> list[list[list[int]]]:
+    """Five documents of word ids: 3 sentences and 11 words at the most, one document empty."""
+    return [
+        [[2, 3], [4]],
+        [],
+        [[5, 2, 2, 1, 6, 7, 8, 9, 10, 2, 3]],
+        [[3, 3], [1], [2, 4, 5, 12]],
+        [[12]],
+    ]
+
+
+@pytest.fixture
+def documents(nested_ids: list[list[list[int]]]) -> DocumentArray:
+    """`nested_ids` as a DocumentArray: 5 documents, 7 sentences, 22 words."""
+    return DocumentArray.from_nested(nested_ids)
+
+
+@pytest.fixture
+def film_reviews() -> list[str]:
+    """Raw texts of two good and two bad films."""
+    return [
+        "A fine film. The cast is a joy!",
+        "Dull. A dull, long film.",
+        "What a joy: a fine cast.",
+        "The film is long. I left.",
+    ]
+
+
+@pytest.fixture
+def film_labels() -> list[str]:
+    """What `film_reviews` think of the film."""
+    return ["good", "bad", "good", "bad"]

@@ -1,0 +1,634 @@
+import pickle
+import re
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
+
+from sk_han import DocumentArray, HierarchicalTokenizer
+from sk_han.tokenizer import UNKNOWN_WORD
+
+TEXTS = ["A fine film. Don't miss it!", "", "Dull. A dull film.", "  \n"]
+
+
+def words_of(tokenizer, texts):
+    """Documents of sentences of words, as the vocabulary has them."""
+    return tokenizer.inverse_transform(tokenizer.transform(texts))
+
+
+def read(texts, **params):
+    tokenizer = HierarchicalTokenizer(**params)
+    return tokenizer.inverse_transform(tokenizer.fit_transform(texts))
+
+
+# Ids and vocabulary
+
+
+def test_ids_fall_with_frequency_and_then_follow_the_alphabet():
+    tokenizer = HierarchicalTokenizer().fit(["b c c. a b c d", "d e"])
+    assert tokenizer.vocabulary_ == {"c": 2, "b": 3, "d": 4, "a": 5, "e": 6}
+
+
+def test_ids_are_plain_integers():
+    tokenizer = HierarchicalTokenizer().fit(TEXTS)
+    assert {type(i) for i in tokenizer.vocabulary_.values()} == {int}
+
+
+def test_words_that_were_not_in_the_training_texts_are_unknown():
+    tokenizer = HierarchicalTokenizer().fit(["good film"])
+    assert tokenizer.transform(["A good film noir."]).to_nested() == [[[1, 3, 2, 1]]]
+
+
+def test_transform_learns_nothing():
+    tokenizer = HierarchicalTokenizer().fit(TEXTS)
+    before = dict(tokenizer.vocabulary_)
+    tokenizer.transform(["entirely new words"])
+    tokenizer.spans(["entirely new words"])
+    assert tokenizer.vocabulary_ == before
+
+
+def test_fit_transform_equals_fit_and_then_transform():
+    for output in ("ragged", "padded"):
+        tokenizer = HierarchicalTokenizer(stop_words=["a"], max_words=3, min_df=2, output=output)
+        at_once = tokenizer.fit_transform(TEXTS)
+        assert pickle.dumps(at_once) == pickle.dumps(tokenizer.fit(TEXTS).transform(TEXTS))
+
+
+def test_fit_transform_reads_each_text_once():
+    read_texts = []
+
+    def splitter(text):
+        read_texts.append(text)
+        return [text]
+
+    HierarchicalTokenizer(sentence_splitter=splitter).fit_transform(TEXTS)
+    assert read_texts == TEXTS
+
+
+def test_min_df_counts_documents_and_not_occurrences():
+    tokenizer = HierarchicalTokenizer(min_df=2).fit(["a a a b", "b c", "c"])
+    assert tokenizer.vocabulary_ == {"b": 2, "c": 3}
+
+
+@pytest.mark.parametrize("min_df", [1, 2, 3, 0.0, 0.3, 0.5, 1.0])
+def test_min_df_keeps_the_words_that_countvectorizer_keeps(min_df):
+    texts = ["aa bb cc", "aa BB aa", "aa dd"]
+    kept = CountVectorizer(min_df=min_df).fit(texts).vocabulary_
+    assert set(HierarchicalTokenizer(min_df=min_df).fit(texts).vocabulary_) == set(kept)
+
+
+def test_max_features_keeps_the_most_frequent_words():
+    tokenizer = HierarchicalTokenizer(max_features=2).fit(["b c c. a b c d", "d e"])
+    assert tokenizer.vocabulary_ == {"c": 2, "b": 3}
+
+
+def test_a_given_mapping_is_the_vocabulary():
+    tokenizer = HierarchicalTokenizer(vocabulary={"film": 7, "fine": 2}, min_df=3).fit(TEXTS)
+    assert tokenizer.vocabulary_ == {"film": 7, "fine": 2}
+    assert tokenizer.transform(["A fine film"]).to_nested() == [[[1, 2, 7]]]
+
+
+@pytest.mark.parametrize(
+    "vocabulary", [["b", "a"], ("b", "a"), iter(["b", "a"]), np.array(["b", "a"])]
+)
+def test_given_words_get_ids_in_their_order(vocabulary):
+    tokenizer = HierarchicalTokenizer(vocabulary=vocabulary).fit(TEXTS)
+    assert tokenizer.vocabulary_ == {"b": 2, "a": 3}
+
+
+def test_a_given_set_of_words_is_sorted():
+    tokenizer = HierarchicalTokenizer(vocabulary={"b", "a", "c"}).fit(TEXTS)
+    assert tokenizer.vocabulary_ == {"a": 2, "b": 3, "c": 4}
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "error", "message"),
+    [
+        ({}, ValueError, "empty vocabulary"),
+        ([], ValueError, "empty vocabulary"),
+        (["a", "b", "a"], ValueError, "Duplicate term in vocabulary: 'a'"),
+        ({"a": 2, "b": 2}, ValueError, "id 2 to several words"),
+        ({"a": 1}, ValueError, "'a' the id 1; ids start at 2"),
+        ({"a": 2.0}, TypeError, "not an integer"),
+        ({"a": True}, TypeError, "not an integer"),
+        ({3: 2}, TypeError, "3 of type int"),
+        ("ab", TypeError, "the string 'ab'"),
+    ],
+)
+def test_a_wrong_vocabulary_is_refused(vocabulary, error, message):
+    with pytest.raises(error, match=message):
+        HierarchicalTokenizer(vocabulary=vocabulary).fit(TEXTS)
+
+
+@pytest.mark.parametrize("texts", [[""], [" \n", "...", "👍🏽"], ["<br /><br>"]])
+def test_texts_without_words_are_an_empty_vocabulary(texts):
+    with pytest.raises(ValueError, match="empty vocabulary; perhaps the documents are blank"):
+        HierarchicalTokenizer().fit(texts)
+
+
+def test_texts_of_stop_words_are_an_empty_vocabulary():
+    with pytest.raises(ValueError, match="stop words"):
+        HierarchicalTokenizer(stop_words="english").fit(["The of and."])
+
+
+def test_min_df_that_no_word_reaches_is_refused_with_the_repair():
+    with pytest.raises(ValueError, match=r"no terms remain.*lower min_df"):
+        HierarchicalTokenizer(min_df=2).fit(["a", "b"])
+
+
+def test_a_failed_fit_leaves_the_earlier_vocabulary():
+    tokenizer = HierarchicalTokenizer().fit(["a b"])
+    for wrong in ([""], [None], "text"):
+        with pytest.raises((ValueError, TypeError)):
+            tokenizer.fit(wrong)
+    assert tokenizer.vocabulary_ == {"a": 2, "b": 3}
+
+
+# Words
+
+
+def test_case_is_ignored_unless_asked_for():
+    assert read(["The the"]) == [[["the", "the"]]]
+    assert read(["The the"], lowercase=False) == [[["The", "the"]]]
+
+
+@pytest.mark.parametrize(
+    ("strip_accents", "expected"),
+    [
+        (None, [["café", "ø", "日", "İ".lower()]]),
+        ("unicode", [["cafe", "ø", "日", "i"]]),
+        ("ascii", [["cafe", "i"]]),
+        (lambda word: word.replace("ø", "oe"), [["café", "oe", "日", "İ".lower()]]),
+    ],
+)
+def test_accents_are_stripped_as_by_countvectorizer(strip_accents, expected):
+    assert read(["Café Ø 日 İ"], strip_accents=strip_accents) == [expected]
+
+
+def test_forms_that_normalise_to_one_word_are_counted_together():
+    tokenizer = HierarchicalTokenizer(strip_accents="unicode").fit(["b b. É e E"])
+    assert tokenizer.vocabulary_ == {"e": 2, "b": 3}
+
+
+def test_stop_words_are_left_out_with_sentences_they_empty():
+    assert read(["The end. It is the. So?"], stop_words=["the", "IS", "it"]) == [[["end"], ["so"]]]
+
+
+def test_english_stop_words_are_those_of_scikit_learn():
+    assert read(["This is the end of it"], stop_words="english") == [[["end"]]]
+
+
+def test_the_token_pattern_sees_the_raw_text():
+    assert read(["Ab cd E"], token_pattern="[a-z]+") == [[["b", "cd"]]]
+
+
+def test_a_group_of_the_token_pattern_is_the_word_and_has_the_span():
+    tokenizer = HierarchicalTokenizer(token_pattern=r"#(\w+)").fit(["see #one and #two"])
+    assert tokenizer.vocabulary_ == {"one": 2, "two": 3}
+    assert tokenizer.spans(["see #one"])[0].word_spans.tolist() == [[5, 8]]
+
+
+def test_a_pattern_that_matches_nothing_gives_no_empty_words():
+    assert read(["ab, c"], token_pattern="[a-z]*") == [[["ab", "c"]]]
+
+
+@pytest.mark.parametrize("pattern", [r"(a)(b)", r"(", 3])
+def test_a_wrong_token_pattern_is_refused_in_fit(pattern):
+    for vocabulary in (None, ["a"]):
+        with pytest.raises((ValueError, re.error)):
+            HierarchicalTokenizer(token_pattern=pattern, vocabulary=vocabulary).fit(TEXTS)
+
+
+def test_html_breaks_are_no_words():
+    assert read(["Good<br /><br />Bad</p><p class='br'>br"]) == [[["good"], ["bad"], ["br"]]]
+
+
+# Shape of the output
+
+
+def test_blank_documents_have_no_sentences():
+    documents = HierarchicalTokenizer().fit_transform(TEXTS)
+    assert isinstance(documents, DocumentArray)
+    assert documents.sentences_per_document.tolist() == [2, 0, 2, 0]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "?!... --", "👍🏽", "entirely unseen", "\ud800\0"])
+def test_any_document_can_be_transformed(text):
+    tokenizer = HierarchicalTokenizer().fit(TEXTS)
+    documents = tokenizer.transform([text])
+    assert len(documents) == len(tokenizer.spans([text])) == 1
+    assert set(documents.word_ids.tolist()) <= {1}
+
+
+def test_limits_keep_the_first_sentences_and_words():
+    text = "One two three. Four. Five six."
+    tokenizer = HierarchicalTokenizer(max_sentences=2, max_words=2)
+    assert tokenizer.inverse_transform(tokenizer.fit_transform([text])) == [
+        [["one", "two"], ["four"]]
+    ]
+
+
+def test_the_vocabulary_is_learnt_from_what_limits_keep():
+    tokenizer = HierarchicalTokenizer(max_words=1).fit(["a b b. c b"])
+    assert tokenizer.vocabulary_ == {"a": 2, "c": 3}
+
+
+def test_limits_count_what_stop_words_leave():
+    params = {"stop_words": ["the"], "max_sentences": 1, "max_words": 1}
+    assert read(["The. The end is near. No."], **params) == [[["end"]]]
+
+
+def test_padded_output_is_the_cube_of_the_ragged_one():
+    ragged = HierarchicalTokenizer().fit_transform(TEXTS)
+    padded = HierarchicalTokenizer(output="padded").fit_transform(TEXTS)
+    assert padded.dtype == np.int32
+    np.testing.assert_array_equal(padded, ragged.pad())
+
+
+def test_padded_output_has_the_size_of_the_limits():
+    tokenizer = HierarchicalTokenizer(output="padded", max_sentences=5, max_words=7)
+    assert tokenizer.fit_transform(TEXTS).shape == (4, 5, 7)
+    assert tokenizer.transform(["a"]).shape == (1, 5, 7)
+
+
+def test_inverse_transform_takes_every_form_of_documents():
+    tokenizer = HierarchicalTokenizer().fit(TEXTS)
+    documents = tokenizer.transform(["A new film. Dull!"])
+    expected = [[["a", UNKNOWN_WORD, "film"], ["dull"]]]
+    for X in (documents, documents.pad(), documents.to_nested(), [[[3, 99, 4], [2]]]):
+        found = tokenizer.inverse_transform(X)
+        assert [[len(sentence) for sentence in document] for document in found] == [[3, 1]]
+    assert tokenizer.inverse_transform(documents) == expected
+    assert tokenizer.inverse_transform(documents.pad()) == expected
+    assert tokenizer.inverse_transform([[[99]]]) == [[[UNKNOWN_WORD]]]
+
+
+def test_the_unknown_word_cannot_be_a_word_of_a_text():
+    assert words_of(HierarchicalTokenizer().fit(["a"]), [UNKNOWN_WORD]) == [[[UNKNOWN_WORD]]]
+    assert read([UNKNOWN_WORD]) == [[["unknown"]]]
+
+
+# Spans
+
+
+def test_spans_of_a_document_worked_by_hand():
+    text = " Yes.<br />I do!"
+    (spans,) = HierarchicalTokenizer().fit([text]).spans([text])
+    assert spans.sentence_spans.tolist() == [[1, 5], [11, 16]]
+    assert spans.word_spans.tolist() == [[1, 4], [11, 12], [13, 15]]
+    assert spans.sentence_of_word.tolist() == [0, 1, 1]
+    assert spans.truncated is False
+    assert {array.dtype for array in spans[:3]} == {np.dtype(np.int64)}
+
+
+def test_spans_of_an_empty_document_have_their_shapes():
+    (spans,) = HierarchicalTokenizer().fit(TEXTS).spans([""])
+    assert [array.shape for array in spans[:3]] == [(0, 2), (0, 2), (0,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "truncated"),
+    [("One two. Six.", False), ("One two six", True), ("One. Two. Six.", True), ("", False)],
+)
+def test_spans_tell_whether_a_limit_cut_something_off(text, truncated):
+    tokenizer = HierarchicalTokenizer(max_sentences=2, max_words=2).fit(["a"])
+    (spans,) = tokenizer.spans([text])
+    assert spans.truncated is truncated
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            ". ",
+            "! ",
+            "…",
+            "。",
+            "।",
+            " ",
+            "\n\n",
+            "<br />",
+            "<",
+            '"',
+            "Mr",
+            "a",
+            "The",
+            "Don't",
+            "1",
+        ]
+        + ["好", "ที่", "É", "e\u0301", "İ", "ß", "हि", "ש\u05b0", "👨\u200d👩", "\ud800", "\0"]
+    ),
+    max_size=30,
+).map("".join)
+ANY_TEXT = st.one_of(st.text(st.characters(codec=None, categories=None), max_size=100), PIECES)
+PARAMS = st.fixed_dictionaries(
+    {},
+    optional={
+        "lowercase": st.booleans(),
+        "strip_accents": st.sampled_from(["ascii", "unicode"]),
+        "stop_words": st.just(["a", "the"]),
+        "max_sentences": st.integers(1, 3),
+        "max_words": st.integers(1, 3),
+        "token_pattern": st.sampled_from([r"\w+", r"(?u)\b\w\w+\b", r"\w+(?=\s)", "[A-Z]*"]),
+        "word_tokenizer": st.sampled_from([str.split, lambda s: re.findall("[a-z]+", s.lower())]),
+        "sentence_splitter": st.sampled_from([str.splitlines, lambda text: re.split("[.!]", text)]),
+    },
+)
+
+
+@given(st.lists(ANY_TEXT, min_size=1, max_size=4), PARAMS)
+@example(["A. b"], {"stop_words": ["a"]})
+def test_spans_are_those_of_the_words_that_transform_gives(texts, params):
+    tokenizer = HierarchicalTokenizer(vocabulary=["a"], **params).fit(texts)
+    documents = tokenizer.transform(texts)
+    spans = tokenizer.spans(texts)
+    assert len(documents) == len(spans) == len(texts)
+    for text, document, found in zip(texts, documents, spans, strict=True):
+        assert np.bincount(found.sentence_of_word).tolist() == [len(s) for s in document]
+        assert len(found.sentence_spans) == len(document)
+        last = 0
+        for start, end in found.sentence_spans.tolist():
+            assert last <= start < end <= len(text)
+            last = end
+        last = 0
+        for (start, end), s in zip(
+            found.word_spans.tolist(), found.sentence_of_word.tolist(), strict=True
+        ):
+            assert last <= start <= end
+            assert found.sentence_spans[s, 0] <= start
+            assert end <= found.sentence_spans[s, 1]
+            last = end
+
+
+@given(st.lists(ANY_TEXT, min_size=1, max_size=4))
+def test_the_raw_text_at_a_span_is_the_word(texts):
+    tokenizer = HierarchicalTokenizer(lowercase=False)
+    try:
+        documents = tokenizer.fit_transform(texts)
+    except ValueError:  # no words at all
+        assert not any(
+            len(s.word_spans)
+            for s in tokenizer.set_params(vocabulary=["a"]).fit(texts).spans(texts)
+        )
+        return
+    words = tokenizer.inverse_transform(documents)
+    for text, document, spans in zip(texts, words, tokenizer.spans(texts), strict=True):
+        raw = [text[start:end] for start, end in spans.word_spans]
+        assert raw == [word for sentence in document for word in sentence]
+
+
+# Callables
+
+
+def test_a_sentence_splitter_says_where_sentences_end():
+    params = {"sentence_splitter": lambda text: text.split(";")}
+    assert read(["One. Two; three"], **params) == [[["one", "two"], ["three"]]]
+
+
+def test_a_word_tokenizer_says_what_words_are():
+    def letters(sentence):
+        return re.findall("[a-z]+", sentence.lower())
+
+    text = "It's 3 p.m. Now!"
+    tokenizer = HierarchicalTokenizer(word_tokenizer=letters).fit([text])
+    assert words_of(tokenizer, [text]) == [[["it", "s", "p", "m"], ["now"]]]
+    raw = [text[start:end] for start, end in tokenizer.spans([text])[0].word_spans]
+    assert raw == ["It", "s", "p", "m", "Now"]
+
+
+def test_a_word_tokenizer_gets_trimmed_sentences():
+    seen = []
+    HierarchicalTokenizer(word_tokenizer=lambda s: seen.append(s) or ["x"]).fit([" One. \n Two "])
+    assert seen == ["One.", "Two"]
+
+
+def test_lemmas_are_words_and_have_the_spans_of_their_text():
+    lemmas = {"He": "he", "was": "be", "going": "go", ".": "."}
+
+    def lemmatize(sentence):
+        return [lemmas[token] for token in re.findall(r"\w+|\.", sentence)]
+
+    text = "He was going."
+    tokenizer = HierarchicalTokenizer(word_tokenizer=lemmatize).fit([text])
+    assert words_of(tokenizer, [text]) == [[["he", "be", "go", "."]]]
+    assert tokenizer.spans([text])[0].word_spans.tolist() == [[0, 2], [3, 6], [7, 12], [12, 12]]
+
+
+def test_words_of_a_tokenizer_are_normalised_like_others():
+    params = {"word_tokenizer": str.split, "stop_words": ["the"], "strip_accents": "unicode"}
+    assert read(["The Café"], **params) == [[["cafe"]]]
+
+
+@pytest.mark.parametrize("parameter", ["sentence_splitter", "word_tokenizer"])
+@pytest.mark.parametrize(
+    ("returned", "got"), [("text", "a str"), ([1, None], "NoneType, int"), (None, "a NoneType")]
+)
+def test_a_callable_that_returns_no_strings_is_refused(parameter, returned, got):
+    with pytest.raises(TypeError, match=f"{parameter} must return a list of strings.*{got}"):
+        HierarchicalTokenizer(**{parameter: lambda _: returned}).fit(["text"])
+
+
+def test_a_splitter_that_invents_text_is_refused():
+    with pytest.raises(ValueError, match="sentence_splitter returned 'invented'"):
+        HierarchicalTokenizer(sentence_splitter=lambda _: ["invented"]).fit(["text"])
+
+
+@pytest.mark.parametrize("parameter", ["sentence_splitter", "word_tokenizer", "strip_accents"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_errors_of_callables_come_through_and_leave_the_earlier_state(parameter, error):
+    def fail(_):
+        raise error
+
+    tokenizer = HierarchicalTokenizer().fit(["a"])
+    with pytest.raises(error):
+        tokenizer.set_params(**{parameter: fail}).fit(["b"])
+    assert tokenizer.vocabulary_ == {"a": 2}
+
+
+# Containers
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        tuple(TEXTS),
+        np.array(TEXTS, dtype=object),
+        np.array(TEXTS),
+        pd.Series(TEXTS, index=[3, 3, 1, 0]),
+        pd.Series(TEXTS, dtype="string"),
+        pd.Series(TEXTS, dtype=pd.ArrowDtype(pa.string())),
+        pd.DataFrame({"text": TEXTS}),
+        pl.Series(TEXTS),
+        pa.array(TEXTS),
+        np.array(TEXTS, dtype=object)[:, np.newaxis],
+    ],
+)
+def test_every_container_gives_the_same_documents(X):
+    expected = HierarchicalTokenizer().fit_transform(TEXTS)
+    assert pickle.dumps(HierarchicalTokenizer().fit_transform(X)) == pickle.dumps(expected)
+
+
+@pytest.mark.parametrize("method", ["fit", "fit_transform", "transform", "spans"])
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        ("text", ValueError, "string object received"),
+        ([], ValueError, "0 sample"),
+        (["a", None], TypeError, "Document 1 is missing"),
+        (["a", 3], TypeError, "Document 1 is a int"),
+        ([b"\xff"], UnicodeDecodeError, "document 0"),
+    ],
+)
+def test_faulty_documents_are_refused_by_every_method(method, X, error, message):
+    with pytest.raises(error, match=message):
+        getattr(HierarchicalTokenizer().fit(TEXTS), method)(X)
+
+
+# A citizen of scikit-learn
+
+
+@pytest.mark.parametrize("method", ["transform", "spans", "inverse_transform"])
+def test_an_unfitted_tokenizer_says_so(method):
+    with pytest.raises(NotFittedError):
+        getattr(HierarchicalTokenizer(vocabulary=["a"]), method)("anything")
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"lowercase": "yes"},
+        {"strip_accents": "utf"},
+        {"stop_words": "german"},
+        {"min_df": -1},
+        {"min_df": 1.5},
+        {"max_features": 0},
+        {"max_sentences": 0},
+        {"max_words": 2.5},
+        {"vocabulary": 3},
+        {"sentence_splitter": "pysbd"},
+        {"word_tokenizer": 1},
+        {"n_jobs": 0.5},
+        {"output": "sparse"},
+    ],
+)
+@pytest.mark.parametrize("method", ["fit", "fit_transform"])
+def test_a_wrong_parameter_is_named_in_fit(params, method):
+    with pytest.raises(ValueError, match=f"'{next(iter(params))}' parameter"):
+        getattr(HierarchicalTokenizer(**params), method)(TEXTS)
+
+
+def test_every_documented_default_is_the_default():
+    section = HierarchicalTokenizer.__doc__.split("Attributes\n")[0]
+    documented = re.findall(r"^    (\w[\w, ]*) : .*default=(\S+)", section, re.MULTILINE)
+    found = {name: default for names, default in documented for name in names.split(", ")}
+    defaults = HierarchicalTokenizer().get_params()
+    assert set(found) == set(defaults)
+    for name, default in found.items():
+        expected = "DEFAULT_TOKEN_PATTERN" if name == "token_pattern" else repr(defaults[name])
+        assert default.replace('"', "'") == expected
+
+
+def test_clone_and_pickle_keep_parameters_and_state():
+    tokenizer = HierarchicalTokenizer(max_words=3, stop_words=["a"]).fit(TEXTS)
+    assert clone(tokenizer).get_params() == tokenizer.get_params()
+    again = pickle.loads(pickle.dumps(tokenizer))
+    assert again.vocabulary_ == tokenizer.vocabulary_
+    assert words_of(again, TEXTS) == words_of(tokenizer, TEXTS)
+
+
+def test_fitted_state_is_plain():
+    assert vars(
+        HierarchicalTokenizer().fit(TEXTS)
+    ).keys() - HierarchicalTokenizer().get_params() == {"vocabulary_"}
+
+
+def test_tags_say_that_it_takes_strings():
+    tags = get_tags(HierarchicalTokenizer())
+    assert tags.input_tags.string
+    assert not tags.input_tags.two_d_array
+    assert tags.requires_fit
+    assert not tags.target_tags.required
+
+
+def lengths(documents):
+    return np.stack([documents.sentences_per_document, documents.words_per_document], axis=1)
+
+
+def test_it_works_in_a_pipeline_under_grid_search():
+    texts = np.array(["Good. Very good film."] * 8 + ["A bad film"] * 8, dtype=object)
+    labels = ["good"] * 8 + ["bad"] * 8
+    pipeline = make_pipeline(
+        HierarchicalTokenizer(),
+        FunctionTransformer(lengths),
+        DecisionTreeClassifier(random_state=0),
+    )
+    search = GridSearchCV(pipeline, {"hierarchicaltokenizer__max_sentences": [1, None]}, cv=2)
+    assert search.fit(texts, labels).best_score_ == 1.0
+    assert (
+        cross_val_score(pipeline, pd.Series(texts, index=range(5, 21)), labels, cv=2).min() == 1.0
+    )
+
+
+# Speed and processes
+
+
+def test_two_processes_give_what_one_gives():
+    texts = [f"Film {i % 97} is fine. Don't miss number {i}!" for i in range(1_200)]
+    one, two = HierarchicalTokenizer(), HierarchicalTokenizer(n_jobs=2)
+    assert pickle.dumps(one.fit_transform(texts)) == pickle.dumps(two.fit_transform(texts))
+    assert list(one.vocabulary_.items()) == list(two.vocabulary_.items())
+    for a, b in zip(one.spans(texts), two.spans(texts), strict=True):
+        assert pickle.dumps(a) == pickle.dumps(b)
+
+
+def test_the_hash_seed_changes_nothing():
+    program = (
+        "from sk_han import HierarchicalTokenizer as T;"
+        "t = T(vocabulary=None, stop_words='english').fit(['b a c. The d É', 'x y z w']);"
+        "print(ascii(t.vocabulary_), T(vocabulary={'q', 'r', 's'}).fit(['a']).vocabulary_)"
+    )
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            timeout=120,
+        ).stdout
+        for seed in "12"
+    }
+    assert len(runs) == 1
+
+
+def test_importing_and_using_it_does_not_import_torch():
+    program = (
+        "import sys; from sk_han import HierarchicalTokenizer as T; T().fit_transform(['a b']);"
+        "assert not {'torch', 'polars'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+@pytest.mark.parametrize(
+    "text", ["word " * 300_000, "w. " * 100_000, "A very long document. " * 100_000]
+)
+def test_giant_documents_are_read_in_seconds(text):
+    start = time.process_time()
+    tokenizer = HierarchicalTokenizer()
+    documents = tokenizer.fit_transform([text, "small"])
+    (spans, _) = tokenizer.spans([text, "small"])
+    assert len(spans.word_spans) == documents.words_per_document[0]
+    assert time.process_time() - start < 20
