@@ -1,0 +1,489 @@
+"""What a network read in a document and with which weights: frozen data, no model inside."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._span_checks import (
+    check_finite,
+    check_nesting,
+    check_spans,
+    check_sum,
+    check_sum_by_group,
+    frozen,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+__all__ = ["DocumentExplanation", "ExplanationList", "ScoredText"]
+
+Level = Literal["word", "sentence"]
+Quantity = Literal["contributions", "attention"]
+
+
+class ScoredText(NamedTuple):
+    """A word or a sentence with its score, as `DocumentExplanation.top` gives them.
+
+    `attention` of a word is the combined attention, its share of the whole document.
+    """
+
+    text: str
+    start: int
+    end: int
+    score: float
+    attention: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class DocumentExplanation:
+    """The words and sentences of one document with the weights a network gave them.
+
+    Attention is what the model's pooling did: the share each word had in the vector of its
+    sentence, and each sentence in the vector of its document. It is not a measure of
+    importance: a word of high attention may change nothing when it is removed. How much words
+    and sentences moved the score of `target` is what `contributions` estimate, by `method`.
+
+    Parameters
+    ----------
+    text : str
+        The raw document. All offsets count its characters (code points).
+    word_spans : ndarray of int64, shape (n_words, 2)
+        Start and end of each word the network read: ``text[start:end]`` is the word.
+    sentence_spans : ndarray of int64, shape (n_sentences, 2)
+        Start and end of each sentence.
+    sentence_of_word : ndarray of int64, shape (n_words,)
+        Number of the sentence that each word belongs to.
+    word_attention : ndarray of float64, shape (n_words,)
+        Weight of each word within its sentence; sums to 1 over each sentence.
+    sentence_attention : ndarray of float64, shape (n_sentences,)
+        Weight of each sentence within the document; sums to 1.
+    contributions : ndarray of float64, shape (n_words,)
+        What each word did toward (positive) or against (negative) `target`. With
+        ``method="attention"`` the combined attention, which has no sign and no target.
+    sentence_contributions : ndarray of float64, shape (n_sentences,)
+        The same for sentences; with ``method="attention"`` the sentence attention.
+    method : str
+        How the contributions were found.
+    classes : ndarray, shape (n_classes,)
+        Class labels, in the order of `probabilities`.
+    probabilities : ndarray of float64, shape (n_classes,)
+    predicted : object
+        The label that was predicted.
+    target : object
+        The label that the contributions are about.
+    unknown : ndarray of bool, shape (n_words,)
+        Whether a word is outside the vocabulary; all such words look alike to the network.
+    truncated : bool
+        Whether a limit on sentences or words kept the network from reading the whole text.
+
+    Raises
+    ------
+    TypeError
+        If offsets are not integers.
+    ValueError
+        If shapes disagree, spans lie outside the text, out of order or outside their sentence,
+        weights do not sum to 1, or a label is not one of `classes`.
+
+    Notes
+    -----
+    Arrays are copied and made read-only. Two explanations are equal when all their fields are.
+    An object takes about 60 bytes a word beside its text, pickles, and needs only numpy to load.
+
+    Examples
+    --------
+    >>> from sk_han import DocumentExplanation
+    >>> explanation = DocumentExplanation(
+    ...     text="Great film. I loved it!",
+    ...     word_spans=[[0, 5], [6, 10], [12, 13], [14, 19], [20, 22]],
+    ...     sentence_spans=[[0, 11], [12, 23]],
+    ...     sentence_of_word=[0, 0, 1, 1, 1],
+    ...     word_attention=[0.7, 0.3, 0.1, 0.8, 0.1],
+    ...     sentence_attention=[0.4, 0.6],
+    ...     contributions=[0.28, 0.12, 0.06, 0.48, 0.06],
+    ...     sentence_contributions=[0.4, 0.6],
+    ...     method="attention",
+    ...     classes=["neg", "pos"],
+    ...     probabilities=[0.1, 0.9],
+    ...     predicted="pos",
+    ...     target="pos",
+    ...     unknown=[False, False, False, False, False],
+    ...     truncated=False,
+    ... )
+    >>> explanation
+    DocumentExplanation(pos 0.900, 2 sentences, 5 words, method='attention')
+    >>> [(word.text, round(word.score, 2)) for word in explanation.top(2)]
+    [('loved', 0.48), ('Great', 0.28)]
+    >>> explanation.top(1, level="sentence")[0].text
+    'I loved it!'
+    >>> print(explanation.to_text(width=60, color=False))
+    predicted pos (pos 0.900, neg 0.100)
+    0.400 ████   *Great* film.
+    0.600 ██████ I *loved* it!
+    attention: weights of the model's pooling, not a measure of
+    importance (*marked*: 0.24 to 0.48)
+    """
+
+    text: str
+    word_spans: NDArray[np.int64]
+    sentence_spans: NDArray[np.int64]
+    sentence_of_word: NDArray[np.int64]
+    word_attention: NDArray[np.float64]
+    sentence_attention: NDArray[np.float64]
+    contributions: NDArray[np.float64]
+    sentence_contributions: NDArray[np.float64]
+    method: str
+    classes: NDArray[Any]
+    probabilities: NDArray[np.float64]
+    predicted: Any
+    target: Any
+    unknown: NDArray[np.bool_]
+    truncated: bool
+
+    def __post_init__(self) -> None:
+        n_words, n_sentences = len(self.word_spans), len(self.sentence_spans)
+        shapes: dict[str, tuple[tuple[int | None, ...], type[np.generic] | None]] = {
+            "word_spans": ((n_words, 2), np.int64),
+            "sentence_spans": ((n_sentences, 2), np.int64),
+            "sentence_of_word": ((n_words,), np.int64),
+            "word_attention": ((n_words,), np.float64),
+            "sentence_attention": ((n_sentences,), np.float64),
+            "contributions": ((n_words,), np.float64),
+            "sentence_contributions": ((n_sentences,), np.float64),
+            "classes": ((None,), None),
+            "probabilities": ((len(self.classes),), np.float64),
+            "unknown": ((n_words,), np.bool_),
+        }
+        for name, (shape, dtype) in shapes.items():
+            object.__setattr__(self, name, frozen(getattr(self, name), name, shape, dtype))
+        object.__setattr__(self, "truncated", bool(self.truncated))
+        self._check()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words the network read, as they stand in the text."""
+        return tuple(self.text[start:end] for start, end in self.word_spans.tolist())
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The sentences, as they stand in the text."""
+        return tuple(self.text[start:end] for start, end in self.sentence_spans.tolist())
+
+    @property
+    def combined_attention(self) -> NDArray[np.float64]:
+        """Share of each word in the document, shape (n_words,): sentence times word attention.
+
+        Sums to 1 over the document.
+        """
+        return self.sentence_attention[self.sentence_of_word] * self.word_attention
+
+    @property
+    def signed(self) -> bool:
+        """Whether contributions have a sign; those of ``method="attention"`` have none."""
+        return self.method != "attention"
+
+    def top(self, k: int | None = 10, level: Level = "word") -> list[ScoredText]:
+        """Give the words or sentences of the largest contributions.
+
+        Parameters
+        ----------
+        k : int or None, default=10
+            How many at most; None for all.
+        level : {"word", "sentence"}, default="word"
+
+        Returns
+        -------
+        list of ScoredText
+            The largest first, by magnitude: what speaks against `target` counts as much as what
+            speaks for it, and keeps its minus. Ties stand in reading order.
+        """
+        if k is not None and k < 0:
+            raise ValueError(f"k must be None or at least 0; got {k!r}.")
+        spans, scores, attention = self._at(level)
+        order = np.argsort(-np.abs(scores), kind="stable")[:k]
+        return [
+            ScoredText(self.text[start:end], start, end, float(scores[i]), float(attention[i]))
+            for i, (start, end) in zip(order, spans[order].tolist(), strict=True)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as dicts, lists, strings and numbers: what JSON can hold.
+
+        Labels that JSON has no type for become their `str`.
+        """
+        from sk_han.rendering.data import as_dict
+
+        return as_dict(self)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Give `to_dict` as JSON, and write it to a file if asked.
+
+        Parameters
+        ----------
+        path : path-like, optional
+
+        Returns
+        -------
+        str
+            ASCII, with every other character escaped, so that any text survives any transport.
+        """
+        return _written(json.dumps(self.to_dict()), path)
+
+    def to_frame(self, level: Level = "word") -> DataFrame:
+        """Give a pandas DataFrame with one row for each word or each sentence.
+
+        Parameters
+        ----------
+        level : {"word", "sentence"}, default="word"
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        from sk_han.rendering.data import as_frame
+
+        return as_frame(self, level)
+
+    def to_text(
+        self,
+        *,
+        show: Quantity = "contributions",
+        color: bool | None = None,
+        width: int | None = None,
+    ) -> str:
+        """Give the explanation as lines for a terminal.
+
+        Parameters
+        ----------
+        show : {"contributions", "attention"}, default="contributions"
+            What shades, marks and bars show.
+        color : bool, optional
+            Whether to shade words with ANSI codes. By default where standard output is a
+            terminal, unless the environment sets ``NO_COLOR`` or ``TERM=dumb``.
+        width : int, optional
+            Columns to wrap at; by default those of the terminal.
+
+        Returns
+        -------
+        str
+        """
+        from sk_han.rendering.text import render_text
+
+        return render_text(self, show=show, color=color, width=width)
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        show: Quantity = "contributions",
+        full_page: bool = True,
+    ) -> str:
+        """Give the text, coloured in place, as HTML without scripts or outside assets.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            File to write, in UTF-8.
+        show : {"contributions", "attention"}, default="contributions"
+            What colours and bars show.
+        full_page : bool, default=True
+            Whether to give a whole page, or a fragment to put into one.
+
+        Returns
+        -------
+        str
+        """
+        from sk_han.rendering.html import render_html
+
+        return _written(render_html(self, show=show, full_page=full_page), path)
+
+    def plot(self, ax: Axes | None = None, *, show: Quantity = "contributions") -> Axes:
+        """Draw sentences as rows of shaded words with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+        show : {"contributions", "attention"}, default="contributions"
+            What shades and bars show.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from sk_han.rendering.figure import plot_explanation
+
+        return plot_explanation(self, ax=ax, show=show)
+
+    def _repr_html_(self) -> str:
+        return self.to_html(full_page=False)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        probability = self.probabilities[self.classes.tolist().index(self.predicted)]
+        return (
+            f"DocumentExplanation({self.predicted!s} {probability:.3f}, "
+            f"{len(self.sentence_spans)} sentences, {len(self.word_spans)} words, "
+            f"method={self.method!r})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DocumentExplanation):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, field.name), getattr(other, field.name))
+            for field in dataclasses.fields(self)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.method, self.truncated))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # NumPy forgets in a pickle that an array was read-only.
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(state)
+
+    def _check(self) -> None:
+        check_spans(self.word_spans, "word_spans", len(self.text))
+        check_spans(self.sentence_spans, "sentence_spans", len(self.text))
+        check_nesting(self.word_spans, self.sentence_spans, self.sentence_of_word)
+        for name in ("word_attention", "sentence_attention", "probabilities"):
+            check_finite(getattr(self, name), name, lowest=0)
+        for name in ("contributions", "sentence_contributions"):
+            check_finite(getattr(self, name), name, lowest=-np.inf if self.signed else 0)
+        check_sum(self.sentence_attention, "sentence_attention")
+        check_sum(self.probabilities, "probabilities")
+        check_sum_by_group(self.word_attention, self.sentence_of_word, "word_attention", "sentence")
+        labels = self.classes.tolist()
+        for name in ("predicted", "target"):
+            if getattr(self, name) not in labels:
+                raise ValueError(f"{name} must be one of {labels}; got {getattr(self, name)!r}.")
+
+    def _at(
+        self, level: Level
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Spans, contributions and shares of the document's attention, of words or sentences."""
+        if level == "word":
+            return self.word_spans, self.contributions, self.combined_attention
+        if level == "sentence":
+            return self.sentence_spans, self.sentence_contributions, self.sentence_attention
+        raise ValueError(f"level must be 'word' or 'sentence'; got {level!r}.")
+
+
+class ExplanationList(Sequence[DocumentExplanation]):
+    """Explanations of several documents, in the order of the documents; immutable.
+
+    Parameters
+    ----------
+    explanations : iterable of DocumentExplanation
+
+    Notes
+    -----
+    A slice is an `ExplanationList` again. Terminal text and notebooks show the first documents
+    and say how many they leave out; `to_html` writes them all.
+
+    Examples
+    --------
+    >>> from sk_han import ExplanationList
+    >>> ExplanationList([])
+    ExplanationList(0 documents)
+    """
+
+    __slots__ = ("_explanations",)
+
+    SHOWN_AS_TEXT = 10
+    SHOWN_IN_NOTEBOOK = 50
+
+    def __init__(self, explanations: Iterable[DocumentExplanation] = ()) -> None:
+        self._explanations = tuple(explanations)
+        for i, explanation in enumerate(self._explanations):
+            if not isinstance(explanation, DocumentExplanation):
+                raise TypeError(
+                    f"An ExplanationList holds DocumentExplanation objects; number {i} is a "
+                    f"{type(explanation).__name__}."
+                )
+
+    @overload
+    def __getitem__(self, index: int) -> DocumentExplanation: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> ExplanationList: ...
+
+    def __getitem__(self, index: int | slice) -> DocumentExplanation | ExplanationList:
+        if isinstance(index, slice):
+            return ExplanationList(self._explanations[index])
+        return self._explanations[index]
+
+    def __len__(self) -> int:
+        return len(self._explanations)
+
+    def __iter__(self) -> Iterator[DocumentExplanation]:
+        return iter(self._explanations)
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        show: Quantity = "contributions",
+        full_page: bool = True,
+    ) -> str:
+        """Give all documents on one page, the first open and the others folded.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            File to write, in UTF-8.
+        show : {"contributions", "attention"}, default="contributions"
+            What colours and bars show.
+        full_page : bool, default=True
+            Whether to give a whole page, or a fragment to put into one.
+
+        Returns
+        -------
+        str
+        """
+        from sk_han.rendering.html import render_html_list
+
+        return _written(render_html_list(self, show=show, full_page=full_page), path)
+
+    def _repr_html_(self) -> str:
+        from sk_han.rendering.html import render_html_list
+
+        shown = self[: self.SHOWN_IN_NOTEBOOK]
+        return render_html_list(shown, full_page=False, n_left_out=len(self) - len(shown))
+
+    def __str__(self) -> str:
+        texts = [str(explanation) for explanation in self[: self.SHOWN_AS_TEXT]]
+        if len(self) > len(texts):
+            texts.append(f"... and {len(self) - len(texts)} more documents")
+        return "\n\n".join(texts)
+
+    def __repr__(self) -> str:
+        return f"ExplanationList({len(self)} documents)"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ExplanationList):
+            return NotImplemented
+        return self._explanations == other._explanations
+
+    def __hash__(self) -> int:
+        return hash(self._explanations)
+
+
+def _written(content: str, path: str | os.PathLike[str] | None) -> str:
+    if path is not None:
+        Path(path).write_text(content, encoding="utf-8")
+    return content

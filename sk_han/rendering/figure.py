@@ -1,0 +1,332 @@
+"""An explanation, and the course of a training, as matplotlib figures."""
+
+from __future__ import annotations
+
+import itertools
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sk_han._optional import import_optional
+from sk_han.explanation import DocumentExplanation, Quantity
+from sk_han.rendering.rows import Row, chunks_of, rows_of, visible
+from sk_han.rendering.shading import LEVELS, Shading, shading_of
+from sk_han.rendering.style import DARK, LIGHT, Theme, shades
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_explanation", "plot_history"]
+
+# Lengths in points, at which text has its size whatever the size of the figure.
+FONT_SIZE = 9.0
+LINE = 15.0
+BASELINE = 0.7 * LINE
+GAP = 4.0
+SPACE = 2.9
+NUMBER_RIGHT = 30.0
+BAR_LEFT, BAR = 36.0, 42.0
+TEXT_LEFT = 90.0
+SWATCH = 11.0
+LEGEND = 2 * LINE + GAP
+
+CLASSES_SHOWN = 3
+
+
+def plot_explanation(
+    explanation: DocumentExplanation,
+    ax: Axes | None = None,
+    *,
+    show: Quantity = "contributions",
+    max_sentences: int = 20,
+) -> Axes:
+    """Draw sentences as rows: the sentence's weight as a bar, its words shaded by theirs.
+
+    The figure of Yang et al. (2016), with the words in their sentences' punctuation.
+
+    Parameters
+    ----------
+    explanation : DocumentExplanation
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; rows that do not fit are left out and counted. By default a new figure
+        of the height that the text needs.
+    show : {"contributions", "attention"}, default="contributions"
+        What shades and bars show.
+    max_sentences : int, default=20
+        How many sentences to draw: those of the largest weights, in reading order.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Notes
+    -----
+    Lines are broken for the width that the axes have now, so draw last on a figure of several
+    axes. A sentence that starts with Hebrew or Arabic runs from the right, word by word; so do
+    words of another script within it. What matplotlib's fonts lack is drawn as boxes, with its
+    warning; set ``rcParams["font.family"]`` to a font that has it.
+    """
+    pyplot = import_optional("matplotlib.pyplot", "plot", "DocumentExplanation.plot")
+    shading = shading_of(explanation, show)
+    own_figure = None
+    if ax is None:
+        own_figure, ax = pyplot.subplots(figsize=(8, 3))
+        own_figure.subplots_adjust(left=0.02, right=0.98, top=0.98, bottom=0.02)
+    ax.set_axis_off()
+    sheet = _Sheet(ax, height=np.inf if own_figure else None)
+    _paint_head(sheet, explanation)
+    _paint_rows(sheet, explanation, shading, max_sentences)
+    _paint_legend(sheet, explanation, shading)
+    if own_figure:
+        own_figure.set_figheight(sheet.y / 72 / ax.get_position().height)
+    return ax
+
+
+class _Sheet:
+    """Axes drawn on in points from their top left corner, line by line from `y` downwards."""
+
+    def __init__(self, ax: Any, height: float | None) -> None:
+        from matplotlib.transforms import Affine2D, ScaledTranslation
+
+        self.ax = ax
+        self.points = (
+            Affine2D().scale(1 / 72, -1 / 72)
+            + ax.figure.dpi_scale_trans
+            + ScaledTranslation(0, 1, ax.transAxes)
+        )
+        layout = ax.figure.get_layout_engine()
+        if layout is not None:  # else the axes get their size when they are first drawn
+            layout.execute(ax.figure.canvas.figure)
+        size = ax.get_window_extent()
+        self.per_point = ax.figure.dpi / 72
+        self.width = size.width / self.per_point
+        self.height = size.height / self.per_point if height is None else height
+        self.theme = _theme_of(ax)
+        self.y = 0.0
+
+    def text(self, x: float, text: str, **style: Any) -> Any:
+        """Write on the line at `y`; mathematics is not read into dollar signs."""
+        style = {"color": self.theme.text, "size": FONT_SIZE, "zorder": 3} | style
+        return self.ax.text(
+            x,
+            self.y + BASELINE,
+            text,
+            transform=self.points,
+            parse_math=False,
+            clip_on=True,
+            **style,
+        )
+
+    def length(self, artist: Any) -> float:
+        return float(artist.get_window_extent().width) / self.per_point
+
+    def box(
+        self, x: float, width: float, color: str, top: float = 1.0, height: float = 13.0
+    ) -> None:
+        from matplotlib.patches import Rectangle
+
+        self.ax.add_patch(
+            Rectangle(
+                (x, self.y + top),
+                width,
+                height,
+                facecolor=color,
+                linewidth=0,
+                transform=self.points,
+                zorder=2,
+            )
+        )
+
+
+def _paint_head(sheet: _Sheet, explanation: DocumentExplanation) -> None:
+    order = np.argsort(-explanation.probabilities, kind="stable")[:CLASSES_SHOWN].tolist()
+    probabilities = "   ".join(
+        f"{_label(explanation.classes[i])} {explanation.probabilities[i]:.3f}" for i in order
+    )
+    predicted = sheet.text(0, f"predicted {_label(explanation.predicted)}", weight="bold")
+    _paint_at_end(sheet, sheet.length(predicted), probabilities, color=sheet.theme.muted)
+    sheet.y += LINE + 2 * GAP
+
+
+def _paint_rows(
+    sheet: _Sheet, explanation: DocumentExplanation, shading: Shading, max_sentences: int
+) -> None:
+    rows = rows_of(explanation)
+    order = np.argsort(-np.abs(shading.sentences), kind="stable")
+    chosen = sorted(order[:max_sentences].tolist())
+    drawn = 0
+    for i in chosen:
+        before = len(sheet.ax.texts), len(sheet.ax.patches), sheet.y
+        _paint_margin(sheet, shading, i)
+        _paint_words(sheet, rows[i], shading)
+        if sheet.y + LINE + GAP + LEGEND > sheet.height:
+            _take_back(sheet, *before)
+            break
+        sheet.y += GAP
+        drawn += 1
+    if drawn < len(shading.sentences):
+        left_out = len(shading.sentences) - drawn
+        note = f"{left_out} more sentence{'s' * (left_out > 1)}"
+        sheet.text(TEXT_LEFT, note, color=sheet.theme.muted, style="italic")
+        sheet.y += LINE + GAP
+    if rows and rows[-1].sentence is None and explanation.truncated:
+        _paint_words(sheet, rows[-1], shading)
+
+
+def _paint_margin(sheet: _Sheet, shading: Shading, sentence: int) -> None:
+    value = float(shading.sentences[sentence])
+    digits = f"{value:+.3f}" if shading.signed else f"{value:.3f}"
+    sheet.text(NUMBER_RIGHT, digits, ha="right", color=sheet.theme.muted, size=FONT_SIZE - 1)
+    strong = getattr(sheet.theme, shading.scale(value))[1]
+    sheet.box(BAR_LEFT, BAR, sheet.theme.rule, top=4.5, height=6)
+    sheet.box(BAR_LEFT, BAR * shading.share(sentence), strong, top=4.5, height=6)
+
+
+def _paint_words(sheet: _Sheet, row: Row, shading: Shading) -> None:
+    right_to_left = _reads_right_to_left(row)
+    x = TEXT_LEFT
+    for chunk in chunks_of(row):
+        artists = [sheet.text(0, piece.text) for piece in chunk]
+        lengths = [sheet.length(artist) for artist in artists]
+        if x > TEXT_LEFT and x + sum(lengths) > sheet.width:
+            x, sheet.y = TEXT_LEFT, sheet.y + LINE
+        for piece, artist, length in zip(chunk, artists, lengths, strict=True):
+            if x > TEXT_LEFT and x + length > sheet.width:
+                x, sheet.y = TEXT_LEFT, sheet.y + LINE
+            left = sheet.width - (x - TEXT_LEFT) - length if right_to_left else x
+            artist.set_position((left, sheet.y + BASELINE))
+            level = 0 if piece.word is None else shading.levels[piece.word]
+            if level:
+                sheet.box(left - 1, length + 2, _shade(sheet, shading, level))
+            if piece.unread:
+                artist.set_color(sheet.theme.muted)
+            x += length
+        x += SPACE
+    sheet.y += LINE
+
+
+def _take_back(sheet: _Sheet, n_texts: int, n_patches: int, y: float) -> None:
+    for artist in [*sheet.ax.texts[n_texts:], *sheet.ax.patches[n_patches:]]:
+        artist.remove()
+    sheet.y = y
+
+
+def _paint_legend(sheet: _Sheet, explanation: DocumentExplanation, shading: Shading) -> None:
+    sheet.y += GAP
+    style: dict[str, Any] = {"color": sheet.theme.muted, "size": FONT_SIZE - 1}
+    if not len(explanation.word_spans):
+        sheet.text(0, "No words of this document were read.", **style)
+        sheet.y += LINE
+        return
+    limit = shading.word_limit
+    if shading.signed:
+        target = _label(explanation.target)
+        ends = f"against {target} {-limit:+.2g}", f"{limit:+.2g} toward {target}"
+        levels = [*range(-LEVELS, 0), *range(1, LEVELS + 1)]
+        note = f"contributions by {explanation.method}"
+    else:
+        ends, levels = ("attention 0", f"{limit:.2g}"), [*range(1, LEVELS + 1)]
+        note = "weights of the pooling, not a measure of importance"
+    x = sheet.length(sheet.text(0, ends[0], **style)) + GAP
+    for level in levels:
+        sheet.box(x, SWATCH, _shade(sheet, shading, level), top=3, height=9)
+        x += SWATCH
+    x += GAP + sheet.length(sheet.text(x + GAP, ends[1], **style))
+    _paint_at_end(sheet, x, note, **style)
+    sheet.y += LINE
+
+
+def _paint_at_end(sheet: _Sheet, taken: float, text: str, **style: Any) -> None:
+    """Write at the right end of the line, or on the next line where this one is taken."""
+    artist = sheet.text(sheet.width, text, ha="right", **style)
+    if taken + 2 * GAP + sheet.length(artist) > sheet.width:
+        sheet.y += LINE
+        artist.set(x=0, y=sheet.y + BASELINE, ha="left")
+
+
+def _theme_of(ax: Axes) -> Theme:
+    from matplotlib.colors import to_rgb
+
+    return DARK if sum(to_rgb(ax.figure.get_facecolor())) < 1.5 else LIGHT
+
+
+def _shade(sheet: _Sheet, shading: Shading, level: int) -> str:
+    return shades(sheet.theme, shading.scale(level))[abs(level) - 1]
+
+
+def _reads_right_to_left(row: Row) -> bool:
+    """Whether the first letter that has a direction has that of Arabic or Hebrew."""
+    directions = (unicodedata.bidirectional(c) for piece in row.pieces for c in piece.text)
+    return next((d in ("R", "AL") for d in directions if d in ("L", "R", "AL")), False)
+
+
+def _label(label: Any) -> str:
+    return " ".join(visible(str(label)).split())
+
+
+def plot_history(history: Sequence[Mapping[str, Any]], ax: Axes | None = None) -> Axes:
+    """Draw losses, and on the right scale validation scores, by epoch.
+
+    Parameters
+    ----------
+    history : sequence of mapping
+        One for each epoch, as in ``HANClassifier.history_``: `epoch`, `train_loss` and, where
+        there are any, `valid_loss` and scores, whose names start with ``valid_``.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes of the losses; scores have a twin of them.
+
+    Raises
+    ------
+    ValueError
+        If the history has no epoch.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sk_han.rendering.figure import plot_history
+    >>> history = [{"epoch": 1, "train_loss": 0.7}, {"epoch": 2, "train_loss": 0.5}]
+    >>> ax = plot_history(history, ax=Figure().subplots())
+    >>> [line.get_label() for line in ax.lines]
+    ['training loss']
+    """
+    pyplot = import_optional("matplotlib.pyplot", "plot", "plot_history")
+    from matplotlib.ticker import MaxNLocator
+
+    if not len(history):
+        raise ValueError("history has no epoch to draw; fit the estimator first.")
+    if ax is None:
+        _, ax = pyplot.subplots()
+    theme = _theme_of(ax)
+    lines = _curve(ax, history, "train_loss", "training loss", theme.toward[1], "-")
+    lines += _curve(ax, history, "valid_loss", "validation loss", theme.against[1], "--")
+    ax.set_xlabel("epoch")
+    ax.set_ylabel("loss")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    names = dict.fromkeys(name for epoch in history for name in epoch)
+    scores = [name for name in names if name.startswith("valid_") and name != "valid_loss"]
+    if scores:
+        twin = ax.twinx()
+        twin.set_ylabel("score")
+        for name, style in zip(scores, itertools.cycle((":", "-.")), strict=False):
+            label = name.replace("valid_", "validation ")
+            lines += _curve(twin, history, name, label, theme.attention[1], style)
+    ax.legend(
+        handles=lines, frameon=False, ncols=len(lines), loc="lower center", bbox_to_anchor=(0.5, 1)
+    )
+    return ax
+
+
+def _curve(
+    ax: Axes, history: Sequence[Mapping[str, Any]], key: str, label: str, color: str, style: str
+) -> list[Any]:
+    points = [(epoch["epoch"], epoch[key]) for epoch in history if epoch.get(key) is not None]
+    if not points:
+        return []
+    return ax.plot(*zip(*points, strict=True), style, marker="o", color=color, label=label)

@@ -1,0 +1,62 @@
+"""What number each word and each sentence is drawn by, and on which scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.explanation import DocumentExplanation, Quantity
+
+__all__ = ["LEVELS", "Shading", "shading_of"]
+
+# Shades on each side of none: about as many as can be told apart side by side.
+LEVELS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Shading:
+    """Values of words, shape (n_words,), and of sentences, shape (n_sentences,), to draw."""
+
+    words: NDArray[np.float64]
+    sentences: NDArray[np.float64]
+    signed: bool
+
+    @cached_property
+    def word_limit(self) -> float:
+        """Largest magnitude of a word in the document: the end of the colour scale."""
+        return float(np.abs(self.words).max(initial=0.0))
+
+    @cached_property
+    def sentence_limit(self) -> float:
+        """Largest magnitude of a sentence in the document: the length of a full bar."""
+        return float(np.abs(self.sentences).max(initial=0.0))
+
+    @cached_property
+    def levels(self) -> list[int]:
+        """Shade of each word, from -LEVELS to LEVELS, relative to the limit."""
+        limit = self.word_limit or 1.0
+        return np.rint(LEVELS * (self.words / limit)).astype(int).tolist()
+
+    def scale(self, value: float) -> str:
+        """Name of the colour scale that a value is on."""
+        if not self.signed:
+            return "attention"
+        return "against" if value < 0 else "toward"
+
+    def share(self, sentence: int) -> float:
+        """Part of a full bar that a sentence fills, from 0 to 1."""
+        return abs(float(self.sentences[sentence])) / (self.sentence_limit or 1.0)
+
+
+def shading_of(explanation: DocumentExplanation, show: Quantity) -> Shading:
+    """Choose what is drawn of an explanation: its contributions or the attention."""
+    if show == "contributions":
+        return Shading(
+            explanation.contributions, explanation.sentence_contributions, explanation.signed
+        )
+    if show == "attention":
+        return Shading(explanation.combined_attention, explanation.sentence_attention, False)
+    raise ValueError(f"show must be 'contributions' or 'attention'; got {show!r}.")

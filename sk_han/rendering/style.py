@@ -1,0 +1,159 @@
+"""Colours and style sheet of the HTML rendering, light and dark."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sk_han.rendering.shading import LEVELS
+
+__all__ = ["DARK", "LIGHT", "SCALES", "Theme", "shades", "stylesheet"]
+
+# Attention has one hue. Blue for and orange against stay apart for every colour vision.
+# Each scale with the letter of its classes, short because there is one a word.
+SCALES = {"attention": "w", "toward": "p", "against": "m"}
+
+
+class Theme(NamedTuple):
+    """Colours of one theme; each scale is its strongest shade and the colour of its lines."""
+
+    page: str
+    text: str
+    muted: str
+    rule: str
+    attention: tuple[str, str]
+    toward: tuple[str, str]
+    against: tuple[str, str]
+
+
+LIGHT = Theme(
+    page="#ffffff",
+    text="#1c2128",
+    muted="#59636e",
+    rule="#e3e7eb",
+    attention=("#5cc4b5", "#0b7a6e"),
+    toward=("#84b6f4", "#1f63b8"),
+    against=("#f7ab5e", "#ad5200"),
+)
+DARK = Theme(
+    page="#14181d",
+    text="#e8ebee",
+    muted="#9aa5b1",
+    rule="#2b323a",
+    attention=("#0d645b", "#4cc9b8"),
+    toward=("#1f558f", "#7ab2f2"),
+    against=("#824100", "#f0a154"),
+)
+
+
+def shades(theme: Theme, scale: str) -> list[str]:
+    """Colours of a scale from the weakest shade to the strongest.
+
+    Examples
+    --------
+    >>> from sk_han.rendering.style import LIGHT, shades
+    >>> len(shades(LIGHT, "attention")), shades(LIGHT, "attention")[-1]
+    (8, '#5cc4b5')
+    """
+    strongest = getattr(theme, scale)[0]
+    return [_mix(theme.page, strongest, level / LEVELS) for level in range(1, LEVELS + 1)]
+
+
+def stylesheet() -> str:
+    """Give the style sheet; every selector is scoped to the class ``sk-han``."""
+    marks = "".join(
+        f".sk-han .{letter}{level} {{ background: var(--{scale}-{level}); "
+        f"text-decoration: underline var(--{scale}) {0.7 + 0.3 * level:.1f}px; }}\n"
+        for scale, letter in SCALES.items()
+        for level in range(1, LEVELS + 1)
+    )
+    return (
+        f".sk-han {{ color-scheme: light; {_variables(LIGHT)} }}\n"
+        "@media (prefers-color-scheme: dark) {\n"
+        f".sk-han {{ color-scheme: dark; {_variables(DARK)} }}\n"
+        f"}}\n{_LAYOUT}{marks}{_AFTER_MARKS}"
+    )
+
+
+def _variables(theme: Theme) -> str:
+    colors = {name: getattr(theme, name) for name in ("page", "text", "muted", "rule")}
+    for scale in SCALES:
+        colors[scale] = getattr(theme, scale)[1]
+        for level, color in enumerate(shades(theme, scale), start=1):
+            colors[f"{scale}-{level}"] = color
+    return " ".join(f"--{name}: {color};" for name, color in colors.items())
+
+
+def _mix(weak: str, strong: str, share: float) -> str:
+    """Colour at this share of the way from one to another, both as ``#rrggbb``."""
+    channels = (
+        round(int(weak[i : i + 2], 16) * (1 - share) + int(strong[i : i + 2], 16) * share)
+        for i in (1, 3, 5)
+    )
+    return "#" + "".join(f"{channel:02x}" for channel in channels)
+
+
+# Bootstrap and its kin style short names, so all but the letters of words bear our prefix.
+_LAYOUT = """\
+.sk-han {
+  box-sizing: border-box; max-width: 56rem; margin: 0 auto; padding: 1rem 1.25rem;
+  background: var(--page); color: var(--text);
+  font: 1rem/1.75 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
+}
+.sk-han .han-head {
+  display: flex; flex-wrap: wrap; gap: .5rem 2.5rem; align-items: start;
+  padding-bottom: .75rem; margin-bottom: .75rem; border-bottom: 1px solid var(--rule);
+}
+.sk-han .han-small { color: var(--muted); font-size: .8125rem; line-height: 1.5; }
+.sk-han .han-label {
+  font-size: 1.25rem; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere;
+}
+.sk-han .han-classes {
+  display: grid; grid-template-columns: minmax(0, max-content) 9rem auto; gap: .125rem .625rem;
+  align-items: center; font-size: .8125rem; line-height: 1.4;
+}
+.sk-han .han-classes bdi { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.sk-han .han-number {
+  color: var(--muted); font-variant-numeric: tabular-nums; white-space: nowrap;
+}
+.sk-han .han-bar { display: block; height: .5rem; border-radius: .25rem; background: var(--rule); }
+.sk-han .han-bar i { display: block; height: 100%; min-width: 1px; border-radius: inherit; }
+.sk-han .han-bar i { background: var(--muted); }
+.sk-han .han-bar i.han-attention { background: var(--attention); }
+.sk-han .han-bar i.han-toward { background: var(--toward); }
+.sk-han .han-bar i.han-against { background: var(--against); }
+.sk-han .han-row { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); column-gap: 1rem; }
+.sk-han .han-weight {
+  display: grid; grid-template-columns: 3.25rem 1fr; column-gap: .5rem; align-items: center;
+  height: 1.75rem; font-size: .75rem; text-align: end; user-select: none;
+  -webkit-user-select: none;
+}
+.sk-han .han-sentence { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
+.sk-han mark {
+  padding: 0; background: none; color: inherit; border-radius: 2px;
+  text-underline-offset: .25em; text-decoration-skip-ink: none;
+}
+.sk-han details > summary { cursor: pointer; }
+.sk-han .han-text details > summary {
+  margin-inline-start: 7.5rem; color: var(--muted); font-size: .8125rem; user-select: none;
+  -webkit-user-select: none;
+}
+.sk-han .han-document { border-top: 1px solid var(--rule); padding: .5rem 0; }
+.sk-han .han-document > summary { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.sk-han .han-document[open] > summary { margin-bottom: .75rem; }
+.sk-han .han-legend {
+  display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; align-items: center;
+  margin-top: .75rem; padding-top: .75rem; border-top: 1px solid var(--rule);
+}
+.sk-han .han-scale { display: inline-flex; flex-wrap: wrap; align-items: center; gap: 0 .5rem; }
+.sk-han .han-scale span { display: inline-flex; align-items: center; white-space: pre; }
+.sk-han .han-scale mark { display: inline-block; width: 1.1rem; height: 1rem; border-radius: 0; }
+"""
+
+# After the shades, which they modify.
+_AFTER_MARKS = """\
+.sk-han mark.han-unknown { text-decoration-line: underline; text-decoration-style: dotted; }
+.sk-han mark.han-unread {
+  color: var(--muted);
+  background: repeating-linear-gradient(135deg, var(--rule) 0 1px, transparent 1px 5px);
+}
+"""

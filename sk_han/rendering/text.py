@@ -1,0 +1,196 @@
+"""An explanation as lines for a terminal."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterator
+
+import numpy as np
+
+from sk_han.explanation import DocumentExplanation, Quantity
+from sk_han.rendering.rows import Piece, Row, chunks_of, folded, rows_of, visible
+from sk_han.rendering.shading import LEVELS, Shading, shading_of
+
+__all__ = ["render_text"]
+
+OPEN_SENTENCES = 20
+CLASSES_SHOWN = 3
+BAR_CELLS = 6
+NARROWEST = 30
+
+# Black on a background of the 256-colour palette, weak to strong: legible on any theme.
+_BACKGROUNDS = {
+    "attention": (158, 122, 79, 43),
+    "toward": (153, 117, 75, 39),
+    "against": (223, 216, 215, 208),
+}
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def render_text(
+    explanation: DocumentExplanation,
+    *,
+    show: Quantity = "contributions",
+    color: bool | None = None,
+    width: int | None = None,
+) -> str:
+    """Render one document as a line of probabilities and a paragraph for each sentence.
+
+    Of a document of more than 20 sentences, the 20 with the largest weights are shown, and of
+    the others how many they are. Control characters are replaced by visible ones, so a document
+    cannot send commands to the terminal.
+
+    Parameters
+    ----------
+    explanation : DocumentExplanation
+    show : {"contributions", "attention"}, default="contributions"
+        What shades, marks and bars show.
+    color : bool, optional
+        Whether to shade words with ANSI codes; without, words of at least half the largest
+        weight stand between asterisks, or tildes where they speak against the target. By
+        default where standard output is a terminal, unless the environment sets ``NO_COLOR``
+        or ``TERM=dumb``.
+    width : int, optional
+        Columns to wrap at; by default those of the terminal.
+
+    Returns
+    -------
+    str
+    """
+    color = _terminal_has_color() if color is None else color
+    width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
+    shading = shading_of(explanation, show)
+    rows = rows_of(explanation)
+    lines = [*_prose(_head(explanation), width)]
+    for run, is_folded in folded(shading.sentences, OPEN_SENTENCES):
+        if is_folded:
+            share = explanation.sentence_attention[run.start : run.stop].sum()
+            lines.append(f"       ... {len(run)} sentences with {share:.3f} of the attention")
+            continue
+        for i in run:
+            margin = _margin(i, shading)
+            chunks = _chunks(rows[i], explanation, shading, color)
+            text = _wrapped(chunks, width - len(margin))
+            lines.append(margin + ("\n" + " " * len(margin)).join(text))
+    for row in rows:
+        if row.sentence is None:
+            chunks = _chunks(row, explanation, shading, color)
+            lines += _wrapped(chunks, width)
+    lines += _prose(_legend(explanation, shading, color), width)
+    return "\n".join(lines)
+
+
+def _terminal_has_color() -> bool:
+    # https://no-color.org: any value but the empty one asks for none.
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def _head(explanation: DocumentExplanation) -> str:
+    order = np.argsort(-explanation.probabilities, kind="stable")[:CLASSES_SHOWN].tolist()
+    probabilities = ", ".join(
+        f"{_label(explanation.classes[i])} {explanation.probabilities[i]:.3f}" for i in order
+    )
+    return f"predicted {_label(explanation.predicted)} ({probabilities})"
+
+
+def _margin(sentence: int, shading: Shading) -> str:
+    value = float(shading.sentences[sentence])
+    number = f"{value:+.3f}" if shading.signed else f"{value:.3f}"
+    full, part = divmod(round(8 * BAR_CELLS * shading.share(sentence)), 8)
+    bar = "█" * full + _EIGHTHS[part].strip()
+    return f"{number} {bar:<{BAR_CELLS}} "
+
+
+def _chunks(
+    row: Row, explanation: DocumentExplanation, shading: Shading, color: bool
+) -> list[list[tuple[str, str]]]:
+    """Chunks between blanks, each a list of texts with the ANSI codes to put before them."""
+    return [
+        [_styled(piece, explanation, shading, color) for piece in chunk] for chunk in chunks_of(row)
+    ]
+
+
+def _styled(
+    piece: Piece, explanation: DocumentExplanation, shading: Shading, color: bool
+) -> tuple[str, str]:
+    if piece.word is None:
+        return piece.text, ""
+    if color:
+        return piece.text, _code(piece.word, explanation, shading)
+    return _marked(piece.text, float(shading.words[piece.word]), shading.word_limit), ""
+
+
+def _code(word: int, explanation: DocumentExplanation, shading: Shading) -> str:
+    level = shading.levels[word]
+    codes = ["4"] if explanation.unknown[word] else []
+    if level:
+        backgrounds = _BACKGROUNDS[shading.scale(level)]
+        step = math.ceil(abs(level) * len(backgrounds) / LEVELS) - 1
+        codes += ["38;5;16", f"48;5;{backgrounds[step]}"]
+    return f"\x1b[{';'.join(codes)}m" if codes else ""
+
+
+def _marked(text: str, value: float, limit: float) -> str:
+    if not limit or abs(value) < limit / 2:
+        return text
+    mark = "~" if value < 0 else "*"
+    return f"{mark}{text}{mark}"
+
+
+def _wrapped(chunks: list[list[tuple[str, str]]], width: int) -> Iterator[str]:
+    """Lines of at most this many columns; a chunk wider than a line breaks anywhere."""
+    line, used = "", 0
+    for chunk in chunks:
+        length = sum(_columns(text) for text, _ in chunk)
+        if used and used + 1 + length > width:
+            yield line
+            line, used = "", 0
+        elif used:
+            line, used = line + " ", used + 1
+        for text, code in chunk:
+            parts = [text] if length <= width else list(text)
+            for part in parts:
+                if used and used + _columns(part) > width:
+                    yield line
+                    line, used = "", 0
+                line += f"{code}{part}\x1b[0m" if code else part
+                used += _columns(part)
+    yield line
+
+
+def _prose(text: str, width: int) -> Iterator[str]:
+    return _wrapped([[(word, "")] for word in text.split()], width)
+
+
+def _columns(text: str) -> int:
+    """Cells of a terminal that text takes: ideographs and emoji two, joiners and accents none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0
+        if unicodedata.category(character) in ("Mn", "Me", "Cf")
+        else 1 + (unicodedata.east_asian_width(character) in "WF")
+        for character in text
+    )
+
+
+def _legend(explanation: DocumentExplanation, shading: Shading, color: bool) -> str:
+    if not len(explanation.word_spans):
+        return "No words of this document were read."
+    limit = shading.word_limit
+    numbers = f"{limit / 2:.2g} to {limit:.2g}"
+    if not shading.signed:
+        marks = "" if color else f" (*marked*: {numbers})"
+        return f"attention: weights of the model's pooling, not a measure of importance{marks}"
+    marks = "" if color else f" (*toward* or ~against~: {numbers})"
+    return f"contributions to {_label(explanation.target)} by {_label(explanation.method)}{marks}"
+
+
+def _label(label: object) -> str:
+    return " ".join(visible(str(label)).split())

@@ -1,0 +1,65 @@
+"""Explanations written by hand, without a network: `from tests.by_hand import explained`."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from sk_han.explanation import DocumentExplanation
+
+REVIEW = "Great film. I loved it!"
+
+
+def explained(
+    text: str = REVIEW, *, n_read: int | None = None, **changes: Any
+) -> DocumentExplanation:
+    r"""Explain a text: sentences end at . ! ? or a line break, a word is a run of \w.
+
+    The k-th word of a sentence weighs k, and so does the k-th sentence. Sentences after the
+    first `n_read` are cut off.
+    """
+    sentence_spans, word_spans, sentence_of_word = [], [], []
+    for match in re.finditer(r"[^.!?\n]+[.!?]*", text):
+        words = [word.span() for word in re.finditer(r"\w+", match.group())]
+        if words and len(sentence_spans) != n_read:
+            sentence_of_word += [len(sentence_spans)] * len(words)
+            word_spans += [(match.start() + a, match.start() + b) for a, b in words]
+            sentence_spans.append((word_spans[-len(words)][0], match.end()))
+    lengths = np.bincount(sentence_of_word, minlength=len(sentence_spans)).astype(int)
+    weights = [np.arange(1, n + 1) / (n * (n + 1) / 2) for n in lengths]
+    word_attention = np.concatenate([np.empty(0), *weights])
+    n = len(sentence_spans)
+    sentence_attention = np.arange(1, n + 1) / max(1, n * (n + 1) / 2)
+    fields = {
+        "text": text,
+        "word_spans": word_spans,
+        "sentence_spans": sentence_spans,
+        "sentence_of_word": sentence_of_word,
+        "word_attention": word_attention,
+        "sentence_attention": sentence_attention,
+        "contributions": np.repeat(sentence_attention, lengths) * word_attention,
+        "sentence_contributions": sentence_attention,
+        "method": "attention",
+        "classes": ["neg", "pos"],
+        "probabilities": [0.1, 0.9],
+        "predicted": "pos",
+        "target": "pos",
+        "unknown": np.zeros(len(word_spans), dtype=bool),
+        "truncated": n_read is not None,
+    }
+    return DocumentExplanation(**(fields | changes))
+
+
+def signed(text: str = REVIEW, **changes: Any) -> DocumentExplanation:
+    """Explain a text with contributions of falling, alternating signs: 1, -1/2, 1/3, ..."""
+    plain = explained(text)
+    n_words, n_sentences = len(plain.word_spans), len(plain.sentence_spans)
+    return explained(
+        text,
+        **{
+            "method": "occlusion",
+            "contributions": [(-1) ** i / (i + 1) for i in range(n_words)],
+            "sentence_contributions": [(-1) ** i / (i + 1) for i in range(n_sentences)],
+        }
+        | changes,
+    )

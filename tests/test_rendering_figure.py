@@ -1,0 +1,191 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from tests.by_hand import explained, signed
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("agg")
+
+from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from sk_han.rendering.figure import plot_explanation, plot_history  # noqa: E402
+from sk_han.rendering.style import DARK, LIGHT, shades  # noqa: E402
+
+HISTORY = [
+    {"epoch": 1, "train_loss": 0.7, "valid_loss": 0.6, "valid_accuracy": 0.6},
+    {"epoch": 2, "train_loss": 0.5, "valid_loss": 0.55, "valid_accuracy": 0.7},
+]
+
+
+@pytest.fixture(autouse=True)
+def _figures_are_closed():
+    yield
+    plt.close("all")
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def shade_behind(ax, word):
+    """Colour of the box under a word; None where there is none."""
+    (text,) = [text for text in ax.texts if text.get_text() == word]
+    box = text.get_window_extent()
+    x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+    under = [patch for patch in ax.patches if patch.get_window_extent().contains(x, y)]
+    return matplotlib.colors.to_hex(under[-1].get_facecolor()) if under else None
+
+
+def test_words_are_drawn_in_order_with_their_punctuation():
+    ax = plot_explanation(explained("Great film. I loved it!"))
+    words = [t for t in texts(ax) if t in ("Great", "film", ".", "I", "loved", "it", "!")]
+    assert words == ["Great", "film", ".", "I", "loved", "it", "!"]
+
+
+def test_the_heaviest_word_has_the_strongest_shade():
+    ax = plot_explanation(explained("aa bb. cc dd ee."))
+    assert shade_behind(ax, "ee") == shades(LIGHT, "attention")[-1]
+    assert shade_behind(ax, "aa") == shades(LIGHT, "attention")[2]
+
+
+def test_contributions_are_shaded_by_sign():
+    ax = plot_explanation(signed("aa bb cc.", contributions=[1.0, -1.0, 0.0]))
+    assert shade_behind(ax, "aa") == shades(LIGHT, "toward")[-1]
+    assert shade_behind(ax, "bb") == shades(LIGHT, "against")[-1]
+    assert shade_behind(ax, "cc") is None
+
+
+def test_attention_is_shown_of_signed_explanations_on_request():
+    ax = plot_explanation(signed("aa bb cc."), show="attention")
+    assert shade_behind(ax, "cc") == shades(LIGHT, "attention")[-1]
+
+
+def test_each_sentence_has_its_value():
+    assert {"0.333", "0.667"} <= set(texts(plot_explanation(explained("One. Two."))))
+
+
+def test_bars_are_as_long_as_the_values():
+    ax = plot_explanation(signed("One. Two.", sentence_contributions=[-0.25, 0.5]))
+    bars = {matplotlib.colors.to_hex(p.get_facecolor()): p.get_width() for p in ax.patches}
+    assert bars[LIGHT.against[1]] == bars[LIGHT.toward[1]] / 2
+
+
+def test_words_of_a_line_do_not_overlap():
+    ax = plot_explanation(explained("Several words of unlike length, in one very short line."))
+    (y,) = {t.get_position()[1] for t in ax.texts if t.get_text() in ("Several", "line", ".")}
+    line = sorted(
+        (t.get_window_extent() for t in ax.texts if t.get_position()[1] == y), key=lambda b: b.x0
+    )
+    for left, right in itertools.pairwise(line):
+        assert left.x1 <= right.x0 + 1.5
+
+
+def test_long_sentences_wrap_within_the_axes():
+    ax = plot_explanation(
+        explained("A sentence much longer than the axes are wide. " * 3 + "x " * 200)
+    )
+    right = ax.get_window_extent().x1
+    assert max(text.get_window_extent().x1 for text in ax.texts) <= right + 1
+    assert len({t.get_position()[1] for t in ax.texts if t.get_text() == "x"}) > 1
+
+
+def test_a_figure_of_its_own_is_as_high_as_its_text():
+    low = plot_explanation(explained("One. Two.")).figure.get_figheight()
+    high = plot_explanation(explained("One. Two. " * 8)).figure.get_figheight()
+    assert low < 1.5 < high
+    ax = plot_explanation(explained("One. Two. " * 8))
+    assert min(t.get_window_extent().y0 for t in ax.texts) >= 0
+
+
+def test_given_axes_are_drawn_on_without_pyplot():
+    ax = Figure(figsize=(6, 3)).subplots()
+    assert plot_explanation(explained(), ax=ax) is ax
+    assert plt.get_fignums() == []
+
+
+def test_rows_that_do_not_fit_given_axes_are_counted():
+    figure = Figure(figsize=(6, 2))
+    ax = plot_explanation(explained("Some words here. " * 15), ax=figure.subplots())
+    drawn = texts(ax).count("Some")
+    assert 0 < drawn < 15
+    assert f"{15 - drawn} more sentences" in texts(ax)
+    assert min(t.get_window_extent().y0 for t in ax.texts) >= ax.get_window_extent().y0 - 1
+
+
+def test_the_sentences_of_largest_weight_are_drawn():
+    text = " ".join(f"Number n{i}." for i in range(9))
+    ax = plot_explanation(explained(text), max_sentences=3)
+    assert [t for t in texts(ax) if t in text.replace(".", "").split()[1::2]] == ["n6", "n7", "n8"]
+    assert "6 more sentences" in texts(ax)
+
+
+def test_dollar_signs_are_no_mathematics(tmp_path):
+    explanation = explained(
+        "It cost $x_1 and $y^ more.", classes=["$a_$", "b"], predicted="$a_$", target="b"
+    )
+    plot_explanation(explanation).figure.savefig(tmp_path / "figure.png")
+
+
+def test_a_dark_figure_has_dark_shades():
+    with plt.style.context("dark_background"):
+        ax = plot_explanation(explained("aa bb."))
+        assert shade_behind(ax, "bb") == shades(DARK, "attention")[-1]
+
+
+def test_hebrew_runs_from_the_right():
+    ax = plot_explanation(explained("אחת שתיים."))
+    positions = {t.get_text(): t.get_position()[0] for t in ax.texts}
+    assert positions["שתיים"] < positions["אחת"]
+
+
+def test_what_was_not_read_is_counted():
+    ax = plot_explanation(explained("Read this. But not that.", n_read=1))
+    assert "[not read: 13 characters]" in texts(ax)
+
+
+@pytest.mark.parametrize("text", ["", "..."])
+def test_a_document_without_words_says_so(text):
+    assert "No words of this document were read." in texts(explained(text).plot())
+
+
+@pytest.mark.parametrize("layout", ["constrained", "tight", None])
+@pytest.mark.parametrize("format", ["png", "svg", "pdf"])
+def test_figures_of_every_layout_are_saved_in_every_format(tmp_path, layout, format):
+    figure = Figure(figsize=(6, 3), layout=layout)
+    for ax in figure.subplots(1, 2):
+        explained().plot(ax)
+    figure.savefig(tmp_path / f"figure.{format}")
+
+
+def test_a_subfigure_can_be_drawn_on():
+    subfigure, _ = Figure(layout="constrained").subfigures(1, 2)
+    assert "loved" in texts(plot_explanation(explained(), ax=subfigure.subplots()))
+
+
+def test_history_has_a_line_for_each_kind_of_number():
+    ax = plot_history(HISTORY)
+    assert [line.get_label() for line in ax.lines] == ["training loss", "validation loss"]
+    np.testing.assert_array_equal(ax.lines[1].get_xydata(), [[1, 0.6], [2, 0.55]])
+    (scores,) = [other for other in ax.figure.axes if other is not ax]
+    np.testing.assert_array_equal(scores.lines[0].get_ydata(), [0.6, 0.7])
+
+
+def test_history_without_validation_has_one_line():
+    ax = plot_history([{"epoch": 1, "train_loss": 0.7}], ax=Figure().subplots())
+    assert [line.get_label() for line in ax.lines] == ["training loss"]
+    assert ax.figure.axes == [ax]
+
+
+def test_epochs_without_a_score_are_left_out():
+    history = [HISTORY[0], {"epoch": 2, "train_loss": 0.5, "valid_loss": None}]
+    ax = plot_history(history)
+    assert len(ax.lines[0].get_xdata()) == 2
+    assert len(ax.lines[1].get_xdata()) == 1
+
+
+def test_an_empty_history_is_refused():
+    with pytest.raises(ValueError, match="history has no epoch"):
+        plot_history([])

@@ -1,0 +1,383 @@
+import pickle
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sk_han.explanation import ExplanationList
+from sk_han.rendering.html import render_html, render_html_list
+from sk_han.rendering.rows import folded, rows_of, visible
+from sk_han.rendering.shading import LEVELS
+from sk_han.rendering.style import DARK, LIGHT, SCALES, shades, stylesheet
+from tests.by_hand import explained, signed
+
+VOID = {"meta"}
+THEMES = [LIGHT, DARK]
+MARKUP = st.sampled_from(
+    ["<script>alert(1)</script>", "&amp;", "&lt;", "&#0;", "<!--", "-->", "]]>", '"', "'", "</div>"]
+)
+# st.text() leaves surrogates out; documents read with errors="surrogateescape" hold some.
+ANYTHING = st.lists(
+    st.one_of(MARKUP, st.text(), st.characters(), st.sampled_from(["\ud800", "\udfff", "\x00"]))
+).map("".join)
+
+
+class Page(HTMLParser):
+    """A parsed page: its tags, the text of its sentences, and the texts of other elements."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.tags, self.sentences, self.texts = [], [], [], {}
+        # Browsers do so before they parse; html.parser does not.
+        self.feed(html.replace("\r\n", "\n").replace("\r", "\n"))
+        self.close()
+        assert self.open == [], "elements are left open"
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.tags.append((tag, attributes))
+        if tag not in VOID:
+            self.open.append((tag, attributes.get("class", "")))
+            if "han-sentence" in attributes.get("class", "").split():
+                self.sentences.append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data):
+        tag, kind = self.open[-1] if self.open else ("", "")
+        self.texts.setdefault(f"{tag}.{kind}" if kind else tag, []).append(data)
+        if any(kind == "han-sentence" for _, kind in self.open):
+            self.sentences[-1] += data
+
+    @property
+    def text(self):
+        return "".join(self.sentences)
+
+    def attributes(self, tag, kind=None):
+        return [a for t, a in self.tags if t == tag and kind in (None, a.get("class"))]
+
+
+def contrast(first, second):
+    """Ratio of two colours, as WCAG 2.2 defines it."""
+
+    def luminance(color):
+        channels = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+        linear = np.where(
+            channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
+        )
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    low, high = sorted([luminance(first), luminance(second)])
+    return (high + 0.05) / (low + 0.05)
+
+
+@given(ANYTHING)
+def test_any_text_comes_back_out_of_the_page(text):
+    page = Page(render_html(explained(text)))
+    assert page.text == visible(text)
+    assert "script" not in {tag for tag, _ in page.tags}
+
+
+@given(ANYTHING, st.booleans())
+def test_any_page_can_be_written_in_utf8(text, full_page):
+    classes = np.array([text, "b"], dtype=object)
+    explanation = explained(text, classes=classes, predicted=text, target=text)
+    render_html(explanation, full_page=full_page).encode("utf-8")
+
+
+@given(st.lists(ANYTHING, min_size=2, max_size=9, unique=True))
+def test_any_labels_are_escaped(labels):
+    explanation = signed(
+        classes=np.array(labels, dtype=object),
+        probabilities=np.full(len(labels), 1 / len(labels)),
+        predicted=labels[0],
+        target=labels[-1],
+    )
+    page = Page(render_html(explanation))
+    assert visible(labels[0]) in "".join(page.texts.get("bdi", [""]))
+    assert {tag for tag, _ in page.tags} == {tag for tag, _ in Page(render_html(signed())).tags}
+
+
+@given(ANYTHING)
+def test_any_text_is_escaped_in_a_list(text):
+    page = Page(render_html_list([explained(text)] * 2))
+    assert page.text == 2 * visible(text)
+
+
+@given(ANYTHING)
+def test_rows_give_the_whole_text(text):
+    for n_read in (None, 0, 1, 2):
+        rows = rows_of(explained(text, n_read=n_read))
+        assert "".join(piece.text for row in rows for piece in row.pieces) == text
+
+
+@given(st.lists(st.floats(-1, 1), max_size=40), st.integers(0, 10))
+def test_folds_cover_every_sentence_once_and_hide_no_heavy_one(weights, n_open):
+    weights = np.array(weights)
+    runs = folded(weights, n_open)
+    assert [i for run, _ in runs for i in run] == list(range(len(weights)))
+    hidden = [abs(weights[i]) for run, is_folded in runs if is_folded for i in run]
+    assert len(weights) - len(hidden) >= min(n_open, len(weights))
+    assert not hidden or n_open == 0 or max(hidden) <= sorted(abs(weights))[-n_open]
+
+
+def test_markup_in_text_and_labels_is_shown_not_run():
+    attack = "<script>alert(1)</script>"
+    explanation = signed(attack, classes=[attack, "b"], predicted=attack, target=attack)
+    for html in (render_html(explanation), render_html_list([explanation])):
+        assert "<script" not in html
+        assert "&lt;script&gt;" in html
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\x00b", "a␀b"),
+        ("a\x1bb", "a␛b"),
+        ("a\x7fb", "a␡b"),
+        ("a\ud800b", "a\ufffdb"),
+        ("a\x85b\uffff", "a\ufffdb\ufffd"),
+        ("a\tb\r\nc\rd", "a\tb\r\nc\rd"),
+        ("👨‍👩‍👧‍👦 עברית", "👨‍👩‍👧‍👦 עברית"),
+    ],
+)
+def test_only_controls_and_surrogates_are_replaced(text, shown):
+    assert Page(render_html(explained(text))).text == visible(text) == shown
+
+
+def test_words_are_shaded_relative_to_the_largest_of_the_document():
+    html = render_html(explained("a b. c d e."))  # 1/9 2/9, 1/9 2/9 3/9
+    marks = re.findall(r'<mark class="(\w+)" title="[^"]*">(\w)</mark>', html)
+    assert marks == [("w3", "a"), ("w5", "b"), ("w3", "c"), ("w5", "d"), ("w8", "e")]
+
+
+def test_contributions_are_shaded_by_sign():
+    html = render_html(signed("a b c.", contributions=[0.5, -1.0, 0.01]))
+    assert re.findall(r'<mark class="(\w+)" title="[^"]*">(\w)</mark>', html) == [
+        ("p4", "a"),
+        ("m8", "b"),
+    ]
+
+
+def test_a_weight_that_rounds_to_no_shade_adds_no_markup():
+    html = render_html(signed("a b.", contributions=[1.0, 0.06]))
+    assert '<mark class="p8" title=' in html
+    assert "</mark> b.</div>" in html
+
+
+def test_a_word_says_its_numbers():
+    marks = Page(render_html(explained("a b. c d e."))).attributes("mark", "w8")
+    assert marks[0]["title"] == "attention 0.33 = sentence 0.67 × word 0.5"
+    marks = Page(render_html(signed("a.", contributions=[-0.25]))).attributes("mark", "m8")
+    assert marks[0]["title"] == "contribution −0.25, attention 1 = sentence 1 × word 1"
+
+
+def test_a_sentence_has_a_bar_with_its_value():
+    page = Page(render_html(explained("One. Two.")))
+    assert [a["aria-label"] for a in page.attributes("div", "han-weight")] == [
+        "sentence 1: attention 0.33",
+        "sentence 2: attention 0.67",
+    ]
+    bars = [a["style"] for a in page.attributes("i", "han-attention")]
+    assert bars == ["width:50.0%", "width:100.0%"]
+
+
+def test_attention_is_shown_of_signed_explanations_on_request():
+    page = Page(render_html(signed("One. Two."), show="attention"))
+    assert page.attributes("i", "han-attention")
+    assert not page.attributes("i", "han-toward")
+    assert page.attributes("mark", "w8")
+
+
+def test_the_legend_has_the_ends_of_the_scale():
+    html = render_html(explained("a b. c d e."))
+    legend = html[html.index('class="han-legend') :]
+    assert "attention 0" in legend
+    assert "0.33" in legend
+    assert "not a measure of importance" in legend
+    assert legend.count("<mark") == LEVELS
+
+
+def test_the_legend_of_signed_contributions_names_target_and_method():
+    html = render_html(signed(target="neg"))
+    legend = html[html.index('class="han-legend') :]
+    for entry in ("against <bdi>neg</bdi> −1", "+1 toward <bdi>neg</bdi>", "by occlusion"):
+        assert entry in legend
+    assert legend.count("<mark") == 2 * LEVELS
+
+
+def test_another_target_than_the_predicted_class_is_named():
+    assert "explained: <bdi>neg</bdi>" in render_html(signed(target="neg"))
+    assert "explained:" not in render_html(signed(target="pos"))
+
+
+def test_unknown_words_are_marked_in_text_and_legend():
+    html = render_html(signed("a b.", contributions=[1, 0], unknown=[False, True]))
+    assert re.search(r'<mark class="han-unknown" title="[^"]*not in the vocabulary">b</mark>', html)
+    assert ">dotted</mark>: not in the vocabulary" in html
+    assert "dotted" not in Page(render_html(signed("a b."))).texts
+
+
+def test_what_was_not_read_is_marked_in_text_and_legend():
+    html = render_html(explained("Read this. But not that.", n_read=1))
+    assert '<mark class="han-unread" title="not read">But not that.</mark>' in html
+    assert ">hatched</mark>: not read" in html
+
+
+def test_the_end_of_a_sentence_that_was_cut_off_is_marked():
+    cut = explained("One two three.", truncated=True)
+    cut = explained(
+        "One two three.",
+        truncated=True,
+        word_spans=cut.word_spans[:2],
+        sentence_of_word=[0, 0],
+        word_attention=[0.5, 0.5],
+        contributions=[0.5, 0.5],
+        unknown=[False, False],
+    )
+    assert '<mark class="han-unread" title="not read"> three.</mark>' in render_html(cut)
+
+
+def test_closing_punctuation_counts_as_read():
+    assert 'title="not read"' not in render_html(explained("One two!).", truncated=True))
+
+
+def test_a_long_unread_rest_is_folded():
+    html = render_html(explained("Read. " + "rest " * 1000, n_read=1))
+    assert "<summary>5,000 more characters</summary>" in html
+
+
+def test_of_a_long_document_the_heaviest_sentences_stay_open():
+    html = render_html(explained(" ".join(f"Number {i}." for i in range(40))))
+    inside = re.search(r"<details>(.*?)</details>", html)[1]
+    assert "<summary>10 sentences with 0.067 of the attention</summary>" in inside
+    assert inside.count('class="han-row"') == 10
+    assert "10</mark>." not in inside
+    assert html.count("<details") == 1
+
+
+@pytest.mark.parametrize(("run", "is_folded"), [(1, False), (2, False), (3, True)])
+def test_runs_of_one_or_two_sentences_are_not_folded(run, is_folded):
+    weights = np.array([1.0] + [0.1] * run + [1.0])
+    assert folded(weights, n_open=2)[1] == (range(1, 1 + run), is_folded)
+
+
+def test_at_most_five_classes_are_listed_the_target_among_them():
+    probabilities = [0.4, 0.2, 0.15, 0.12, 0.1, 0.03]
+    html = render_html(
+        signed(classes=list("abcdef"), probabilities=probabilities, predicted="a", target="f")
+    )
+    listed = re.findall(r'<bdi>(\w)</bdi><span class="han-bar">', html)
+    assert listed == ["a", "b", "c", "d", "f"]
+    assert "and 1 more" in html
+
+
+def test_a_page_has_no_script_and_loads_nothing():
+    html = render_html_list([explained(), signed()])
+    assert not re.search(r"<script|<link|<img|src=|href=|url\(|@import|\son\w+=", html)
+
+
+def test_the_direction_of_writing_is_that_of_the_text():
+    assert '<div class="han-text" dir="auto">' in render_html(explained())
+
+
+def test_a_fragment_is_no_page():
+    fragment = render_html(explained(), full_page=False)
+    assert "<html" not in fragment
+    assert "<body" not in fragment
+    assert render_html(explained()).startswith("<!DOCTYPE html>")
+    assert explained()._repr_html_() == fragment
+
+
+def test_a_style_rule_reaches_only_our_elements():
+    rules = re.sub(r"@media[^{]*\{(.*?\}\s*)\}", r"\1", stylesheet(), flags=re.DOTALL)
+    selectors = re.findall(r"([^{}]+)\{[^{}]*\}", rules)
+    assert len(selectors) > 20
+    for selector in selectors:
+        assert all(part.strip().startswith(".sk-han") for part in selector.split(","))
+
+
+def test_every_class_has_a_style():
+    text = "Read this. But not that."
+    unknown = [True, False]
+    pages = [
+        ExplanationList([explained(text, n_read=1, unknown=unknown)]).to_html(),
+        signed(" ".join(f"Number {i}." for i in range(40))).to_html(),
+    ]
+    for page in map(Page, pages):
+        for _, attributes in page.tags:
+            for name in attributes.get("class", "").split():
+                assert f".{name} " in stylesheet() or f".{name}[" in stylesheet()
+
+
+def test_the_style_sheet_has_both_themes():
+    light, dark = stylesheet().split("@media (prefers-color-scheme: dark)")
+    assert f"--page: {LIGHT.page}" in light
+    assert f"--page: {DARK.page}" in dark
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_text_on_every_shade_has_a_contrast_of_four_and_a_half(theme):
+    for scale in SCALES:
+        for shade in shades(theme, scale):
+            assert contrast(theme.text, shade) >= 4.5
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_small_print_has_a_contrast_of_four_and_a_half(theme):
+    for background in (theme.page, theme.rule):
+        assert contrast(theme.muted, background) >= 4.5
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_lines_and_bars_have_a_contrast_of_three(theme):
+    for scale in SCALES:
+        assert contrast(getattr(theme, scale)[1], theme.page) >= 3
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_shades_move_evenly_away_from_the_page(theme):
+    for scale in SCALES:
+        ratios = [contrast(theme.page, shade) for shade in shades(theme, scale)]
+        assert ratios == sorted(ratios)
+        assert ratios[-1] > 1.6
+
+
+def test_stronger_shades_have_thicker_lines():
+    for letter in SCALES.values():
+        widths = re.findall(rf"\.{letter}\d {{[^}}]* ([\d.]+)px", stylesheet())
+        assert len(widths) == LEVELS
+        assert [float(w) for w in widths] == sorted(float(w) for w in set(widths))
+
+
+def test_a_file_is_written_in_utf8(tmp_path):
+    path = tmp_path / "explanation.html"
+    html = explained("caf\u00e9 \ud800 \U0001f600.").to_html(path)
+    assert path.read_text(encoding="utf-8") == html
+
+
+def test_a_list_opens_its_first_documents():
+    page = Page(ExplanationList([explained()] * 5).to_html())
+    documents = page.attributes("details", "han-document")
+    assert ["open" in a for a in documents] == [True, True, True, False, False]
+
+
+def test_a_notebook_shows_the_first_fifty_of_a_list():
+    explanations = ExplanationList([explained()] * 53)
+    html = explanations._repr_html_()
+    assert html.count('<details class="han-document"') == 50
+    assert "and 3 more documents" in html
+    assert explanations.to_html().count('<details class="han-document"') == 53
+
+
+def test_an_empty_list_says_so():
+    assert "No documents." in ExplanationList([])._repr_html_()
+
+
+def test_html_of_a_pickle_is_the_same():
+    explanation = signed()
+    assert pickle.loads(pickle.dumps(explanation)).to_html() == explanation.to_html()

@@ -1,0 +1,138 @@
+import re
+
+import pytest
+
+from sk_han.rendering.text import render_text
+from tests.by_hand import explained, signed
+
+ANSI = re.compile("\x1b\\[[0-9;]*m")
+
+
+def plain(explanation, **options):
+    return render_text(explanation, **{"color": False, "width": 80} | options)
+
+
+def test_a_document_reads_as_probabilities_sentences_and_a_legend():
+    assert plain(explained("Bad start. I loved it!")).splitlines() == [
+        "predicted pos (pos 0.900, neg 0.100)",
+        "0.333 ███    Bad *start*.",
+        "0.667 ██████ I *loved* *it*!",
+        "attention: weights of the model's pooling, not a measure of importance",
+        "(*marked*: 0.17 to 0.33)",
+    ]
+
+
+def test_signed_contributions_are_marked_by_sign():
+    text = plain(signed("a b c.", target="neg", contributions=[0.1, -0.5, 0.4]))
+    assert "+1.000 ██████ a ~b~ *c*." in text
+    assert "contributions to neg by occlusion (*toward* or ~against~: 0.25 to 0.5)" in text
+
+
+def test_attention_is_shown_of_signed_explanations_on_request():
+    assert "1.000 ██████ a *b* *c*." in plain(signed("a b c."), show="attention")
+
+
+def test_an_unknown_quantity_is_refused():
+    with pytest.raises(ValueError, match="show must be 'contributions' or 'attention'; got 'x'"):
+        plain(explained(), show="x")
+
+
+def test_color_adds_only_codes():
+    text = "Great film. I loved it, \u6f14\u5458, very much indeed!"
+    colored = render_text(explained(text), color=True, width=80)
+    unmarked = plain(explained(text)).replace("*", "")
+    assert ANSI.search(colored)
+    assert ANSI.sub("", colored).splitlines()[1:3] == unmarked.splitlines()[1:3]
+
+
+def test_the_strongest_word_has_the_strongest_background():
+    colored = render_text(explained("a b. c d e."), color=True, width=80)
+    assert "\x1b[38;5;16;48;5;43me\x1b[0m" in colored
+
+
+def test_unknown_words_are_underlined_in_color():
+    colored = render_text(
+        signed("a b.", unknown=[False, True], contributions=[1, 0]), color=True, width=80
+    )
+    assert "\x1b[4mb\x1b[0m" in colored
+
+
+def test_str_has_no_codes_where_output_is_no_terminal(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b" not in str(explained())
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+
+@pytest.mark.usefixtures("terminal")
+def test_str_has_color_in_a_terminal():
+    assert "\x1b[" in str(explained())
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_the_environment_refuses_color(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    assert "\x1b[" not in str(explained())
+
+
+def test_documents_cannot_send_commands_to_the_terminal():
+    document = explained(
+        "Evil \x1b[2J\x07 \x9b31m text.",
+        classes=["\x1b[31m", "pos"],
+        predicted="\x1b[31m",
+        target="\x1b[31m",
+    )
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", plain(document))
+
+
+def test_lone_surrogates_can_be_printed():
+    plain(explained("a \ud800 b.")).encode("utf-8")
+
+
+@pytest.mark.parametrize("width", [40, 61])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A sentence that is much longer than the terminal is wide, with a word or two.",
+        "https://example.org/" + "path/" * 40,
+        "这部电影非常精彩演员的表演令人难忘" * 5,
+    ],
+)
+def test_lines_fit_the_width(text, width):
+    wide = re.compile("[\u4e00-\u9fff]")
+    for line in plain(explained(text), width=width).splitlines():
+        assert len(line) + len(wide.findall(line)) <= width
+
+
+def test_wrapping_loses_nothing_but_blanks():
+    text = "这部电影非常精彩演员的表演令人难忘 and  it\twas \n fun." * 9
+    lines = plain(signed(text, contributions=[0] * len(signed(text).words)), width=40).splitlines()
+    body = "".join(line[14:] for line in lines[1:-2])
+    assert "".join(body.split()) == "".join(text.split())
+
+
+def test_line_breaks_within_a_sentence_do_not_break_the_layout():
+    assert "1.000 ██████ one *two*" in plain(signed("one\r\t two.", contributions=[0.1, 1]))
+
+
+def test_long_documents_show_the_sentences_of_largest_weight():
+    text = plain(explained(" ".join(f"Sentence {i}." for i in range(50))))
+    assert "... 30 sentences with 0.365 of the attention" in text
+    assert "Sentence *29*" not in text
+    assert "Sentence *30*" in text
+
+
+def test_what_was_not_read_is_counted():
+    text = plain(explained("Read this.\nBut not this rest", n_read=1))
+    assert "[not read: 17 characters]" in text
+    assert "rest" not in text
+
+
+def test_a_text_without_words_is_shown():
+    assert plain(explained("... !")).splitlines()[1] == "... !"
