@@ -20,6 +20,7 @@ from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.embeddings import embedding_matrix
 from sk_han.inputs import as_documents, holds_word_ids, within_vocabulary
 from sk_han.labels import check_labels, document_weights, encode_labels
+from sk_han.net import HANNet
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training import OPTIMIZERS, epochs_for, new_net, plain_history, restored_net
 
@@ -138,6 +139,14 @@ word to vector, default=None
     >>> classifier.fit(texts, labels).predict_proba(texts[:3]).shape
     (3, 2)
     """
+
+    classes_: NDArray[Any]
+    tokenizer_: HierarchicalTokenizer | None
+    net_: HANNet
+    history_: list[dict[str, float]]
+    n_iter_: int
+    device_: str
+    vocabulary_size_: int
 
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
         "tokenizer": [HasMethods(["fit", "transform", "spans"]), None],
@@ -461,7 +470,7 @@ word to vector, default=None
         net.train(training, validation)
 
         # One update at the very end: an interrupted or failed fit leaves the former state whole.
-        vars(self).update(
+        self.__dict__.update(
             classes_=classes,
             tokenizer_=tokenizer,
             net_=net,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,10 +138,11 @@ def _written_out(
     documents: DocumentArray, tokenizer: HierarchicalTokenizer | None
 ) -> Iterator[_Source]:
     """Write word ids out as text: words, or their numbers where no tokenizer knows them."""
+    nested: Iterable[list[list[str]]]
     if tokenizer is None:
         nested = ([[f"#{i}" for i in sentence] for sentence in document] for document in documents)
     else:
-        nested = iter(tokenizer.inverse_transform(documents))
+        nested = tokenizer.inverse_transform(documents)
     for document in nested:
         lengths = np.array([len(word) for sentence in document for word in sentence], dtype=int)
         ends = np.cumsum(lengths + 1) - 1  # one space or line break after each word

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from torch import Tensor
 from sk_han.batching import Batches, LabelledDocuments
 from sk_han.documents import DocumentArray
 from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
+from sk_han.nn.optimizers import clip_gradient_norm
 
 __all__ = ["HANNet", "network_input"]
 
@@ -94,8 +96,11 @@ class HANNet(NeuralNet):
         return {name: w.numpy(force=True) for name, w in self.module_.state_dict().items()}
 
     def continue_from(self, other: HANNet) -> None:
-        """Start with the weights of another net of this shape, and its optimizer's moments."""
+        """Start with the weights, optimizer moments and random state of a net of this shape."""
         self.module_.load_state_dict(other.module_.state_dict())
+        self.module_.generator.set_state(other.module_.generator.get_state())
+        if other.shuffle is not None:  # a net restored from a file has not shuffled yet
+            self.shuffle = copy.deepcopy(other.shuffle)
         if other.optimizer_.state:
             state = other.optimizer_.state_dict()["state"]
             groups = self.optimizer_.state_dict()["param_groups"]  # rates are this net's own
@@ -176,7 +181,7 @@ class HANNet(NeuralNet):
                 "diverged. Lower lr or clip_norm, or scale pretrained vectors down."
             )
         if self.clip_norm is not None:
-            torch.nn.utils.clip_grad_norm_(self.module_.parameters(), self.clip_norm)
+            clip_gradient_norm(self.module_.parameters(), self.clip_norm)
         return step
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:

@@ -13,13 +13,14 @@ from sklearn.base import clone
 from skorch.callbacks import EarlyStopping, LRScheduler
 
 from sk_han.net import HANNet
+from sk_han.nn.optimizers import RowwiseAdamW
 from sk_han.progress import TrainingProgress
 
 __all__ = ["OPTIMIZERS", "epochs_for", "new_net", "plain_history", "restored_net"]
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
-    "adamw": torch.optim.AdamW,
+    "adamw": RowwiseAdamW,
     "sgd": torch.optim.SGD,
 }
 
@@ -91,8 +92,9 @@ net_params, verbose, device
         own_callbacks.append(("progress", TrainingProgress(n_steps)))
 
     generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
+    optimizer = OPTIMIZERS[optimizer] if isinstance(optimizer, str) else optimizer
     params: dict[str, Any] = {
-        "optimizer": OPTIMIZERS[optimizer] if isinstance(optimizer, str) else optimizer,
+        "optimizer": optimizer,
         "optimizer__weight_decay": weight_decay,
         "lr": lr,
         "max_epochs": max_epochs,
@@ -102,6 +104,7 @@ net_params, verbose, device
         "device": device,
         "shuffle": np.random.RandomState(random_state.randint(2**31 - 1)),
         "module__generator": generator,
+        "module__sparse": optimizer is RowwiseAdamW,
     }
     params |= {f"module__{name}": value for name, value in module_params.items()}
     net: HANNet = HANNet(**(params | clone(dict(net_params or {}), safe=False))).initialize()

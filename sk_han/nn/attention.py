@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from sk_han.nn.attention_function import AttentionFunction
 from sk_han.nn.initialization import uniform_, xavier_uniform_
 from sk_han.nn.segments import segment_numbers, segment_softmax, segment_sum
 
@@ -26,6 +27,13 @@ class AttentionPooling(nn.Module):
     generator : torch.Generator, optional
         Source of the initial weights; by default PyTorch's global one.
 
+    Attributes
+    ----------
+    fused : bool or None
+        Which of two bodies computes: True for `AttentionFunction`, False for plain operations,
+        None to choose by device: the first on the CPU, where it is faster, the second elsewhere.
+        Both give the same numbers.
+
     Examples
     --------
     >>> import torch
@@ -45,6 +53,7 @@ class AttentionPooling(nn.Module):
         self.weight = nn.Parameter(torch.empty(attention_dim, input_size))
         self.bias = nn.Parameter(torch.empty(attention_dim))
         self.context = nn.Parameter(torch.empty(attention_dim))
+        self.fused: bool | None = None
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -87,6 +96,12 @@ class AttentionPooling(nn.Module):
         pooled : Tensor, shape (N, H)
         weights : Tensor, shape (T,)
         """
+        fused = states.device.type == "cpu" if self.fused is None else self.fused
+        if fused:
+            pooled, weights = AttentionFunction.apply(
+                states, self.weight, self.bias, self.context, lengths
+            )
+            return pooled, weights
         segment = segment_numbers(lengths).to(states.device)  # (T,)
         u = torch.tanh(torch.addmm(self.bias, states, self.weight.T))  # (T, A)
         weights = segment_softmax(u @ self.context, segment, len(lengths))  # (T,)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-__all__ = ["RowwiseAdamW"]
+from sk_han.nn.scratch import scratch
+
+__all__ = ["RowwiseAdamW", "clip_gradient_norm"]
 
 
 class RowwiseAdamW(torch.optim.AdamW):
@@ -26,7 +28,7 @@ class RowwiseAdamW(torch.optim.AdamW):
     """
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters that have a gradient."""
         loss = None
         if closure is not None:
@@ -34,14 +36,14 @@ class RowwiseAdamW(torch.optim.AdamW):
                 loss = closure()
         for group in self.param_groups:
             for parameter in group["params"]:
-                if parameter.grad is not None and parameter.grad.is_sparse:
-                    self._step_rows(parameter, group)
+                gradient = parameter.grad
+                if gradient is not None and gradient.is_sparse:
+                    self._step_rows(parameter, gradient.coalesce(), group)
                     parameter.grad = None  # the dense step below passes over it
         super().step()
         return loss
 
-    def _step_rows(self, parameter: Tensor, group: dict[str, Any]) -> None:
-        gradient = parameter.grad.coalesce()
+    def _step_rows(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         rows, values = gradient.indices()[0], gradient.values()
         state = self.state[parameter]
         if not state:
@@ -51,11 +53,39 @@ class RowwiseAdamW(torch.optim.AdamW):
         state["step"] += 1
         step, (beta1, beta2) = state["step"].item(), group["betas"]
 
-        mean = state["exp_avg"][rows].lerp_(values, 1 - beta1)
-        square = state["exp_avg_sq"][rows].mul_(beta2).addcmul_(values, values, value=1 - beta2)
-        state["exp_avg"][rows], state["exp_avg_sq"][rows] = mean, square
+        mean = _take(state["exp_avg"], rows, "mean").lerp_(values, 1 - beta1)
+        square = _take(state["exp_avg_sq"], rows, "square").mul_(beta2)
+        square.addcmul_(values, values, value=1 - beta2)
+        state["exp_avg"].index_copy_(0, rows, mean)
+        state["exp_avg_sq"].index_copy_(0, rows, square)
         denominator = square.div_(1 - beta2**step).sqrt_().add_(group["eps"])
-        change = mean.div_(denominator).mul_(-group["lr"] / (1 - beta1**step))
-        if group["weight_decay"]:
-            change.add_(parameter[rows], alpha=-group["lr"] * group["weight_decay"])
-        parameter.index_add_(0, rows, change)
+        updated = _take(parameter, rows, "updated").mul_(1 - group["lr"] * group["weight_decay"])
+        updated.addcdiv_(mean, denominator, value=-group["lr"] / (1 - beta1**step))
+        parameter.index_copy_(0, rows, updated)
+
+
+@torch.no_grad()
+def clip_gradient_norm(parameters: Iterable[Tensor], max_norm: float) -> None:
+    """Scale gradients down to a common norm of at most `max_norm`, sparse ones too.
+
+    `torch.nn.utils.clip_grad_norm_` takes dense gradients only.
+    """
+    values = []
+    for parameter in parameters:
+        if parameter.grad is not None:
+            if parameter.grad.is_sparse:
+                parameter.grad = parameter.grad.coalesce()
+                values.append(parameter.grad.values())
+            else:
+                values.append(parameter.grad)
+    norm = torch.nn.utils.get_total_norm(values)
+    if norm > max_norm:
+        for value in values:
+            value.mul_(max_norm / norm)
+
+
+def _take(table: Tensor, rows: Tensor, name: str) -> Tensor:
+    """Copy rows, on the CPU into memory that is used again."""
+    if table.device.type != "cpu":
+        return table[rows]
+    return torch.index_select(table, 0, rows, out=scratch(name, (len(rows), table.shape[1]), table))

@@ -15,6 +15,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from sk_han.nn.layout import PackedLayout
+from sk_han.nn.scratch import scratch
+from sk_han.nn.tanh import tanh_
 
 __all__ = ["GRURecurrence"]
 
@@ -59,75 +61,79 @@ class GRURecurrence(torch.autograd.Function):
         """Run the recurrence; gates and candidates overwrite the gathered projections."""
         _, U, H3 = projected.shape
         H, T = H3 // 3, len(index)
+        n_initial = layout.active[0] if layout.active else 0
+        keep = any(ctx.needs_input_grad)
+        gates = _memory("gates", (2, T, 2 * H), projected, keep)
+        candidate = _memory("candidate", (2, T, H), projected, keep)
+        scaled = _memory("scaled", (2, T, H), projected, keep)  # h V_n + c_n, which r scales
+        states = _memory("states", (2, n_initial + T, H), projected, keep)
+
         rows = torch.cat([index[layout.forward_token], index[layout.backward_token] + U])  # (2T,)
         flat = projected.view(2 * U, H3)
-        gates = flat[:, : 2 * H].index_select(0, rows).view(2, T, 2 * H)
-        candidate = flat[:, 2 * H :].index_select(0, rows).view(2, T, H)
-
-        n_initial = layout.active[0] if layout.active else 0
-        states = projected.new_empty(2, n_initial + T, H)
-        states[:, :n_initial] = 0
-        recurrent_candidate = projected.new_empty(2, T, H)  # h V_n + c_n, which r scales
+        torch.index_select(flat[:, : 2 * H], 0, rows, out=gates.view(2 * T, 2 * H))
+        torch.index_select(flat[:, 2 * H :], 0, rows, out=candidate.view(2 * T, H))
         weight_gates = weight[:, :, : 2 * H].contiguous()
         weight_candidate = weight[:, :, 2 * H :].contiguous()
-        previous = states[:, :n_initial]
+        states[:, :n_initial] = 0
+        before = states[:, :n_initial]
         start = 0
         for n in layout.active:
             end = start + n
-            h = previous[:, :n]
+            h = before[:, :n]
             rz = gates[:, start:end].baddbmm_(h, weight_gates).sigmoid_()
-            rc = torch.baddbmm(bias, h, weight_candidate, out=recurrent_candidate[:, start:end])
-            c = candidate[:, start:end].addcmul_(rz[:, :, :H], rc).tanh_()
-            previous = states[:, n_initial + start : n_initial + end]
-            torch.lerp(c, h, rz[:, :, H:], out=previous)
+            rc = torch.baddbmm(bias, h, weight_candidate, out=scaled[:, start:end])
+            c = tanh_(candidate[:, start:end].addcmul_(rz[:, :, :H], rc))
+            before = states[:, n_initial + start : n_initial + end]
+            torch.lerp(c, h, rz[:, :, H:], out=before)
             start = end
 
-        ctx.save_for_backward(weight, rows, gates, candidate, recurrent_candidate, states)
+        ctx.save_for_backward(weight, rows, gates, candidate, scaled, states)
         ctx.layout, ctx.n_distinct = layout, U
-        flat_states = states[:, n_initial:]
-        return torch.cat(
-            [flat_states[0][layout.forward_row], flat_states[1][layout.backward_row]], dim=1
-        )  # (T, 2H)
+        after = states[:, n_initial:]
+        output = projected.new_empty(T, 2 * H)
+        output[:, :H] = after[0].index_select(0, layout.forward_row)
+        output[:, H:] = after[1].index_select(0, layout.backward_row)
+        return output
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        """Go back through the steps with factors computed beforehand for all steps at once."""
-        weight, rows, gates, candidate, recurrent_candidate, states = ctx.saved_tensors
+        """Go back through the steps, from the last to the first."""
+        weight, rows, gates, candidate, scaled, states = ctx.saved_tensors
         layout: PackedLayout = ctx.layout
         _, T, H = candidate.shape
-        reset, update = gates[:, :, :H], gates[:, :, H:].contiguous()
-        before = states[:, layout.previous_row]  # (2, T, H): h_{t-1}
-        dh = torch.stack([grad[layout.forward_token, :H], grad[layout.backward_token, H:]])
-
-        # Each gate's gradient is dh times a factor that does not depend on dh.
-        candidate_factor = (1 - update).mul_(1 - candidate * candidate)
-        factors = candidate.new_empty(2, T, 3, H)
-        torch.mul(candidate_factor, reset, out=factors[:, :, 2])
-        torch.mul(recurrent_candidate * factors[:, :, 2], 1 - reset, out=factors[:, :, 0])
-        torch.mul(before - candidate, update * (1 - update), out=factors[:, :, 1])
-
-        recurrent_grad = factors.view(2, T, 3 * H)
+        before = scratch("before", (2, T, H), grad)  # h_{t-1} of each row
+        torch.index_select(states, 1, layout.previous_row, out=before)
+        dh = scratch("dh", (2, T, H), grad)
+        torch.index_select(grad[:, :H], 0, layout.forward_token, out=dh[0])
+        torch.index_select(grad[:, H:], 0, layout.backward_token, out=dh[1])
+        dx = scratch("dx", (2, T, 3 * H), grad)  # of r, z and the recurrent part of n
         weight_transposed = weight.transpose(1, 2).contiguous()
         carried = None
         end = T
         for n in reversed(layout.active):
             start = end - n
-            d = dh[:, start:end]
+            d, c = dh[:, start:end], candidate[:, start:end]
+            r, z = gates[:, start:end, :H], gates[:, start:end, H:]
             if carried is not None:
                 d[:, : carried.shape[1]].add_(carried)
-            factors[:, start:end].mul_(d.unsqueeze(2))
-            carried = torch.baddbmm(
-                update[:, start:end].mul_(d), recurrent_grad[:, start:end], weight_transposed
-            )
+            kept = z * d
+            d.sub_(kept).addcmul_(d, c * c, value=-1)  # (1 - z) (1 - n^2) dh: before the tanh
+            dr, dz, dn = dx[:, start:end].split(H, dim=2)
+            torch.mul(d, r, out=dn)
+            torch.mul(scaled[:, start:end] * dn, 1 - r, out=dr)
+            torch.mul(before[:, start:end] - c, kept - kept * z, out=dz)
+            carried = torch.baddbmm(kept, dx[:, start:end], weight_transposed)
             end = start
 
-        grad_weight = torch.bmm(before.transpose(1, 2), recurrent_grad)
-        grad_bias = recurrent_grad[:, :, 2 * H :].sum(1, keepdim=True)
-        # The input meets the candidate before the reset gate scales the recurrent part.
-        input_grad = recurrent_grad
-        torch.mul(candidate_factor, dh, out=input_grad[:, :, 2 * H :])
-        grad_projected = grad.new_zeros(2 * ctx.n_distinct, 3 * H).index_add_(
-            0, rows, input_grad.view(2 * T, 3 * H)
-        )
+        grad_weight = torch.bmm(before.transpose(1, 2), dx)
+        grad_bias = dx[:, :, 2 * H :].sum(1, keepdim=True)
+        dx[:, :, 2 * H :] = dh  # the input meets the candidate without the reset gate
+        grad_projected = grad.new_zeros(2 * ctx.n_distinct, 3 * H)
+        grad_projected.index_add_(0, rows, dx.view(2 * T, 3 * H))
         return grad_projected.view(2, ctx.n_distinct, 3 * H), grad_weight, grad_bias, None, None
+
+
+def _memory(name: str, shape: tuple[int, ...], like: Tensor, keep: bool) -> Tensor:
+    """Fresh memory where the backward needs it later, else scratch."""
+    return like.new_empty(shape) if keep else scratch(name, shape, like)

@@ -1,0 +1,46 @@
+"""Memory that is used again: fresh pages cost more time than the arithmetic on them."""
+
+from __future__ import annotations
+
+import math
+import threading
+
+import torch
+from torch import Tensor
+
+__all__ = ["scratch"]
+
+
+class _Buffers(threading.local):
+    def __init__(self) -> None:
+        self.by_name: dict[tuple[str, torch.dtype], Tensor] = {}
+
+
+_BUFFERS = _Buffers()
+
+
+def scratch(name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
+    """Give uninitialized memory on the CPU that the next call of this name gives again.
+
+    The operating system hands out large arrays page by page as they are first touched, which
+    took a fifth of a training step. Each thread has its own buffers, which grow to the largest
+    shape asked for and stay.
+
+    Parameters
+    ----------
+    name : str
+        What it is used for; the caller must be done with it before it asks again.
+    shape : tuple of int
+    like : Tensor
+        Of the wanted dtype.
+
+    Returns
+    -------
+    Tensor, shape `shape`
+    """
+    size, key = math.prod(shape), (name, like.dtype)
+    buffer = _BUFFERS.by_name.get(key)
+    if buffer is None or len(buffer) < size:
+        buffer = torch.empty(size, dtype=like.dtype)
+        _BUFFERS.by_name[key] = buffer
+    return buffer[:size].view(shape)

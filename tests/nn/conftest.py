@@ -1,0 +1,76 @@
+"""A tiny batch, and networks whose weights follow a formula instead of a random generator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from sk_han.nn import HierarchicalAttentionNetwork
+
+
+class Batch(NamedTuple):
+    """Arguments of the network."""
+
+    word_ids: Tensor
+    words_per_sentence: Tensor
+    sentences_per_document: Tensor
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Tensors of a few dozen numbers gain nothing from a second thread."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def fill() -> Callable[[nn.Module], None]:
+    """Give every weight a number by a formula, the same in every release of PyTorch."""
+
+    def fill_weights(module: nn.Module) -> None:
+        with torch.no_grad():
+            for k, name in enumerate(sorted(module.state_dict())):
+                weight = module.get_parameter(name)
+                weight.copy_(0.5 * torch.sin(k + torch.arange(weight.numel())).view_as(weight))
+
+    return fill_weights
+
+
+@pytest.fixture
+def batch() -> Batch:
+    """D = 5 documents of at most S = 7 sentences, N = 11 sentences, T = 29 words of V = 17.
+
+    The second document is empty; the longest sentence has W = 13 words.
+    """
+    words_per_sentence = torch.tensor([3, 1, 13, 2, 1, 2, 1, 1, 2, 1, 2])
+    sentences_per_document = torch.tensor([2, 0, 1, 1, 7])
+    word_ids = 1 + 7 * torch.arange(29) % 13  # every id to 13 occurs twice or thrice, none beyond
+    return Batch(word_ids, words_per_sentence, sentences_per_document)
+
+
+@pytest.fixture
+def make_network(
+    fill: Callable[[nn.Module], None],
+) -> Callable[..., HierarchicalAttentionNetwork]:
+    """Make a network for `batch`; every axis has a size of its own."""
+
+    def make(dtype: torch.dtype = torch.float64, **params: object) -> HierarchicalAttentionNetwork:
+        network = HierarchicalAttentionNetwork(
+            vocabulary_size=17,
+            n_classes=2,
+            embedding_dim=3,
+            word_hidden=5,
+            sentence_hidden=7,
+            attention_dim=19,
+            **params,
+        )
+        fill(network)
+        return network.to(dtype)
+
+    return make

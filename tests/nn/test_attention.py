@@ -1,0 +1,227 @@
+"""Attention pooling: weights that sum to 1, and padding that does not exist."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.testing import assert_close
+
+from sk_han.nn import AttentionPooling
+
+LENGTHS = [3, 0, 7, 1, 2]  # N = 5 sequences, L = 7, T = 13
+
+
+@pytest.fixture(params=[True, False], ids=["fused", "plain"])
+def pooling(fill: Callable[[nn.Module], None], request: pytest.FixtureRequest) -> AttentionPooling:
+    """States of size H = 3, attention of size A = 11, through both bodies."""
+    pooling = AttentionPooling(input_size=3, attention_dim=11)
+    fill(pooling)
+    pooling.fused = request.param
+    return pooling.double()
+
+
+@pytest.fixture
+def states() -> Tensor:
+    return torch.cos(torch.arange(39, dtype=torch.float64)).view(13, 3).requires_grad_()
+
+
+@pytest.fixture
+def mask() -> Tensor:
+    return torch.arange(7) < torch.tensor(LENGTHS).unsqueeze(1)
+
+
+def padded(states: Tensor, mask: Tensor, padding: float) -> Tensor:
+    cube = torch.full((*mask.shape, states.shape[1]), padding, dtype=states.dtype)
+    return cube.index_put((mask,), states)
+
+
+def test_pooling_worked_by_hand() -> None:
+    # u is tanh of the first feature; the context vector makes the scores log(3) and 0.
+    pooling = AttentionPooling(input_size=2, attention_dim=1).double()
+    with torch.no_grad():
+        pooling.weight.copy_(torch.tensor([[1.0, 0.0]]))
+        pooling.context.fill_(math.log(3) / math.tanh(1))
+    states = torch.tensor([[1.0, 4.0], [0.0, 8.0]], dtype=torch.float64)
+    pooled, weights = pooling.pool(states, torch.tensor([2]))
+    assert weights.tolist() == pytest.approx([3 / 4, 1 / 4], abs=1e-15)
+    assert pooled[0].tolist() == pytest.approx([3 / 4, 3 + 2], abs=1e-15)
+
+
+def test_bias_stands_inside_the_tanh() -> None:
+    pooling = AttentionPooling(input_size=1, attention_dim=1).double()
+    with torch.no_grad():
+        pooling.weight.fill_(1.0)
+        pooling.bias.fill_(-1.0)
+        pooling.context.fill_(math.log(3) / math.tanh(1))
+    _, weights = pooling.pool(torch.tensor([[2.0], [1.0]]).double(), torch.tensor([2]))
+    assert weights.tolist() == pytest.approx([3 / 4, 1 / 4], abs=1e-15)
+
+
+def test_each_sequence_is_pooled_as_the_paper_says(
+    pooling: AttentionPooling, states: Tensor
+) -> None:
+    pooled, weights = pooling.pool(states, torch.tensor(LENGTHS))
+    sequences = zip(states.split(LENGTHS), pooled, weights.split(LENGTHS), strict=True)
+    for h, s, alpha in sequences:
+        u = torch.tanh(h @ pooling.weight.T + pooling.bias)
+        expected = (u @ pooling.context).softmax(0)
+        assert_close(alpha, expected, rtol=0, atol=1e-15)
+        assert_close(s, expected @ h, rtol=0, atol=1e-14)
+
+
+def test_weights_of_a_sequence_sum_to_one(pooling: AttentionPooling, states: Tensor) -> None:
+    _, weights = pooling.pool(states, torch.tensor(LENGTHS))
+    sums = [part.sum().item() for part in weights.split(LENGTHS)]
+    assert sums == pytest.approx([1, 0, 1, 1, 1], abs=1e-12)
+
+
+def test_a_single_state_is_its_own_pool(pooling: AttentionPooling, states: Tensor) -> None:
+    pooled, weights = pooling.pool(states, torch.ones(13, dtype=torch.int64))
+    assert weights.eq(1).all()
+    assert torch.equal(pooled, states)
+
+
+def test_empty_sequence_pools_to_zero(pooling: AttentionPooling, states: Tensor) -> None:
+    pooled, _ = pooling.pool(states, torch.tensor(LENGTHS))
+    assert pooled[1].eq(0).all()
+
+
+def test_only_empty_sequences_pool_to_zero_with_gradients(pooling: AttentionPooling) -> None:
+    pooled, weights = pooling.pool(torch.empty(0, 3).double(), torch.tensor([0, 0]))
+    assert pooled.tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert weights.shape == (0,)
+    pooled.sum().backward()
+    assert all(p.grad is None or p.grad.eq(0).all() for p in pooling.parameters())
+
+
+def test_no_sequences_pool_to_nothing(pooling: AttentionPooling) -> None:
+    no_lengths = torch.empty(0, dtype=torch.int64)
+    pooled, weights = pooling.pool(torch.empty(0, 3).double(), no_lengths)
+    assert pooled.shape == (0, 3)
+    assert weights.shape == (0,)
+
+
+def test_masked_equals_shortened(pooling: AttentionPooling, states: Tensor, mask: Tensor) -> None:
+    pooled, weights = pooling(padded(states, mask, 5.0), mask)
+    shortened, weights_of_states = pooling.pool(states, torch.tensor(LENGTHS))
+    assert_close(pooled, shortened, rtol=0, atol=1e-14)
+    assert_close(weights[mask], weights_of_states, rtol=0, atol=1e-15)
+
+
+def test_weights_on_padding_are_exactly_zero(
+    pooling: AttentionPooling, states: Tensor, mask: Tensor
+) -> None:
+    _, weights = pooling(padded(states, mask, 5.0), mask)
+    assert weights.shape == (5, 7)
+    assert weights[~mask].eq(0).all()
+
+
+@pytest.mark.parametrize("padding", [-1e30, math.nan, math.inf])
+def test_what_stands_in_padding_changes_nothing(
+    pooling: AttentionPooling, states: Tensor, mask: Tensor, padding: float
+) -> None:
+    def outputs_and_gradients(padding: float) -> list[Tensor]:
+        pooled, weights = pooling(padded(states, mask, padding), mask)
+        loss = (pooled * torch.arange(15).view(5, 3)).sum()
+        return [pooled, weights, *torch.autograd.grad(loss, [states, *pooling.parameters()])]
+
+    found, expected = outputs_and_gradients(padding), outputs_and_gradients(0.0)
+    assert all(map(torch.equal, found, expected))
+
+
+def test_mask_may_have_holes(pooling: AttentionPooling, states: Tensor) -> None:
+    mask = torch.tensor([[False, True, False, True, True]])
+    pooled, weights = pooling(states[:5].unsqueeze(0), mask)
+    shortened, _ = pooling.pool(states[[1, 3, 4]], torch.tensor([3]))
+    assert_close(pooled, shortened, rtol=0, atol=1e-14)
+    assert weights[0, [0, 2]].eq(0).all()
+
+
+def test_order_of_states_does_not_matter(pooling: AttentionPooling, states: Tensor) -> None:
+    length = torch.tensor([13])
+    forward, _ = pooling.pool(states, length)
+    backward, _ = pooling.pool(states.flip(0), length)
+    assert_close(forward, backward, rtol=0, atol=1e-14)
+
+
+def test_gradients_equal_numerical_ones(pooling: AttentionPooling, states: Tensor) -> None:
+    names, parameters = zip(*pooling.named_parameters(), strict=True)
+    mask = torch.arange(3) < torch.tensor([[2], [0], [3]])
+
+    def pool(states: Tensor, *parameters: Tensor) -> tuple[Tensor, Tensor]:
+        given = dict(zip(names, parameters, strict=True))
+        return functional_call(pooling, given, (padded(states, mask, 5.0), mask))
+
+    assert torch.autograd.gradcheck(pool, (states[:5], *parameters))
+
+
+def test_a_second_backward_gives_the_same_gradients(
+    pooling: AttentionPooling, states: Tensor
+) -> None:
+    pooled, weights = pooling.pool(states, torch.tensor(LENGTHS))
+    loss, wanted = pooled.square().sum() + weights.square().sum(), [states, *pooling.parameters()]
+    first = torch.autograd.grad(loss, wanted, retain_graph=True)
+    assert all(map(torch.equal, first, torch.autograd.grad(loss, wanted)))
+
+
+def test_prediction_leaves_nothing_behind_that_spoils_what_follows(
+    pooling: AttentionPooling, states: Tensor
+) -> None:
+    lengths = torch.tensor(LENGTHS)
+    with torch.inference_mode():
+        predicted = pooling.pool(states, lengths)[0].clone()
+    with torch.no_grad():  # as in a validation step
+        validated = pooling.pool(states, lengths)[0].clone()
+    pooled, _ = pooling.pool(states, lengths)
+    pooled.sum().backward()
+    assert torch.equal(validated, predicted)
+    assert torch.equal(pooled, predicted)
+
+
+def test_forwards_before_backwards_do_not_disturb_each_other(
+    pooling: AttentionPooling, states: Tensor
+) -> None:
+    def gradients(pooled: Tensor) -> list[Tensor]:
+        return list(torch.autograd.grad(pooled.square().sum(), list(pooling.parameters())))
+
+    lengths = torch.tensor(LENGTHS)
+    expected = gradients(pooling.pool(states, lengths)[0])
+    pooled, _ = pooling.pool(states, lengths)
+    gradients(pooling.pool(2 * states, lengths.flip(0))[0])
+    assert all(map(torch.equal, gradients(pooled), expected))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_fused_body_equals_the_plain_one_with_gradients(
+    pooling: AttentionPooling, states: Tensor, dtype: torch.dtype
+) -> None:
+    given, lengths = states.detach().to(dtype).requires_grad_(), torch.tensor(LENGTHS)
+    pooling.to(dtype)
+
+    def outputs_and_gradients(fused: bool) -> list[Tensor]:
+        pooling.fused = fused
+        pooled, weights = pooling.pool(given, lengths)
+        loss = pooled.square().sum() + weights.square().sum()
+        return [pooled, weights, *torch.autograd.grad(loss, [given, *pooling.parameters()])]
+
+    tolerance = {torch.float32: 1e-6, torch.float64: 1e-12}[dtype]
+    found, expected = outputs_and_gradients(True), outputs_and_gradients(False)
+    assert_close(found, expected, rtol=tolerance, atol=10 * tolerance)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_result_has_the_dtype_of_the_states(pooling: AttentionPooling, dtype: torch.dtype) -> None:
+    pooled, weights = pooling.to(dtype).pool(torch.ones(5, 3, dtype=dtype), torch.tensor([2, 3]))
+    assert pooled.dtype == weights.dtype == dtype
+
+
+def test_same_seed_gives_the_same_weights_and_leaves_global_state_alone() -> None:
+    before = torch.get_rng_state()
+    first, second = (AttentionPooling(3, 5, torch.Generator().manual_seed(7)) for _ in range(2))
+    assert all(map(torch.equal, first.parameters(), second.parameters()))
+    assert torch.equal(torch.get_rng_state(), before)

@@ -1,0 +1,51 @@
+"""Initial weights by a generator of one's own."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from sk_han.nn.initialization import normal_, uniform_, xavier_uniform_
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def test_uniform_numbers_fill_the_interval() -> None:
+    weight = torch.empty(101, 103)
+    uniform_(weight, 0.2, seeded())
+    assert weight.abs().max().item() == pytest.approx(0.2, rel=1e-3)
+    assert weight.mean().item() == pytest.approx(0, abs=0.01)
+
+
+def test_normal_numbers_have_the_deviation_asked_for() -> None:
+    weight = torch.empty(101, 103)
+    normal_(weight, 0.1, seeded())
+    assert weight.std().item() == pytest.approx(0.1, rel=0.05)
+    assert weight.mean().item() == pytest.approx(0, abs=0.01)
+
+
+def test_glorot_bound_worked_by_hand() -> None:
+    weight = torch.empty(47, 103)  # sqrt(6 / 150) = 0.2
+    xavier_uniform_(weight, seeded())
+    assert weight.abs().max().item() == pytest.approx(0.2, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "fill", [lambda w, g: uniform_(w, 1, g), lambda w, g: normal_(w, 1, g), xavier_uniform_]
+)
+def test_same_seed_gives_the_same_bits_and_leaves_global_state_alone(fill) -> None:
+    before = torch.get_rng_state()
+    first, second = torch.empty(5, 3), torch.empty(5, 3)
+    fill(first, seeded(7))
+    fill(second, seeded(7))
+    assert torch.equal(first, second)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_parameters_that_require_gradients_are_filled() -> None:
+    weight = torch.nn.Parameter(torch.zeros(5, 3))
+    xavier_uniform_(weight, seeded())
+    assert weight.ne(0).all()
+    assert weight.requires_grad
