@@ -299,6 +299,12 @@ word to vector, default=None
         ValueError
             If the first call names no classes, or a label is none of them.
         """
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs to see all labels, and partial_fit sees a portion. "
+                "Compute the weights beforehand with sklearn.utils.class_weight."
+                "compute_class_weight and pass them as a dict."
+            )
         goes_on = hasattr(self, "net_")
         if not goes_on and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")

@@ -221,7 +221,9 @@ class DocumentArray:
                 )
             rows = rows[0]
         if isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_)):
-            return self._document(range(len(self))[rows])
+            if not -len(self) <= rows < len(self):
+                raise IndexError(f"document {rows} is out of range: there are {len(self)}.")
+            return self._document(int(rows) % len(self))
         return self._take(_row_numbers(rows, len(self)))
 
     def __repr__(self) -> str:
@@ -288,7 +290,8 @@ def _as_integers(array: ArrayLike, name: str, ndim: tuple[int, ...] = (1,)) -> N
     if found.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers; got dtype {found.dtype}.")
     if found.ndim not in ndim:
-        raise ValueError(f"{name} must have {ndim} dimensions; got shape {found.shape}.")
+        dimensions = " or ".join(map(str, ndim))
+        raise ValueError(f"{name} must have {dimensions} dimensions; got shape {found.shape}.")
     return found
 
 

@@ -53,12 +53,14 @@ def embedding_matrix(
             "No word of the vocabulary has a pretrained vector; check that both are lower case "
             f"or both are not. First words: {list(vocabulary)[:5]}."
         )
-    known = np.stack([np.asarray(vectors[word], dtype=np.float32) for word in found])
-    if known.shape[1:] != (embedding_dim,):
-        raise ValueError(
-            f"Pretrained vectors have the shape {known.shape[1:]}; set "
-            f"embedding_dim={known.shape[1]} to match, not {embedding_dim}."
-        )
+    of_word = {word: np.asarray(vectors[word], dtype=np.float32) for word in found}
+    for word, vector in of_word.items():
+        if vector.shape != (embedding_dim,):
+            raise ValueError(
+                f"The pretrained vector of {word!r} has the shape {vector.shape}, but "
+                f"embedding_dim={embedding_dim}; set embedding_dim to the size of the vectors."
+            )
+    known = np.stack(list(of_word.values()))
     n_rows = max(vocabulary.values()) + 1
     matrix = random_state.normal(scale=known.std(), size=(n_rows, embedding_dim))
     matrix[list(found.values())] = known

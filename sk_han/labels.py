@@ -29,15 +29,13 @@ def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
         raise ValueError(
             "This HANClassifier estimator requires y to be passed, but the target y is None."
         )
-    _refuse_mixed_types(y, name)
+    _refuse_missing_and_mixed(y, name)
     labels = column_or_1d(y, warn=True)
     if len(labels) != n_documents:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {n_documents} documents "
             f"in X, {len(labels)} labels in {name}."
         )
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError(f"Input {name} contains NaN or infinity; every document needs a label.")
     check_classification_targets(labels)
     return labels
 
@@ -73,37 +71,55 @@ def document_weights(
     weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight is zero throughout: no document is left to learn from.")
+    if isinstance(class_weight, dict):
+        unknown = [label for label in class_weight if label not in classes]
+        if unknown:
+            raise ValueError(
+                f"class_weight names {unknown}, which are no classes; the classes are "
+                f"{classes.tolist()}."
+            )
+        if min(class_weight.values(), default=0) < 0:
+            raise ValueError(f"class_weight must not be negative; got {class_weight}.")
     if class_weight is not None:
-        if isinstance(class_weight, dict):
-            unknown = [label for label in class_weight if label not in classes]
-            if unknown:
-                raise ValueError(
-                    f"class_weight names {unknown}, which are no classes; the classes are "
-                    f"{classes.tolist()}."
-                )
         of_class = compute_class_weight(class_weight, classes=classes, y=labels)
-        weights *= of_class[np.searchsorted(classes, labels)]
+        weights = weights * of_class[np.searchsorted(classes, labels)]
+        if not weights.any():
+            raise ValueError(
+                f"class_weight={class_weight} leaves no document a weight to learn from."
+            )
     return weights.astype(np.float32)
 
 
-def _refuse_mixed_types(y: Any, name: str) -> None:
-    # numpy would turn [1, "a"] into ["1", "a"] without a word.
-    if isinstance(y, (list, tuple)) or (getattr(y, "dtype", None) == object):
-        kinds = {_kind(label) for label in y}
-        if len(kinds) > 1:
-            raise TypeError(
-                f"{name} mixes labels of different types: {sorted(kinds)}. Give all labels one "
-                "type, for example [str(label) for label in y]."
-            )
-        if kinds & {"NoneType", "NAType", "NaTType"}:
-            raise ValueError(f"Input {name} contains missing labels (None or NA).")
+def _refuse_missing_and_mixed(y: Any, name: str) -> None:
+    # numpy would turn [1, "a"] into ["1", "a"], and [None, "a"] into ["None", "a"], without a word.
+    if isinstance(y, np.ndarray) and y.dtype.kind in "biuUS":
+        return
+    missing = [i for i, label in enumerate(y) if _is_missing(label)]
+    if missing:
+        raise ValueError(
+            f"Input {name} contains missing labels (None, NaN or infinity), the first at position "
+            f"{missing[0]}; every document needs a label."
+        )
+    kinds = {_kind(label) for label in y}
+    if len(kinds) > 1:
+        raise TypeError(
+            f"{name} mixes labels of different types: {sorted(kinds)}. Give all labels one "
+            "type, for example [str(label) for label in y]."
+        )
+
+
+def _is_missing(label: Any) -> bool:
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, (float, np.floating)) and not np.isfinite(label)
 
 
 def _kind(label: Any) -> str:
-    if isinstance(label, (str, np.str_)):
-        return "str"
-    if isinstance(label, (bool, np.bool_)):
-        return "bool"
-    if isinstance(label, (int, float, np.integer, np.floating)):
-        return "number"
+    for kind, types in (
+        ("str", str),
+        ("bool", (bool, np.bool_)),
+        ("number", (int, float, np.integer, np.floating)),
+    ):
+        if isinstance(label, types):
+            return kind
     return type(label).__name__

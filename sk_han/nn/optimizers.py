@@ -45,6 +45,8 @@ class RowwiseAdamW(torch.optim.AdamW):
 
     def _step_rows(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         rows, values = gradient.indices()[0], gradient.values()
+        if group["amsgrad"] or group["maximize"]:
+            raise ValueError("RowwiseAdamW takes sparse gradients without amsgrad and maximize.")
         state = self.state[parameter]
         if not state:
             state["step"] = torch.tensor(0.0)

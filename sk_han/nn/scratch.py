@@ -41,6 +41,7 @@ def scratch(name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
     size, key = math.prod(shape), (name, like.dtype)
     buffer = _BUFFERS.by_name.get(key)
     if buffer is None or len(buffer) < size:
-        buffer = torch.empty(size, dtype=like.dtype)
+        with torch.inference_mode(False):  # what is made inside could not be written outside
+            buffer = torch.empty(size, dtype=like.dtype)
         _BUFFERS.by_name[key] = buffer
     return buffer[:size].view(shape)

@@ -1,0 +1,44 @@
+"""Corpora for the benchmarks: real ones from ``$SK_HAN_DATA`` (else ``../shared/data``)."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.datasets import load_csv
+
+
+def data_folder() -> Path:
+    return Path(os.environ.get("SK_HAN_DATA", "../shared/data"))
+
+
+def imdb(split: str) -> tuple[list[str], NDArray]:
+    """Give the texts and labels of the 25,000 "train" or "test" reviews of Maas et al. (2011)."""
+    return load_csv(data_folder() / "imdb" / f"{split}.csv.gz", text="text", label="label")
+
+
+def reviews(n_documents: int) -> tuple[list[str], NDArray, str]:
+    """Give shuffled reviews with labels, and say what they are: IMDB, or generated ones."""
+    rng = random.Random(0)
+    if (data_folder() / "imdb").exists():
+        texts, labels = imdb("train")
+        rows = rng.sample(range(len(texts)), n_documents)
+        return [texts[row] for row in rows], labels[rows], "IMDB reviews"
+    labels = np.array([rng.choice(["neg", "pos"]) for _ in range(n_documents)])
+    return [generated_review(rng) for _ in range(n_documents)], labels, "generated reviews"
+
+
+def generated_review(rng: random.Random) -> str:
+    """Give a text with as many sentences, words and word forms as a review has."""
+    sentences = []
+    for _ in range(max(1, round(rng.lognormvariate(2.35, 0.6)))):
+        ranks = (int(50_000 ** rng.random()) for _ in range(max(1, round(rng.gauss(18, 8)))))
+        words = ["etaoinshrdlu"[rank % 12] + f"{rank:x}"[:6] for rank in ranks]
+        sentences.append(" ".join(words).capitalize() + rng.choice([".", ".", ".", "!", "?"]))
+        if rng.random() < 0.1:
+            sentences[-1] += "<br /><br />"
+    return " ".join(sentences)

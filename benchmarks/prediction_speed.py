@@ -1,0 +1,87 @@
+"""How fast HANClassifier predicts, against packed `nn.GRU` and against TF-IDF from raw text.
+
+``python benchmarks/prediction_speed.py`` scores whole reviews (IMDB, or generated ones of like
+lengths where it is absent), the contestants taking turns. The weights are those of one epoch over
+2,000 reviews: speed does not depend on them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+
+import linear
+import numpy as np
+import torch
+from corpora import reviews
+
+from sk_han import HANClassifier
+
+
+def timed(function: Callable[[], object]) -> float:
+    start = perf_counter()
+    function()
+    return perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--documents", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    texts, labels, what = reviews(arguments.documents + 2_000)
+    train_texts, texts = texts[:2_000], texts[2_000:]
+    classifier = HANClassifier(random_state=0, max_epochs=1, device="cpu")
+    classifier.fit(train_texts, labels[:2_000])
+    tfidf = linear.tfidf().fit(train_texts, labels[:2_000])
+    documents = classifier.tokenizer_.transform(texts)
+    packed = copy.deepcopy(classifier)
+    for part in packed.net_.module_.children():
+        if hasattr(part, "fused"):
+            part.fused = False
+    np.testing.assert_allclose(
+        packed.predict_proba(documents[:500]), classifier.predict_proba(documents[:500]), atol=1e-5
+    )
+
+    contestants: dict[str, Callable[[], object]] = {
+        "packed nn.GRU, tokenized": lambda: packed.predict_proba(documents),
+        "HANClassifier, tokenized": lambda: classifier.predict_proba(documents),
+        "HANClassifier, raw text": lambda: classifier.predict_proba(texts),
+        "TF-IDF(1-2) + LR, raw text": lambda: tfidf.predict_proba(texts),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for number in range(arguments.rounds + 1):
+        for name, contestant in contestants.items():
+            taken = timed(contestant)
+            if number:  # the first round warms up
+                seconds[name].append(taken)
+    print(
+        f"{len(texts):,} {what} of {documents.n_words / len(texts):.0f} words, "
+        f"{torch.get_num_threads()} threads, medians of {arguments.rounds} rounds"
+    )
+    reference = median(seconds["packed nn.GRU, tokenized"])
+    print(f"{'':32}{'documents/s':>12}{'ratio':>8}")
+    for name, times in seconds.items():
+        taken = median(times)
+        print(f"{name:32}{len(texts) / taken:12,.0f}{reference / taken:8.2f}")
+
+    torch.set_num_threads(1)
+    singles: dict[str, Callable[[str], object]] = {
+        "packed nn.GRU": lambda text: packed.predict_proba([text]),
+        "HANClassifier": lambda text: classifier.predict_proba([text]),
+        "TF-IDF(1-2) + LR": lambda text: tfidf.predict_proba([text]),
+    }
+    print(f"\n{'one document from raw text, 1 thread':40}{'median ms':>10}{'95 % ms':>10}")
+    taken_by: dict[str, list[float]] = {name: [] for name in singles}
+    for text in texts[:500]:
+        for name, contestant in singles.items():
+            taken_by[name].append(1000 * timed(lambda f=contestant, t=text: f(t)))
+    for name, values in taken_by.items():
+        print(f"{name:40}{median(values):10.2f}{np.quantile(values, 0.95):10.2f}")
+
+
+if __name__ == "__main__":
+    main()

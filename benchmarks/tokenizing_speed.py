@@ -1,0 +1,106 @@
+"""How fast texts become documents of word ids, against scikit-learn's analyzer.
+
+``python benchmarks/tokenizing_speed.py`` takes the IMDB reviews from ``$SK_HAN_DATA`` (else
+``../shared/data``) and without them makes texts of like lengths. One process, one thread,
+processor time; the contestants take turns, and the medians are printed with their ratio to
+``CountVectorizer().build_analyzer()``, which finds words alone and no sentences.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import os
+import random
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from sklearn.feature_extraction.text import CountVectorizer
+
+from sk_han import HierarchicalTokenizer
+from sk_han.reading import TextReader
+from sk_han.splitting import DEFAULT_TOKEN_PATTERN, sentence_spans
+
+
+def reviews(n_documents: int) -> tuple[list[str], str]:
+    """Give texts and say what they are."""
+    path = Path(os.environ.get("SK_HAN_DATA", "../shared/data")) / "imdb" / "train.csv.gz"
+    rng = random.Random(0)
+    if not path.exists():
+        return [generated_review(rng) for _ in range(n_documents)], "generated reviews"
+    csv.field_size_limit(sys.maxsize)
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        texts = [row["text"] for row in csv.DictReader(file)]
+    rng.shuffle(texts)
+    return texts[:n_documents], "IMDB reviews"
+
+
+def generated_review(rng: random.Random) -> str:
+    """Give a text with as many sentences, words and word forms as a review has."""
+    sentences = []
+    for _ in range(max(1, round(rng.lognormvariate(2.35, 0.6)))):
+        ranks = (int(50_000 ** rng.random()) for _ in range(max(1, round(rng.gauss(18, 8)))))
+        words = ["etaoinshrdlu"[rank % 12] + f"{rank:x}"[:6] for rank in ranks]
+        sentences.append(" ".join(words).capitalize() + rng.choice([".", ".", ".", "!", "?"]))
+        if rng.random() < 0.1:
+            sentences[-1] += "<br /><br />"
+    return " ".join(sentences)
+
+
+def run(function: Callable[[str], object], texts: list[str]) -> None:
+    """Call the function on every text, and keep nothing."""
+    deque(map(function, texts), maxlen=0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--documents", type=int, default=5_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    arguments = parser.parse_args()
+    texts, what = reviews(arguments.documents)
+
+    analyze = CountVectorizer().build_analyzer()
+    read = TextReader(DEFAULT_TOKEN_PATTERN).read
+    vectorizer = CountVectorizer().fit(texts)
+    fitted = HierarchicalTokenizer().fit(texts)
+    contestants: dict[str, Callable[[], object]] = {
+        "CountVectorizer().build_analyzer()": lambda: run(analyze, texts),
+        "sentences": lambda: run(sentence_spans, texts),
+        "sentences and words": lambda: run(read, texts),
+        "transform": lambda: fitted.transform(texts),
+        "fit_transform": lambda: HierarchicalTokenizer().fit_transform(texts),
+        "spans": lambda: fitted.spans(texts),
+        "CountVectorizer().transform": lambda: vectorizer.transform(texts),
+        "CountVectorizer().fit_transform": lambda: CountVectorizer().fit_transform(texts),
+    }
+
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(arguments.rounds):
+        for name, contestant in contestants.items():
+            start = time.process_time()
+            contestant()
+            seconds[name].append(time.process_time() - start)
+
+    documents = fitted.transform(texts)
+    print(
+        f"{len(texts):,} {what} of {documents.n_words / len(texts):.0f} words and "
+        f"{documents.n_sentences / len(texts):.1f} sentences; medians of {arguments.rounds} "
+        "interleaved rounds, one process, one thread, processor time"
+    )
+    reference = median(seconds["CountVectorizer().build_analyzer()"])
+    print(f"{'':36}{'documents/s':>12}{'us/document':>13}{'ratio':>7}")
+    for name, times in seconds.items():
+        taken = median(times)
+        print(
+            f"{name:36}{len(texts) / taken:12,.0f}{taken / len(texts) * 1e6:13.1f}"
+            f"{reference / taken:7.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""How fast HANClassifier trains, against the HAN as it is usually written.
+
+``python benchmarks/training_speed.py`` trains on reviews (IMDB, or generated ones of like lengths
+where it is absent) in rounds of ten batches, the contestants taking turns, each round on other
+documents. Only real words are counted. HANClassifier is timed through ``partial_fit``, its epoch
+with skorch, collation and progress bar; "bare step" is its network without all that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+import torch
+from corpora import reviews
+from padded_han import PaddedHAN
+
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han.net import network_input
+from sk_han.nn import HierarchicalAttentionNetwork
+from sk_han.nn.optimizers import RowwiseAdamW, clip_gradient_norm
+
+BATCHES = 10
+
+
+def padded(vocabulary_size: int, batch_size: int) -> Callable[[DocumentArray, np.ndarray], float]:
+    """Train the usual HAN; the cube of a batch is built outside the clock: a gift."""
+    network = PaddedHAN(vocabulary_size)
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
+
+    def train(documents: DocumentArray, targets: np.ndarray) -> float:
+        seconds = 0.0
+        for first in range(0, len(documents), batch_size):
+            cube = torch.from_numpy(documents[first : first + batch_size].pad().astype(np.int64))
+            target = torch.from_numpy(targets[first : first + batch_size])
+            start = perf_counter()
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(network(cube), target).backward()
+            torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+            optimizer.step()
+            seconds += perf_counter() - start
+        return seconds
+
+    return train
+
+
+def ragged(
+    vocabulary_size: int, batch_size: int, fused: bool
+) -> Callable[[DocumentArray, np.ndarray], float]:
+    """Train our network without skorch; not `fused` is packed sequences through nn.GRU."""
+    network = HierarchicalAttentionNetwork(
+        vocabulary_size,
+        2,
+        dropout=0.3,
+        word_dropout=0.2,
+        sparse=fused,
+        generator=torch.Generator().manual_seed(0),
+    )
+    if not fused:
+        for part in network.children():
+            if hasattr(part, "fused"):
+                part.fused = False
+    kind = RowwiseAdamW if fused else torch.optim.AdamW
+    optimizer = kind(network.parameters(), lr=1e-3, fused=True)
+
+    def train(documents: DocumentArray, targets: np.ndarray) -> float:
+        start = perf_counter()
+        for first in range(0, len(documents), batch_size):
+            batch = documents[first : first + batch_size]
+            target = torch.from_numpy(targets[first : first + batch_size])
+            optimizer.zero_grad()
+            loss = torch.nn.functional.cross_entropy(network(*network_input(batch, "cpu")), target)
+            loss.backward()
+            clip_gradient_norm(network.parameters(), 1.0)
+            optimizer.step()
+        return perf_counter() - start
+
+    return train
+
+
+def classifier(batch_size: int) -> Callable[[DocumentArray, np.ndarray], float]:
+    """Train HANClassifier, its progress bar drawn into memory."""
+    model = HANClassifier(batch_size=batch_size, random_state=0, verbose=1, device="cpu")
+
+    def train(documents: DocumentArray, targets: np.ndarray) -> float:
+        with contextlib.redirect_stderr(io.StringIO()):
+            model.partial_fit(documents, targets, classes=[0, 1])
+        return model.history_[-1]["dur"]
+
+    return train
+
+
+def flops(
+    documents: DocumentArray, batch_size: int, E: int = 200, H: int = 100, A: int = 100
+) -> int:
+    """Count what the fused step multiplies and adds: distinct words are projected once.
+
+    Two operations a product, three passes (forward, and two products backward for each).
+    """
+    total = 0
+    for first in range(0, len(documents), batch_size):
+        batch = documents[first : first + batch_size]
+        U, T, N = len(np.unique(batch.word_ids)), batch.n_words, batch.n_sentences
+        word_level = U * E * 3 * H + T * (3 * H * H // 2 + H * A)
+        sentence_level = N * (H * 3 * H + 3 * H * H // 2 + H * A)
+        total += 3 * 2 * (word_level + sentence_level)
+    return total
+
+
+def gemm_rate() -> float:
+    """Measure float32 products of the size of a batch's, in operations a second."""
+    a, b = torch.randn(4000, 200), torch.randn(200, 300)
+    times = []
+    for _ in range(30):
+        start = perf_counter()
+        torch.mm(a, b)
+        times.append(perf_counter() - start)
+    return 2 * 4000 * 200 * 300 / median(times)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    size, n = arguments.batch_size, BATCHES * arguments.batch_size
+
+    texts, labels, what = reviews(min(20_000, (arguments.rounds + 1) * n))
+    targets = (labels == "pos").astype(np.int64)
+    whole = HierarchicalTokenizer(max_features=49_998).fit(texts)
+    cut = HierarchicalTokenizer(vocabulary=whole.vocabulary_, max_sentences=15, max_words=30)
+    documents = {"15x30": cut.fit(texts).transform(texts), "whole": whole.transform(texts)}
+    V = 50_000
+    print(f"{what}, vocabulary {V:,}, batch {size}, {arguments.threads} threads, float32")
+
+    contestants: dict[tuple[str, str], Callable[[DocumentArray, np.ndarray], float]] = {}
+    for layout in documents:
+        contestants[layout, "padded nn.GRU, Adam"] = padded(V, size)
+        contestants[layout, "packed nn.GRU, fused AdamW"] = ragged(V, size, fused=False)
+        contestants[layout, "bare step"] = ragged(V, size, fused=True)
+        contestants[layout, "HANClassifier"] = classifier(size)
+    rates: dict[tuple[str, str], list[float]] = {key: [] for key in contestants}
+    shares: dict[str, list[float]] = {layout: [] for layout in documents}
+    for number in range(arguments.rounds + 1):
+        rows = slice(number * n % len(texts), number * n % len(texts) + n)
+        for (layout, name), train in contestants.items():
+            batch = documents[layout][rows]
+            # A whole cube has 20 to 30 slots a word: two of its batches take as long as all else.
+            few = 2 * size if (layout, name) == ("whole", "padded nn.GRU, Adam") else n
+            seconds = train(batch[:few], targets[rows][:few])
+            if number:  # the first round warms up
+                rates[layout, name].append(batch[:few].n_words / seconds / 1000)
+                if name == "bare step":
+                    shares[layout].append(flops(batch, size) / seconds / gemm_rate())
+
+    for layout in documents:
+        reference = median(rates[layout, "padded nn.GRU, Adam"])
+        print(f"\n{layout:36}{'kwords/s':>10}{'quartiles':>16}{'ratio':>8}")
+        for (found, name), values in rates.items():
+            if found == layout:
+                low, high = np.quantile(values, [0.25, 0.75])
+                print(
+                    f"{name:36}{median(values):10.1f}{low:9.0f} -{high:5.0f}"
+                    f"{median(values) / reference:8.2f}"
+                )
+        overhead = median(
+            bare / ours - 1
+            for bare, ours in zip(
+                rates[layout, "bare step"], rates[layout, "HANClassifier"], strict=True
+            )
+        )
+        print(f"overhead of HANClassifier over the bare step: {100 * overhead:.1f} %")
+        print(f"bare step's share of the measured GEMM rate: {100 * median(shares[layout]):.0f} %")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,6 @@
+"""Reviews to start with, and a reader for people's own files."""
+
+from sk_han.datasets.files import load_csv
+from sk_han.datasets.reviews import make_reviews
+
+__all__ = ["load_csv", "make_reviews"]

@@ -1,0 +1,285 @@
+"""Generated reviews: a few sentences carry the label, and it is known which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
+from typing import Any, Literal, NamedTuple, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from sk_han.datasets import phrases
+
+__all__ = ["make_reviews"]
+
+T = TypeVar("T")
+Span = tuple[int, int]
+
+_NOT = re.compile(r"\b(is|was|would) not ")
+
+# The grades of judgement, -2 to 2, that each class speaks in.
+GRADES: Mapping[int, Mapping[str, tuple[int, ...]]] = {
+    2: {"negative": (-2, -1), "positive": (1, 2)},
+    3: {"negative": (-2, -1), "neutral": (0,), "positive": (1, 2)},
+    4: {"very negative": (-2,), "negative": (-1,), "positive": (1,), "very positive": (2,)},
+    5: {
+        "very negative": (-2,),
+        "negative": (-1,),
+        "neutral": (0,),
+        "positive": (1,),
+        "very positive": (2,),
+    },
+}
+
+
+@overload
+def make_reviews(
+    n_samples: int = ...,
+    *,
+    n_classes: int = ...,
+    random_state: int | np.random.RandomState | None = ...,
+    return_rationales: Literal[False] = ...,
+) -> tuple[list[str], NDArray[np.str_]]: ...
+
+
+@overload
+def make_reviews(
+    n_samples: int = ...,
+    *,
+    n_classes: int = ...,
+    random_state: int | np.random.RandomState | None = ...,
+    return_rationales: Literal[True],
+) -> tuple[list[str], NDArray[np.str_], list[list[Span]]]: ...
+
+
+def make_reviews(
+    n_samples: int = 2000,
+    *,
+    n_classes: int = 2,
+    random_state: int | np.random.RandomState | None = None,
+    return_rationales: bool = False,
+) -> tuple[list[str], NDArray[np.str_]] | tuple[list[str], NDArray[np.str_], list[list[Span]]]:
+    """Generate product reviews whose label depends on which sentence says what.
+
+    One to three clauses of a review judge the reviewed item, and these alone carry the label.
+    Around them stand judgements of other things (the neighbour's kettle, the film of that
+    evening) and hearsay about the item, in the same words and of either sign, and sentences
+    that judge nothing. Half of all judgements are negated, so a word of praise is as frequent in
+    one class as in the other: to find the label, a model has to read which sentence is about the
+    item, and what it says.
+
+    Parameters
+    ----------
+    n_samples : int, default=2000
+        Number of reviews. The classes are of equal size, or differ by one review, and are
+        shuffled.
+    n_classes : {2, 3, 4, 5}, default=2
+        "negative" and "positive"; with 3 classes also "neutral"; with 4 "very negative",
+        "negative", "positive" and "very positive"; with 5 all of these.
+    random_state : int, RandomState instance or None, default=None
+        The same int gives the same reviews on every platform.
+    return_rationales : bool, default=False
+        Whether to return where in each text the label is said.
+
+    Returns
+    -------
+    texts : list of str, length n_samples
+        Reviews of 6 to 13 sentences, about 100 words.
+    labels : ndarray of str, shape (n_samples,)
+    rationales : list of list of (int, int), length n_samples
+        For each review, in reading order, the start and end of the clauses that carry its
+        label: ``text[start:end]``. The rest of the text is statistically independent of the
+        label. Only if `return_rationales` is true.
+
+    Raises
+    ------
+    ValueError
+        If `n_samples` is below 1, or `n_classes` is not 2, 3, 4 or 5.
+
+    Notes
+    -----
+    Logistic regression on TF-IDF, fitted on 1,500 reviews, is right about 500 others in 50 % of
+    the cases by their words and 72 to 75 % by words and pairs of words; with five classes, 46
+    and 64 %. 2,000 reviews take about 0.2 seconds.
+
+    Examples
+    --------
+    >>> import textwrap
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels, rationales = make_reviews(4, random_state=0, return_rationales=True)
+    >>> labels.tolist()
+    ['negative', 'positive', 'positive', 'negative']
+    >>> print(textwrap.fill(texts[1], 80))
+    I bought a radio in August, from a dealer in Porto, and this is my report. The
+    radio reviewed here was not exactly terrible. Delivery cost another four euros,
+    and I paid by card. My sister's kettle was not pleasant. I use it about seven
+    times a week, usually in the kitchen. The electric drill in our hotel room never
+    once disappointed me. A magazine wrote that this radio is on the whole annoying.
+    I chose the black one; there was also one in grey.
+    >>> [texts[1][start:end] for start, end in rationales[1]]
+    ['The radio reviewed here was not exactly terrible']
+    """
+    if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or n_samples < 1:
+        raise ValueError(f"n_samples must be an integer of at least 1; got {n_samples!r}.")
+    if n_classes not in GRADES:
+        raise ValueError(
+            f"n_classes must be 2, 3, 4 or 5, the scales that the reviews know; got {n_classes!r}."
+        )
+    rng = check_random_state(random_state)
+    scale = GRADES[n_classes]
+    labels = np.array(list(scale))[rng.permutation(np.arange(n_samples) % len(scale))]
+    texts, rationales = [], []
+    for label in labels:
+        text, spans = _Writer(rng, scale).review(label)
+        texts.append(text)
+        rationales.append(spans)
+    return (texts, labels, rationales) if return_rationales else (texts, labels)
+
+
+class _Sentence(NamedTuple):
+    text: str
+    verdict: Span | None = None  # the part that carries the label
+
+
+class _Slots(dict[str, str]):
+    """The values given for a template; others are drawn when it asks for them."""
+
+    def __init__(self, given: Mapping[str, str], draw: Callable[[str], str]) -> None:
+        super().__init__(given)
+        self._draw = draw
+
+    def __missing__(self, name: str) -> str:
+        return self._draw(name)
+
+
+class _Writer:
+    """The writer of one review: its item, and the phrases not used up yet.
+
+    Only what `_verdict` writes may depend on the label; phrases that other sentences share
+    with it are therefore drawn anew each time, not dealt.
+    """
+
+    def __init__(self, rng: np.random.RandomState, scale: Mapping[str, Sequence[int]]) -> None:
+        self._rng = rng
+        self._scale = scale
+        self._decks: dict[Sequence[Any], list[Any]] = {}
+        self._item = self._deal(phrases.ITEMS)
+
+    def review(self, label: str) -> tuple[str, list[Span]]:
+        """Write a review of this label, and give the spans that carry it."""
+        body = [self._verdict(label) for _ in range(self._draw((1, 2, 3, 3)))]
+        body += [self._digression() for _ in range(self._draw((1, 2, 3)))]
+        body += [self._hearsay() for _ in range(self._draw((0, 1, 1)))]
+        body += [_Sentence(self._fill(phrases.FILLERS)) for _ in range(self._draw((3, 4)))]
+        opening = [_Sentence(self._fill(phrases.OPENINGS))]
+        closing = [_Sentence(self._fill(phrases.CLOSINGS))] if self._chance(0.3) else []
+        return self._join(opening + [body[i] for i in self._rng.permutation(len(body))] + closing)
+
+    def _verdict(self, label: str) -> _Sentence:
+        """Judge the item under review."""
+        item = self._fill(phrases.REVIEWED)
+        grade = self._draw(self._scale[label])
+        clause = self._judgement(item, self._draw(("is", "was")), grade)
+        return self._sentence(clause)
+
+    def _digression(self) -> _Sentence:
+        """Judge something else."""
+        return _Sentence(self._sentence(self._other_judgement()).text)
+
+    def _hearsay(self) -> _Sentence:
+        """Quote what others say of the item under review."""
+        clause = f"this {self._item} is {self._predicate(self._any_grade())}"
+        return _Sentence(self._fill(phrases.HEARSAY, clause=clause) + self._stop())
+
+    def _sentence(self, clause: str) -> _Sentence:
+        """Make a clause a sentence, now and then with a judgement of something else in it."""
+        before = after = ""
+        if self._chance(0.06):
+            before = self._draw(phrases.LEADS)
+        elif self._chance(0.05):
+            before, joint = self._draw(phrases.CONTRASTS)
+            if self._chance(0.5):
+                after = joint + self._other_judgement()
+            else:
+                before += self._other_judgement() + joint
+        text = before + clause + after + self._stop()
+        return _Sentence(text, (len(before), len(before) + len(clause)))
+
+    def _other_judgement(self) -> str:
+        if self._chance(0.4):
+            return self._judgement(self._fill(phrases.OTHER_THINGS), "was", self._any_grade())
+        item = self._item if self._chance(0.5) else self._deal(phrases.ITEMS)
+        subject = self._fill(phrases.OTHER_ITEMS, item=item)
+        return self._judgement(subject, self._draw(("is", "was")), self._any_grade())
+
+    def _judgement(self, subject: str, copula: str, grade: int) -> str:
+        if self._chance(0.8):
+            clause = f"{subject} {copula} {self._predicate(grade)}"
+        else:
+            clause = self._graded(grade, phrases.CLAUSES, phrases.BALANCED_CLAUSES, subject=subject)
+        return _NOT.sub(r"\1n't ", clause) if self._chance(0.3) else clause
+
+    def _predicate(self, grade: int) -> str:
+        return self._graded(grade, phrases.PREDICATES, phrases.BALANCED_PREDICATES)
+
+    def _graded(
+        self,
+        grade: int,
+        unequal: Mapping[tuple[bool, bool], Sequence[str]],
+        balanced: Sequence[str],
+        **given: str,
+    ) -> str:
+        """Say a grade; the words that say it are as often negated as not."""
+        negated = self._chance(0.5)
+        sign = 1 if (grade < 0) == negated else -1
+        template = self._draw(unequal[negated, abs(grade) == 2] if grade else balanced)
+        return template.format(
+            adjective=self._draw(phrases.ADJECTIVES[sign]),
+            opposite=self._draw(phrases.ADJECTIVES[-sign]),
+            pleased=self._draw(phrases.VERBS[sign]),
+            displeased=self._draw(phrases.VERBS[-sign]),
+            **given,
+        )
+
+    def _any_grade(self) -> int:
+        return self._draw(self._draw(tuple(self._scale.values())))
+
+    def _stop(self) -> str:
+        return "!" if self._chance(0.05) else "."
+
+    def _fill(self, templates: Sequence[str], **given: str) -> str:
+        return self._deal(templates).format_map(_Slots(given, self._slot))
+
+    def _slot(self, name: str) -> str:
+        if name == "item":
+            return self._item
+        if name.startswith("an_"):
+            noun = self._slot(name.removeprefix("an_"))
+            return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+        return self._deal(phrases.SLOTS[name])
+
+    def _join(self, sentences: Sequence[_Sentence]) -> tuple[str, list[Span]]:
+        text, spans = "", []
+        for sentence in sentences:
+            if text:
+                text += "\n\n" if self._chance(0.05) else " "
+            if sentence.verdict:
+                start, end = sentence.verdict
+                spans.append((len(text) + start, len(text) + end))
+            text += sentence.text[0].upper() + sentence.text[1:]
+        return text, spans
+
+    def _chance(self, probability: float) -> bool:
+        return bool(self._rng.random_sample() < probability)
+
+    def _draw(self, options: Sequence[T]) -> T:
+        return options[int(self._rng.random_sample() * len(options))]
+
+    def _deal(self, options: Sequence[T]) -> T:
+        """Draw what this review has not used yet; start again when all is used."""
+        left = self._decks.get(options) or list(options)
+        self._decks[options] = left
+        return left.pop(int(self._rng.random_sample() * len(left)))

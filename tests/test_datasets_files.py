@@ -1,0 +1,326 @@
+import csv
+import gzip
+import json
+import threading
+
+import numpy as np
+import pytest
+
+from sk_han.datasets import load_csv
+
+THREE_NOTES = 'text,label\n"Late, and cold.",complaint\nAll well.,praise\n"Two\nlines",complaint\n'
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a file of this name and content, compressed if its name says so; give its path."""
+
+    def write_file(name, content, encoding="utf-8"):
+        path = tmp_path / name
+        data = content if isinstance(content, bytes) else content.encode(encoding)
+        path.write_bytes(gzip.compress(data) if name.lower().endswith(".gz") else data)
+        return path
+
+    return write_file
+
+
+def json_lines(*records):
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+# What is read
+
+
+@pytest.mark.parametrize("name", ["notes.csv", "notes.csv.gz", "NOTES.CSV", "notes.CSV.GZ"])
+def test_csv_gives_texts_and_labels(write, name):
+    texts, labels = load_csv(write(name, THREE_NOTES))
+    assert texts == ["Late, and cold.", "All well.", "Two\nlines"]
+    assert isinstance(labels, np.ndarray)
+    assert labels.tolist() == ["complaint", "praise", "complaint"]
+
+
+@pytest.mark.parametrize("name", ["notes.tsv", "notes.tsv.gz"])
+def test_tsv_gives_texts_and_labels(write, name):
+    texts, labels = load_csv(write(name, "label\ttext\npraise\tAll well, so far.\n"))
+    assert texts == ["All well, so far."]
+    assert labels.tolist() == ["praise"]
+
+
+@pytest.mark.parametrize("name", ["notes.jsonl", "notes.jsonl.gz"])
+def test_json_lines_give_texts_and_labels(write, name):
+    content = json_lines({"text": "Zu spät.\n", "label": "complaint"}, {"label": "b", "text": ""})
+    texts, labels = load_csv(write(name, content))
+    assert texts == ["Zu spät.\n", ""]
+    assert labels.tolist() == ["complaint", "b"]
+
+
+def test_path_may_be_a_string(write):
+    assert len(load_csv(str(write("notes.csv", THREE_NOTES)))[0]) == 3
+
+
+def test_dots_in_the_name_are_no_suffix(write):
+    assert len(load_csv(write("notes.v1.2.csv", THREE_NOTES))[0]) == 3
+
+
+def test_columns_are_chosen_by_name(write):
+    path = write("notes.csv", "id,stars,note\n1,5,Good\n2,1,Bad\n")
+    texts, labels = load_csv(path, text="note", label="stars")
+    assert texts == ["Good", "Bad"]
+    assert labels.tolist() == ["5", "1"]
+
+
+def test_no_label_gives_the_texts_alone(write):
+    assert load_csv(write("notes.csv", "text\nGood\nBad\n"), label=None) == ["Good", "Bad"]
+
+
+def test_blank_lines_are_skipped(write):
+    assert load_csv(write("a.csv", "\ntext\n\nGood\n\n"), label=None) == ["Good"]
+    assert load_csv(write("a.jsonl", '\n{"text": "Good"}\n\n'), label=None) == ["Good"]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_line_ends_of_every_system_are_read(write, newline):
+    path = write("notes.csv", newline.join(["text,label", "Good,praise", "Bad,complaint"]))
+    assert load_csv(path)[0] == ["Good", "Bad"]
+
+
+def test_line_break_within_a_text_is_kept_as_it_is(write):
+    assert load_csv(write("a.csv", 'text\n"Two\r\nlines"\n'), label=None) == ["Two\r\nlines"]
+
+
+def test_doubled_quotes_are_one(write):
+    assert load_csv(write("a.csv", 'text\n"She said ""no""."\n'), label=None) == ['She said "no".']
+
+
+@pytest.mark.parametrize("name", ["notes.csv", "notes.csv.gz", "notes.jsonl"])
+def test_byte_order_mark_is_left_out(write, name):
+    content = json_lines({"text": "Good"}) if "json" in name else "text\nGood\n"
+    assert load_csv(write(name, "\ufeff" + content), label=None) == ["Good"]
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "latin-1", "UTF8"])
+def test_other_encodings_are_read(write, encoding):
+    path = write("notes.csv", "text\nÇa va, très bien\n".replace(",", ""), encoding)
+    assert load_csv(path, label=None, encoding=encoding) == ["Ça va très bien"]
+
+
+def test_text_of_ten_megabytes_is_read(write):
+    text = "word " * 2_000_000
+    assert load_csv(write("long.csv", f"text\n{text}\n"), label=None) == [text]
+
+
+def test_integers_of_json_stay_integers(write):
+    content = json_lines({"text": "a", "label": 1}, {"text": "b", "label": -3})
+    labels = load_csv(write("notes.jsonl", content))[1]
+    assert labels.dtype.kind == "i"
+    assert labels.tolist() == [1, -3]
+
+
+def test_booleans_of_json_stay_booleans(write):
+    content = json_lines({"text": "a", "label": True}, {"text": "b", "label": False})
+    assert load_csv(write("notes.jsonl", content))[1].dtype == bool
+
+
+def test_digits_of_csv_stay_strings(write):
+    assert load_csv(write("notes.csv", "text,label\na,07\n"))[1].tolist() == ["07"]
+
+
+# What is left alone
+
+
+@pytest.fixture
+def csv_limit():
+    """A limit that is nobody's default."""
+    before = csv.field_size_limit(1000)
+    yield 1000
+    csv.field_size_limit(before)
+
+
+def test_csv_limit_is_as_before(write, csv_limit):
+    load_csv(write("notes.csv", THREE_NOTES))
+    assert csv.field_size_limit() == csv_limit
+
+
+def test_csv_limit_is_as_before_while_an_error_is_handled(write, csv_limit):
+    with pytest.raises(ValueError, match="2 fields"):
+        load_csv(write("notes.csv", "text\na,b\n"), label=None)
+    assert csv.field_size_limit() == csv_limit
+
+
+def test_threads_may_load_at_the_same_time(write, csv_limit):
+    path = write("long.csv", "text\n" + f"{'x' * 200_000}\n" * 20)
+    loaded = []
+    threads = [
+        threading.Thread(target=lambda: loaded.append(len(load_csv(path, label=None))))
+        for _ in range(5)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert loaded == [20] * 5
+    assert csv.field_size_limit() == csv_limit
+
+
+# What is refused
+
+
+def test_missing_file_is_named_with_its_neighbour(write):
+    path = write("reviews.csv", THREE_NOTES)
+    with pytest.raises(FileNotFoundError, match=r"revews\.csv does not exist\. Did you mean 'rev"):
+        load_csv(path.with_name("revews.csv"))
+
+
+def test_missing_folder_is_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"notes\.csv does not exist"):
+        load_csv(tmp_path / "nowhere" / "notes.csv")
+
+
+@pytest.mark.parametrize("name", ["notes.xlsx", "notes", "notes.gz", "notes.csv.zip", ".csv"])
+def test_unknown_suffix_is_refused(write, name):
+    with pytest.raises(ValueError, match=r"must end in \.csv, \.tsv or \.jsonl"):
+        load_csv(write(name, THREE_NOTES))
+
+
+def test_unknown_encoding_is_refused(write):
+    with pytest.raises(LookupError, match="utf-88"):
+        load_csv(write("notes.csv", THREE_NOTES), encoding="utf-88")
+
+
+@pytest.mark.parametrize("name", ["notes.csv", "notes.tsv.gz", "notes.jsonl"])
+def test_empty_file_is_refused(write, name):
+    with pytest.raises(ValueError, match=r"notes\.\S+ (is empty|holds no documents)"):
+        load_csv(write(name, ""))
+
+
+def test_header_without_rows_is_refused(write):
+    with pytest.raises(ValueError, match="holds no documents"):
+        load_csv(write("notes.csv", "text,label\n"))
+
+
+def test_missing_column_names_those_present_and_the_nearest(write):
+    path = write("notes.csv", "id,Txt,label\n1,a,b\n")
+    with pytest.raises(ValueError, match=r"no column 'text'.*'id', 'Txt', 'label'.*mean 'Txt'\?"):
+        load_csv(path)
+
+
+def test_column_of_other_case_is_suggested(write):
+    with pytest.raises(ValueError, match=r"Did you mean 'LABEL'\?"):
+        load_csv(write("notes.csv", "text,LABEL\na,b\n"))
+
+
+def test_column_unlike_all_others_has_no_suggestion(write):
+    with pytest.raises(ValueError, match=r"It has 'id', 'stars'\.$"):
+        load_csv(write("notes.csv", "id,stars\n1,2\n"))
+
+
+@pytest.mark.parametrize(("name", "separator"), [("a.csv", ";"), ("a.csv", "\t"), ("a.tsv", ",")])
+def test_other_separator_is_recognised(write, name, separator):
+    with pytest.raises(
+        ValueError, match=f"seem to be separated by {separator!r}".replace("\\", r"\\")
+    ):
+        load_csv(write(name, f"text{separator}label\na{separator}b\n"))
+
+
+def test_long_header_is_not_shown_whole(write):
+    with pytest.raises(ValueError, match="no column 'text'") as caught:
+        load_csv(write("notes.csv", "x" * 100_000 + "\ny\n"))
+    assert len(str(caught.value)) < 500
+
+
+def test_column_that_occurs_twice_is_refused(write):
+    with pytest.raises(ValueError, match="2 columns 'text'; rename one"):
+        load_csv(write("notes.csv", "text,text,label\na,b,c\n"))
+
+
+@pytest.mark.parametrize(
+    ("row", "found"), [("Late, and cold,complaint", 3), ("All well.", 1)], ids=["more", "fewer"]
+)
+def test_row_of_wrong_length_is_named_by_its_line(write, row, found):
+    path = write("notes.csv", f'text,label\n"two\nlines",praise\n{row}\n')
+    with pytest.raises(ValueError, match=rf"notes\.csv, line 4: {found} fields, but 2.*comma"):
+        load_csv(path)
+
+
+def test_row_of_wrong_length_in_tsv_speaks_of_tabs(write):
+    with pytest.raises(ValueError, match=r"line 2: 3 fields, but 2 column names.*a tab"):
+        load_csv(write("notes.tsv", "text\tlabel\na\tb\tc\n"))
+
+
+def test_quote_never_closed_is_named_by_its_line(write):
+    with pytest.raises(ValueError, match=r"line 3: unexpected end of data.*Close every quote"):
+        load_csv(write("notes.csv", 'text,label\na,b\n"c,d\ne,f\ng,h\n'))
+
+
+def test_single_quote_in_a_quoted_text_is_named_by_its_line(write):
+    with pytest.raises(ValueError, match=r"line 2: .*expected after.*twice"):
+        load_csv(write("notes.csv", 'text,label\n"She said "no".",b\n'))
+
+
+@pytest.mark.parametrize("name", ["notes.csv", "notes.csv.gz"])
+def test_wrong_encoding_is_named_by_its_line(write, name):
+    rows = "text\n" + "fine\n" * 30_000 + "déjà vu\n" + "fine\n" * 30_000
+    with pytest.raises(ValueError, match=r"line 30002: byte 0xe9 is not utf-8.*cp1252"):
+        load_csv(write(name, rows, "latin-1"), label=None)
+
+
+def test_compressed_file_without_gz_is_recognised(write):
+    path = write("notes.csv", gzip.compress(THREE_NOTES.encode()))
+    with pytest.raises(ValueError, match=r"is compressed\. Add \.gz"):
+        load_csv(path)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [THREE_NOTES.encode(), gzip.compress(THREE_NOTES.encode())[:-12], b""],
+    ids=["not compressed", "cut off", "empty"],
+)
+def test_broken_gzip_is_refused(tmp_path, data):
+    path = tmp_path / "notes.csv.gz"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"notes\.csv\.gz is (not a whole gzip file|empty)"):
+        load_csv(path)
+
+
+def test_bad_json_is_named_by_its_line(write):
+    with pytest.raises(ValueError, match=r"line 2 is not JSON: .* at column 9.*one whole object"):
+        load_csv(write("notes.jsonl", '{"text": "a"}\n{"text": \n'), label=None)
+
+
+def test_json_array_is_refused(write):
+    with pytest.raises(ValueError, match=r"line 1 is a JSON array.*without a list around"):
+        load_csv(write("notes.jsonl", '[{"text": "a", "label": "b"}]'))
+
+
+def test_missing_key_is_named_by_its_line(write):
+    content = json_lines({"text": "a", "label": "b"}, {"text": "c", "Label": "d"})
+    with pytest.raises(ValueError, match=r"line 2 has no column 'label'.*Did you mean 'Label'\?"):
+        load_csv(write("notes.jsonl", content))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [(None, "null"), (3.5, "number"), (["a"], "array"), ({"a": 1}, "object")]
+)
+def test_text_that_is_no_string_is_named_by_its_line(write, text, kind):
+    content = json_lines({"text": "a", "label": "b"}, {"text": text, "label": "b"})
+    with pytest.raises(ValueError, match=f"line 2: 'text' is a JSON {kind}, not a string"):
+        load_csv(write("notes.jsonl", content))
+
+
+@pytest.mark.parametrize(("label", "kind"), [(None, "null"), (2.5, "number"), (["a"], "array")])
+def test_label_of_no_use_is_named_by_its_line(write, label, kind):
+    content = json_lines({"text": "a", "label": "b"}, {"text": "c", "label": label})
+    with pytest.raises(ValueError, match=f"line 2: 'label' is a JSON {kind}"):
+        load_csv(write("notes.jsonl", content))
+
+
+@pytest.mark.parametrize(("first", "second"), [("1", 1), (1, True), (False, "no")])
+def test_labels_of_two_kinds_are_refused(write, first, second):
+    content = json_lines({"text": "a", "label": first}, {"text": "c", "label": second})
+    with pytest.raises(ValueError, match=r"line 2: 'label' is a JSON .*Write all labels alike"):
+        load_csv(write("notes.jsonl", content))
+
+
+def test_empty_label_is_named_by_its_line(write):
+    with pytest.raises(ValueError, match=r"line 3: 'label' is empty.*label=None"):
+        load_csv(write("notes.csv", "text,label\na,b\nc,\n"))

@@ -1,0 +1,379 @@
+"""Ragged documents at rest: they index like a list and lie like three arrays."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import KFold, cross_val_score, train_test_split
+from sklearn.utils import resample, shuffle
+
+from sk_han import DocumentArray
+from sk_han.documents import concatenated_ranges, starts_of
+
+Nested = list[list[list[int]]]
+
+sentences = st.lists(st.integers(1, 2**31 - 1), min_size=1, max_size=5)
+nested_documents = st.lists(st.lists(sentences, max_size=3), max_size=7)
+
+
+@st.composite
+def documents_and_rows(draw: st.DrawFn) -> tuple[Nested, list[int]]:
+    """Documents and some of their numbers, negative ones and repetitions among them."""
+    nested = draw(nested_documents.filter(len))
+    numbers = st.integers(-len(nested), len(nested) - 1)
+    return nested, draw(st.lists(numbers, max_size=11))
+
+
+@st.composite
+def documents_and_mask(draw: st.DrawFn) -> tuple[Nested, list[bool]]:
+    nested = draw(nested_documents)
+    return nested, draw(st.lists(st.booleans(), min_size=len(nested), max_size=len(nested)))
+
+
+class OnlyDocuments(ClassifierMixin, BaseEstimator):
+    """Refuses whatever scikit-learn may have made of the documents; predicts the first word."""
+
+    def fit(self, X: Any, y: Any) -> OnlyDocuments:
+        assert type(X) is DocumentArray
+        assert len(X) == len(y)
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        assert type(X) is DocumentArray
+        return X.word_ids[X.sentence_starts[X.document_starts[:-1]]]
+
+
+# What it holds
+
+
+def test_arrays_worked_by_hand() -> None:
+    X = DocumentArray.from_nested([[[2, 3], [4]], [], [[5, 2, 2]]])
+    assert X.word_ids.tolist() == [2, 3, 4, 5, 2, 2]
+    assert X.sentence_starts.tolist() == [0, 2, 3, 6]
+    assert X.document_starts.tolist() == [0, 2, 2, 3]
+
+
+def test_dtypes_are_narrow_for_words_and_wide_for_offsets(documents: DocumentArray) -> None:
+    assert documents.word_ids.dtype == np.int32
+    assert documents.sentence_starts.dtype == documents.document_starts.dtype == np.int64
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.uint64])
+def test_integers_of_any_size_come_in(dtype: type) -> None:
+    X = DocumentArray(np.array([2, 3], dtype), np.array([0, 1, 2], dtype), np.array([0, 2], dtype))
+    assert X.to_nested() == [[[2], [3]]]
+    assert X.word_ids.dtype == np.int32
+
+
+def test_sizes_are_counted_at_every_level(documents: DocumentArray) -> None:
+    assert documents.shape == (5,)
+    assert len(documents) == 5
+    assert documents.n_sentences == 7
+    assert documents.n_words == 22
+    assert documents.sentences_per_document.tolist() == [2, 0, 1, 3, 1]
+    assert documents.words_per_sentence.tolist() == [2, 1, 11, 2, 1, 4, 1]
+    assert documents.words_per_document.tolist() == [3, 0, 11, 7, 1]
+
+
+def test_a_word_takes_four_bytes_and_an_offset_eight(documents: DocumentArray) -> None:
+    n_bytes = sum(getattr(documents, name).nbytes for name in DocumentArray.__slots__)
+    assert n_bytes == 4 * 22 + 8 * (7 + 1) + 8 * (5 + 1)
+
+
+def test_arrays_of_the_right_dtype_are_taken_without_a_copy(documents: DocumentArray) -> None:
+    again = DocumentArray(documents.word_ids, documents.sentence_starts, documents.document_starts)
+    for name in DocumentArray.__slots__:
+        assert np.shares_memory(getattr(again, name), getattr(documents, name))
+
+
+def test_repr_counts(documents: DocumentArray) -> None:
+    assert repr(documents) == "DocumentArray(5 documents, 7 sentences, 22 words)"
+
+
+# Nested lists
+
+
+@given(nested_documents)
+def test_nested_lists_come_back(nested: Nested) -> None:
+    assert DocumentArray.from_nested(nested).to_nested() == nested
+
+
+def test_sentences_without_words_are_dropped() -> None:
+    assert DocumentArray.from_nested([[[], [2], []], [[]]]).to_nested() == [[[2]], []]
+
+
+def test_nested_may_be_iterators_of_arrays() -> None:
+    nested = (iter([np.array([2, 3]), np.array([5])]) for _ in range(2))
+    assert DocumentArray.from_nested(nested).to_nested() == [[[2, 3], [5]]] * 2
+
+
+@pytest.mark.parametrize("nested", [[], [[]], [[], [], []], [[[]], [[], []]]])
+def test_documents_may_be_empty_or_absent(nested: Nested) -> None:
+    X = DocumentArray.from_nested(nested)
+    assert X.shape == (len(nested),)
+    assert X.n_words == X.n_sentences == 0
+    assert X.to_nested() == [[] for _ in nested]
+    assert X.pad().shape == (len(nested), 0, 0)
+
+
+# Rows
+
+
+@given(nested_documents, st.slices(7))
+def test_slices_choose_as_in_a_list(nested: Nested, rows: slice) -> None:
+    assert DocumentArray.from_nested(nested)[rows].to_nested() == nested[rows]
+
+
+@given(documents_and_rows())
+def test_integers_choose_as_in_a_list(case: tuple[Nested, list[int]]) -> None:
+    nested, rows = case
+    X, expected = DocumentArray.from_nested(nested), [nested[i] for i in rows]
+    assert X[rows].to_nested() == expected
+    assert X[np.array(rows, dtype=np.int64)].to_nested() == expected
+
+
+@given(documents_and_mask())
+def test_boolean_masks_choose_as_in_a_list(case: tuple[Nested, list[bool]]) -> None:
+    nested, mask = case
+    X = DocumentArray.from_nested(nested)
+    expected = [document for document, chosen in zip(nested, mask, strict=True) if chosen]
+    assert X[np.array(mask, dtype=bool)].to_nested() == expected
+
+
+@given(documents_and_rows())
+def test_a_tuple_with_an_ellipsis_chooses_rows(case: tuple[Nested, list[int]]) -> None:
+    nested, rows = case
+    X = DocumentArray.from_nested(nested)
+    assert X[np.array(rows, dtype=np.int64), ...].to_nested() == [nested[i] for i in rows]
+
+
+@given(documents_and_rows())
+def test_chosen_rows_pass_the_checks_of_the_constructor(case: tuple[Nested, list[int]]) -> None:
+    nested, rows = case
+    taken = DocumentArray.from_nested(nested)[rows]
+    checked = DocumentArray(taken.word_ids, taken.sentence_starts, taken.document_starts)
+    for name in DocumentArray.__slots__:
+        assert getattr(taken, name).dtype == getattr(checked, name).dtype
+
+
+@pytest.mark.parametrize("number", [2, -3, np.int64(2), np.uint8(2)])
+def test_a_number_gives_the_sentences_of_one_document(
+    documents: DocumentArray, nested_ids: Nested, number: int
+) -> None:
+    assert [sentence.tolist() for sentence in documents[number]] == nested_ids[number]
+
+
+def test_iteration_gives_the_sentences_of_each_document(
+    documents: DocumentArray, nested_ids: Nested
+) -> None:
+    assert [[s.tolist() for s in document] for document in documents] == nested_ids
+
+
+def test_chosen_rows_do_not_share_memory(documents: DocumentArray) -> None:
+    taken = documents[:]
+    taken.word_ids[:] = 1
+    assert documents.word_ids[0] == 2
+
+
+@pytest.mark.parametrize("number", [5, -6])
+def test_a_number_out_of_range_is_an_index_error(documents: DocumentArray, number: int) -> None:
+    with pytest.raises(IndexError, match="out of range"):
+        documents[number]
+    with pytest.raises(IndexError, match="out of bounds"):
+        documents[[number]]
+
+
+def test_a_mask_of_another_length_is_an_index_error(documents: DocumentArray) -> None:
+    with pytest.raises(IndexError, match="size of axis is 5"):
+        documents[[True, False]]
+
+
+@pytest.mark.parametrize("rows", [(0, 0), (slice(None), slice(None)), (..., 0), (0,)])
+def test_a_second_axis_is_refused(documents: DocumentArray, rows: Any) -> None:
+    with pytest.raises(IndexError, match=r"one axis, its documents; got the index \("):
+        documents[rows]
+
+
+@pytest.mark.parametrize(
+    ("rows", "named"),
+    [
+        ([0.5], "list of dtype float64"),
+        ("a", "str of dtype <U1"),
+        ([[0]], r"list of dtype int64 and shape \(1, 1\)"),
+        (True, "bool of dtype bool"),
+        (None, "NoneType"),
+    ],
+)
+def test_rows_of_another_kind_are_refused(documents: DocumentArray, rows: Any, named: str) -> None:
+    with pytest.raises(IndexError, match=f"a slice, integers or a boolean mask; got {named}"):
+        documents[rows]
+
+
+# The padded cube
+
+
+def test_cube_worked_by_hand() -> None:
+    X = DocumentArray.from_nested([[[2, 3], [4]], [], [[5, 2, 6]]])
+    expected = [[[2, 3, 0], [4, 0, 0]], [[0] * 3] * 2, [[5, 2, 6], [0, 0, 0]]]
+    cube = X.pad()
+    assert cube.dtype == np.int32
+    assert cube.tolist() == expected
+
+
+@given(nested_documents)
+def test_padding_and_taking_it_off_gives_the_documents_back(nested: Nested) -> None:
+    X = DocumentArray.from_nested(nested)
+    assert DocumentArray.from_padded(X.pad()).to_nested() == nested
+
+
+@given(nested_documents, st.integers(0, 5), st.integers(0, 7))
+def test_padding_cuts_off_at_the_end(nested: Nested, max_sentences: int, max_words: int) -> None:
+    cube = DocumentArray.from_nested(nested).pad(max_sentences, max_words)
+    cut = [[s[:max_words] for s in d[:max_sentences] if max_words] for d in nested]
+    assert cube.shape == (len(nested), max_sentences, max_words)
+    assert DocumentArray.from_padded(cube).to_nested() == cut
+
+
+def test_padding_in_the_middle_vanishes_too() -> None:
+    cube = [[[0, 2, 0], [0, 0, 0], [3, 0, 5]]]
+    assert DocumentArray.from_padded(cube).to_nested() == [[[2], [3, 5]]]
+
+
+def test_a_matrix_holds_documents_of_one_sentence() -> None:
+    assert DocumentArray.from_padded([[2, 3, 0], [0, 0, 0]]).to_nested() == [[[2, 3]], []]
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("arrays", "error", "message"),
+    [
+        (([2.0], [0, 1], [0, 1]), TypeError, "word_ids must hold integers; got dtype float64"),
+        (([True], [0, 1], [0, 1]), TypeError, "word_ids must hold integers; got dtype bool"),
+        (([2], [0.0, 1.0], [0, 1]), TypeError, "sentence_starts must hold integers"),
+        (([2], [0, 1], ["0", "1"]), TypeError, "document_starts must hold integers"),
+        (([[2]], [0, 1], [0, 1]), ValueError, r"word_ids must have .* got shape \(1, 1\)"),
+        (([2], [1, 1], [0, 1]), ValueError, "sentence_starts must rise from 0 .* words, 1; got"),
+        (([2], [0, 2], [0, 1]), ValueError, "sentence_starts must rise from 0 .* words, 1; got"),
+        (([2], [0, 1], [0, 2]), ValueError, "document_starts must rise .* sentences, 1; got"),
+        (([2, 3], [0, 2, 1, 2], [0, 3]), ValueError, "sentence_starts must rise"),
+        (([2], [0, 1], np.empty(0, int)), ValueError, "document_starts must rise"),
+        (([2, 3], [0, 1, 1, 2], [0, 3]), ValueError, "Sentence 1 is empty; leave sentences"),
+        (([2, 0], [0, 2], [0, 1]), ValueError, "Word 1 has the id 0; .*from_padded takes it off"),
+        (([2, 3, -5], [0, 3], [0, 1]), ValueError, "Word 2 has the id -5; ids run from 1"),
+        (([2**31], [0, 1], [0, 1]), ValueError, "Word 0 has the id 2147483648"),
+    ],
+)
+def test_inconsistent_arrays_are_refused(
+    arrays: tuple[Any, Any, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        DocumentArray(*arrays)
+
+
+@pytest.mark.parametrize(
+    ("padded", "error", "message"),
+    [
+        ([[2.0, 0.0]], TypeError, "padded must hold integers; got dtype float64"),
+        ([2, 3], ValueError, r"padded must have 2 or 3 dimensions; got shape \(2,\)"),
+        (np.ones((1, 1, 1, 1), int), ValueError, r"padded must have .* got shape \(1, 1, 1, 1\)"),
+        ([[2, -1]], ValueError, "Word 1 has the id -1"),
+    ],
+)
+def test_other_cubes_are_refused(padded: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        DocumentArray.from_padded(padded)
+
+
+@pytest.mark.parametrize("nested", [[["good", "film"]], [[[1.5]]]])
+def test_nested_lists_of_no_integers_are_refused(nested: Any) -> None:
+    with pytest.raises(TypeError, match="word_ids must hold integers; got dtype"):
+        DocumentArray.from_nested(nested)
+
+
+# In the hands of scikit-learn and joblib
+
+
+def test_splitting_for_a_test_keeps_documents_with_their_labels(
+    documents: DocumentArray, nested_ids: Nested
+) -> None:
+    parts = train_test_split(documents, range(5), test_size=2, random_state=0)
+    X_train, X_test, numbers_train, numbers_test = parts
+    assert type(X_train) is type(X_test) is DocumentArray
+    assert X_train.to_nested() == [nested_ids[i] for i in numbers_train]
+    assert X_test.to_nested() == [nested_ids[i] for i in numbers_test]
+
+
+def test_folds_choose_documents(documents: DocumentArray, nested_ids: Nested) -> None:
+    for train, test in KFold(5).split(documents):
+        assert documents[train].to_nested() == [nested_ids[i] for i in train]
+        assert documents[test].to_nested() == [nested_ids[i] for i in test]
+
+
+@pytest.mark.parametrize("choose", [shuffle, resample])
+def test_resampling_keeps_the_type(documents: DocumentArray, choose: Any) -> None:
+    chosen, numbers = choose(documents, np.arange(5), random_state=0)
+    assert type(chosen) is DocumentArray
+    assert chosen.to_nested() == documents[numbers].to_nested()
+
+
+def test_cross_validation_hands_over_documents() -> None:
+    y = np.arange(13) % 2 + 2
+    X = DocumentArray.from_nested([[[label, 5], [3]] for label in y])
+    assert cross_val_score(OnlyDocuments(), X, y, cv=3).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_pickle_and_copy_give_the_documents_back(
+    documents: DocumentArray, nested_ids: Nested
+) -> None:
+    for again in (pickle.loads(pickle.dumps(documents)), copy.deepcopy(documents)):
+        assert type(again) is DocumentArray
+        assert again.to_nested() == nested_ids
+
+
+def test_read_only_memory_maps_are_as_good_as_arrays(
+    documents: DocumentArray, nested_ids: Nested, tmp_path: Path
+) -> None:
+    joblib.dump(documents, tmp_path / "documents.joblib")
+    mapped = joblib.load(tmp_path / "documents.joblib", mmap_mode="r")
+    assert isinstance(mapped.word_ids, np.memmap)
+    assert not mapped.word_ids.flags.writeable
+    assert mapped.to_nested() == nested_ids
+    assert mapped[[3, -5]].to_nested() == [nested_ids[3], nested_ids[0]]
+    assert mapped.pad().tolist() == documents.pad().tolist()
+    again = DocumentArray(mapped.word_ids, mapped.sentence_starts, mapped.document_starts)
+    assert again.to_nested() == nested_ids
+
+
+def test_workers_of_joblib_get_memory_maps(documents: DocumentArray) -> None:
+    def kinds(X: Any) -> list[bool]:
+        return [isinstance(getattr(X, name), np.memmap) for name in X.__slots__]
+
+    parallel = joblib.Parallel(n_jobs=2, max_nbytes=1)
+    assert parallel(joblib.delayed(kinds)(documents) for _ in range(2)) == [[True] * 3] * 2
+
+
+# Offsets
+
+
+def test_offsets_worked_by_hand() -> None:
+    assert starts_of(np.array([2, 0, 3])).tolist() == [0, 2, 2, 5]
+    assert starts_of(np.array([], dtype=int)).tolist() == [0]
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 7)), max_size=7))
+def test_concatenated_ranges_equal_ranges_in_a_loop(pieces: list[tuple[int, int]]) -> None:
+    starts, lengths = np.array(pieces, dtype=np.int64).reshape(-1, 2).T
+    expected = [i for start, length in pieces for i in range(start, start + length)]
+    assert concatenated_ranges(starts, lengths).tolist() == expected
