@@ -81,8 +81,14 @@ class HANNet(NeuralNet):
         with contextlib.suppress(_StopTraining):
             self.fit_loop(training)
         self.notify("on_train_end", X=training, y=None)
-        self._set_training(False)
+        self.prepare_to_predict()
         return self
+
+    def prepare_to_predict(self) -> None:
+        """Switch dropout off, and on the CPU look words up in a table from now on."""
+        self._set_training(False)
+        if self.device == "cpu":
+            self.module_.tabulate()
 
     @property
     def module_params(self) -> dict[str, Any]:

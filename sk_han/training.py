@@ -119,7 +119,7 @@ def restored_net(
     params = {f"module__{name}": value for name, value in module_params.items()}
     net: HANNet = HANNet(module__generator=generator, device=device, **params).initialize()
     net.module_.load_state_dict({name: torch.from_numpy(w) for name, w in weights.items()})
-    net.module_.eval()
+    net.prepare_to_predict()
     return net
 
 

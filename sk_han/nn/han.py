@@ -13,6 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from sk_han.nn.attention import AttentionPooling
 from sk_han.nn.dropout import dropout, word_dropout
 from sk_han.nn.initialization import normal_, xavier_uniform_
+from sk_han.nn.layout import packed_layout
 from sk_han.nn.recurrent import BidirectionalGRU
 
 __all__ = ["HANOutput", "HierarchicalAttentionNetwork"]
@@ -105,6 +106,7 @@ class HierarchicalAttentionNetwork(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        self._projected: Tensor | None = None
         self.dropout, self.word_dropout = dropout, word_dropout
         self.unknown_id, self.max_words, self.generator = unknown_id, max_words, generator
         self.embedding = nn.Embedding(
@@ -173,10 +175,30 @@ class HierarchicalAttentionNetwork(nn.Module):
         sentences : Tensor, shape (N, H)
         word_attention : Tensor, shape (T,)
         """
-        distinct, index = distinct_words(word_ids, self.embedding.num_embeddings)
-        vectors = self.embedding(distinct)  # (U, E)
-        states = self.word_encoder(vectors, index, words_per_sentence)  # (T, H)
+        predicting = not torch.is_grad_enabled() and self.word_encoder.fuses
+        if self._projected is not None and predicting:
+            layout = packed_layout(words_per_sentence)
+            states = self.word_encoder.recur(self._projected, word_ids, layout)  # (T, H)
+        else:
+            distinct, index = distinct_words(word_ids, self.embedding.num_embeddings)
+            vectors = self.embedding(distinct)  # (U, E)
+            states = self.word_encoder(vectors, index, words_per_sentence)  # (T, H)
         return self.word_attention.pool(states, words_per_sentence)
+
+    def tabulate(self) -> None:
+        """Project the whole vocabulary once, for many predictions on the CPU to look it up.
+
+        Takes 24 * word_hidden bytes a word. Training forgets the table; whoever changes weights in
+        another way calls this again.
+        """
+        with torch.no_grad():
+            self._projected = self.word_encoder.project(self.embedding.weight)  # (2, V, 3H/2)
+
+    def train(self, mode: bool = True) -> HierarchicalAttentionNetwork:
+        """Switch to training, which forgets the table of `tabulate`, or to evaluation."""
+        if mode:
+            self._projected = None
+        return super().train(mode)
 
     def _encode_in_parts(
         self, word_ids: Tensor, words_per_sentence: Tensor

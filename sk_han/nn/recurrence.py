@@ -76,23 +76,29 @@ class GRURecurrence(torch.autograd.Function):
         weight_candidate = weight[:, :, 2 * H :].contiguous()
         states[:, :n_initial] = 0
         before = states[:, :n_initial]
-        start = 0
-        for n in layout.active:
-            end = start + n
+        for n, rz, r, z, c, rc, after in zip(
+            layout.active,
+            gates.split(layout.active, dim=1),
+            gates[:, :, :H].split(layout.active, dim=1),
+            gates[:, :, H:].split(layout.active, dim=1),
+            candidate.split(layout.active, dim=1),
+            scaled.split(layout.active, dim=1),
+            states[:, n_initial:].split(layout.active, dim=1),
+            strict=True,
+        ):
             h = before[:, :n]
-            rz = gates[:, start:end].baddbmm_(h, weight_gates).sigmoid_()
-            rc = torch.baddbmm(bias, h, weight_candidate, out=scaled[:, start:end])
-            c = tanh_(candidate[:, start:end].addcmul_(rz[:, :, :H], rc))
-            before = states[:, n_initial + start : n_initial + end]
-            torch.lerp(c, h, rz[:, :, H:], out=before)
-            start = end
+            rz.baddbmm_(h, weight_gates).sigmoid_()
+            torch.baddbmm(bias, h, weight_candidate, out=rc)
+            tanh_(c.addcmul_(r, rc))
+            torch.lerp(c, h, z, out=after)
+            before = after
 
         ctx.save_for_backward(weight, rows, gates, candidate, scaled, states)
         ctx.layout, ctx.n_distinct = layout, U
-        after = states[:, n_initial:]
+        forward, backward = states[:, n_initial:]
         output = projected.new_empty(T, 2 * H)
-        output[:, :H] = after[0].index_select(0, layout.forward_row)
-        output[:, H:] = after[1].index_select(0, layout.backward_row)
+        output[:, :H] = forward.index_select(0, layout.forward_row)
+        output[:, H:] = backward.index_select(0, layout.backward_row)
         return output
 
     @staticmethod
@@ -110,21 +116,26 @@ class GRURecurrence(torch.autograd.Function):
         dx = scratch("dx", (2, T, 3 * H), grad)  # of r, z and the recurrent part of n
         weight_transposed = weight.transpose(1, 2).contiguous()
         carried = None
-        end = T
-        for n in reversed(layout.active):
-            start = end - n
-            d, c = dh[:, start:end], candidate[:, start:end]
-            r, z = gates[:, start:end, :H], gates[:, start:end, H:]
+        steps = zip(
+            gates[:, :, :H].split(layout.active, dim=1),
+            gates[:, :, H:].split(layout.active, dim=1),
+            candidate.split(layout.active, dim=1),
+            scaled.split(layout.active, dim=1),
+            before.split(layout.active, dim=1),
+            dh.split(layout.active, dim=1),
+            dx.split(layout.active, dim=1),
+            strict=True,
+        )
+        for r, z, c, rc, h, d, dx_step in reversed(list(steps)):
             if carried is not None:
                 d[:, : carried.shape[1]].add_(carried)
             kept = z * d
             d.sub_(kept).addcmul_(d, c * c, value=-1)  # (1 - z) (1 - n^2) dh: before the tanh
-            dr, dz, dn = dx[:, start:end].split(H, dim=2)
+            dr, dz, dn = dx_step.split(H, dim=2)
             torch.mul(d, r, out=dn)
-            torch.mul(scaled[:, start:end] * dn, 1 - r, out=dr)
-            torch.mul(before[:, start:end] - c, kept - kept * z, out=dz)
-            carried = torch.baddbmm(kept, dx[:, start:end], weight_transposed)
-            end = start
+            torch.mul(rc * dn, 1 - r, out=dr)
+            torch.mul(h - c, kept - kept * z, out=dz)
+            carried = torch.baddbmm(kept, dx_step, weight_transposed)
 
         grad_weight = torch.bmm(before.transpose(1, 2), dx)
         grad_bias = dx[:, :, 2 * H :].sum(1, keepdim=True)

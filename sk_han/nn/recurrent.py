@@ -68,10 +68,15 @@ class BidirectionalGRU(nn.Module):
         Tensor, shape (T, H)
         """
         layout = packed_layout(lengths)
-        fused = inputs.device.type == "cpu" if self.fused is None else self.fused
-        if fused:
+        if self.fuses:
             return self.recur(self.project(inputs), index, layout)
         return self._packed(inputs, index, layout)
+
+    @property
+    def fuses(self) -> bool:
+        """Whether `GRURecurrence` computes."""
+        on_cpu = self.gru.weight_ih_l0.device.type == "cpu"
+        return on_cpu if self.fused is None else self.fused
 
     def project(self, inputs: Tensor) -> Tensor:
         """Input projections of both directions, biases included, shape (2, U, 3 * hidden_size)."""
