@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,12 +16,19 @@ from sk_han._compat import HasMethods, Interval, StrOptions, fit_context
 from sk_han.batching import LabelledDocuments
 from sk_han.devices import available_devices, resolve_device
 from sk_han.documents import UNKNOWN_ID, DocumentArray
-from sk_han.embeddings import embedding_matrix
+from sk_han.embeddings import initial_vectors
 from sk_han.inputs import as_documents, holds_word_ids, within_vocabulary
 from sk_han.labels import check_labels, document_weights, encode_labels
-from sk_han.net import HANNet
+from sk_han.net import HANNet, probabilities
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training import OPTIMIZERS, epochs_for, new_net, plain_history, restored_net
+from sk_han.training import (
+    OPTIMIZERS,
+    epochs_for,
+    hold_out,
+    new_net,
+    plain_history,
+    restored_net,
+)
 
 if TYPE_CHECKING:
     from sk_han.explanation import ExplanationList
@@ -83,7 +89,7 @@ word to vector, default=None
         its loss no longer falls, and to keep the weights of the best epoch.
     validation_fraction : float, default=0.1
         Share of the training documents held out, stratified by class.
-    patience : int, default=5
+    patience : int, default=10
         Epochs without a lower validation loss before training stops.
     warm_start : bool, default=False
         Whether `fit` goes on from the weights of the last fit; tokenizer and classes stay.
@@ -199,7 +205,7 @@ word to vector, default=None
         class_weight: Any = None,
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
-        patience: int = 5,
+        patience: int = 10,
         warm_start: bool = False,
         random_state: Any = None,
         device: str = "auto",
@@ -472,7 +478,9 @@ word to vector, default=None
         if goes_on:
             net.continue_from(self.net_)
         elif self.pretrained_embedding is not None:
-            net.set_embedding(self._pretrained(tokenizer, vocabulary_size, rng))
+            shape = (vocabulary_size, self.embedding_dim)
+            vocabulary = None if tokenizer is None else tokenizer.vocabulary_
+            net.set_embedding(initial_vectors(self.pretrained_embedding, vocabulary, shape, rng))
         net.train(training, validation)
 
         # One update at the very end: an interrupted or failed fit leaves the former state whole.
@@ -538,58 +546,8 @@ word to vector, default=None
             return epochs_for(n_documents, self.batch_size)
         return int(self.max_epochs)
 
-    def _pretrained(
-        self,
-        tokenizer: HierarchicalTokenizer | None,
-        vocabulary_size: int,
-        random_state: np.random.RandomState,
-    ) -> NDArray[np.float32]:
-        vectors = self.pretrained_embedding
-        if not isinstance(vectors, np.ndarray):
-            if tokenizer is None:
-                raise ValueError(
-                    "pretrained_embedding maps words to vectors, but X holds word ids. Give an "
-                    "array of shape (vocabulary_size, embedding_dim), or fit on raw text."
-                )
-            vectors = embedding_matrix(
-                vectors, tokenizer.vocabulary_, self.embedding_dim, random_state
-            )
-        expected = (vocabulary_size, self.embedding_dim)
-        if vectors.shape != expected:
-            raise ValueError(
-                f"pretrained_embedding has the shape {vectors.shape}; expected {expected}, the "
-                "vocabulary with padding and unknown word, and embedding_dim."
-            )
-        return vectors.astype(np.float32)
-
     def _logits(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         documents = as_documents(X, self.tokenizer_)
         documents = within_vocabulary(documents, self.vocabulary_size_)
         return self.net_.logits(documents).astype(np.float64)
-
-
-def hold_out(
-    data: LabelledDocuments, fraction: float, random_state: np.random.RandomState
-) -> tuple[LabelledDocuments, LabelledDocuments | None]:
-    """Split into documents to train on and documents to stop by, stratified by class.
-
-    Where there are too few documents for one of each class on either side, none is held out.
-    """
-    n_classes, counts = len(np.unique(data.targets)), np.bincount(data.targets)
-    n_held_out = round(fraction * len(data))
-    if counts[counts > 0].min() < 2 or min(n_held_out, len(data) - n_held_out) < n_classes:
-        return data, None
-    rows, held_out = train_test_split(
-        np.arange(len(data)),
-        test_size=n_held_out,
-        stratify=data.targets,
-        random_state=random_state,
-    )
-    return data[rows], data[held_out]
-
-
-def probabilities(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Softmax over the classes, rows sum to 1."""
-    exponential = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return exponential / exponential.sum(axis=1, keepdims=True)

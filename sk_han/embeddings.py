@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["embedding_matrix"]
+__all__ = ["embedding_matrix", "initial_vectors"]
 
 
 def embedding_matrix(
@@ -65,3 +65,43 @@ def embedding_matrix(
     matrix = random_state.normal(scale=known.std(), size=(n_rows, embedding_dim))
     matrix[list(found.values())] = known
     return matrix.astype(np.float32)
+
+
+def initial_vectors(
+    pretrained: Any,
+    vocabulary: Mapping[str, int] | None,
+    shape: tuple[int, int],
+    random_state: np.random.RandomState,
+) -> NDArray[np.float32]:
+    """Give the word vectors that training starts with.
+
+    Parameters
+    ----------
+    pretrained : ndarray of this shape, or mapping of word to vector
+    vocabulary : mapping of str to int, or None
+        Ids of the words that a mapping is aligned with.
+    shape : (vocabulary_size, embedding_dim)
+    random_state : RandomState
+
+    Returns
+    -------
+    ndarray of float32, shape `shape`
+
+    Raises
+    ------
+    ValueError
+        If the array has another shape, or there are no words to align a mapping with.
+    """
+    if not isinstance(pretrained, np.ndarray):
+        if vocabulary is None:
+            raise ValueError(
+                "pretrained_embedding maps words to vectors, but X holds word ids. Give an array "
+                "of shape (vocabulary_size, embedding_dim), or fit on raw text."
+            )
+        pretrained = embedding_matrix(pretrained, vocabulary, shape[1], random_state)
+    if pretrained.shape != shape:
+        raise ValueError(
+            f"pretrained_embedding has the shape {pretrained.shape}; expected {shape}, the "
+            "vocabulary with padding and unknown word, and embedding_dim."
+        )
+    return pretrained.astype(np.float32)

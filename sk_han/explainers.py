@@ -11,10 +11,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han._validation import check_texts
-from sk_han.classifier import HANClassifier, probabilities
+from sk_han.classifier import HANClassifier
 from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
 from sk_han.explanation import DocumentExplanation, ExplanationList
 from sk_han.inputs import as_documents, holds_word_ids, within_vocabulary
+from sk_han.net import probabilities
 from sk_han.tokenizer import HierarchicalTokenizer
 
 __all__ = ["explain"]

@@ -19,7 +19,7 @@ from sk_han.documents import DocumentArray
 from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
 from sk_han.nn.optimizers import clip_gradient_norm
 
-__all__ = ["HANNet", "network_input"]
+__all__ = ["HANNet", "network_input", "probabilities"]
 
 
 class _StopTraining(Exception):  # noqa: N818  (no error: training is over)
@@ -205,3 +205,9 @@ def network_input(documents: DocumentArray, device: str) -> tuple[Tensor, Tensor
         torch.from_numpy(documents.words_per_sentence),
         torch.from_numpy(documents.sentences_per_document),
     )
+
+
+def probabilities(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Softmax over the classes, rows sum to 1."""
+    exponential = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return exponential / exponential.sum(axis=1, keepdims=True)

@@ -10,13 +10,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.model_selection import train_test_split
 from skorch.callbacks import EarlyStopping, LRScheduler
 
+from sk_han.batching import LabelledDocuments
 from sk_han.net import HANNet
 from sk_han.nn.optimizers import RowwiseAdamW
 from sk_han.progress import TrainingProgress
 
-__all__ = ["OPTIMIZERS", "epochs_for", "new_net", "plain_history", "restored_net"]
+__all__ = ["OPTIMIZERS", "epochs_for", "hold_out", "new_net", "plain_history", "restored_net"]
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
@@ -32,6 +34,26 @@ def epochs_for(n_documents: int, batch_size: int) -> int:
     """
     steps_per_epoch = math.ceil(n_documents / batch_size)
     return min(max(math.ceil(1000 / steps_per_epoch), 3), 20)
+
+
+def hold_out(
+    data: LabelledDocuments, fraction: float, random_state: np.random.RandomState
+) -> tuple[LabelledDocuments, LabelledDocuments | None]:
+    """Split into documents to train on and documents to stop by, stratified by class.
+
+    Where there are too few documents for one of each class on either side, none is held out.
+    """
+    n_classes, counts = len(np.unique(data.targets)), np.bincount(data.targets)
+    n_held_out = round(fraction * len(data))
+    if counts[counts > 0].min() < 2 or min(n_held_out, len(data) - n_held_out) < n_classes:
+        return data, None
+    rows, held_out = train_test_split(
+        np.arange(len(data)),
+        test_size=n_held_out,
+        stratify=data.targets,
+        random_state=random_state,
+    )
+    return data[rows], data[held_out]
 
 
 def new_net(

@@ -13,7 +13,6 @@ from sk_han import (
     HierarchicalTokenizer,
     explain,
 )
-from sk_han.datasets import make_reviews
 
 TEXTS = ["A good film. We laughed a lot!", "Bad, long and dull. We left."] * 8
 LABELS = ["pos", "neg"] * 8
@@ -115,26 +114,6 @@ def test_word_ids_without_a_tokenizer_are_written_out_as_numbers():
     explanations = explain(classifier, documents)
     assert explanations[0].text == "#2 #3\n#4"
     assert explanations[1].text == ""
-
-
-def test_attention_finds_sentences_that_carry_the_label():
-    texts, labels, rationales = make_reviews(1000, random_state=0, return_rationales=True)
-    classifier = HANClassifier(
-        embedding_dim=32,
-        word_hidden=16,
-        sentence_hidden=16,
-        max_epochs=15,
-        patience=15,
-        lr=0.01,
-        random_state=0,
-    ).fit(texts, labels)
-    share, chance = [], []
-    for explanation, spans in zip(classifier.explain(texts), rationales, strict=True):
-        starts, ends = explanation.sentence_spans.T
-        carries = np.any([(starts < end) & (ends > start) for start, end in spans], axis=0)
-        share.append(explanation.sentence_attention[carries].sum())
-        chance.append(carries.mean())
-    assert np.mean(share) > 2 * np.mean(chance)
 
 
 def test_an_unfitted_estimator_is_refused():

@@ -1,0 +1,48 @@
+"""Whether giants are read, trained on and scored in linear time and bounded memory.
+
+``python benchmarks/giants.py`` takes a document of 10 MB, a sentence of a million words and a
+document of 100,000 one-word sentences, each beside 63 small documents.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from time import perf_counter
+
+from sk_han import HANClassifier
+from sk_han.datasets import make_reviews
+
+GIANTS = {
+    "nothing (63 small documents)": "",
+    "10 MB document": "It rained all day, and we stayed in to read. " * 230_000,
+    "sentence of 1,000,000 words": "rain and more rain " * 250_000,
+    "100,000 one-word sentences": "Rain. " * 100_000,
+}
+
+
+def measure(name: str) -> None:
+    texts, labels = make_reviews(64, random_state=0)
+    texts[0] = GIANTS[name]
+    start = perf_counter()
+    classifier = HANClassifier(max_epochs=1, early_stopping=False, random_state=0, device="cpu")
+    classifier.fit(texts, labels)
+    fitted = perf_counter()
+    classifier.predict_proba(texts)
+    predicted = perf_counter()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{name:32}{fitted - start:8.1f}{predicted - fitted:11.1f}{peak:10,.0f}")
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        measure(sys.argv[1])
+        return
+    print(f"{'':32}{'fit s':>8}{'predict s':>11}{'peak MB':>10}")
+    for name in GIANTS:
+        subprocess.run([sys.executable, __file__, name], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""How time and memory grow with the collection: with documents, words a document, vocabulary.
+
+``python benchmarks/growth.py`` trains one epoch and predicts over documents of random word ids, in
+sentences of 18 words as reviews have, and prints microseconds a word; where the cost is linear, a
+column hardly moves. Peak memory is that of a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+
+from sk_han import DocumentArray, HANClassifier
+
+WORDS_PER_SENTENCE = 18
+
+
+def documents(n_documents: int, n_words: int, vocabulary_size: int) -> DocumentArray:
+    """Make documents of `n_words` words, frequent and rare as Zipf has them."""
+    rng = np.random.default_rng(0)
+    ranks = np.exp(rng.random(n_documents * n_words) * np.log(vocabulary_size - 2))
+    of_document = np.append(np.arange(0, n_words, WORDS_PER_SENTENCE), n_words)
+    starts = (np.arange(n_documents)[:, np.newaxis] * n_words + of_document[:-1]).ravel()
+    return DocumentArray(
+        2 + ranks.astype(np.int32),
+        np.append(starts, n_documents * n_words),
+        np.arange(n_documents + 1) * (len(of_document) - 1),
+    )
+
+
+def microseconds_a_word(X: DocumentArray, rounds: int) -> tuple[float, float]:
+    """Time an epoch of training and a prediction, medians."""
+    y = np.arange(len(X)) % 2
+    classifier = HANClassifier(random_state=0, device="cpu")
+    trained, predicted = [], []
+    for _ in range(rounds):
+        classifier.partial_fit(X, y, classes=[0, 1])
+        trained.append(classifier.history_[-1]["dur"])
+        start = perf_counter()
+        classifier.predict_proba(X)
+        predicted.append(perf_counter() - start)
+    return 1e6 * median(trained) / X.n_words, 1e6 * median(predicted) / X.n_words
+
+
+def peak_megabytes(n_documents: int, n_words: int, max_words: int) -> float:
+    """Fit and predict in a process of its own."""
+    arguments = ["--measure", str(n_documents), str(n_words), str(max_words)]
+    command = [sys.executable, __file__, *arguments]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def measure(n_documents: int, n_words: int, max_words: int) -> None:
+    X = documents(n_documents, n_words, 20_000)
+    classifier = HANClassifier(
+        max_epochs=1,
+        early_stopping=False,
+        device="cpu",
+        net_params={"module__max_words": max_words},
+    )
+    classifier.fit(X, np.arange(len(X)) % 2).predict_proba(X)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--measure", type=int, nargs=3, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.measure:
+        measure(*arguments.measure)
+        return
+    sweeps = {
+        "documents": [(n, 230, 20_000) for n in (500, 1_000, 2_000, 4_000)],
+        "words a document": [(1_000, n, 20_000) for n in (58, 115, 230, 460, 920)],
+        "vocabulary": [(1_000, 230, n) for n in (5_000, 20_000, 80_000, 320_000)],
+    }
+    for what, sizes in sweeps.items():
+        print(f"\n{what:24}{'train us/word':>14}{'predict us/word':>17}")
+        for size in sizes:
+            train, predict = microseconds_a_word(documents(*size), arguments.rounds)
+            varied = dict(zip(("documents", "words a document", "vocabulary"), size, strict=True))
+            print(f"{varied[what]:<24,}{train:14.2f}{predict:17.2f}")
+    print(f"\n{'peak memory, MB':40}{'max_words 16,384':>18}{'131,072':>10}")
+    for n_documents, n_words in [(8, 230), (64, 4_000), (64, 16_000)]:
+        peaks = [peak_megabytes(n_documents, n_words, limit) for limit in (16_384, 131_072)]
+        name = f"{n_documents} documents of {n_words:,} words a batch"
+        print(f"{name:40}{peaks[0]:18,.0f}{peaks[1]:10,.0f}")
+
+
+if __name__ == "__main__":
+    main()
