@@ -86,11 +86,13 @@ word to vector, default=None
         Weights of the classes in the loss.
     early_stopping : bool, default=True
         Whether to hold out a part of the training documents (or to take `X_val`), to stop when
-        its loss no longer falls, and to keep the weights of the best epoch.
+        they are no longer predicted better, and to keep the weights of the best epoch: that of
+        the highest accuracy, among equals that of the lowest loss. Where there are too few
+        documents to hold one of each class out, all are trained on.
     validation_fraction : float, default=0.1
         Share of the training documents held out, stratified by class.
     patience : int, default=10
-        Epochs without a lower validation loss before training stops.
+        Epochs without a better one before training stops.
     warm_start : bool, default=False
         Whether `fit` goes on from the weights of the last fit; tokenizer and classes stay.
     random_state : int, RandomState instance or None, default=None
@@ -468,7 +470,7 @@ word to vector, default=None
             lr_schedule="constant" if one_epoch else self.lr_schedule,
             weight_decay=self.weight_decay,
             clip_norm=self.clip_norm,
-            patience=None if validation is None else self.patience,
+            patience=self.patience if self.early_stopping and validation is not None else None,
             callbacks=self.callbacks,
             net_params=self.net_params,
             verbose=self.verbose,

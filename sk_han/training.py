@@ -11,9 +11,10 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
-from skorch.callbacks import EarlyStopping, LRScheduler
+from skorch.callbacks import LRScheduler
 
 from sk_han.batching import LabelledDocuments
+from sk_han.early_stopping import EarlyStopping
 from sk_han.net import HANNet
 from sk_han.nn.optimizers import RowwiseAdamW
 from sk_han.progress import TrainingProgress
@@ -83,7 +84,7 @@ def new_net(
     n_documents : int
         Number of training documents, from which the schedule knows its length.
     patience : int or None
-        Epochs without a better validation loss before training stops; None never stops.
+        Epochs without a better one before training stops; None neither stops nor keeps the best.
     random_state : RandomState
         Source of the initial weights, of dropout and of the order of documents.
     max_epochs, batch_size, optimizer, lr, lr_schedule, weight_decay, clip_norm, callbacks, \
@@ -98,9 +99,7 @@ net_params, verbose, device
     n_steps = max_epochs * math.ceil(n_documents / batch_size)
     own_callbacks: list[Any] = []
     if patience is not None:
-        own_callbacks.append(
-            ("early_stopping", EarlyStopping(patience=patience, load_best=True, sink=_silent))
-        )
+        own_callbacks.append(("early_stopping", EarlyStopping(patience)))
     if lr_schedule == "one_cycle":
         one_cycle = LRScheduler(
             torch.optim.lr_scheduler.OneCycleLR,
@@ -152,7 +151,3 @@ def plain_history(net: HANNet) -> list[dict[str, float]]:
         {"epoch": epoch["epoch"]} | {name: float(epoch[name]) for name in names if name in epoch}
         for epoch in net.history
     ]
-
-
-def _silent(message: str) -> None:
-    """Say nothing: the history tells which epoch was best."""

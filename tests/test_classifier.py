@@ -246,12 +246,12 @@ class TestEarlyStopping:
     def test_weights_of_the_best_epoch_are_kept(self):
         classifier = tiny(max_epochs=12, lr=0.3, lr_schedule="constant", patience=20)
         classifier.fit(TEXTS[:30], LABELS[:30], X_val=TEXTS[:9], y_val=LABELS[:9])
-        losses = [epoch["valid_loss"] for epoch in classifier.history_]
-        assert min(losses) < losses[-1]  # else the test shows nothing
+        scores = [(h["valid_accuracy"], -h["valid_loss"]) for h in classifier.history_]
+        assert max(scores) > scores[-1]  # else the test shows nothing
         proba = classifier.predict_proba(TEXTS[:9])
         targets = np.searchsorted(classifier.classes_, LABELS[:9])
         loss = -np.log(proba[np.arange(9), targets]).mean()
-        assert loss == pytest.approx(min(losses), rel=1e-4)
+        assert loss == pytest.approx(-max(scores)[1], rel=1e-4)
 
     def test_training_stops_when_patience_is_spent(self):
         classifier = tiny(max_epochs=40, lr=0.5, lr_schedule="constant", patience=2)

@@ -24,7 +24,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # only rooms of the lines above its own, so that imports never run in circles.
 LAYERS = [
     {"_abbreviations", "_characters", "_compat", "_optional", "_span_checks", "_validation"},
-    {"documents", "devices", "embeddings", "nn", "progress"},
+    {"documents", "devices", "early_stopping", "embeddings", "nn", "progress"},
     {"batching", "datasets", "explanation", "labels", "splitting"},
     {"locating", "net"},
     {"reading", "training"},
@@ -39,7 +39,7 @@ LAYER_OF = {room: number for number, layer in enumerate(LAYERS) for room in laye
 
 CORE_PACKAGES = {"joblib", "numpy", "sklearn", "skorch", "torch"}
 WITH_TORCH = {"classifier", "devices", "explainers", "net", "nn", "progress", "training"}
-WITH_SKORCH = {"_compat", "net", "progress", "training"}
+WITH_SKORCH = {"_compat", "early_stopping", "net", "progress", "training"}
 
 MOST_LINES = 700
 
