@@ -60,7 +60,7 @@ class HANClassifier(ClassifierMixin, BaseEstimator):
         Size of the hidden layer of both attentions.
     dropout : float, default=0.3
         Share of the entries of sentence and document vectors dropped in training.
-    word_dropout : float, default=0.2
+    word_dropout : float, default=0.1
         Share of the words replaced by the unknown word in training.
     pretrained_embedding : ndarray of shape (vocabulary_size, embedding_dim) or mapping of \
 word to vector, default=None
@@ -79,7 +79,7 @@ word to vector, default=None
         Largest norm of a step's gradient; None does not clip.
     max_epochs : int or "auto", default="auto"
         Passes over the training documents. "auto" takes 3 for large collections and up to 20 for
-        small ones, about 1000 steps.
+        small ones, about 600 steps.
     batch_size : int, default=64
         Documents a step.
     class_weight : dict or "balanced", default=None
@@ -194,7 +194,7 @@ word to vector, default=None
         sentence_hidden: int = 50,
         attention_dim: int = 100,
         dropout: float = 0.3,
-        word_dropout: float = 0.2,
+        word_dropout: float = 0.1,
         pretrained_embedding: Any = None,
         freeze_embedding: bool = False,
         optimizer: str | type[torch.optim.Optimizer] = "adamw",

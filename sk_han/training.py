@@ -34,7 +34,7 @@ def epochs_for(n_documents: int, batch_size: int) -> int:
     A network needs a number of steps, not of epochs, before it has learnt anything.
     """
     steps_per_epoch = math.ceil(n_documents / batch_size)
-    return min(max(math.ceil(1000 / steps_per_epoch), 3), 20)
+    return min(max(math.ceil(600 / steps_per_epoch), 3), 20)
 
 
 def hold_out(
