@@ -69,12 +69,14 @@ word to vector, default=None
     freeze_embedding : bool, default=False
         Whether word vectors stay as they start.
     optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
+        "adamw" updates only the word vectors that a batch used (`RowwiseAdamW`).
     lr : float, default=0.003
         Learning rate; the peak of the one-cycle schedule.
     lr_schedule : {"one_cycle", "constant"}, default="one_cycle"
         "one_cycle" rises to `lr` over the first third of the steps and falls to almost zero
         (Smith and Topin, 2018).
     weight_decay : float, default=0.0001
+        The optimizer's weight decay.
     clip_norm : float, default=1.0
         Largest norm of a step's gradient; None does not clip.
     max_epochs : int or "auto", default="auto"
@@ -96,8 +98,8 @@ word to vector, default=None
     warm_start : bool, default=False
         Whether `fit` goes on from the weights of the last fit; tokenizer and classes stay.
     random_state : int, RandomState instance or None, default=None
-        Source of initial weights, dropout, held-out part and order. NumPy's and PyTorch's global
-        generators are left alone.
+        Source of initial weights, dropout, held-out part and order. PyTorch's global generator is
+        left alone, and NumPy's too unless this is None, which draws from it as in scikit-learn.
     device : str, default="auto"
         "auto" takes CUDA where there is one, else the CPU.
     callbacks : list, default=None

@@ -88,7 +88,8 @@ def _steps(estimator: Any, X: Any) -> tuple[HANClassifier, HierarchicalTokenizer
         return estimator, estimator.tokenizer_, X
     if not isinstance(estimator, Pipeline) or not isinstance(estimator[-1], HANClassifier):
         raise TypeError(
-            f"explain needs a HANClassifier or a Pipeline that ends in one; got {estimator!r}."
+            f"explain needs a HANClassifier or a Pipeline that ends in one; got "
+            f"{type(estimator).__name__}. After a search, pass search.best_estimator_."
         )
     classifier = estimator[-1]
     check_is_fitted(classifier)

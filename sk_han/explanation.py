@@ -77,6 +77,7 @@ class DocumentExplanation:
     classes : ndarray, shape (n_classes,)
         Class labels, in the order of `probabilities`.
     probabilities : ndarray of float64, shape (n_classes,)
+        Probability of each class.
     predicted : object
         The label that was predicted.
     target : object

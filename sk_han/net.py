@@ -107,7 +107,7 @@ class HANNet(NeuralNet):
         self.module_.generator.set_state(other.module_.generator.get_state())
         if other.shuffle is not None:  # a net restored from a file has not shuffled yet
             self.shuffle = copy.deepcopy(other.shuffle)
-        if other.optimizer_.state:
+        if other.optimizer_.state and type(other.optimizer_) is type(self.optimizer_):
             state = other.optimizer_.state_dict()["state"]
             groups = self.optimizer_.state_dict()["param_groups"]  # rates are this net's own
             self.optimizer_.load_state_dict({"state": state, "param_groups": groups})

@@ -114,7 +114,8 @@ net_params, verbose, device
 
     generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
     optimizer = OPTIMIZERS[optimizer] if isinstance(optimizer, str) else optimizer
-    params: dict[str, Any] = {
+    params: dict[str, Any] = {f"module__{name}": value for name, value in module_params.items()}
+    params |= {
         "optimizer": optimizer,
         "optimizer__weight_decay": weight_decay,
         "lr": lr,
@@ -127,7 +128,6 @@ net_params, verbose, device
         "module__generator": generator,
         "module__sparse": optimizer is RowwiseAdamW,
     }
-    params |= {f"module__{name}": value for name, value in module_params.items()}
     net: HANNet = HANNet(**(params | clone(dict(net_params or {}), safe=False))).initialize()
     return net
 

@@ -352,6 +352,10 @@ class TestGoingOn:
         with pytest.raises(ValueError, match="'maybe'"):
             warm.fit(TEXTS, ["maybe", *LABELS[1:]])
 
+    def test_warm_start_may_change_the_optimizer(self):
+        warm = tiny(warm_start=True).fit(TEXTS, LABELS).set_params(optimizer="adam")
+        assert np.isfinite(warm.fit(TEXTS, LABELS).history_[-1]["train_loss"])
+
     def test_partial_fit_needs_all_classes_first(self):
         with pytest.raises(ValueError, match="classes must be passed"):
             tiny().partial_fit(TEXTS, LABELS)

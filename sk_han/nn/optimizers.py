@@ -87,7 +87,5 @@ def clip_gradient_norm(parameters: Iterable[Tensor], max_norm: float) -> None:
 
 
 def _take(table: Tensor, rows: Tensor, name: str) -> Tensor:
-    """Copy rows, on the CPU into memory that is used again."""
-    if table.device.type != "cpu":
-        return table[rows]
+    """Copy rows into memory that is used again."""
     return torch.index_select(table, 0, rows, out=scratch(name, (len(rows), table.shape[1]), table))

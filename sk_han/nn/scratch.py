@@ -13,14 +13,14 @@ __all__ = ["scratch"]
 
 class _Buffers(threading.local):
     def __init__(self) -> None:
-        self.by_name: dict[tuple[str, torch.dtype], Tensor] = {}
+        self.by_name: dict[tuple[str, torch.dtype, torch.device], Tensor] = {}
 
 
 _BUFFERS = _Buffers()
 
 
 def scratch(name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
-    """Give uninitialized memory on the CPU that the next call of this name gives again.
+    """Give uninitialized memory that the next call of this name gives again.
 
     The operating system hands out large arrays page by page as they are first touched, which
     took a fifth of a training step. Each thread has its own buffers, which grow to the largest
@@ -32,16 +32,16 @@ def scratch(name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
         What it is used for; the caller must be done with it before it asks again.
     shape : tuple of int
     like : Tensor
-        Of the wanted dtype.
+        Of the wanted dtype and device.
 
     Returns
     -------
     Tensor, shape `shape`
     """
-    size, key = math.prod(shape), (name, like.dtype)
+    size, key = math.prod(shape), (name, like.dtype, like.device)
     buffer = _BUFFERS.by_name.get(key)
     if buffer is None or len(buffer) < size:
         with torch.inference_mode(False):  # what is made inside could not be written outside
-            buffer = torch.empty(size, dtype=like.dtype)
+            buffer = torch.empty(size, dtype=like.dtype, device=like.device)
         _BUFFERS.by_name[key] = buffer
     return buffer[:size].view(shape)

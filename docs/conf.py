@@ -1,0 +1,61 @@
+"""Sphinx configuration: `make docs`. Building needs nothing from the network."""
+
+import inspect
+
+import sk_han
+
+project = "sk_han"
+author = "The sk_han developers"
+project_copyright = "The sk_han developers"
+version = release = sk_han.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+# `name` in a docstring is code, and a link where the name is documented.
+default_role = "py:obj"
+
+myst_heading_anchors = 3
+
+autosummary_generate = True
+toc_object_entries_show_parents = "hide"
+autodoc_typehints = "none"  # the docstrings say types in words
+autodoc_preserve_defaults = True  # a name in place of the regular expression it stands for
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"sk_han {release}"
+html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {"*": [], "generated/*": ["sidebar-nav-bs"]}
+html_theme_options = {
+    "logo": {"text": "sk_han"},
+    "navbar_align": "left",
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+
+def _skip(app, what, name, obj, skip, options):
+    """Leave out what is documented elsewhere.
+
+    Fields of named tuples stand under Attributes of their class, and ``set_fit_request`` and its
+    kin in scikit-learn's documentation, which their docstrings point into.
+    """
+    is_field = inspect.isdatadescriptor(obj) and type(obj).__name__ == "_tuplegetter"
+    return skip or is_field or (name.startswith("set_") and name.endswith("_request"))
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", _skip)
