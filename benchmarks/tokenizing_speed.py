@@ -9,47 +9,17 @@ processor time; the contestants take turns, and the medians are printed with the
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
-import os
-import random
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 
+from corpora import reviews
 from sklearn.feature_extraction.text import CountVectorizer
 
 from sk_han import HierarchicalTokenizer
 from sk_han.reading import TextReader
 from sk_han.splitting import DEFAULT_TOKEN_PATTERN, sentence_spans
-
-
-def reviews(n_documents: int) -> tuple[list[str], str]:
-    """Give texts and say what they are."""
-    path = Path(os.environ.get("SK_HAN_DATA", "../shared/data")) / "imdb" / "train.csv.gz"
-    rng = random.Random(0)
-    if not path.exists():
-        return [generated_review(rng) for _ in range(n_documents)], "generated reviews"
-    csv.field_size_limit(sys.maxsize)
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        texts = [row["text"] for row in csv.DictReader(file)]
-    rng.shuffle(texts)
-    return texts[:n_documents], "IMDB reviews"
-
-
-def generated_review(rng: random.Random) -> str:
-    """Give a text with as many sentences, words and word forms as a review has."""
-    sentences = []
-    for _ in range(max(1, round(rng.lognormvariate(2.35, 0.6)))):
-        ranks = (int(50_000 ** rng.random()) for _ in range(max(1, round(rng.gauss(18, 8)))))
-        words = ["etaoinshrdlu"[rank % 12] + f"{rank:x}"[:6] for rank in ranks]
-        sentences.append(" ".join(words).capitalize() + rng.choice([".", ".", ".", "!", "?"]))
-        if rng.random() < 0.1:
-            sentences[-1] += "<br /><br />"
-    return " ".join(sentences)
 
 
 def run(function: Callable[[str], object], texts: list[str]) -> None:
@@ -62,7 +32,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=5_000)
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
-    texts, what = reviews(arguments.documents)
+    texts, _, what = reviews(arguments.documents)
 
     analyze = CountVectorizer().build_analyzer()
     read = TextReader(DEFAULT_TOKEN_PATTERN).read

@@ -23,13 +23,13 @@ class LabelledDocuments:
     documents : DocumentArray of shape (n_documents,)
     targets : ndarray of int64, shape (n_documents,)
         Number of the class, from 0.
-    weights : ndarray of float32, shape (n_documents,)
+    weights : ndarray of float64, shape (n_documents,)
         Positive weight in the loss.
     """
 
     documents: DocumentArray
     targets: NDArray[np.int64]
-    weights: NDArray[np.float32]
+    weights: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -60,10 +60,10 @@ class Batches:
     def __len__(self) -> int:
         return -(-len(self.data) // self.batch_size)
 
-    def __iter__(self) -> Iterator[tuple[DocumentArray, LabelledDocuments]]:
-        """Yield what skorch expects of a batch: the input and the target."""
+    def __iter__(self) -> Iterator[tuple[LabelledDocuments, NDArray[np.int64]]]:
+        """Yield what skorch expects of a batch: the input, here with weights, and the targets."""
         n = len(self.data)
         order = np.arange(n) if self.shuffle is None else self.shuffle.permutation(n)
         for start in range(0, n, self.batch_size):
             batch = self.data[order[start : start + self.batch_size]]
-            yield batch.documents, batch
+            yield batch, batch.targets

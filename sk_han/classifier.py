@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,7 @@ class HANClassifier(ClassifierMixin, BaseEstimator):
         Size of the hidden layer of both attentions.
     dropout : float, default=0.3
         Share of the entries of sentence and document vectors dropped in training.
-    word_dropout : float, default=0.1
+    word_dropout : float, default=0.2
         Share of the words replaced by the unknown word in training.
     pretrained_embedding : ndarray of shape (vocabulary_size, embedding_dim) or mapping of \
 word to vector, default=None
@@ -196,7 +197,7 @@ word to vector, default=None
         sentence_hidden: int = 50,
         attention_dim: int = 100,
         dropout: float = 0.3,
-        word_dropout: float = 0.1,
+        word_dropout: float = 0.2,
         pretrained_embedding: Any = None,
         freeze_embedding: bool = False,
         optimizer: str | type[torch.optim.Optimizer] = "adamw",
@@ -407,7 +408,7 @@ word to vector, default=None
         if "net_" in state:
             net = state.pop("net_")
             state["_state_format"] = STATE_FORMAT
-            state["_module_params"] = net.module_params
+            state["_restoring_params"] = net.restoring_params
             state["_weights"] = net.weights
         return state
 
@@ -419,12 +420,12 @@ word to vector, default=None
                 f"This HANClassifier was pickled in state format {found}; this release of sk_han "
                 f"reads formats up to {STATE_FORMAT}. Install a newer sk_han to load it."
             )
-        weights, module_params = state.pop("_weights", None), state.pop("_module_params", None)
+        weights, params = state.pop("_weights", None), state.pop("_restoring_params", None)
         super().__setstate__(state)
         if weights is not None:
             if self.device_ not in available_devices():
                 self.device_ = "cpu"
-            self.net_ = restored_net(module_params, weights, self.device_)
+            self.net_ = restored_net(params, weights, self.device_)
 
     def _learn(
         self,
@@ -448,6 +449,12 @@ word to vector, default=None
         else:
             classes = np.unique(labels if classes is None else classes)
             module_params = self._new_module_params(documents, tokenizer, len(classes))
+        if len(classes) == 1:
+            warnings.warn(
+                f"y holds a single class, {classes.tolist()[0]!r}, which every document will get.",
+                UserWarning,
+                stacklevel=3,
+            )
 
         vocabulary_size = module_params["vocabulary_size"]
         data = LabelledDocuments(
@@ -457,6 +464,8 @@ word to vector, default=None
         )
         data = data[data.weights > 0]
         training, validation = data, None
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val go together: give both or neither.")
         if X_val is not None:
             validation = self._validation(X_val, y_val, tokenizer, classes, vocabulary_size)
         elif self.early_stopping and not one_epoch:
@@ -519,12 +528,13 @@ word to vector, default=None
         return {
             "vocabulary_size": int(highest_id) + 1,
             "n_classes": n_classes,
-            "embedding_dim": self.embedding_dim,
-            "word_hidden": self.word_hidden,
-            "sentence_hidden": self.sentence_hidden,
-            "attention_dim": self.attention_dim,
-            "dropout": self.dropout,
-            "word_dropout": self.word_dropout,
+            # Searches hand over NumPy's integers, which torch.nn refuses.
+            "embedding_dim": int(self.embedding_dim),
+            "word_hidden": int(self.word_hidden),
+            "sentence_hidden": int(self.sentence_hidden),
+            "attention_dim": int(self.attention_dim),
+            "dropout": float(self.dropout),
+            "word_dropout": float(self.word_dropout),
             "unknown_id": UNKNOWN_ID,
             "freeze_embedding": self.freeze_embedding,
         }

@@ -34,7 +34,7 @@ def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
     if len(labels) != n_documents:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {n_documents} documents "
-            f"in X, {len(labels)} labels in {name}."
+            f"in {name.replace('y', 'X')}, {len(labels)} labels in {name}."
         )
     check_classification_targets(labels)
     return labels
@@ -59,7 +59,7 @@ def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDA
 
 def document_weights(
     sample_weight: Any, class_weight: Any, labels: NDArray[Any], classes: NDArray[Any], X: Any
-) -> NDArray[np.float32]:
+) -> NDArray[np.float64]:
     """Give the weight of each document in the loss: sample weight times class weight.
 
     Raises
@@ -78,8 +78,9 @@ def document_weights(
                 f"class_weight names {unknown}, which are no classes; the classes are "
                 f"{classes.tolist()}."
             )
-        if min(class_weight.values(), default=0) < 0:
-            raise ValueError(f"class_weight must not be negative; got {class_weight}.")
+        for label, value in class_weight.items():
+            if not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
+                raise ValueError(f"class_weight of {label!r} is {value!r}; weights are >= 0.")
     if class_weight is not None:
         of_class = compute_class_weight(class_weight, classes=classes, y=labels)
         weights = weights * of_class[np.searchsorted(classes, labels)]
@@ -87,7 +88,7 @@ def document_weights(
             raise ValueError(
                 f"class_weight={class_weight} leaves no document a weight to learn from."
             )
-    return weights.astype(np.float32)
+    return weights
 
 
 def _refuse_missing_and_mixed(y: Any, name: str) -> None:

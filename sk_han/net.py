@@ -72,7 +72,7 @@ class HANNet(NeuralNet):
         Raises
         ------
         FloatingPointError
-            If the loss is no longer a finite number.
+            If the loss or a weight is no longer a finite number.
         """
         self.train_split = predefined_split(validation) if validation is not None else None
         if not self.initialized_:
@@ -81,6 +81,8 @@ class HANNet(NeuralNet):
         with contextlib.suppress(_StopTraining):
             self.fit_loop(training)
         self.notify("on_train_end", X=training, y=None)
+        for name, weight in self.module_.named_parameters():
+            self._check_finite(weight, f"the weight {name}")
         self.prepare_to_predict()
         return self
 
@@ -97,9 +99,18 @@ class HANNet(NeuralNet):
         return {name: value for name, value in params.items() if name != "generator"}
 
     @property
+    def restoring_params(self) -> dict[str, Any]:
+        """Arguments that make a net which predicts as this one does, all plain types."""
+        params = {f"module__{name}": value for name, value in self.module_params.items()}
+        return params | {"valid_batch_size": self.valid_batch_size}
+
+    @property
     def weights(self) -> dict[str, NDArray[Any]]:
         """All weights of the network as arrays on the CPU."""
-        return {name: w.numpy(force=True) for name, w in self.module_.state_dict().items()}
+        return {
+            name.removeprefix("_orig_mod."): weight.numpy(force=True)  # the prefix is compile's
+            for name, weight in self.module_.state_dict().items()
+        }
 
     def continue_from(self, other: HANNet) -> None:
         """Start with the weights, optimizer moments and random state of a net of this shape."""
@@ -108,7 +119,7 @@ class HANNet(NeuralNet):
         if other.shuffle is not None:  # a net restored from a file has not shuffled yet
             self.shuffle = copy.deepcopy(other.shuffle)
         if other.optimizer_.state and type(other.optimizer_) is type(self.optimizer_):
-            state = other.optimizer_.state_dict()["state"]
+            state = copy.deepcopy(other.optimizer_.state_dict()["state"])  # load_state_dict shares
             groups = self.optimizer_.state_dict()["param_groups"]  # rates are this net's own
             self.optimizer_.load_state_dict({"state": state, "param_groups": groups})
 
@@ -165,27 +176,23 @@ class HANNet(NeuralNet):
             return Batches(dataset, self.batch_size, self.shuffle)
         return Batches(dataset, self.valid_batch_size)
 
-    def infer(self, x: DocumentArray, **fit_params: Any) -> Tensor:
+    def infer(self, x: LabelledDocuments, **fit_params: Any) -> Tensor:
         """Give the logits of a batch, shape (D, C)."""
-        logits: Tensor = self.module_(*network_input(x, self.device), **fit_params)
+        logits: Tensor = self.module_(*network_input(x.documents, self.device), **fit_params)
         return logits
 
     def get_loss(
-        self, y_pred: Tensor, y_true: LabelledDocuments, X: Any = None, training: bool = False
+        self, y_pred: Tensor, y_true: NDArray[np.int64], X: Any = None, training: bool = False
     ) -> Tensor:
         """Average the criterion over the documents of a batch by their weights."""
-        losses = self.criterion_(y_pred, torch.from_numpy(y_true.targets).to(y_pred.device))
-        weights = torch.from_numpy(y_true.weights).to(losses)
-        return (losses * weights).sum() / weights.sum()
+        losses = self.criterion_(y_pred, torch.from_numpy(y_true).to(y_pred.device))
+        shares = X.weights / X.weights.sum()  # in double precision, whatever the weights' size
+        return (losses * torch.from_numpy(shares).to(losses)).sum()
 
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Refuse a loss that is not finite and clip the gradient."""
         step: dict[str, Tensor] = super().train_step_single(batch, **fit_params)
-        if not torch.isfinite(step["loss"]):
-            raise FloatingPointError(
-                f"The loss became {step['loss'].item()} in epoch {len(self.history)}: training "
-                "diverged. Lower lr or clip_norm, or scale pretrained vectors down."
-            )
+        self._check_finite(step["loss"], "the loss")
         if self.clip_norm is not None:
             clip_gradient_norm(self.module_.parameters(), self.clip_norm)
         return step
@@ -193,9 +200,22 @@ class HANNet(NeuralNet):
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Measure the share of right predictions beside the loss."""
         step: dict[str, Tensor] = super().validation_step(batch, **fit_params)
-        right = step["y_pred"].argmax(dim=1).cpu().numpy() == batch[1].targets
+        self._check_finite(step["loss"], "the validation loss")
+        right = step["y_pred"].argmax(dim=1).cpu().numpy() == batch[1]
         self.history.record_batch("valid_accuracy", float(right.mean()))
         return step
+
+    def predict(self, X: LabelledDocuments) -> NDArray[np.int64]:
+        """Give the number of the most probable class, for skorch's scoring callbacks."""
+        return self.predict_proba(X).argmax(axis=1)
+
+    def _check_finite(self, values: Tensor, what: str) -> None:
+        if not torch.isfinite(values).all():
+            found = values[~torch.isfinite(values)].flatten()[0].item()
+            raise FloatingPointError(
+                f"In epoch {len(self.history)} {what} became {found}: training diverged. Lower lr "
+                "or clip_norm, or scale pretrained vectors down."
+            )
 
 
 def network_input(documents: DocumentArray, device: str) -> tuple[Tensor, Tensor, Tensor]:

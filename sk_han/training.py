@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -113,11 +114,14 @@ net_params, verbose, device
         own_callbacks.append(("progress", TrainingProgress(n_steps)))
 
     generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
+    overrides = clone(dict(net_params or {}), safe=False)
+    optimizer = overrides.get("optimizer", optimizer)
     optimizer = OPTIMIZERS[optimizer] if isinstance(optimizer, str) else optimizer
+    if not issubclass(optimizer, torch.optim.Optimizer):
+        raise TypeError(f"optimizer must be a name or a torch.optim.Optimizer; got {optimizer}.")
     params: dict[str, Any] = {f"module__{name}": value for name, value in module_params.items()}
     params |= {
         "optimizer": optimizer,
-        "optimizer__weight_decay": weight_decay,
         "lr": lr,
         "max_epochs": max_epochs,
         "batch_size": batch_size,
@@ -128,18 +132,21 @@ net_params, verbose, device
         "module__generator": generator,
         "module__sparse": optimizer is RowwiseAdamW,
     }
-    net: HANNet = HANNet(**(params | clone(dict(net_params or {}), safe=False))).initialize()
+    if optimizer is RowwiseAdamW:
+        params["optimizer__fused"] = True  # one kernel for all small weights
+    if "weight_decay" in inspect.signature(optimizer).parameters:
+        params["optimizer__weight_decay"] = weight_decay
+    net: HANNet = HANNet(**(params | overrides)).initialize()
     return net
 
 
 def restored_net(
-    module_params: Mapping[str, Any], weights: Mapping[str, NDArray[Any]], device: str
+    params: Mapping[str, Any], weights: Mapping[str, NDArray[Any]], device: str
 ) -> HANNet:
     """Make a net that predicts with stored weights; its optimizer starts anew."""
     generator = torch.Generator()  # the weights drawn here are replaced at once
-    params = {f"module__{name}": value for name, value in module_params.items()}
     net: HANNet = HANNet(module__generator=generator, device=device, **params).initialize()
-    net.module_.load_state_dict({name: torch.from_numpy(w) for name, w in weights.items()})
+    net.module_.load_state_dict({name: torch.tensor(w) for name, w in weights.items()})
     net.prepare_to_predict()
     return net
 

@@ -14,12 +14,12 @@ def data() -> LabelledDocuments:
     """Twenty-three documents of one word, which is their number plus 2; so are target, weight."""
     numbers = np.arange(23)
     documents = DocumentArray.from_nested([[[number + 2]] for number in numbers])
-    return LabelledDocuments(documents, numbers, numbers.astype(np.float32))
+    return LabelledDocuments(documents, numbers, numbers.astype(np.float64))
 
 
 def numbers_of(batches: Batches) -> list[int]:
     """Numbers of the documents in the order in which an epoch brings them."""
-    return [number - 2 for X, _ in batches for number in X.word_ids.tolist()]
+    return [number - 2 for X, _ in batches for number in X.documents.word_ids.tolist()]
 
 
 def test_rows_keep_documents_targets_and_weights_together(data: LabelledDocuments) -> None:
@@ -33,9 +33,9 @@ def test_rows_keep_documents_targets_and_weights_together(data: LabelledDocument
 def test_input_and_target_of_a_batch_belong_together(
     data: LabelledDocuments, shuffle: np.random.RandomState | None
 ) -> None:
-    for X, batch in Batches(data, 5, shuffle):
-        assert X is batch.documents
-        assert (X.word_ids - 2).tolist() == batch.targets.tolist() == batch.weights.tolist()
+    for X, targets in Batches(data, 5, shuffle):
+        numbers = (X.documents.word_ids - 2).tolist()
+        assert numbers == targets.tolist() == X.targets.tolist() == X.weights.tolist()
 
 
 def test_order_stays_without_a_shuffle(data: LabelledDocuments) -> None:

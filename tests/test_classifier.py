@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
-from skorch.callbacks import Callback, EarlyStopping
+from skorch.callbacks import Callback, EarlyStopping, EpochScoring
 
 import sk_han
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
@@ -117,8 +117,9 @@ class TestFitAndPredict:
     def test_empty_training_documents_are_allowed(self):
         assert np.isfinite(tiny().fit(["", *TEXTS], ["neg", *LABELS]).history_[-1]["train_loss"])
 
-    def test_a_single_class_is_predicted(self):
-        classifier = tiny().fit(TEXTS, ["only"] * len(TEXTS))
+    def test_a_single_class_is_predicted_with_a_warning(self):
+        with pytest.warns(UserWarning, match="single class, 'only'"):
+            classifier = tiny().fit(TEXTS, ["only"] * len(TEXTS))
         assert classifier.predict(TEXTS[:2]).tolist() == ["only", "only"]
 
     def test_collections_too_small_to_split_are_trained_on_whole(self):
@@ -208,6 +209,17 @@ class TestWeights:
             ).predict_proba(TEXTS),
         )
 
+    @pytest.mark.parametrize("size", [1e-300, 1e300])
+    def test_only_ratios_of_weights_matter(self, size):
+        plain = tiny().fit(TEXTS, LABELS)
+        scaled = tiny().fit(TEXTS, LABELS, sample_weight=np.full(len(TEXTS), size))
+        np.testing.assert_array_equal(scaled.predict_proba(TEXTS), plain.predict_proba(TEXTS))
+
+    @pytest.mark.parametrize("weight", [np.nan, np.inf, -1, "a", None])
+    def test_a_class_weight_that_is_no_weight_is_refused(self, weight):
+        with pytest.raises(ValueError, match="'pos'"):
+            tiny(class_weight={"pos": weight}).fit(TEXTS, LABELS)
+
     def test_class_weight_of_an_unknown_label_is_refused(self):
         with pytest.raises(ValueError, match="maybe"):
             tiny(class_weight={"maybe": 2.0}).fit(TEXTS, LABELS)
@@ -281,6 +293,11 @@ class TestEarlyStopping:
             pipeline.fit(TEXTS, LABELS, X_val=TEXTS[:6], y_val=LABELS[:6])
         assert "valid_loss" in pipeline[-1].history_[0]
 
+    @pytest.mark.parametrize("given", [{"X_val": TEXTS[:3]}, {"y_val": LABELS[:3]}])
+    def test_validation_texts_and_labels_go_together(self, given):
+        with pytest.raises(ValueError, match="X_val and y_val"):
+            tiny().fit(TEXTS, LABELS, **given)
+
     def test_a_validation_label_that_is_no_class_is_named(self):
         with pytest.raises(ValueError, match=r"y_val.*'maybe'"):
             tiny().fit(TEXTS, LABELS, X_val=TEXTS[:1], y_val=["maybe"])
@@ -327,6 +344,20 @@ class TestAccidents:
             classifier.partial_fit(TEXTS[:20], LABELS[:20])
         np.testing.assert_array_equal(classifier.predict_proba(TEXTS), before)
 
+    def test_an_interrupted_partial_fit_leaves_the_optimizer_as_it_was(self):
+        classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+        expected = moments(classifier)
+        with pytest.raises(KeyboardInterrupt):
+            classifier.set_params(callbacks=[Interrupted()]).partial_fit(TEXTS, LABELS)
+        assert moments(classifier) == expected
+
+    def test_a_model_of_weights_that_are_no_numbers_is_never_returned(self):
+        wild = tiny(optimizer="sgd", lr=1e37, clip_norm=None, early_stopping=False)
+        with pytest.raises(FloatingPointError, match="lr"):
+            wild.fit(TEXTS, LABELS)
+        with pytest.raises(FloatingPointError, match="lr"):
+            wild.partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+
     def test_a_failed_first_fit_leaves_it_unfitted(self):
         classifier = tiny(callbacks=[Interrupted()])
         with pytest.raises(KeyboardInterrupt):
@@ -337,8 +368,14 @@ class TestAccidents:
     def test_a_loss_that_is_no_number_is_an_error_with_advice(self):
         X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
         vectors = np.full((4, 7), np.nan, dtype=np.float32)
-        with pytest.raises(FloatingPointError, match=r"nan in epoch 1.*lr"):
+        with pytest.raises(FloatingPointError, match=r"epoch 1 the loss became nan.*lr"):
             tiny(pretrained_embedding=vectors).fit(X, [0, 1] * 10)
+
+
+def moments(classifier):
+    """Give the optimizer's moments as plain numbers."""
+    state = classifier.net_.optimizer_.state_dict()["state"]
+    return {i: {k: torch.as_tensor(v).tolist() for k, v in s.items()} for i, s in state.items()}
 
 
 class TestGoingOn:
@@ -448,6 +485,15 @@ class TestSaving:
         with pytest.raises(ValueError, match=r"format 99.*newer sk_han"):
             HANClassifier().__setstate__(state)
 
+    def test_a_memory_mapped_model_predicts_the_same(self, fitted, tmp_path):
+        joblib.dump(fitted, tmp_path / "model.joblib")
+        loaded = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
+        np.testing.assert_array_equal(loaded.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+
+    def test_the_batch_size_of_predictions_is_kept(self):
+        classifier = tiny(net_params={"valid_batch_size": 3}).fit(TEXTS, LABELS)
+        assert joblib_round_trip(classifier).net_.valid_batch_size == 3
+
     def test_a_device_that_is_gone_becomes_the_cpu(self, fitted):
         state = fitted.__getstate__() | {"device_": "cuda:7"}
         loaded = HANClassifier.__new__(HANClassifier)
@@ -503,6 +549,23 @@ class TestNet:
     def test_an_optimizer_class_is_taken(self):
         classifier = tiny(optimizer=torch.optim.RMSprop).fit(TEXTS, LABELS)
         assert isinstance(classifier.net_.optimizer_, torch.optim.RMSprop)
+
+    def test_an_optimizer_without_weight_decay_is_taken(self):
+        classifier = tiny(optimizer=torch.optim.Rprop).fit(TEXTS, LABELS)
+        assert isinstance(classifier.net_.optimizer_, torch.optim.Rprop)
+
+    def test_what_is_no_optimizer_is_refused(self):
+        with pytest.raises(TypeError, match="optimizer"):
+            tiny(optimizer=int).fit(TEXTS, LABELS)
+
+    def test_sizes_may_be_numpy_integers(self):
+        sizes = {"embedding_dim": 3, "word_hidden": 2, "sentence_hidden": 2, "attention_dim": 2}
+        tiny(**{name: np.int64(size) for name, size in sizes.items()}).fit(TEXTS, LABELS)
+
+    def test_skorch_scoring_callbacks_see_the_held_out_documents(self):
+        scoring = ("recall", EpochScoring("recall_macro", lower_is_better=False))
+        classifier = tiny(callbacks=[scoring]).fit(TEXTS, LABELS)
+        assert 0 <= classifier.net_.history[-1, "recall_macro"] <= 1
 
     def test_one_cycle_rises_to_lr_and_falls(self):
         class Rates(Callback):

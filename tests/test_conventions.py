@@ -38,7 +38,16 @@ LAYERS = [
 LAYER_OF = {room: number for number, layer in enumerate(LAYERS) for room in layer}
 
 CORE_PACKAGES = {"joblib", "numpy", "sklearn", "skorch", "torch"}
-WITH_TORCH = {"classifier", "devices", "explainers", "net", "nn", "progress", "training"}
+WITH_TORCH = {
+    "classifier",
+    "devices",
+    "early_stopping",
+    "explainers",
+    "net",
+    "nn",
+    "progress",
+    "training",
+}
 WITH_SKORCH = {"_compat", "early_stopping", "net", "progress", "training"}
 
 MOST_LINES = 700

@@ -80,6 +80,11 @@ def test_results_do_not_depend_on_the_batch(fitted):
     np.testing.assert_allclose(many[-1].probabilities, alone.probabilities, atol=1e-6)
 
 
+def test_attention_over_very_many_sentences_sums_to_one(fitted):
+    explanation = fitted.explain(["Good. " * 400_000])[0]
+    assert explanation.sentence_attention.sum() == pytest.approx(1.0, abs=1e-5)
+
+
 def test_unknown_words_are_marked(fitted):
     explanation = fitted.explain(["A good zyxxy."])[0]
     assert explanation.unknown.tolist() == [False, False, True]

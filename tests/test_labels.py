@@ -99,7 +99,7 @@ def test_a_missing_label_among_strings_is_called_missing(y: Any) -> None:
 
 
 def test_errors_name_the_labels_that_were_given() -> None:
-    with pytest.raises(ValueError, match="3 documents in X, 2 labels in y_val"):
+    with pytest.raises(ValueError, match="3 documents in X_val, 2 labels in y_val"):
         check_labels([0, 1], 3, "y_val")
     with pytest.raises(TypeError, match="y_val mixes labels"):
         check_labels([0, "a"], 2, "y_val")
@@ -145,7 +145,7 @@ def weights_of(
 
 def test_documents_weigh_one_by_default(documents: DocumentArray) -> None:
     weights = weights_of(documents)
-    assert weights.dtype == np.float32
+    assert weights.dtype == np.float64
     assert weights.tolist() == [1, 1, 1, 1, 1]
 
 

@@ -106,6 +106,8 @@ class HierarchicalAttentionNetwork(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        if max_words < 1:
+            raise ValueError(f"max_words must be at least 1; got {max_words}.")
         self._projected: Tensor | None = None
         self.dropout, self.word_dropout = dropout, word_dropout
         self.unknown_id, self.max_words, self.generator = unknown_id, max_words, generator

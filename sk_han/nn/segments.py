@@ -42,7 +42,10 @@ def segment_softmax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
         0, segment, scores.detach(), "amax", include_self=False
     )
     exponential = torch.exp(scores - highest[segment])
-    total = scores.new_zeros(n_segments).index_add(0, segment, exponential)
+    # Single precision would lose what the hundred-thousandth row adds; Apple's GPUs have no other.
+    precise = scores.dtype if scores.device.type == "mps" else torch.float64
+    total = scores.new_zeros(n_segments, dtype=precise)
+    total = total.index_add(0, segment, exponential.to(precise)).to(scores.dtype)
     return exponential / total[segment]
 
 

@@ -324,6 +324,21 @@ def test_both_recurrent_bodies_score_alike(
     assert_close(network.attend(*batch), expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_gives_the_numbers_of_the_cpu(make_network: MakeNetwork, batch: Any) -> None:
+    network = make_network()
+    expected = network.attend(*batch)
+    expected_gradients = gradients(network, expected)
+    on_gpu = network.to("cuda")
+    found = on_gpu.attend(batch.word_ids.to("cuda"), *batch[1:])
+    assert_close(tuple(t.cpu() for t in found), tuple(expected), rtol=0, atol=1e-10)
+    loss = sum((torch.sin(torch.arange(t.numel())).view_as(t).to("cuda") * t).sum() for t in found)
+    for gradient, name in zip(
+        torch.autograd.grad(loss, list(on_gpu.parameters())), expected_gradients, strict=True
+    ):
+        assert_close(gradient.cpu(), expected_gradients[name], rtol=0, atol=1e-10)
+
+
 def test_weights_survive_a_state_dict(make_network: MakeNetwork, batch: Any) -> None:
     network = make_network(torch.float32)
     fresh = HierarchicalAttentionNetwork(
