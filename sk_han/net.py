@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import os
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,11 @@ from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
 from sk_han.nn.optimizers import clip_gradient_norm
 
 __all__ = ["HANNet", "network_input", "probabilities"]
+
+if hasattr(os, "register_at_fork"):
+    # PyTorch's threads do not come along into a forked process, which would wait for them for
+    # ever (pytorch#17199): let it compute on one.
+    os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
 
 
 class _StopTraining(Exception):  # noqa: N818  (no error: training is over)
