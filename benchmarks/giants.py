@@ -6,10 +6,11 @@ document of 100,000 one-word sentences, each beside 63 small documents.
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 from time import perf_counter
+
+from memory import peak_megabytes
 
 from sk_han import HANClassifier
 from sk_han.datasets import make_reviews
@@ -31,15 +32,17 @@ def measure(name: str) -> None:
     fitted = perf_counter()
     classifier.predict_proba(texts)
     predicted = perf_counter()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{name:32}{fitted - start:8.1f}{predicted - fitted:11.1f}{peak:10,.0f}")
+    print(
+        f"{name:32}{fitted - start:8.1f}{predicted - fitted:11.1f}{peak_megabytes():10,.0f}",
+        flush=True,
+    )
 
 
 def main() -> None:
     if len(sys.argv) > 1:
         measure(sys.argv[1])
         return
-    print(f"{'':32}{'fit s':>8}{'predict s':>11}{'peak MB':>10}")
+    print(f"{'':32}{'fit s':>8}{'predict s':>11}{'peak MB':>10}", flush=True)
     for name in GIANTS:
         subprocess.run([sys.executable, __file__, name], check=True)
 

@@ -8,13 +8,13 @@ column hardly moves. Peak memory is that of a process of its own.
 from __future__ import annotations
 
 import argparse
-import resource
 import subprocess
 import sys
 from statistics import median
 from time import perf_counter
 
 import numpy as np
+from memory import peak_megabytes
 
 from sk_han import DocumentArray, HANClassifier
 
@@ -48,7 +48,7 @@ def microseconds_a_word(X: DocumentArray, rounds: int) -> tuple[float, float]:
     return 1e6 * median(trained) / X.n_words, 1e6 * median(predicted) / X.n_words
 
 
-def peak_megabytes(n_documents: int, n_words: int, max_words: int) -> float:
+def measured_apart(n_documents: int, n_words: int, max_words: int) -> float:
     """Fit and predict in a process of its own."""
     arguments = ["--measure", str(n_documents), str(n_words), str(max_words)]
     command = [sys.executable, __file__, *arguments]
@@ -64,12 +64,13 @@ def measure(n_documents: int, n_words: int, max_words: int) -> None:
         net_params={"module__max_words": max_words},
     )
     classifier.fit(X, np.arange(len(X)) % 2).predict_proba(X)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(peak_megabytes())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--memory-only", action="store_true")
     parser.add_argument("--measure", type=int, nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.measure:
@@ -80,7 +81,7 @@ def main() -> None:
         "words a document": [(1_000, n, 20_000) for n in (58, 115, 230, 460, 920)],
         "vocabulary": [(1_000, 230, n) for n in (5_000, 20_000, 80_000, 320_000)],
     }
-    for what, sizes in sweeps.items():
+    for what, sizes in sweeps.items() if not arguments.memory_only else ():
         print(f"\n{what:24}{'train us/word':>14}{'predict us/word':>17}")
         for size in sizes:
             train, predict = microseconds_a_word(documents(*size), arguments.rounds)
@@ -88,7 +89,7 @@ def main() -> None:
             print(f"{varied[what]:<24,}{train:14.2f}{predict:17.2f}")
     print(f"\n{'peak memory, MB':40}{'max_words 16,384':>18}{'131,072':>10}")
     for n_documents, n_words in [(8, 230), (64, 4_000), (64, 16_000)]:
-        peaks = [peak_megabytes(n_documents, n_words, limit) for limit in (16_384, 131_072)]
+        peaks = [measured_apart(n_documents, n_words, limit) for limit in (16_384, 131_072)]
         name = f"{n_documents} documents of {n_words:,} words a batch"
         print(f"{name:40}{peaks[0]:18,.0f}{peaks[1]:10,.0f}")
 
