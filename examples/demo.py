@@ -26,7 +26,6 @@ linear = make_pipeline(
     TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2), LogisticRegression(C=10)
 )
 print(f"{'':28}accuracy   seconds")
-rows = []
 for name, model in [("TF-IDF + LogisticRegression", linear), ("HANClassifier", han)]:
     start = perf_counter()
     model.fit(train_texts, train_labels)

@@ -37,7 +37,12 @@ _MODULE_OF = {
 }
 
 
+_MODULES = {"datasets", "embeddings", "nn"}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"sk_han.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'sk_han' has no attribute {name!r}")
     value = getattr(import_module(_MODULE_OF[name]), name)
@@ -46,4 +51,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *__all__, *_MODULES})

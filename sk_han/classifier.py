@@ -65,8 +65,8 @@ class HANClassifier(ClassifierMixin, BaseEstimator):
         Share of the words replaced by the unknown word in training.
     pretrained_embedding : ndarray of shape (vocabulary_size, embedding_dim) or mapping of \
 word to vector, default=None
-        Initial word vectors. Rows of an array follow the ids of the tokenizer; words that a
-        mapping lacks start at random.
+        Initial word vectors. Rows of an array follow the ids of the tokenizer, its first two rows
+        are padding and unknown word; words that a mapping lacks start at random.
     freeze_embedding : bool, default=False
         Whether word vectors stay as they start.
     optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
@@ -81,8 +81,8 @@ word to vector, default=None
     clip_norm : float, default=1.0
         Largest norm of a step's gradient; None does not clip.
     max_epochs : int or "auto", default="auto"
-        Passes over the training documents. "auto" takes 3 for large collections and up to 20 for
-        small ones, about 600 steps.
+        Passes over the training documents. "auto" takes about 600 steps: 3 epochs for large
+        collections, at most 20 for small ones.
     batch_size : int, default=64
         Documents a step.
     class_weight : dict or "balanced", default=None
@@ -91,7 +91,7 @@ word to vector, default=None
         Whether to hold out a part of the training documents (or to take `X_val`), to stop when
         they are no longer predicted better, and to keep the weights of the best epoch: that of
         the highest accuracy, among equals that of the lowest loss. Where there are too few
-        documents to hold one of each class out, all are trained on.
+        documents to hold one of each class out, all are trained on, without a warning.
     validation_fraction : float, default=0.1
         Share of the training documents held out, stratified by class.
     patience : int, default=10
@@ -120,7 +120,7 @@ word to vector, default=None
         The fitted skorch net; ``net_.module_`` is the PyTorch network.
     history_ : list of dict
         For each epoch: epoch, dur (seconds), train_loss and, where documents were held out,
-        valid_loss and valid_accuracy.
+        valid_loss and valid_accuracy; and what callbacks recorded. `partial_fit` goes on with it.
     n_iter_ : int
         Number of epochs trained.
     device_ : str
@@ -160,7 +160,7 @@ word to vector, default=None
     vocabulary_size_: int
 
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
-        "tokenizer": [HasMethods(["fit", "transform", "spans"]), None],
+        "tokenizer": [HierarchicalTokenizer, None],
         "embedding_dim": [Interval(Integral, 1, None, closed="left")],
         "word_hidden": [Interval(Integral, 1, None, closed="left")],
         "sentence_hidden": [Interval(Integral, 1, None, closed="left")],
@@ -445,18 +445,20 @@ word to vector, default=None
         tokenizer, documents = self._tokenized(X, goes_on)
         labels = check_labels(y, len(documents))
         if goes_on:
-            classes, module_params = self.classes_, self.net_.module_params
+            classes, vocabulary_size = self.classes_, self.vocabulary_size_
         else:
             classes = np.unique(labels if classes is None else classes)
-            module_params = self._new_module_params(documents, tokenizer, len(classes))
+            vocabulary_size = self._n_ids(documents, tokenizer)
+        module_params = self._module_params(vocabulary_size, len(classes))
+        if goes_on:
+            self._check_sizes(module_params)
         if len(classes) == 1:
             warnings.warn(
                 f"y holds a single class, {classes.tolist()[0]!r}, which every document will get.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
-        vocabulary_size = module_params["vocabulary_size"]
         data = LabelledDocuments(
             within_vocabulary(documents, vocabulary_size),
             encode_labels(labels, classes, "y"),
@@ -494,15 +496,17 @@ word to vector, default=None
             shape = (vocabulary_size, self.embedding_dim)
             vocabulary = None if tokenizer is None else tokenizer.vocabulary_
             net.set_embedding(initial_vectors(self.pretrained_embedding, vocabulary, shape, rng))
-        net.train(training, validation)
+        net.fit_documents(training, validation)
 
         # One update at the very end: an interrupted or failed fit leaves the former state whole.
+        epochs_before = self.history_ if goes_on and one_epoch else []
+        history = epochs_before + plain_history(net, first_epoch=len(epochs_before) + 1)
         self.__dict__.update(
             classes_=classes,
             tokenizer_=tokenizer,
             net_=net,
-            history_=plain_history(net),
-            n_iter_=len(net.history),
+            history_=history,
+            n_iter_=len(history),
             device_=device,
             vocabulary_size_=vocabulary_size,
         )
@@ -519,14 +523,18 @@ word to vector, default=None
         tokenizer = HierarchicalTokenizer() if self.tokenizer is None else clone(self.tokenizer)
         return tokenizer, as_documents(tokenizer.fit_transform(X), None)
 
-    def _new_module_params(
-        self, documents: DocumentArray, tokenizer: HierarchicalTokenizer | None, n_classes: int
-    ) -> dict[str, Any]:
-        highest_id = documents.word_ids.max(initial=UNKNOWN_ID)
+    def _n_ids(self, documents: DocumentArray, tokenizer: HierarchicalTokenizer | None) -> int:
+        highest_id = int(documents.word_ids.max(initial=UNKNOWN_ID))
         if tokenizer is not None:
             highest_id = max(tokenizer.vocabulary_.values())
+        elif isinstance(self.pretrained_embedding, np.ndarray):
+            # Behind a tokenizer's own vocabulary, its last words may not occur in training.
+            highest_id = max(highest_id, len(self.pretrained_embedding) - 1)
+        return highest_id + 1
+
+    def _module_params(self, vocabulary_size: int, n_classes: int) -> dict[str, Any]:
         return {
-            "vocabulary_size": int(highest_id) + 1,
+            "vocabulary_size": vocabulary_size,
             "n_classes": n_classes,
             # Searches hand over NumPy's integers, which torch.nn refuses.
             "embedding_dim": int(self.embedding_dim),
@@ -538,6 +546,16 @@ word to vector, default=None
             "unknown_id": UNKNOWN_ID,
             "freeze_embedding": self.freeze_embedding,
         }
+
+    def _check_sizes(self, module_params: dict[str, Any]) -> None:
+        """Refuse to go on with a network of other sizes than the fitted one."""
+        fitted = self.net_.module_params
+        for name in ("embedding_dim", "word_hidden", "sentence_hidden", "attention_dim"):
+            if module_params[name] != fitted[name]:
+                raise ValueError(
+                    f"{name} is {module_params[name]} now, and {fitted[name]} in the fitted "
+                    "network, which training cannot go on from. Set it back, or fit anew."
+                )
 
     def _validation(
         self,

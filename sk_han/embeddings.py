@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 __all__ = ["embedding_matrix", "initial_vectors"]
 
@@ -15,7 +16,7 @@ def embedding_matrix(
     vectors: Any,
     vocabulary: Mapping[str, int],
     embedding_dim: int,
-    random_state: np.random.RandomState,
+    random_state: Any = None,
 ) -> NDArray[np.float32]:
     """Put the vector of each word on the row of its id.
 
@@ -26,7 +27,7 @@ def embedding_matrix(
     vocabulary : mapping of str to int
         Ids of the words, from 2.
     embedding_dim : int
-    random_state : RandomState
+    random_state : int, RandomState instance or None, default=None
         Source of the rows of words without a vector, which are as large as those with one.
 
     Returns
@@ -40,10 +41,9 @@ def embedding_matrix(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from sk_han.embeddings import embedding_matrix
     >>> vectors = {"good": [1.0, 0.0], "bad": [-1.0, 0.0]}
-    >>> matrix = embedding_matrix(vectors, {"good": 2, "fine": 3}, 2, np.random.RandomState(0))
+    >>> matrix = embedding_matrix(vectors, {"good": 2, "fine": 3}, 2, random_state=0)
     >>> matrix.shape, matrix[2].tolist()
     ((4, 2), [1.0, 0.0])
     """
@@ -62,7 +62,9 @@ def embedding_matrix(
             )
     known = np.stack(list(of_word.values()))
     n_rows = max(vocabulary.values()) + 1
-    matrix = random_state.normal(scale=known.std(), size=(n_rows, embedding_dim))
+    matrix = check_random_state(random_state).normal(
+        scale=known.std(), size=(n_rows, embedding_dim)
+    )
     matrix[list(found.values())] = known
     return matrix.astype(np.float32)
 
@@ -92,6 +94,11 @@ def initial_vectors(
     ValueError
         If the array has another shape, or there are no words to align a mapping with.
     """
+    if isinstance(pretrained, Sequence) or hasattr(pretrained, "numpy"):
+        raise TypeError(
+            f"pretrained_embedding is a {type(pretrained).__name__}; give a NumPy array "
+            "(np.asarray(...)) or a mapping of words to vectors."
+        )
     if not isinstance(pretrained, np.ndarray):
         if vocabulary is None:
             raise ValueError(

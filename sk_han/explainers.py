@@ -93,8 +93,15 @@ def _steps(estimator: Any, X: Any) -> tuple[HANClassifier, HierarchicalTokenizer
         )
     classifier = estimator[-1]
     check_is_fitted(classifier)
-    for step in estimator[:-1]:
+    steps = [step for _, step in estimator.steps[:-1]]
+    for position, step in enumerate(steps):
         if isinstance(step, HierarchicalTokenizer):
+            between = [s for s in steps[position + 1 :] if s not in (None, "passthrough")]
+            if between:
+                raise TypeError(
+                    f"explain cannot see through {between[0]!r} between tokenizer and classifier. "
+                    "Put it before the tokenizer, or explain(pipeline[-1], documents)."
+                )
             return classifier, step, X
         X = X if step in (None, "passthrough") else step.transform(X)
     return classifier, classifier.tokenizer_, X

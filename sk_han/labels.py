@@ -34,7 +34,7 @@ def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
     if len(labels) != n_documents:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {n_documents} documents "
-            f"in {name.replace('y', 'X')}, {len(labels)} labels in {name}."
+            f"in {'X_val' if name == 'y_val' else 'X'}, {len(labels)} labels in {name}."
         )
     check_classification_targets(labels)
     return labels

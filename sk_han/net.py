@@ -70,7 +70,9 @@ class HANNet(NeuralNet):
         self.shuffle = shuffle
         self.valid_batch_size = valid_batch_size
 
-    def train(self, training: LabelledDocuments, validation: LabelledDocuments | None) -> HANNet:
+    def fit_documents(
+        self, training: LabelledDocuments, validation: LabelledDocuments | None
+    ) -> HANNet:
         """Train on labelled documents for `max_epochs`.
 
         Unlike `skorch.NeuralNet.partial_fit`, an interrupt (Ctrl-C) is passed on: a half-trained
@@ -79,7 +81,7 @@ class HANNet(NeuralNet):
         Raises
         ------
         FloatingPointError
-            If the loss or a weight is no longer a finite number.
+            If the loss, a weight or a logit is no longer a finite number.
         """
         self.train_split = predefined_split(validation) if validation is not None else None
         if not self.initialized_:
@@ -91,6 +93,8 @@ class HANNet(NeuralNet):
         for name, weight in self.module_.named_parameters():
             self._check_finite(weight, f"the weight {name}")
         self.prepare_to_predict()
+        some = training.documents[: self.valid_batch_size]
+        self._check_finite(torch.from_numpy(self.logits(some)), "a logit")
         return self
 
     def prepare_to_predict(self) -> None:
@@ -122,8 +126,8 @@ class HANNet(NeuralNet):
     def continue_from(self, other: HANNet) -> None:
         """Start with the weights, optimizer moments and random state of a net of this shape."""
         self.module_.load_state_dict(other.module_.state_dict())
-        self.module_.generator.set_state(other.module_.generator.get_state())
-        if other.shuffle is not None:  # a net restored from a file has not shuffled yet
+        if other.shuffle is not None:  # a net restored from a file has no random state to go on
+            self.module_.generator.set_state(other.module_.generator.get_state())
             self.shuffle = copy.deepcopy(other.shuffle)
         if other.optimizer_.state and type(other.optimizer_) is type(self.optimizer_):
             state = copy.deepcopy(other.optimizer_.state_dict()["state"])  # load_state_dict shares
@@ -173,9 +177,13 @@ class HANNet(NeuralNet):
             ),
         ]
 
-    def get_dataset(self, X: LabelledDocuments, y: None = None) -> LabelledDocuments:
-        """Take labelled documents as they are."""
-        return X
+    def get_dataset(
+        self, X: LabelledDocuments | DocumentArray, y: None = None
+    ) -> LabelledDocuments:
+        """Take labelled documents as they are, and give others a label that nobody reads."""
+        if isinstance(X, LabelledDocuments):
+            return X
+        return LabelledDocuments(X, np.zeros(len(X), dtype=np.int64), np.ones(len(X)))
 
     def get_iterator(self, dataset: LabelledDocuments, training: bool = False) -> Batches:
         """Shuffle for training, keep the order otherwise."""

@@ -69,8 +69,8 @@ class HierarchicalTokenizer(TransformerMixin, BaseEstimator):
     strip_accents : {"ascii", "unicode"} or callable, default=None
         Whether words that differ in accents only are one word. As in scikit-learn's
         ``CountVectorizer``: "unicode" takes accents off, "ascii" also drops whatever is not
-        ASCII then, and a callable gets a word and returns what stands for it. A word of which
-        nothing is left is no word.
+        ASCII then, and a callable gets a word and returns what stands for it. Words that
+        become empty are dropped.
 
     token_pattern : str, default=DEFAULT_TOKEN_PATTERN
         Regular expression for a word. It is matched against the raw text, before `lowercase`

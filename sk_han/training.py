@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,21 @@ OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
 }
 
 
+_OWN_PARAMS = {
+    "batch_size",
+    "callbacks",
+    "clip_norm",
+    "device",
+    "lr",
+    "max_epochs",
+    "module",
+    "optimizer",
+    "shuffle",
+    "train_split",
+    "verbose",
+}
+
+
 def epochs_for(n_documents: int, batch_size: int) -> int:
     """Choose the number of epochs: few over many documents, more over few.
 
@@ -43,19 +59,22 @@ def hold_out(
 ) -> tuple[LabelledDocuments, LabelledDocuments | None]:
     """Split into documents to train on and documents to stop by, stratified by class.
 
-    Where there are too few documents for one of each class on either side, none is held out.
+    The only document of a class is trained on. Where there are too few documents for one of each
+    other class on either side, none is held out.
     """
-    n_classes, counts = len(np.unique(data.targets)), np.bincount(data.targets)
-    n_held_out = round(fraction * len(data))
-    if counts[counts > 0].min() < 2 or min(n_held_out, len(data) - n_held_out) < n_classes:
+    alone = np.bincount(data.targets)[data.targets] == 1
+    candidates = np.flatnonzero(~alone)
+    n_classes = len(np.unique(data.targets[candidates]))
+    n_held_out = round(fraction * len(candidates))
+    if n_classes == 0 or min(n_held_out, len(candidates) - n_held_out) < n_classes:
         return data, None
     rows, held_out = train_test_split(
-        np.arange(len(data)),
+        candidates,
         test_size=n_held_out,
-        stratify=data.targets,
+        stratify=data.targets[candidates],
         random_state=random_state,
     )
-    return data[rows], data[held_out]
+    return data[np.concatenate([rows, np.flatnonzero(alone)])], data[held_out]
 
 
 def new_net(
@@ -98,9 +117,8 @@ net_params, verbose, device
         Initialized.
     """
     n_steps = max_epochs * math.ceil(n_documents / batch_size)
+    _check_net_params(net_params or {})
     own_callbacks: list[Any] = []
-    if patience is not None:
-        own_callbacks.append(("early_stopping", EarlyStopping(patience)))
     if lr_schedule == "one_cycle":
         one_cycle = LRScheduler(
             torch.optim.lr_scheduler.OneCycleLR,
@@ -113,9 +131,11 @@ net_params, verbose, device
     if verbose:
         own_callbacks.append(("progress", TrainingProgress(n_steps)))
 
+    own_callbacks += clone(list(callbacks or ()), safe=False)
+    if patience is not None:  # the last, so that all others see the last epoch
+        own_callbacks.append(("early_stopping", EarlyStopping(patience)))
+
     generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
-    overrides = clone(dict(net_params or {}), safe=False)
-    optimizer = overrides.get("optimizer", optimizer)
     optimizer = OPTIMIZERS[optimizer] if isinstance(optimizer, str) else optimizer
     if not issubclass(optimizer, torch.optim.Optimizer):
         raise TypeError(f"optimizer must be a name or a torch.optim.Optimizer; got {optimizer}.")
@@ -126,7 +146,7 @@ net_params, verbose, device
         "max_epochs": max_epochs,
         "batch_size": batch_size,
         "clip_norm": clip_norm,
-        "callbacks": own_callbacks + clone(list(callbacks or ()), safe=False),
+        "callbacks": own_callbacks,
         "device": device,
         "shuffle": np.random.RandomState(random_state.randint(2**31 - 1)),
         "module__generator": generator,
@@ -136,7 +156,7 @@ net_params, verbose, device
         params["optimizer__fused"] = True  # one kernel for all small weights
     if "weight_decay" in inspect.signature(optimizer).parameters:
         params["optimizer__weight_decay"] = weight_decay
-    net: HANNet = HANNet(**(params | overrides)).initialize()
+    net: HANNet = HANNet(**(params | clone(dict(net_params or {}), safe=False))).initialize()
     return net
 
 
@@ -151,10 +171,28 @@ def restored_net(
     return net
 
 
-def plain_history(net: HANNet) -> list[dict[str, float]]:
-    """Give the history of each epoch without its batches, as plain numbers."""
-    names = ("dur", "train_loss", "valid_loss", "valid_accuracy")
+def plain_history(net: HANNet, first_epoch: int = 1) -> list[dict[str, float]]:
+    """Give the numbers that were recorded for each epoch, without its batches."""
     return [
-        {"epoch": epoch["epoch"]} | {name: float(epoch[name]) for name in names if name in epoch}
-        for epoch in net.history
+        {"epoch": number}
+        | {
+            name: float(value)
+            for name, value in epoch.items()
+            if isinstance(value, Real)
+            and not isinstance(value, bool)
+            and name != "epoch"
+            and not name.endswith("_batch_count")
+        }
+        for number, epoch in enumerate(net.history, start=first_epoch)
     ]
+
+
+def _check_net_params(net_params: Mapping[str, Any]) -> None:
+    """Refuse what HANClassifier sets itself, and a network that a pickle could not restore."""
+    taken = _OWN_PARAMS & net_params.keys()
+    if taken:
+        raise ValueError(
+            f"net_params holds {sorted(taken)}, which HANClassifier sets itself. Use its own "
+            "parameters (max_epochs, batch_size, lr, optimizer, callbacks, ...); the network is "
+            "always a HierarchicalAttentionNetwork."
+        )

@@ -279,6 +279,10 @@ class TestEarlyStopping:
             == 6
         )
 
+    def test_the_only_document_of_a_class_is_trained_on(self):
+        classifier = tiny().fit(TEXTS, ["odd", *LABELS[1:]])
+        assert "valid_loss" in classifier.history_[0]
+
     def test_without_it_every_document_is_trained_on(self):
         classifier = tiny(early_stopping=False).fit(TEXTS, LABELS)
         assert "valid_loss" not in classifier.history_[0]
@@ -355,6 +359,10 @@ class TestAccidents:
         wild = tiny(optimizer="sgd", lr=1e37, clip_norm=None, early_stopping=False)
         with pytest.raises(FloatingPointError, match="lr"):
             wild.fit(TEXTS, LABELS)
+        wild.set_params(optimizer="adam", lr=2e37, lr_schedule="constant", max_epochs=1)
+        with pytest.raises(FloatingPointError, match="lr"):
+            # One step, after which weights are numbers and logits are not.
+            wild.set_params(batch_size=500, sentence_hidden=30).fit(TEXTS, LABELS)
         with pytest.raises(FloatingPointError, match="lr"):
             wild.partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
 
@@ -393,6 +401,18 @@ class TestGoingOn:
         warm = tiny(warm_start=True).fit(TEXTS, LABELS).set_params(optimizer="adam")
         assert np.isfinite(warm.fit(TEXTS, LABELS).history_[-1]["train_loss"])
 
+    def test_warm_start_heeds_changed_parameters(self):
+        warm = tiny(warm_start=True, freeze_embedding=True).fit(TEXTS, LABELS)
+        before = warm.net_.weights["embedding.weight"]
+        warm.set_params(freeze_embedding=False, dropout=0.0).fit(TEXTS, LABELS)
+        assert warm.net_.module_.dropout == 0.0
+        assert not np.array_equal(warm.net_.weights["embedding.weight"], before)
+
+    def test_warm_start_refuses_other_sizes(self):
+        warm = tiny(warm_start=True).fit(TEXTS, LABELS).set_params(word_hidden=11)
+        with pytest.raises(ValueError, match="word_hidden is 11 now, and 5"):
+            warm.fit(TEXTS, LABELS)
+
     def test_partial_fit_needs_all_classes_first(self):
         with pytest.raises(ValueError, match="classes must be passed"):
             tiny().partial_fit(TEXTS, LABELS)
@@ -414,8 +434,14 @@ class TestGoingOn:
         classifier = tiny(lr=1e-12, weight_decay=0.0).partial_fit(
             TEXTS, LABELS, classes=["neg", "pos"]
         )
-        first = classifier.history_[0]["train_loss"]
-        assert classifier.partial_fit(TEXTS, LABELS).history_[0]["train_loss"] != first
+        losses = [h["train_loss"] for h in classifier.partial_fit(TEXTS, LABELS).history_]
+        assert losses[0] != losses[1]
+
+    def test_partial_fit_goes_on_with_the_history(self):
+        classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+        classifier.partial_fit(TEXTS, LABELS)
+        assert [epoch["epoch"] for epoch in classifier.history_] == [1, 2]
+        assert classifier.n_iter_ == 2
 
     def test_partial_fit_learns(self):
         classifier = tiny(lr=0.02, word_dropout=0.0)
@@ -439,10 +465,20 @@ class TestEmbedding:
             classifier.net_.weights["embedding.weight"][row], -np.arange(7)
         )
 
+    def test_an_array_may_hold_words_that_training_lacks(self):
+        X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
+        vectors = np.ones((6, 7), dtype=np.float32)
+        assert tiny(pretrained_embedding=vectors).fit(X, [0, 1] * 10).vocabulary_size_ == 6
+
+    def test_a_list_of_vectors_is_refused(self):
+        X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
+        with pytest.raises(TypeError, match="NumPy array"):
+            tiny(pretrained_embedding=[[0.0] * 7] * 4).fit(X, [0, 1] * 10)
+
     def test_a_wrong_shape_names_the_right_one(self):
         X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
-        with pytest.raises(ValueError, match=r"\(5, 7\).*\(4, 7\)"):
-            tiny(pretrained_embedding=np.zeros((5, 7))).fit(X, [0, 1] * 10)
+        with pytest.raises(ValueError, match=r"\(3, 7\).*\(4, 7\)"):
+            tiny(pretrained_embedding=np.zeros((3, 7))).fit(X, [0, 1] * 10)
 
 
 class TestSaving:
@@ -542,6 +578,38 @@ class TestModelSelection:
 
 
 class TestNet:
+    @pytest.mark.parametrize(
+        "name", ["batch_size", "max_epochs", "callbacks", "module", "optimizer"]
+    )
+    def test_net_params_do_not_override_the_classifiers_own(self, name):
+        with pytest.raises(ValueError, match=name):
+            tiny(net_params={name: None}).fit(TEXTS, LABELS)
+
+    def test_loaded_weights_replace_the_table_of_projected_words(self, tmp_path):
+        first, second = tiny().fit(TEXTS, LABELS), tiny(random_state=1).fit(TEXTS, LABELS)
+        first.net_.save_params(f_params=tmp_path / "weights.pt")
+        second.net_.load_params(f_params=tmp_path / "weights.pt")
+        np.testing.assert_allclose(
+            second.predict_proba(TEXTS), first.predict_proba(TEXTS), atol=1e-6
+        )
+
+    def test_every_callback_sees_the_last_epoch(self):
+        class Counter(Callback):
+            def on_epoch_end(self, net, **kwargs):
+                net.history.record("mine", len(net.history))
+
+        stopped = tiny(callbacks=[("mine", Counter())], max_epochs=40, lr=0.5, patience=1)
+        stopped.fit(TEXTS, LABELS)
+        assert [epoch["mine"] for epoch in stopped.history_] == [
+            epoch["epoch"] for epoch in stopped.history_
+        ]
+
+    def test_the_net_predicts_for_itself(self, fitted):
+        documents = fitted.tokenizer_.transform(TEXTS)
+        np.testing.assert_allclose(
+            fitted.net_.predict_proba(documents), fitted.predict_proba(TEXTS), atol=1e-6
+        )
+
     def test_net_params_reach_the_net(self):
         classifier = tiny(net_params={"module__max_words": 50}).fit(TEXTS, LABELS)
         assert classifier.net_.module_.max_words == 50

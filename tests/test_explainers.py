@@ -73,6 +73,13 @@ def test_steps_before_the_tokenizer_are_applied(fitted):
     assert explain(pipeline, TEXTS[:1])[0].text == TEXTS[0].upper()
 
 
+def test_a_step_behind_the_tokenizer_is_refused(fitted):
+    first = FunctionTransformer(lambda documents: documents)
+    pipeline = make_pipeline(HierarchicalTokenizer(), first, tiny()).fit(TEXTS, LABELS)
+    with pytest.raises(TypeError, match="between tokenizer and classifier"):
+        explain(pipeline, TEXTS)
+
+
 def test_results_do_not_depend_on_the_batch(fitted):
     many = fitted.explain(TEXTS * 20)  # more than one batch of 256
     alone = fitted.explain(TEXTS[1:2])[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -109,6 +109,7 @@ class HierarchicalAttentionNetwork(nn.Module):
         if max_words < 1:
             raise ValueError(f"max_words must be at least 1; got {max_words}.")
         self._projected: Tensor | None = None
+        self.register_load_state_dict_post_hook(_forget_table)
         self.dropout, self.word_dropout = dropout, word_dropout
         self.unknown_id, self.max_words, self.generator = unknown_id, max_words, generator
         self.embedding = nn.Embedding(
@@ -190,8 +191,8 @@ class HierarchicalAttentionNetwork(nn.Module):
     def tabulate(self) -> None:
         """Project the whole vocabulary once, for many predictions on the CPU to look it up.
 
-        Takes 24 * word_hidden bytes a word. Training forgets the table; whoever changes weights in
-        another way calls this again.
+        Takes 24 * word_hidden bytes a word. Training, moving the module and loading a state forget
+        the table; whoever changes weights in another way calls this again.
         """
         with torch.no_grad():
             self._projected = self.word_encoder.project(self.embedding.weight)  # (2, V, 3H/2)
@@ -201,6 +202,10 @@ class HierarchicalAttentionNetwork(nn.Module):
         if mode:
             self._projected = None
         return super().train(mode)
+
+    def _apply(self, *args: Any, **kwargs: Any) -> HierarchicalAttentionNetwork:
+        self._projected = None  # the module moves to another device or dtype
+        return super()._apply(*args, **kwargs)
 
     def _encode_in_parts(
         self, word_ids: Tensor, words_per_sentence: Tensor
@@ -218,6 +223,10 @@ class HierarchicalAttentionNetwork(nn.Module):
         ]
         sentences, word_attention = zip(*parts, strict=True)
         return torch.cat(sentences), torch.cat(word_attention)
+
+
+def _forget_table(network: HierarchicalAttentionNetwork, _: Any) -> None:
+    network._projected = None
 
 
 def distinct_words(word_ids: Tensor, vocabulary_size: int) -> tuple[Tensor, Tensor]:

@@ -11,6 +11,9 @@ from torch import Tensor
 __all__ = ["scratch"]
 
 
+LARGEST_KEPT = 16_000_000  # numbers; 64 MB in single precision
+
+
 class _Buffers(threading.local):
     def __init__(self) -> None:
         self.by_name: dict[tuple[str, torch.dtype, torch.device], Tensor] = {}
@@ -24,7 +27,7 @@ def scratch(name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
 
     The operating system hands out large arrays page by page as they are first touched, which
     took a fifth of a training step. Each thread has its own buffers, which grow to the largest
-    shape asked for and stay.
+    shape asked for and stay; giants beyond `LARGEST_KEPT` are given back.
 
     Parameters
     ----------
@@ -43,5 +46,7 @@ def scratch(name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
     if buffer is None or len(buffer) < size:
         with torch.inference_mode(False):  # what is made inside could not be written outside
             buffer = torch.empty(size, dtype=like.dtype, device=like.device)
+        if size > LARGEST_KEPT:
+            return buffer.view(shape)
         _BUFFERS.by_name[key] = buffer
     return buffer[:size].view(shape)

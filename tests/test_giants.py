@@ -1,0 +1,32 @@
+"""Giants among small documents are trained on and scored; minutes of work, so marked slow."""
+
+import numpy as np
+import pytest
+
+from sk_han import HANClassifier
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(
+    "giant",
+    [
+        "It rained all day, and we stayed in to read. " * 230_000,
+        "rain and more rain " * 250_000,
+        "Rain. " * 100_000,
+    ],
+    ids=["10 MB", "a sentence of a million words", "100,000 one-word sentences"],
+)
+def test_a_giant_is_trained_on_and_scored(giant):
+    texts = [giant, "A good day.", "A bad day.", "A good meal."]
+    classifier = HANClassifier(
+        embedding_dim=8,
+        word_hidden=4,
+        sentence_hidden=4,
+        attention_dim=8,
+        max_epochs=1,
+        device="cpu",
+    )
+    proba = classifier.fit(texts, ["bad", "good", "bad", "good"]).predict_proba(texts)
+    assert np.isfinite(proba).all()
