@@ -359,12 +359,17 @@ class TestAccidents:
         wild = tiny(optimizer="sgd", lr=1e37, clip_norm=None, early_stopping=False)
         with pytest.raises(FloatingPointError, match="lr"):
             wild.fit(TEXTS, LABELS)
-        wild.set_params(optimizer="adam", lr=2e37, lr_schedule="constant", max_epochs=1)
-        with pytest.raises(FloatingPointError, match="lr"):
-            # One step, after which weights are numbers and logits are not.
-            wild.set_params(batch_size=500, sentence_hidden=30).fit(TEXTS, LABELS)
         with pytest.raises(FloatingPointError, match="lr"):
             wild.partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+
+    def test_a_model_of_logits_that_are_no_numbers_is_never_returned(self):
+        class Huge(Callback):
+            def on_train_end(self, net, **kwargs):
+                torch.nn.init.constant_(net.module_.output.weight, 3e38)
+                torch.nn.init.constant_(net.module_.sentence_attention.context, 3e38)
+
+        with pytest.raises(FloatingPointError, match="logit became"):
+            tiny(callbacks=[("huge", Huge())]).fit(TEXTS, LABELS)
 
     def test_a_failed_first_fit_leaves_it_unfitted(self):
         classifier = tiny(callbacks=[Interrupted()])

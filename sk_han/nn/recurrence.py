@@ -8,6 +8,8 @@ words are shared, and the backward needs an addition, two products and one matri
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -19,6 +21,8 @@ from sk_han.nn.scratch import scratch
 from sk_han.nn.tanh import tanh_
 
 __all__ = ["GRURecurrence"]
+
+STEPS_A_BLOCK = 256
 
 
 class GRURecurrence(torch.autograd.Function):
@@ -76,16 +80,16 @@ class GRURecurrence(torch.autograd.Function):
         weight_candidate = weight[:, :, 2 * H :].contiguous()
         states[:, :n_initial] = 0
         before = states[:, :n_initial]
-        for n, rz, r, z, c, rc, after in zip(
+        steps = _steps(
             layout.active,
-            gates.split(layout.active, dim=1),
-            gates[:, :, :H].split(layout.active, dim=1),
-            gates[:, :, H:].split(layout.active, dim=1),
-            candidate.split(layout.active, dim=1),
-            scaled.split(layout.active, dim=1),
-            states[:, n_initial:].split(layout.active, dim=1),
-            strict=True,
-        ):
+            gates,
+            gates[:, :, :H],
+            gates[:, :, H:],
+            candidate,
+            scaled,
+            states[:, n_initial:],
+        )
+        for n, (rz, r, z, c, rc, after) in zip(layout.active, steps, strict=True):
             h = before[:, :n]
             rz.baddbmm_(h, weight_gates).sigmoid_()
             torch.baddbmm(bias, h, weight_candidate, out=rc)
@@ -116,17 +120,18 @@ class GRURecurrence(torch.autograd.Function):
         dx = scratch("dx", (2, T, 3 * H), grad)  # of r, z and the recurrent part of n
         weight_transposed = weight.transpose(1, 2).contiguous()
         carried = None
-        steps = zip(
-            gates[:, :, :H].split(layout.active, dim=1),
-            gates[:, :, H:].split(layout.active, dim=1),
-            candidate.split(layout.active, dim=1),
-            scaled.split(layout.active, dim=1),
-            before.split(layout.active, dim=1),
-            dh.split(layout.active, dim=1),
-            dx.split(layout.active, dim=1),
-            strict=True,
+        steps = _steps(
+            layout.active,
+            gates[:, :, :H],
+            gates[:, :, H:],
+            candidate,
+            scaled,
+            before,
+            dh,
+            dx,
+            backwards=True,
         )
-        for r, z, c, rc, h, d, dx_step in reversed(list(steps)):
+        for r, z, c, rc, h, d, dx_step in steps:
             if carried is not None:
                 d[:, : carried.shape[1]].add_(carried)
             kept = z * d
@@ -148,3 +153,20 @@ class GRURecurrence(torch.autograd.Function):
 def _memory(name: str, shape: tuple[int, ...], like: Tensor, keep: bool) -> Tensor:
     """Fresh memory where the backward needs it later, else scratch."""
     return like.new_empty(shape) if keep else scratch(name, shape, like)
+
+
+def _steps(
+    active: list[int], *rows: Tensor, backwards: bool = False
+) -> Iterator[tuple[Tensor, ...]]:
+    """Views of the rows of each step, from the first or from the last.
+
+    One view at a time costs as much as a small product; all at once, those of a sentence of a
+    million words take gigabytes. So they are made by the hundred.
+    """
+    blocks = range(0, len(active), STEPS_A_BLOCK)
+    starts = list(accumulate((sum(active[b : b + STEPS_A_BLOCK]) for b in blocks), initial=0))
+    for number in reversed(range(len(blocks))) if backwards else range(len(blocks)):
+        lengths = active[blocks[number] : blocks[number] + STEPS_A_BLOCK]
+        block = slice(starts[number], starts[number + 1])
+        views = list(zip(*(part[:, block].split(lengths, dim=1) for part in rows), strict=True))
+        yield from reversed(views) if backwards else views
