@@ -25,12 +25,13 @@ han = make_pipeline(HierarchicalTokenizer(), HANClassifier(random_state=0, verbo
 linear = make_pipeline(
     TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2), LogisticRegression(C=10)
 )
-print(f"{'':28}accuracy   seconds")
+rows = []
 for name, model in [("TF-IDF + LogisticRegression", linear), ("HANClassifier", han)]:
     start = perf_counter()
     model.fit(train_texts, train_labels)
     seconds = perf_counter() - start
-    print(f"{name:28}{model.score(test_texts, test_labels):8.3f}{seconds:10.1f}")
+    rows.append(f"{name:28}{model.score(test_texts, test_labels):8.3f}{seconds:10.1f}")
+print(f"\n{'':28}accuracy   seconds", *rows, sep="\n")
 
 print("\nWhat the network attended to in two reviews of the test set:\n")
 explanations = explain(han, test_texts[:20])

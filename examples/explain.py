@@ -1,6 +1,6 @@
 """See which sentences and words the network attended to: terminal, HTML, picture, pickle.
 
-The picture needs the extra `plot`: pip install "sk-han[plot]".
+The picture needs the extra `plot`: pip install ".[plot]" in a clone.
 """
 
 import joblib

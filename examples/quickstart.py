@@ -5,7 +5,7 @@ from sklearn.model_selection import train_test_split
 from sk_han import HANClassifier
 from sk_han.datasets import make_reviews
 
-texts, labels = make_reviews(1000, random_state=0)
+texts, labels = make_reviews(2000, random_state=0)
 train_texts, test_texts, train_labels, test_labels = train_test_split(
     texts, labels, random_state=0, stratify=labels
 )

@@ -565,6 +565,12 @@ word to vector, default=None
         classes: NDArray[Any],
         vocabulary_size: int,
     ) -> LabelledDocuments:
+        if tokenizer is None and not holds_word_ids(X_val):
+            raise TypeError(
+                f"X_val is a {type(X_val).__name__}, but X holds word ids. In a Pipeline, "
+                "Pipeline(..., transform_input=['X_val']) has it tokenized, with metadata routing "
+                "enabled and set_fit_request(X_val=True, y_val=True)."
+            )
         documents = as_documents(X_val, tokenizer)
         labels = check_labels(y_val, len(documents), "y_val")
         return LabelledDocuments(

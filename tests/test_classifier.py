@@ -298,6 +298,11 @@ class TestEarlyStopping:
             pipeline.fit(TEXTS, LABELS, X_val=TEXTS[:6], y_val=LABELS[:6])
         assert "valid_loss" in pipeline[-1].history_[0]
 
+    def test_raw_validation_texts_behind_word_ids_are_refused_with_the_repair(self):
+        documents = HierarchicalTokenizer().fit_transform(TEXTS)
+        with pytest.raises(TypeError, match=r"X_val is a list.*transform_input"):
+            tiny().fit(documents, LABELS, X_val=TEXTS[:3], y_val=LABELS[:3])
+
     @pytest.mark.parametrize("given", [{"X_val": TEXTS[:3]}, {"y_val": LABELS[:3]}])
     def test_validation_texts_and_labels_go_together(self, given):
         with pytest.raises(ValueError, match="X_val and y_val"):
