@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_texts"]
+__all__ = ["check_texts", "is_missing"]
 
 _ONE_COLUMN = "pass the column that holds the text, for example df['text']"
 
@@ -110,7 +110,7 @@ def _as_text(document: Any, i: int) -> str:
     if isinstance(document, (bytes, bytearray)):
         return _decoded(bytes(document), i)
     kind = type(document).__name__
-    if _is_missing(document):
+    if is_missing(document):
         raise TypeError(
             f"Document {i} is missing: {document!r} of type {kind}. Leave it out or make it "
             "empty, for example with X.fillna('')."
@@ -139,8 +139,8 @@ def _decoded(document: bytes, i: int) -> str:
         ) from None
 
 
-def _is_missing(document: Any) -> bool:
-    """Whether a document is None, NaN, pandas' NA or NaT."""
+def is_missing(document: Any) -> bool:
+    """Whether a document or label is None, NaN, pandas' NA or NaT."""
     if document is None or type(document).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(document, (float, np.floating)) and bool(np.isnan(document))

@@ -11,6 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from sk_han._compat import check_sample_weight
+from sk_han._validation import is_missing
 
 __all__ = ["check_labels", "document_weights", "encode_labels"]
 
@@ -95,7 +96,7 @@ def _refuse_missing_and_mixed(y: Any, name: str) -> None:
     # numpy would turn [1, "a"] into ["1", "a"], and [None, "a"] into ["None", "a"], without a word.
     if isinstance(y, np.ndarray) and y.dtype.kind in "biuUS":
         return
-    missing = [i for i, label in enumerate(y) if _is_missing(label)]
+    missing = [i for i, label in enumerate(y) if is_missing(label) or _is_infinite(label)]
     if missing:
         raise ValueError(
             f"Input {name} contains missing labels (None, NaN or infinity), the first at position "
@@ -109,10 +110,8 @@ def _refuse_missing_and_mixed(y: Any, name: str) -> None:
         )
 
 
-def _is_missing(label: Any) -> bool:
-    if label is None or type(label).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(label, (float, np.floating)) and not np.isfinite(label)
+def _is_infinite(label: Any) -> bool:
+    return isinstance(label, (float, np.floating)) and bool(np.isinf(label))
 
 
 def _kind(label: Any) -> str:
