@@ -13,14 +13,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han._compat import HasMethods, Interval, StrOptions, fit_context
+from sk_han._compat import CallbackSupportMixin, HasMethods, Interval, StrOptions, fit_context
 from sk_han.batching import LabelledDocuments
 from sk_han.devices import available_devices, resolve_device
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.embeddings import initial_vectors
-from sk_han.inputs import as_documents, holds_word_ids, within_vocabulary
-from sk_han.labels import check_labels, document_weights, encode_labels
+from sk_han.epoch_tasks import EpochTasks
+from sk_han.inputs import as_documents, check_documents, holds_word_ids, within_vocabulary
+from sk_han.labels import as_labels, check_labels, document_weights, encode_labels
 from sk_han.net import HANNet, probabilities
+from sk_han.state import checked_state
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training import (
     OPTIMIZERS,
@@ -36,11 +38,21 @@ if TYPE_CHECKING:
 
 __all__ = ["HANClassifier"]
 
-# Version of the fitted state in a pickle; it rises when an older release could not read it.
+# Version of the state in a pickle; it rises when an older release could not read it.
 STATE_FORMAT = 1
+_FITTED_STATE = (
+    "_restoring_params",
+    "_weights",
+    "classes_",
+    "device_",
+    "history_",
+    "n_iter_",
+    "tokenizer_",
+    "vocabulary_size_",
+)
 
 
-class HANClassifier(ClassifierMixin, BaseEstimator):
+class HANClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Hierarchical Attention Network for document classification.
 
     Words are read by a bidirectional GRU and pooled by attention into sentences, sentences
@@ -104,7 +116,8 @@ word to vector, default=None
     device : str, default="auto"
         "auto" takes CUDA where there is one, else the CPU.
     callbacks : list, default=None
-        skorch callbacks, copied in `fit`.
+        skorch callbacks, copied in `fit`. Those of scikit-learn 1.9 and later, such as its
+        ``ProgressBar``, go to ``set_callbacks``.
     net_params : dict, default=None
         Further parameters of the skorch net, for example ``{"module__max_words": 32_768}``.
     verbose : int, default=0
@@ -170,7 +183,8 @@ word to vector, default=None
         "pretrained_embedding": [np.ndarray, HasMethods("__getitem__"), None],
         "freeze_embedding": ["boolean"],
         "optimizer": [StrOptions(set(OPTIMIZERS)), type],
-        "lr": [Interval(Real, 0, None, closed="neither")],
+        # A larger one leaves the range of PyTorch's single precision in the optimizer's products.
+        "lr": [Interval(Real, 0, 1e36, closed="right")],
         "lr_schedule": [StrOptions({"one_cycle", "constant"})],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
@@ -245,7 +259,8 @@ word to vector, default=None
         self.net_params = net_params
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=True)
+    # Not skipped: the tokenizer is a user's, with parameters of its own to be checked.
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
         X: Any,
@@ -283,7 +298,7 @@ word to vector, default=None
         goes_on = self.warm_start and hasattr(self, "net_")
         return self._learn(X, y, sample_weight, X_val, y_val, goes_on=goes_on)
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
         self,
         X: Any,
@@ -317,15 +332,13 @@ word to vector, default=None
                 "compute_class_weight and pass them as a dict."
             )
         goes_on = hasattr(self, "net_")
-        if not goes_on and classes is None:
+        if classes is not None:
+            classes = np.unique(as_labels(classes, "classes"))
+        elif not goes_on:
             raise ValueError("classes must be passed on the first call to partial_fit.")
-        if (
-            goes_on
-            and classes is not None
-            and not np.array_equal(np.unique(classes), self.classes_)
-        ):
+        if goes_on and classes is not None and not np.array_equal(classes, self.classes_):
             raise ValueError(
-                f"classes={np.unique(classes).tolist()} is not the same as on the first call to "
+                f"classes={classes.tolist()} is not the same as on the first call to "
                 f"partial_fit, {self.classes_.tolist()}."
             )
         return self._learn(X, y, sample_weight, classes=classes, goes_on=goes_on, one_epoch=True)
@@ -404,22 +417,21 @@ word to vector, default=None
 
     def __getstate__(self) -> dict[str, Any]:
         """Give arrays and plain types in place of the live net, so that any device can load it."""
-        state: dict[str, Any] = dict(super().__getstate__())
+        state: dict[str, Any] = {**super().__getstate__(), "_state_format": STATE_FORMAT}
         if "net_" in state:
             net = state.pop("net_")
-            state["_state_format"] = STATE_FORMAT
             state["_restoring_params"] = net.restoring_params
             state["_weights"] = net.weights
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        found = state.pop("_state_format", STATE_FORMAT)
-        if found > STATE_FORMAT:
-            raise ValueError(
-                f"This HANClassifier was pickled in state format {found}; this release of sk_han "
-                f"reads formats up to {STATE_FORMAT}. Install a newer sk_han to load it."
-            )
+        state = checked_state(
+            state,
+            "HANClassifier",
+            newest=STATE_FORMAT,
+            params=self._parameter_constraints,
+            fitted=_FITTED_STATE,
+        )
         weights, params = state.pop("_weights", None), state.pop("_restoring_params", None)
         super().__setstate__(state)
         if weights is not None:
@@ -427,6 +439,7 @@ word to vector, default=None
                 self.device_ = "cpu"
             self.net_ = restored_net(params, weights, self.device_)
 
+    @torch.inference_mode(mode=False)  # the caller may be in it, or in no_grad, and learn still
     def _learn(
         self,
         X: Any,
@@ -442,13 +455,23 @@ word to vector, default=None
         """Train, from the fitted weights if it `goes_on`, and commit when all went well."""
         device = resolve_device(self.device)
         rng = check_random_state(self.random_state)
-        tokenizer, documents = self._tokenized(X, goes_on)
-        labels = check_labels(y, len(documents))
+        # All that can be wrong is found before the texts are read, which may take minutes.
+        X = check_documents(X)
+        labels = check_labels(y, len(X))
         if goes_on:
-            classes, vocabulary_size = self.classes_, self.vocabulary_size_
-        else:
-            classes = np.unique(labels if classes is None else classes)
-            vocabulary_size = self._n_ids(documents, tokenizer)
+            classes = self.classes_
+        elif classes is None:
+            classes = np.unique(labels)
+        targets = encode_labels(labels, classes, "y")
+        weights = document_weights(sample_weight, self.class_weight, labels, classes)
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val go together: give both or neither.")
+        if X_val is not None:
+            X_val = check_documents(X_val)
+            targets_val = encode_labels(check_labels(y_val, len(X_val), "y_val"), classes, "y_val")
+
+        tokenizer, documents = self._tokenized(X, goes_on)
+        vocabulary_size = self.vocabulary_size_ if goes_on else self._n_ids(documents, tokenizer)
         module_params = self._module_params(vocabulary_size, len(classes))
         if goes_on:
             self._check_sizes(module_params)
@@ -456,27 +479,32 @@ word to vector, default=None
             warnings.warn(
                 f"y holds a single class, {classes.tolist()[0]!r}, which every document will get.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
-        data = LabelledDocuments(
-            within_vocabulary(documents, vocabulary_size),
-            encode_labels(labels, classes, "y"),
-            document_weights(sample_weight, self.class_weight, labels, classes, documents),
-        )
+        data = LabelledDocuments(within_vocabulary(documents, vocabulary_size), targets, weights)
         data = data[data.weights > 0]
         training, validation = data, None
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val go together: give both or neither.")
         if X_val is not None:
-            validation = self._validation(X_val, y_val, tokenizer, classes, vocabulary_size)
+            validation = self._validation(X_val, targets_val, tokenizer, vocabulary_size)
         elif self.early_stopping and not one_epoch:
             training, validation = hold_out(data, self.validation_fraction, rng)
 
+        n_epochs = 1 if one_epoch else self._n_epochs(len(training))
+        task = self._init_callback_context(max_subtasks=n_epochs)
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        told = {"estimator": self, "X": documents, "y": labels, "metadata": metadata}
+        task.call_on_fit_task_begin(**told)
+        fitted = {
+            "classes_": classes,
+            "tokenizer_": tokenizer,
+            "device_": device,
+            "vocabulary_size_": vocabulary_size,
+        }
         net = new_net(
             module_params,
             n_documents=len(training),
-            max_epochs=1 if one_epoch else self._n_epochs(len(training)),
+            max_epochs=n_epochs,
             batch_size=self.batch_size,
             optimizer=self.optimizer,
             lr=self.lr,
@@ -485,6 +513,7 @@ word to vector, default=None
             clip_norm=self.clip_norm,
             patience=self.patience if self.early_stopping and validation is not None else None,
             callbacks=self.callbacks,
+            epoch_tasks=EpochTasks(task, told, fitted),
             net_params=self.net_params,
             verbose=self.verbose,
             device=device,
@@ -498,18 +527,12 @@ word to vector, default=None
             net.set_embedding(initial_vectors(self.pretrained_embedding, vocabulary, shape, rng))
         net.fit_documents(training, validation)
 
-        # One update at the very end: an interrupted or failed fit leaves the former state whole.
         epochs_before = self.history_ if goes_on and one_epoch else []
         history = epochs_before + plain_history(net, first_epoch=len(epochs_before) + 1)
-        self.__dict__.update(
-            classes_=classes,
-            tokenizer_=tokenizer,
-            net_=net,
-            history_=history,
-            n_iter_=len(history),
-            device_=device,
-            vocabulary_size_=vocabulary_size,
-        )
+        fitted |= {"net_": net, "history_": history, "n_iter_": len(history)}
+        task.call_on_fit_task_end(**told, reconstruction_attributes=fitted)
+        # One update at the very end: an interrupted or failed fit leaves the former state whole.
+        self.__dict__.update(fitted)
         return self
 
     def _tokenized(
@@ -560,9 +583,8 @@ word to vector, default=None
     def _validation(
         self,
         X_val: Any,
-        y_val: Any,
+        targets: NDArray[np.int64],
         tokenizer: HierarchicalTokenizer | None,
-        classes: NDArray[Any],
         vocabulary_size: int,
     ) -> LabelledDocuments:
         if tokenizer is None and not holds_word_ids(X_val):
@@ -571,13 +593,8 @@ word to vector, default=None
                 "Pipeline(..., transform_input=['X_val']) has it tokenized, with metadata routing "
                 "enabled and set_fit_request(X_val=True, y_val=True)."
             )
-        documents = as_documents(X_val, tokenizer)
-        labels = check_labels(y_val, len(documents), "y_val")
-        return LabelledDocuments(
-            within_vocabulary(documents, vocabulary_size),
-            encode_labels(labels, classes, "y_val"),
-            document_weights(None, None, labels, classes, documents),
-        )
+        documents = within_vocabulary(as_documents(X_val, tokenizer), vocabulary_size)
+        return LabelledDocuments(documents, targets, np.ones(len(documents)))
 
     def _n_epochs(self, n_documents: int) -> int:
         if self.max_epochs == "auto":

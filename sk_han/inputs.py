@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sk_han._validation import check_texts
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 
 if TYPE_CHECKING:
     from sk_han.tokenizer import HierarchicalTokenizer
 
-__all__ = ["as_documents", "holds_word_ids", "within_vocabulary"]
+__all__ = ["as_documents", "check_documents", "holds_word_ids", "within_vocabulary"]
 
 
 def holds_word_ids(X: Any) -> bool:
@@ -19,6 +21,21 @@ def holds_word_ids(X: Any) -> bool:
     return isinstance(X, DocumentArray) or (
         hasattr(X, "dtype") and getattr(X, "ndim", 0) in (2, 3) and np.asarray(X).dtype.kind in "iu"
     )
+
+
+def check_documents(X: Any) -> DocumentArray | NDArray[np.integer[Any]] | list[str]:
+    """Give word ids as they are and raw texts as a list, so that their number is known.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If X holds no documents; see `check_texts` for raw texts.
+    """
+    if not holds_word_ids(X):
+        return check_texts(X)
+    if len(X) == 0:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    return X
 
 
 def as_documents(X: Any, tokenizer: HierarchicalTokenizer | None) -> DocumentArray:
@@ -49,10 +66,8 @@ def as_documents(X: Any, tokenizer: HierarchicalTokenizer | None) -> DocumentArr
                 "training data, or fit it on raw text."
             )
         X = tokenizer.transform(X)
-    documents = X if isinstance(X, DocumentArray) else DocumentArray.from_padded(X)
-    if len(documents) == 0:
-        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
-    return documents
+    X = check_documents(X)
+    return X if isinstance(X, DocumentArray) else DocumentArray.from_padded(X)
 
 
 def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> DocumentArray:

@@ -13,7 +13,43 @@ from sklearn.utils.multiclass import check_classification_targets
 from sk_han._compat import check_sample_weight
 from sk_han._validation import is_missing
 
-__all__ = ["check_labels", "document_weights", "encode_labels"]
+__all__ = ["as_labels", "check_labels", "document_weights", "encode_labels"]
+
+# bool comes before number, since True is an int.
+_KINDS: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "bool": (bool, np.bool_),
+    "number": (int, float, np.integer, np.floating),
+}
+
+
+def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
+    """Give labels of any container as an array of shape (n_labels,).
+
+    Strings in an array of objects stay objects; numbers and booleans among objects, as in the
+    nullable columns of pandas, get the dtype of their kind.
+
+    Raises
+    ------
+    TypeError
+        If labels are no strings, numbers or booleans, or of different types.
+    ValueError
+        If labels are missing, continuous or not one-dimensional.
+    """
+    if y is None:
+        raise ValueError(
+            "This HANClassifier estimator requires y to be passed, but the target y is None."
+        )
+    if isinstance(y, np.ndarray) and y.dtype.kind in "biuUS":
+        labels = y
+    else:
+        kind = _only_kind(y, name)
+        labels = np.asarray(y)
+        if kind != "str" or labels.dtype.kind == "T":  # NumPy's StringDType has no order
+            labels = np.asarray(labels.tolist())
+    labels = column_or_1d(labels, warn=True)
+    check_classification_targets(labels)
+    return labels
 
 
 def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
@@ -21,23 +57,15 @@ def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
 
     Raises
     ------
-    TypeError
-        If labels of different types are mixed.
-    ValueError
-        If labels are missing, continuous, not one-dimensional, or not as many as documents.
+    TypeError, ValueError
+        As by `as_labels`, and if there are not as many labels as documents.
     """
-    if y is None:
-        raise ValueError(
-            "This HANClassifier estimator requires y to be passed, but the target y is None."
-        )
-    _refuse_missing_and_mixed(y, name)
-    labels = column_or_1d(y, warn=True)
+    labels = as_labels(y, name)
     if len(labels) != n_documents:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {n_documents} documents "
             f"in {'X_val' if name == 'y_val' else 'X'}, {len(labels)} labels in {name}."
         )
-    check_classification_targets(labels)
     return labels
 
 
@@ -59,7 +87,7 @@ def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDA
 
 
 def document_weights(
-    sample_weight: Any, class_weight: Any, labels: NDArray[Any], classes: NDArray[Any], X: Any
+    sample_weight: Any, class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Give the weight of each document in the loss: sample weight times class weight.
 
@@ -69,7 +97,7 @@ def document_weights(
         If `sample_weight` is negative, not finite, of another length or zero throughout, or if
         `class_weight` names a label that is no class.
     """
-    weights = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight is zero throughout: no document is left to learn from.")
     if isinstance(class_weight, dict):
@@ -92,22 +120,35 @@ def document_weights(
     return weights
 
 
-def _refuse_missing_and_mixed(y: Any, name: str) -> None:
-    # numpy would turn [1, "a"] into ["1", "a"], and [None, "a"] into ["None", "a"], without a word.
-    if isinstance(y, np.ndarray) and y.dtype.kind in "biuUS":
-        return
-    missing = [i for i, label in enumerate(y) if is_missing(label) or _is_infinite(label)]
+def _only_kind(y: Any, name: str) -> str:
+    """Give the kind of all labels; refuse missing and mixed ones."""
+    # As objects: NumPy turns [1, "a"] into ["1", "a"], and [None, "a"] into ["None", "a"].
+    labels = np.asarray(y, dtype=object)
+    if labels.ndim == 0:
+        raise ValueError(
+            f"{name} must be a list or array with a label for each document; got a "
+            f"{type(y).__name__}."
+        )
+    labels = labels.ravel()
+    missing = [i for i, label in enumerate(labels) if is_missing(label) or _is_infinite(label)]
     if missing:
         raise ValueError(
             f"Input {name} contains missing labels (None, NaN or infinity), the first at position "
             f"{missing[0]}; every document needs a label."
         )
-    kinds = {_kind(label) for label in y}
+    kinds = {_kind(label) for label in labels}
     if len(kinds) > 1:
         raise TypeError(
             f"{name} mixes labels of different types: {sorted(kinds)}. Give all labels one "
             "type, for example [str(label) for label in y]."
         )
+    other = kinds - _KINDS.keys()
+    if other:
+        raise TypeError(
+            f"{name} holds labels of type {other.pop()}; labels are strings, integers or "
+            "booleans, one for each document. Convert them, for example with str."
+        )
+    return "".join(kinds)
 
 
 def _is_infinite(label: Any) -> bool:
@@ -115,11 +156,7 @@ def _is_infinite(label: Any) -> bool:
 
 
 def _kind(label: Any) -> str:
-    for kind, types in (
-        ("str", str),
-        ("bool", (bool, np.bool_)),
-        ("number", (int, float, np.integer, np.floating)),
-    ):
+    for kind, types in _KINDS.items():
         if isinstance(label, types):
             return kind
     return type(label).__name__

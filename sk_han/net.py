@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dis
 import os
 from functools import partial
 from typing import Any
@@ -27,6 +28,9 @@ if hasattr(os, "register_at_fork"):
     # PyTorch's threads do not come along into a forked process, which would wait for them for
     # ever (pytorch#17199): let it compute on one.
     os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
+
+
+_RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 class _StopTraining(Exception):  # noqa: N818  (no error: training is over)
@@ -148,22 +152,50 @@ class HANNet(NeuralNet):
         return torch.cat(outputs).numpy()
 
     def attend(self, documents: DocumentArray) -> HANOutput:
-        """Score one batch of documents with the attention weights of both levels."""
+        """Score one batch of documents with the attention weights of both levels.
+
+        A batch that is too large for the memory of a GPU is scored in halves.
+
+        Raises
+        ------
+        MemoryError
+            If a single document is too large.
+        """
+        try:
+            with torch.inference_mode():
+                output: HANOutput = self.module_.attend(*network_input(documents, self.device))
+            return output
+        except torch.OutOfMemoryError as error:
+            if len(documents) == 1:
+                raise MemoryError(
+                    f"A document of {len(documents.word_ids)} words does not fit into the memory "
+                    f"of {self.device}. Lower net_params={{'module__max_words': ...}}, shorten "
+                    "documents with the tokenizer's max_sentences or max_words, or predict with a "
+                    "pickled copy on a machine without a GPU."
+                ) from error
+        # Behind the handler, since the error holds on to the memory of what failed.
+        half = len(documents) // 2
+        halves = [self.attend(documents[:half]), self.attend(documents[half:])]
         with torch.inference_mode():
-            output: HANOutput = self.module_.attend(*network_input(documents, self.device))
-        return output
+            return HANOutput(*(torch.cat(parts) for parts in zip(*halves, strict=True)))
 
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
         """Call the callbacks, and tell one that asks to stop from an interrupt by the user.
 
-        skorch's callbacks end training by raising KeyboardInterrupt when an epoch is over.
+        skorch's callbacks end training by raising KeyboardInterrupt when an epoch is over. Those
+        behind such a one see the end of the epoch too: one of them keeps the best weights.
         """
-        try:
-            super().notify(method_name, **cb_kwargs)
-        except KeyboardInterrupt as stop:
-            if method_name == "on_epoch_end":
-                raise _StopTraining from stop
-            raise
+        stop = None
+        getattr(self, method_name)(self, **cb_kwargs)
+        for _, callback in self.callbacks_:
+            try:
+                getattr(callback, method_name)(self, **cb_kwargs)
+            except KeyboardInterrupt as interrupt:
+                if method_name != "on_epoch_end" or not _is_raised_by_code(interrupt):
+                    raise
+                stop = interrupt
+        if stop is not None:
+            raise _StopTraining from stop
 
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
@@ -176,6 +208,13 @@ class HANNet(NeuralNet):
                 PassthroughScoring(name="valid_accuracy", lower_is_better=False),
             ),
         ]
+
+    def initialize_module(self) -> HANNet:
+        """Make the network in single precision on the CPU, whatever PyTorch's defaults are."""
+        with torch.device("cpu"):
+            super().initialize_module()
+        self.module_.float()
+        return self
 
     def get_dataset(
         self, X: LabelledDocuments | DocumentArray, y: None = None
@@ -233,6 +272,18 @@ class HANNet(NeuralNet):
             )
 
 
+def _is_raised_by_code(error: KeyboardInterrupt) -> bool:
+    """Whether a `raise` raised it, and not Ctrl-C.
+
+    Nothing but the last instruction tells the two apart: Python looks for signals at calls and
+    jumps, never at a `raise`. A handler of signals in Python would be taken for a callback.
+    """
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return at is not None and at.tb_frame.f_code.co_code[at.tb_lasti] == _RAISE
+
+
 def network_input(documents: DocumentArray, device: str) -> tuple[Tensor, Tensor, Tensor]:
     """Turn a batch into the network's arguments; lengths stay on the CPU, which lays it out."""
     return (
@@ -244,5 +295,6 @@ def network_input(documents: DocumentArray, device: str) -> tuple[Tensor, Tensor
 
 def probabilities(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """Softmax over the classes, rows sum to 1."""
-    exponential = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return exponential / exponential.sum(axis=1, keepdims=True)
+    with np.errstate(under="ignore"):  # next to a class that is sure, others may vanish
+        exponential = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return exponential / exponential.sum(axis=1, keepdims=True)

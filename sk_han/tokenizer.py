@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,17 +17,27 @@ from sklearn.feature_extraction.text import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han._compat import HasMethods, Interval, StrOptions, fit_context
+from sk_han._compat import (
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    fit_context,
+)
 from sk_han._validation import check_texts
 from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
 from sk_han.forms import WordForms, read_forms
 from sk_han.reading import TextReader
 from sk_han.splitting import DEFAULT_TOKEN_PATTERN, compile_token_pattern
+from sk_han.state import checked_state
 from sk_han.vocabulary import check_vocabulary, learn_vocabulary
 
 __all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer"]
 
 UNKNOWN_WORD = "<unknown>"
+# Version of the state in a pickle; it rises when an older release could not read it.
+STATE_FORMAT = 1
 _ACCENT_STRIPPERS: dict[Any, Any] = {
     "ascii": strip_accents_ascii,
     "unicode": strip_accents_unicode,
@@ -55,7 +65,7 @@ class DocumentSpans(NamedTuple):
     truncated: bool
 
 
-class HierarchicalTokenizer(TransformerMixin, BaseEstimator):
+class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     """Turn raw texts into documents of sentences of word ids.
 
     Id 0 is the padding, 1 the unknown word, 2 the most frequent word of the training texts, and
@@ -142,7 +152,7 @@ class HierarchicalTokenizer(TransformerMixin, BaseEstimator):
         "token_pattern": [str],
         "stop_words": [StrOptions({"english"}), list, None],
         "min_df": [
-            Interval(Real, 0.0, 1.0, closed="both"),
+            Interval(RealNotInt, 0, 1, closed="both"),
             Interval(Integral, 1, None, closed="left"),
         ],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
@@ -208,11 +218,13 @@ class HierarchicalTokenizer(TransformerMixin, BaseEstimator):
             If a document is not a string.
         """
         texts = check_texts(X)
+        task = self._init_callback_context().call_on_fit_task_begin(estimator=self, X=texts, y=y)
         if self.vocabulary is None:
             self._learn(texts)
         else:
             compile_token_pattern(self.token_pattern)  # an error now rather than in transform
             self.vocabulary_ = check_vocabulary(self.vocabulary)
+        task.call_on_fit_task_end(estimator=self, X=texts, y=y, reconstruction_attributes={})
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -232,8 +244,11 @@ class HierarchicalTokenizer(TransformerMixin, BaseEstimator):
         """
         texts = check_texts(X)
         if self.vocabulary is not None:
-            return self.fit(texts).transform(texts)
-        return self._documents(*self._learn(texts))
+            return self.fit(texts, y).transform(texts)
+        task = self._init_callback_context().call_on_fit_task_begin(estimator=self, X=texts, y=y)
+        forms, words = self._learn(texts)
+        task.call_on_fit_task_end(estimator=self, X=texts, y=y, reconstruction_attributes={})
+        return self._documents(forms, words)
 
     def transform(self, X: Any) -> DocumentArray | NDArray[np.int32]:
         """Turn texts into word ids.
@@ -314,6 +329,19 @@ class HierarchicalTokenizer(TransformerMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_state_format": STATE_FORMAT}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = checked_state(
+            state,
+            "HierarchicalTokenizer",
+            newest=STATE_FORMAT,
+            params=self._parameter_constraints,
+            fitted=["vocabulary_"],
+        )
+        super().__setstate__(state)
 
     def _learn(self, texts: list[str]) -> tuple[WordForms, list[str]]:
         forms, words = self._read(texts)

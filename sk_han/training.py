@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
-from numbers import Real
+from collections.abc import Mapping, Set
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
-from skorch.callbacks import LRScheduler
+from skorch.callbacks import Callback, LRScheduler
 
 from sk_han.batching import LabelledDocuments
 from sk_han.early_stopping import EarlyStopping
@@ -30,18 +30,26 @@ OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
 }
 
 
+# What HANClassifier sets itself, and what its net makes no use of.
 _OWN_PARAMS = {
     "batch_size",
     "callbacks",
     "clip_norm",
+    "criterion__reduction",
+    "dataset",
     "device",
+    "iterator_train",
+    "iterator_valid",
     "lr",
     "max_epochs",
     "module",
+    "module__generator",
+    "module__sparse",
     "optimizer",
     "shuffle",
     "train_split",
     "verbose",
+    "warm_start",
 }
 
 
@@ -90,6 +98,7 @@ def new_net(
     clip_norm: float | None,
     patience: int | None,
     callbacks: list[Any] | None,
+    epoch_tasks: Callback,
     net_params: Mapping[str, Any] | None,
     verbose: int,
     device: str,
@@ -105,6 +114,8 @@ def new_net(
         Number of training documents, from which the schedule knows its length.
     patience : int or None
         Epochs without a better one before training stops; None neither stops nor keeps the best.
+    epoch_tasks : Callback
+        Tells scikit-learn's callbacks of the epochs.
     random_state : RandomState
         Source of the initial weights, of dropout and of the order of documents.
     max_epochs, batch_size, optimizer, lr, lr_schedule, weight_decay, clip_norm, callbacks, \
@@ -117,7 +128,7 @@ net_params, verbose, device
         Initialized.
     """
     n_steps = max_epochs * math.ceil(n_documents / batch_size)
-    _check_net_params(net_params or {})
+    further: dict[str, Any] = clone(dict(net_params or {}), safe=False)
     own_callbacks: list[Any] = []
     if lr_schedule == "one_cycle":
         one_cycle = LRScheduler(
@@ -132,8 +143,9 @@ net_params, verbose, device
         own_callbacks.append(("progress", TrainingProgress(n_steps)))
 
     own_callbacks += clone(list(callbacks or ()), safe=False)
-    if patience is not None:  # the last, so that all others see the last epoch
+    if patience is not None:  # behind the user's, which may change weights
         own_callbacks.append(("early_stopping", EarlyStopping(patience)))
+    own_callbacks.append(("epoch_tasks", epoch_tasks))
 
     generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
     optimizer = OPTIMIZERS[optimizer] if isinstance(optimizer, str) else optimizer
@@ -152,11 +164,17 @@ net_params, verbose, device
         "module__generator": generator,
         "module__sparse": optimizer is RowwiseAdamW,
     }
+    _check_net_params(further, taken=_OWN_PARAMS | params.keys())
     if optimizer is RowwiseAdamW:
         params["optimizer__fused"] = True  # one kernel for all small weights
     if "weight_decay" in inspect.signature(optimizer).parameters:
         params["optimizer__weight_decay"] = weight_decay
-    net: HANNet = HANNet(**(params | clone(dict(net_params or {}), safe=False))).initialize()
+    try:
+        net: HANNet = HANNet(**(params | further)).initialize()
+    except (AttributeError, RuntimeError, TypeError, ValueError) as error:
+        if not further:
+            raise
+        raise ValueError(f"No net can be made with net_params={further}: {error}") from error
     return net
 
 
@@ -166,7 +184,9 @@ def restored_net(
     """Make a net that predicts with stored weights; its optimizer starts anew."""
     generator = torch.Generator()  # the weights drawn here are replaced at once
     net: HANNet = HANNet(module__generator=generator, device=device, **params).initialize()
-    net.module_.load_state_dict({name: torch.tensor(w) for name, w in weights.items()})
+    net.module_.load_state_dict(
+        {name: torch.tensor(w, device="cpu") for name, w in weights.items()}
+    )
     net.prepare_to_predict()
     return net
 
@@ -187,12 +207,18 @@ def plain_history(net: HANNet, first_epoch: int = 1) -> list[dict[str, float]]:
     ]
 
 
-def _check_net_params(net_params: Mapping[str, Any]) -> None:
+def _check_net_params(net_params: Mapping[str, Any], taken: Set[str]) -> None:
     """Refuse what HANClassifier sets itself, and a network that a pickle could not restore."""
-    taken = _OWN_PARAMS & net_params.keys()
-    if taken:
+    refused = taken & net_params.keys()
+    if refused:
         raise ValueError(
-            f"net_params holds {sorted(taken)}, which HANClassifier sets itself. Use its own "
+            f"net_params holds {sorted(refused)}, which HANClassifier sets itself. Use its own "
             "parameters (max_epochs, batch_size, lr, optimizer, callbacks, ...); the network is "
             "always a HierarchicalAttentionNetwork."
+        )
+    size = net_params.get("valid_batch_size", 1)
+    if not isinstance(size, Integral) or size < 1:
+        raise ValueError(
+            f"valid_batch_size in net_params must be a number of documents, at least 1; got "
+            f"{size!r}."
         )

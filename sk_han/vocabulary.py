@@ -84,7 +84,7 @@ def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str,
     TypeError
         If a word is no string or an id no integer, or if `vocabulary` is one string.
     ValueError
-        If there are no words, a word or id occurs twice, or an id is below 2.
+        If there are no words, a word or id occurs twice, or an id is below 2 or beyond int32.
     """
     if isinstance(vocabulary, str):
         raise TypeError(f"vocabulary must hold words; got the string {vocabulary!r}.")
@@ -105,6 +105,8 @@ def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str,
                 f"vocabulary gives {word!r} the id {i}; ids start at {_FIRST_ID}, for 0 is the "
                 "padding and 1 the unknown word."
             )
+        if int(i) > np.iinfo(np.int32).max:
+            raise ValueError(f"vocabulary gives {word!r} the id {i}, which is beyond 2**31 - 1.")
     checked = {word: int(i) for word, i in zip(words, ids, strict=True)}
     if len(checked) < len(words):
         raise ValueError(f"Duplicate term in vocabulary: {_repeated(words)!r}.")

@@ -362,7 +362,7 @@ class TestAccidents:
         assert moments(classifier) == expected
 
     def test_a_model_of_weights_that_are_no_numbers_is_never_returned(self):
-        wild = tiny(optimizer="sgd", lr=1e37, clip_norm=None, early_stopping=False)
+        wild = tiny(optimizer="sgd", lr=1e36, clip_norm=None, early_stopping=False)
         with pytest.raises(FloatingPointError, match="lr"):
             wild.fit(TEXTS, LABELS)
         with pytest.raises(FloatingPointError, match="lr"):
@@ -556,20 +556,18 @@ def joblib_round_trip(estimator):
 
 
 class TestModelSelection:
-    def test_grid_search_over_both_steps_does_not_depend_on_n_jobs(self):
+    def test_grid_search_over_both_steps_gives_the_same_bits_with_any_n_jobs(self, one_thread):
         pipeline = Pipeline([("tokenizer", HierarchicalTokenizer()), ("han", tiny())])
         grid = {"tokenizer__min_df": [1, 2], "han__word_hidden": [3, 5]}
         searches = [
             GridSearchCV(pipeline, grid, cv=2, n_jobs=n, scoring="neg_log_loss").fit(TEXTS, LABELS)
             for n in (1, 2)
         ]
-        np.testing.assert_allclose(
-            searches[0].cv_results_["mean_test_score"],
-            searches[1].cv_results_["mean_test_score"],
-            rtol=1e-6,
+        np.testing.assert_array_equal(
+            searches[0].cv_results_["mean_test_score"], searches[1].cv_results_["mean_test_score"]
         )
-        np.testing.assert_allclose(
-            searches[0].predict_proba(TEXTS), searches[1].predict_proba(TEXTS), atol=1e-6
+        np.testing.assert_array_equal(
+            searches[0].predict_proba(TEXTS), searches[1].predict_proba(TEXTS)
         )
 
     def test_nested_tokenizer_parameters_can_be_searched(self):

@@ -24,13 +24,14 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # only rooms of the lines above its own, so that imports never run in circles.
 LAYERS = [
     {"_abbreviations", "_characters", "_compat", "_optional", "_span_checks", "_validation"},
+    {"state"},
     {"documents", "devices", "early_stopping", "embeddings", "nn", "progress"},
     {"batching", "datasets", "explanation", "labels", "splitting"},
     {"locating", "net"},
     {"reading", "training"},
     {"forms"},
     {"vocabulary"},
-    {"tokenizer"},
+    {"epoch_tasks", "tokenizer"},
     {"inputs"},
     {"classifier"},
     {"explainers", "rendering"},
@@ -42,13 +43,14 @@ WITH_TORCH = {
     "classifier",
     "devices",
     "early_stopping",
+    "epoch_tasks",
     "explainers",
     "net",
     "nn",
     "progress",
     "training",
 }
-WITH_SKORCH = {"_compat", "early_stopping", "net", "progress", "training"}
+WITH_SKORCH = {"_compat", "early_stopping", "epoch_tasks", "net", "progress", "training"}
 
 MOST_LINES = 700
 

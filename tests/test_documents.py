@@ -194,7 +194,7 @@ def test_a_number_out_of_range_is_an_index_error(documents: DocumentArray, numbe
 
 
 def test_a_mask_of_another_length_is_an_index_error(documents: DocumentArray) -> None:
-    with pytest.raises(IndexError, match="size of axis is 5"):
+    with pytest.raises(IndexError, match=r"(axis|dimension) is 5"):
         documents[[True, False]]
 
 

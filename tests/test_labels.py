@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 from sklearn.exceptions import DataConversionWarning
 
-from sk_han import DocumentArray
 from sk_han.labels import check_labels, document_weights, encode_labels
 
 CLASSES = np.array(["bad", "good"])
@@ -137,44 +136,42 @@ def test_labels_of_another_type_are_of_no_class() -> None:
 # Weights of documents
 
 
-def weights_of(
-    documents: DocumentArray, sample_weight: Any = None, class_weight: Any = None
-) -> np.ndarray:
-    return document_weights(sample_weight, class_weight, LABELS, CLASSES, documents)
+def weights_of(sample_weight: Any = None, class_weight: Any = None) -> np.ndarray:
+    return document_weights(sample_weight, class_weight, LABELS, CLASSES)
 
 
-def test_documents_weigh_one_by_default(documents: DocumentArray) -> None:
-    weights = weights_of(documents)
+def test_documents_weigh_one_by_default() -> None:
+    weights = weights_of()
     assert weights.dtype == np.float64
     assert weights.tolist() == [1, 1, 1, 1, 1]
 
 
-def test_one_number_weighs_every_document(documents: DocumentArray) -> None:
-    assert weights_of(documents, 3).tolist() == [3, 3, 3, 3, 3]
+def test_one_number_weighs_every_document() -> None:
+    assert weights_of(3).tolist() == [3, 3, 3, 3, 3]
 
 
-def test_class_weights_go_to_the_documents_of_the_class(documents: DocumentArray) -> None:
-    weights = weights_of(documents, class_weight={"bad": 3, "good": 0.5})
+def test_class_weights_go_to_the_documents_of_the_class() -> None:
+    weights = weights_of(class_weight={"bad": 3, "good": 0.5})
     assert weights.tolist() == [0.5, 3, 0.5, 0.5, 0.5]
 
 
-def test_classes_without_a_weight_weigh_one(documents: DocumentArray) -> None:
-    assert weights_of(documents, class_weight={"bad": 3}).tolist() == [1, 3, 1, 1, 1]
+def test_classes_without_a_weight_weigh_one() -> None:
+    assert weights_of(class_weight={"bad": 3}).tolist() == [1, 3, 1, 1, 1]
 
 
-def test_balanced_classes_weigh_the_same_together(documents: DocumentArray) -> None:
+def test_balanced_classes_weigh_the_same_together() -> None:
     # 5 documents, 2 classes: 5 / (2 * 4) for good, 5 / (2 * 1) for bad.
-    assert weights_of(documents, class_weight="balanced").tolist() == [0.625, 2.5] + [0.625] * 3
+    assert weights_of(class_weight="balanced").tolist() == [0.625, 2.5] + [0.625] * 3
 
 
-def test_sample_and_class_weights_multiply(documents: DocumentArray) -> None:
-    weights = weights_of(documents, [1, 2, 0, 3, 1], {"bad": 5, "good": 7})
+def test_sample_and_class_weights_multiply() -> None:
+    weights = weights_of([1, 2, 0, 3, 1], {"bad": 5, "good": 7})
     assert weights.tolist() == [7, 10, 0, 21, 7]
 
 
-def test_weights_given_are_left_alone(documents: DocumentArray) -> None:
+def test_weights_given_are_left_alone() -> None:
     given = np.array([1.0, 2.0, 0.0, 3.0, 1.0])
-    weights_of(documents, given, {"bad": 5, "good": 7})
+    weights_of(given, {"bad": 5, "good": 7})
     assert given.tolist() == [1, 2, 0, 3, 1]
 
 
@@ -188,22 +185,20 @@ def test_weights_given_are_left_alone(documents: DocumentArray) -> None:
         ([0, 0, 0, 0, 0], "zero"),  # scikit-learn 1.9 says it before we do
     ],
 )
-def test_bad_sample_weights_are_refused(
-    documents: DocumentArray, sample_weight: Any, message: str
-) -> None:
+def test_bad_sample_weights_are_refused(sample_weight: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        weights_of(documents, sample_weight)
+        weights_of(sample_weight)
 
 
-def test_class_weights_of_no_class_are_named(documents: DocumentArray) -> None:
+def test_class_weights_of_no_class_are_named() -> None:
     message = r"class_weight names \['fine', 3\], .* the classes are \['bad', 'good'\]"
     with pytest.raises(ValueError, match=message):
-        weights_of(documents, class_weight={"fine": 2, 3: 1, "bad": 1})
+        weights_of(class_weight={"fine": 2, 3: 1, "bad": 1})
 
 
 @pytest.mark.parametrize("class_weight", [{"bad": 0, "good": 0}, {"bad": -1, "good": 1}])
 def test_class_weights_that_leave_nothing_to_learn_are_refused(
-    documents: DocumentArray, class_weight: dict[str, float]
+    class_weight: dict[str, float],
 ) -> None:
     with pytest.raises(ValueError, match="class_weight"):
-        weights_of(documents, class_weight=class_weight)
+        weights_of(class_weight=class_weight)

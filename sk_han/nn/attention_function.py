@@ -33,7 +33,11 @@ class AttentionFunction(torch.autograd.Function):
         weights = segment_softmax(u @ context, segment, len(lengths))  # (T,)
         starts = torch.cumsum(lengths, 0) - lengths
         pooled = embedding_bag(
-            torch.arange(len(states)), states, starts, mode="sum", per_sample_weights=weights
+            torch.arange(len(states), device=states.device),
+            states,
+            starts,
+            mode="sum",
+            per_sample_weights=weights,
         )  # (N, H)
         ctx.save_for_backward(states, weight, context, u, weights, segment)
         return pooled, weights

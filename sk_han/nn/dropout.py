@@ -21,7 +21,7 @@ def dropout(vectors: Tensor, p: float, generator: torch.Generator | None) -> Ten
     """
     if p == 0.0:
         return vectors
-    keep = torch.empty(vectors.shape).bernoulli_(1.0 - p, generator=generator)
+    keep = _bernoulli(vectors.shape, 1.0 - p, generator)
     return vectors * keep.div_(1.0 - p).to(vectors)
 
 
@@ -31,5 +31,11 @@ def word_dropout(
     """Replace a share `p` of the words by the unknown word."""
     if p == 0.0:
         return word_ids
-    drop = torch.empty(word_ids.shape).bernoulli_(p, generator=generator)
+    drop = _bernoulli(word_ids.shape, p, generator)
     return word_ids.masked_fill(drop.bool().to(word_ids.device), unknown_id)
+
+
+def _bernoulli(shape: torch.Size, p: float, generator: torch.Generator | None) -> Tensor:
+    # Whatever PyTorch's default dtype and device are, the noise of a seed is the same.
+    draw = torch.empty(shape, dtype=torch.float32, device="cpu")
+    return draw.bernoulli_(p, generator=generator)

@@ -11,15 +11,20 @@ __all__ = ["normal_", "uniform_", "xavier_uniform_"]
 @torch.no_grad()
 def uniform_(tensor: Tensor, bound: float, generator: torch.Generator | None) -> None:
     """Fill with numbers between -bound and bound."""
-    tensor.uniform_(-bound, bound, generator=generator)
+    tensor.copy_(_single(tensor).uniform_(-bound, bound, generator=generator))
 
 
 @torch.no_grad()
 def normal_(tensor: Tensor, std: float, generator: torch.Generator | None) -> None:
     """Fill with normal numbers of mean 0."""
-    tensor.normal_(0.0, std, generator=generator)
+    tensor.copy_(_single(tensor).normal_(0.0, std, generator=generator))
 
 
 def xavier_uniform_(weight: Tensor, generator: torch.Generator | None) -> None:
     """Fill a matrix of shape (out, in) as Glorot and Bengio (2010) advise."""
     uniform_(weight, (6.0 / (weight.shape[0] + weight.shape[1])) ** 0.5, generator)
+
+
+def _single(tensor: Tensor) -> Tensor:
+    # Whatever PyTorch's default dtype is, the weights of a seed are the same.
+    return torch.empty(tensor.shape, dtype=torch.float32, device="cpu")

@@ -57,15 +57,15 @@ def packed_layout(lengths: Tensor) -> PackedLayout:
     starts = (torch.cumsum(lengths, 0) - lengths)[order]
     n_steps = int(longest_first[0]) if len(lengths) else 0
     # At step t those sequences are active whose length is beyond t.
-    active = torch.searchsorted(-longest_first, -torch.arange(n_steps), right=False)
+    active = torch.searchsorted(-longest_first, -torch.arange(n_steps, device="cpu"), right=False)
     step_starts = torch.cumsum(active, 0) - active
 
-    step = torch.repeat_interleave(torch.arange(n_steps), active)
-    sequence = torch.arange(n_tokens) - step_starts[step]
+    step = torch.repeat_interleave(torch.arange(n_steps, device="cpu"), active)
+    sequence = torch.arange(n_tokens, device="cpu") - step_starts[step]
     forward_token = starts[sequence] + step
     backward_token = starts[sequence] + longest_first[sequence] - 1 - step
 
-    row = torch.arange(n_tokens)
+    row = torch.arange(n_tokens, device="cpu")
     forward_row = torch.empty_like(row)
     forward_row[forward_token] = row
     backward_row = torch.empty_like(row)

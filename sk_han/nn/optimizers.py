@@ -49,7 +49,7 @@ class RowwiseAdamW(torch.optim.AdamW):
             raise ValueError("RowwiseAdamW takes sparse gradients without amsgrad and maximize.")
         state = self.state[parameter]
         if not state:
-            state["step"] = torch.tensor(0.0)
+            state["step"] = torch.tensor(0.0, dtype=torch.float32, device="cpu")
             state["exp_avg"] = torch.zeros_like(parameter)
             state["exp_avg_sq"] = torch.zeros_like(parameter)
         state["step"] += 1

@@ -101,7 +101,8 @@ class BidirectionalGRU(nn.Module):
             return inputs.new_zeros(0, 2 * self.gru.hidden_size)
         device = inputs.device
         packed = PackedSequence(
-            inputs[index[layout.forward_token.to(device)]], torch.tensor(layout.active)
+            inputs[index[layout.forward_token.to(device)]],
+            torch.tensor(layout.active, device="cpu"),
         )
         states: Tensor = self.gru(packed)[0].data
         return states[layout.forward_row.to(device)]

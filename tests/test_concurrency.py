@@ -1,0 +1,151 @@
+"""Many threads with one model, and many processes with its copies."""
+
+import json
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import numpy as np
+import psutil
+import pytest
+
+from sk_han import HANClassifier
+
+WORDS = ["it", "was", "a", "good", "bad", "day", "film", "meal", "long", "dull", "rain", "we"]
+LABELS = ["pos", "neg"] * 16
+
+
+def texts_of(seed, n_documents=32):
+    rng = np.random.RandomState(seed)
+    return [" ".join(rng.choice(WORDS, rng.randint(1, 60))) + "." for _ in range(n_documents)]
+
+
+def tiny(**params):
+    sizes = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "attention_dim": 4}
+    return HANClassifier(**sizes, max_epochs=2, random_state=0, device="cpu", **params)
+
+
+def is_running(pid, seconds):
+    """Whether a process still runs after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return False
+        except psutil.NoSuchProcess:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def in_threads(work, arguments):
+    """Call `work` for all arguments at the same time."""
+    together = Barrier(len(arguments))
+
+    def start(argument):
+        together.wait()
+        return work(argument)
+
+    with ThreadPoolExecutor(len(arguments)) as threads:
+        return list(threads.map(start, arguments))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return tiny().fit(texts_of(0), LABELS)
+
+
+class TestThreads:
+    def test_eight_threads_predict_the_same_bits_with_one_model(self, fitted):
+        batches = [texts_of(seed, 40) for seed in range(8)]
+        expected = [fitted.predict_proba(texts) for texts in batches]
+        for _ in range(5):
+            for found, alone in zip(
+                in_threads(fitted.predict_proba, batches), expected, strict=True
+            ):
+                np.testing.assert_array_equal(found, alone)
+
+    def test_eight_threads_explain_the_same_with_one_model(self, fitted):
+        batches = [texts_of(seed) for seed in range(8)]
+        expected = [fitted.explain(texts) for texts in batches]
+        assert in_threads(fitted.explain, batches) == expected
+
+    def test_threads_that_fit_models_of_their_own_get_those_of_one_thread(self):
+        def fit(seed):
+            classifier = tiny().set_params(random_state=seed).fit(texts_of(seed), LABELS)
+            return classifier.predict_proba(texts_of(99))
+
+        expected = [fit(seed) for seed in range(4)]
+        np.testing.assert_array_equal(in_threads(fit, range(4)), expected)
+
+    def test_threads_predict_while_another_model_learns(self, fitted):
+        expected = fitted.predict_proba(texts_of(1))
+
+        def work(number):
+            if number == 0:
+                tiny().fit(texts_of(2), LABELS)
+            return fitted.predict_proba(texts_of(1))
+
+        for found in in_threads(work, range(4)):
+            np.testing.assert_array_equal(found, expected)
+
+
+PROCESSES = """
+import json
+import joblib
+import psutil
+import torch
+from sklearn.model_selection import cross_validate
+from sk_han import HANClassifier
+from sk_han.datasets import make_reviews
+
+def n_threads(estimator, X, y):
+    estimator.predict(X)
+    return torch.get_num_threads()
+
+def validate(n_jobs):
+    texts, labels = make_reviews(60, random_state=0)
+    classifier = HANClassifier(
+        embedding_dim=8, word_hidden=4, sentence_hidden=4, attention_dim=4, max_epochs=2,
+        random_state=0, device="cpu",
+    )
+    scoring = {"loss": "neg_log_loss", "threads": n_threads}
+    found = cross_validate(classifier, texts, labels, cv=2, n_jobs=n_jobs, scoring=scoring)
+    return {name: found[f"test_{name}"].tolist() for name in scoring}
+
+if __name__ == "__main__":
+    found = {"one process": validate(1)}
+    for backend in ("threading", "multiprocessing", "loky"):
+        with joblib.parallel_config(backend):
+            found[backend] = validate(2)
+    found["cores"] = joblib.cpu_count()
+    found["children"] = [child.pid for child in psutil.Process().children(recursive=True)]
+    print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    script = tmp_path_factory.mktemp("processes") / "validate.py"
+    script.write_text(PROCESSES)
+    command = [sys.executable, "-W", "ignore", str(script)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=240)
+    return json.loads(done.stdout)
+
+
+class TestProcesses:
+    @pytest.mark.parametrize("backend", ["threading", "multiprocessing", "loky"])
+    def test_scores_are_those_of_one_process(self, found, backend):
+        # Not to the bit: workers compute on fewer threads, which add in another order.
+        assert found[backend]["loss"] == pytest.approx(found["one process"]["loss"], rel=1e-5)
+
+    @pytest.mark.parametrize("backend", ["multiprocessing", "loky"])
+    def test_workers_together_have_no_more_threads_than_there_are_cores(self, found, backend):
+        assert sum(found[backend]["threads"]) <= max(found["cores"], 2)
+
+    def test_no_process_is_left_behind(self, found):
+        assert found["children"]
+        # They have ended, or are about to: a zombie waits only for init to take note of it.
+        assert not [pid for pid in found["children"] if is_running(pid, seconds=10)]

@@ -1,0 +1,315 @@
+"""Accidents in the middle of the work: interrupts, errors of others, odd surroundings."""
+
+import contextlib
+import pickle
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from skorch.callbacks import Callback
+from skorch.callbacks import EarlyStopping as SkorchEarlyStopping
+
+from sk_han import HANClassifier, HierarchicalTokenizer
+from sk_han.nn import HierarchicalAttentionNetwork
+
+TEXTS = ["It was a good day. The sun shone!", "A bad day. Rain, and more rain."] * 8
+LABELS = ["pos", "neg"] * 8
+
+
+def tiny(**params):
+    sizes = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "attention_dim": 4}
+    defaults = {**sizes, "max_epochs": 2, "random_state": 0, "device": "cpu"}
+    return HANClassifier(**{**defaults, **params})
+
+
+@contextlib.contextmanager
+def state_stays(classifier):
+    """Expect the fitted state to be the same objects, and the predictions the same bits."""
+    state = {name: value for name, value in vars(classifier).items() if name.endswith("_")}
+    proba = classifier.predict_proba(TEXTS)
+    yield
+    assert all(vars(classifier)[name] is value for name, value in state.items())
+    np.testing.assert_array_equal(classifier.predict_proba(TEXTS), proba)
+
+
+def never_raised():
+    return None
+
+
+def ctrl_c():
+    signal.raise_signal(signal.SIGINT)
+    never_raised()  # a signal is looked at no later than at the next call
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+def fault():
+    raise ZeroDivisionError
+
+
+class At(Callback):
+    """Do something at one moment of training."""
+
+    def __init__(self, moment, action):
+        self.moment, self.action = moment, action
+
+    def _act(self, moment):
+        if moment == self.moment:
+            self.action()
+
+    def on_train_begin(self, net, **kwargs):
+        self._act("on_train_begin")
+
+    def on_epoch_begin(self, net, **kwargs):
+        self._act("on_epoch_begin")
+
+    def on_batch_begin(self, net, **kwargs):
+        self._act("on_batch_begin")
+
+    def on_grad_computed(self, net, **kwargs):
+        self._act("on_grad_computed")
+
+    def on_batch_end(self, net, **kwargs):
+        self._act("on_batch_end")
+
+    def on_epoch_end(self, net, **kwargs):
+        self._act("on_epoch_end")
+
+    def on_train_end(self, net, **kwargs):
+        self._act("on_train_end")
+
+
+MOMENTS = [name for name in vars(At) if name.startswith("on_")]
+
+
+INTERRUPTED = """
+import os
+import signal
+import threading
+from skorch.callbacks import Callback
+from sk_han import HANClassifier
+
+class Busy(Callback):
+    def on_batch_end(self, net, **kwargs):
+        if len(net.history) == 3:
+            busy.set()
+
+def send_ctrl_c():
+    busy.wait()
+    os.kill(os.getpid(), signal.SIGINT)
+
+texts, labels = ["It was a good day.", "A bad day."] * 8, ["pos", "neg"] * 8
+classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, device="cpu")
+expected = classifier.fit(texts, labels).predict_proba(texts)
+busy = threading.Event()
+threading.Thread(target=send_ctrl_c).start()
+try:
+    classifier.set_params(max_epochs=100_000, patience=100_000, callbacks=[Busy()])
+    classifier.fit(texts, labels)
+except KeyboardInterrupt:
+    assert (classifier.predict_proba(texts) == expected).all()
+    print("interrupted", classifier.n_iter_)
+"""
+
+
+class TestInterrupts:
+    @pytest.mark.parametrize("moment", MOMENTS)
+    @pytest.mark.parametrize("method", ["fit", "partial_fit"])
+    def test_ctrl_c_leaves_the_earlier_state(self, moment, method):
+        classifier = tiny().fit(TEXTS, LABELS)
+        with state_stays(classifier), pytest.raises(KeyboardInterrupt):
+            getattr(classifier.set_params(callbacks=[At(moment, ctrl_c)]), method)(TEXTS, LABELS)
+
+    @pytest.mark.parametrize("moment", MOMENTS)
+    @pytest.mark.parametrize("method", ["fit", "partial_fit"])
+    def test_an_error_of_a_callback_leaves_the_earlier_state(self, moment, method):
+        classifier = tiny().fit(TEXTS, LABELS)
+        with state_stays(classifier), pytest.raises(ZeroDivisionError):
+            getattr(classifier.set_params(callbacks=[At(moment, fault)]), method)(TEXTS, LABELS)
+
+    @pytest.mark.parametrize("moment", [name for name in MOMENTS if name != "on_epoch_end"])
+    def test_an_interrupt_raised_by_a_callback_is_passed_on(self, moment):
+        with pytest.raises(KeyboardInterrupt):
+            tiny(callbacks=[At(moment, interrupt)]).fit(TEXTS, LABELS)
+
+    def test_at_the_end_of_an_epoch_a_callback_stops_training_by_raising_one(self):
+        classifier = tiny(callbacks=[At("on_epoch_end", interrupt)]).fit(TEXTS, LABELS)
+        assert classifier.n_iter_ == 1
+
+    def test_the_early_stopping_of_skorch_stops_training(self):
+        stopper = SkorchEarlyStopping(monitor="train_loss", threshold=1e9, patience=1)
+        assert tiny(max_epochs=9, callbacks=[stopper]).fit(TEXTS, LABELS).n_iter_ == 2
+
+    @pytest.mark.parametrize("raised", [ctrl_c, interrupt, fault])
+    @pytest.mark.parametrize("parameter", ["word_tokenizer", "sentence_splitter", "strip_accents"])
+    def test_what_a_tokenizer_raises_leaves_the_earlier_state(self, parameter, raised):
+        tokenizer = HierarchicalTokenizer(**{parameter: lambda text: raised()})
+        classifier = tiny().fit(TEXTS, LABELS).set_params(tokenizer=tokenizer)
+        with state_stays(classifier), pytest.raises((KeyboardInterrupt, ZeroDivisionError)):
+            classifier.fit(TEXTS, LABELS)
+
+    def test_ctrl_c_from_outside_leaves_the_earlier_state(self):
+        command = [sys.executable, "-W", "ignore", "-c", INTERRUPTED]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+        assert done.stdout == "interrupted 1\n"
+
+    def test_a_first_fit_that_is_interrupted_leaves_no_state(self):
+        classifier = tiny(callbacks=[At("on_train_end", ctrl_c)])
+        with pytest.raises(KeyboardInterrupt):
+            classifier.fit(TEXTS, LABELS)
+        assert not [name for name in vars(classifier) if name.endswith("_")]
+
+
+class TestDivergence:
+    def test_a_loss_that_is_no_number_leaves_the_earlier_state(self):
+        classifier = tiny().fit(TEXTS, LABELS).set_params(lr=1e36, clip_norm=None)
+        with state_stays(classifier), pytest.raises(FloatingPointError, match="Lower lr"):
+            classifier.fit(TEXTS, LABELS)
+
+
+class TestDevices:
+    @pytest.mark.parametrize("device", ["cuda:99", "mps:7", "tpu"])
+    def test_an_absent_device_names_those_present(self, device):
+        with pytest.raises(ValueError, match=rf"'{device}' is not available .*\['cpu'.*'auto'"):
+            tiny(device=device).fit(TEXTS, LABELS)
+
+    def test_an_absent_device_leaves_the_earlier_state(self):
+        classifier = tiny().fit(TEXTS, LABELS)
+        with state_stays(classifier), pytest.raises(ValueError, match="not available"):
+            classifier.set_params(device="cuda:99").fit(TEXTS, LABELS)
+
+
+@pytest.fixture
+def small_gpu(monkeypatch):
+    """Let the network run out of memory for batches of more than so many documents."""
+
+    def limit(n_documents):
+        attend = HierarchicalAttentionNetwork.attend
+
+        def attend_a_few(self, word_ids, words_per_sentence, sentences_per_document):
+            if len(sentences_per_document) > n_documents:
+                raise torch.OutOfMemoryError("CUDA out of memory.")
+            return attend(self, word_ids, words_per_sentence, sentences_per_document)
+
+        monkeypatch.setattr(HierarchicalAttentionNetwork, "attend", attend_a_few)
+
+    return limit
+
+
+class TestMemoryOfAGPU:
+    @pytest.mark.parametrize("n_documents", [1, 3, 7])
+    def test_documents_are_scored_in_smaller_batches(self, small_gpu, n_documents):
+        classifier = tiny().fit(TEXTS, LABELS)
+        texts = [*TEXTS, "", "Good."]
+        expected = classifier.predict_proba(texts)
+        small_gpu(n_documents)
+        np.testing.assert_allclose(classifier.predict_proba(texts), expected, atol=1e-6)
+
+    def test_documents_are_explained_in_smaller_batches(self, small_gpu):
+        classifier = tiny().fit(TEXTS, LABELS)
+        texts = [*TEXTS, "", "Good."]
+        expected = classifier.explain(texts)
+        small_gpu(3)
+        for found, whole in zip(classifier.explain(texts), expected, strict=True):
+            np.testing.assert_allclose(found.word_attention, whole.word_attention, atol=1e-6)
+            np.testing.assert_allclose(
+                found.sentence_attention, whole.sentence_attention, atol=1e-6
+            )
+
+    def test_a_single_document_that_is_too_large_is_an_error_with_repairs(self, small_gpu):
+        classifier = tiny().fit(TEXTS, LABELS)
+        small_gpu(0)
+        with pytest.raises(MemoryError, match=r"A document of 8 words .* max_sentences"):
+            classifier.predict(TEXTS)
+
+
+@contextlib.contextmanager
+def default_dtype(dtype):
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@contextlib.contextmanager
+def deterministic_algorithms():
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+SURROUNDINGS = {
+    "inference_mode": torch.inference_mode,
+    "no_grad": torch.no_grad,
+    "float64 by default": lambda: default_dtype(torch.float64),
+    # Where tensors hold no data: whatever were made there by mistake would fail.
+    "another device by default": lambda: torch.device("meta"),
+    "deterministic algorithms": deterministic_algorithms,
+    "NumPy raises": lambda: np.errstate(all="raise"),
+}
+each_surrounding = pytest.mark.parametrize(
+    "surrounding", SURROUNDINGS.values(), ids=SURROUNDINGS.keys()
+)
+
+
+class TestSurroundings:
+    """What the caller has set up for PyTorch and NumPy changes no number."""
+
+    @each_surrounding
+    def test_fit_gives_the_same_model(self, surrounding):
+        expected = tiny().fit(TEXTS, LABELS).predict_proba(TEXTS)
+        with surrounding():
+            classifier = tiny().fit(TEXTS, LABELS)
+        np.testing.assert_array_equal(classifier.predict_proba(TEXTS), expected)
+
+    @each_surrounding
+    def test_partial_fit_gives_the_same_model(self, surrounding):
+        expected = tiny().fit(TEXTS, LABELS).partial_fit(TEXTS, LABELS).predict_proba(TEXTS)
+        classifier = tiny().fit(TEXTS, LABELS)
+        with surrounding():
+            classifier.partial_fit(TEXTS, LABELS)
+        np.testing.assert_array_equal(classifier.predict_proba(TEXTS), expected)
+
+    @each_surrounding
+    def test_predictions_are_the_same(self, surrounding):
+        classifier = tiny().fit(TEXTS, LABELS)
+        expected = classifier.predict_proba(TEXTS)
+        with surrounding():
+            found = classifier.predict_proba(TEXTS)
+        np.testing.assert_array_equal(found, expected)
+
+    @each_surrounding
+    def test_explanations_are_the_same(self, surrounding):
+        classifier = tiny().fit(TEXTS, LABELS)
+        expected = classifier.explain(TEXTS)
+        with surrounding():
+            found = classifier.explain(TEXTS)
+        assert found == expected
+
+    @each_surrounding
+    def test_a_model_loaded_there_predicts_the_same(self, surrounding):
+        classifier = tiny().fit(TEXTS, LABELS)
+        with surrounding():
+            loaded = pickle.loads(pickle.dumps(classifier))
+        expected = classifier.predict_proba(TEXTS)
+        np.testing.assert_array_equal(loaded.predict_proba(TEXTS), expected)
+
+    def test_half_precision_by_default_does_not_reach_the_weights(self):
+        with default_dtype(torch.float16):
+            classifier = tiny().fit(TEXTS, LABELS)
+        assert {weight.dtype for weight in classifier.net_.weights.values()} == {np.dtype("f4")}
+
+    def test_sure_predictions_underflow_in_silence(self):
+        classifier = tiny().fit(TEXTS, LABELS)
+        classifier.net_.module_.output.bias.data[:] = torch.tensor([0.0, 2000.0])
+        with np.errstate(all="raise"):
+            assert classifier.predict_proba(["", ""])[:, 0].tolist() == [0.0, 0.0]

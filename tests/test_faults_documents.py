@@ -1,0 +1,280 @@
+"""Whatever stands in for a document, through the doors that users take.
+
+`test_validation.py` holds the rules for containers and documents one by one; here they are seen
+from `fit`, `predict`, `predict_proba` and `explain`, of a classifier and of a Pipeline.
+"""
+
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+
+from sk_han import HANClassifier, HierarchicalTokenizer, explain
+
+TEXTS = ["It was a good day. The sun shone!", "A bad day. Rain, and more rain."] * 6
+LABELS = ["pos", "neg"] * 6
+
+
+def tiny(**params):
+    sizes = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "attention_dim": 4}
+    return HANClassifier(**sizes, max_epochs=1, random_state=0, device="cpu", **params)
+
+
+def tiny_pipeline():
+    return make_pipeline(HierarchicalTokenizer(), tiny())
+
+
+DOORS = {"classifier": tiny, "pipeline": tiny_pipeline}
+METHODS = {
+    "fit": lambda model, X: model.fit(X, LABELS),
+    "predict": lambda model, X: model.predict(X),
+    "predict_proba": lambda model, X: model.predict_proba(X),
+    "explain": explain,
+}
+
+
+@pytest.fixture(scope="module", params=DOORS)
+def fitted(request):
+    return DOORS[request.param]().fit(TEXTS, LABELS)
+
+
+ODD = {
+    "empty": "",
+    "blanks": " \t\n\u3000",
+    "punctuation": "?! ... --",
+    "emoji": "🎬👍🏽",
+    "a ZWJ family": "A good film for 👨\u200d👩\u200d👧\u200d👦. Go!",
+    "right to left": "זה סרט טוב. היה שם יום יפה!",
+    "both directions": "The film \u202bفيلم جيد\u202c was good.",
+    "a lone surrogate": "bad \ud800 encoding. \udfff",
+    "NUL": "a\0b \0 good\0",
+    "control characters": "\x01\x07\x1b[31mgood\x7f\x85day",
+    "NFC": "Un café bien agréable. Noël!",
+    "NFD": "Un cafe\u0301 bien agre\u0301able. Noe\u0308l!",
+    "stacked marks": "Z\u0351\u036b\u0343\u036a\u0302a\u0300\u0301lgo",
+    "CJK": "这部电影很好。我们都喜欢！",
+    "Thai": "หนังเรื่องนี้ดีมาก",
+    "markup": "<script>alert('x')</script> & \"good\" <b>day</b>",
+    "byte order mark": "\ufeffIt was good.",
+    "astral letters": "𝔄 𝔤𝔬𝔬𝔡 day. 𠀀𠀁",
+    "one long word": "a" * 100_000,
+}
+each_odd_text = pytest.mark.parametrize("text", ODD.values(), ids=ODD.keys())
+
+
+class Text(HTMLParser):
+    """Reads back what a page shows, and the elements it has."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.shown, self.elements = "", set()
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.add(tag)
+
+    def handle_data(self, data):
+        self.shown += data
+
+
+class TestOddTexts:
+    @each_odd_text
+    def test_it_can_be_trained_on(self, text):
+        model = tiny().fit([*TEXTS, text], [*LABELS, "pos"])
+        assert np.isfinite(model.predict_proba(TEXTS)).all()
+
+    @each_odd_text
+    def test_it_has_a_probability(self, fitted, text):
+        proba = fitted.predict_proba([text])
+        assert proba.shape == (1, 2)
+        assert proba.sum() == pytest.approx(1)
+
+    @each_odd_text
+    def test_it_changes_nothing_for_its_neighbours(self, fitted, text):
+        among = fitted.predict_proba([*TEXTS, text])[:-1]
+        np.testing.assert_allclose(among, fitted.predict_proba(TEXTS), atol=1e-6)
+
+    @each_odd_text
+    def test_offsets_of_its_explanation_point_at_its_words(self, fitted, text):
+        explanation = explain(fitted, [text])[0]
+        assert explanation.text == text
+        assert all(
+            text[start:end] == word
+            for word, (start, end) in zip(explanation.words, explanation.word_spans, strict=True)
+        )
+
+    @each_odd_text
+    def test_its_explanation_can_be_written_as_html_text_and_json(self, fitted, text):
+        explanation = explain(fitted, [text])[0]
+        page = Text(explanation.to_html())
+        assert "script" not in page.elements
+        assert explanation.to_html().encode()
+        assert str(explanation).encode()
+        assert json.loads(explanation.to_json())["text"] == text
+
+    def test_composed_and_decomposed_letters_have_the_same_number_of_words(self, fitted):
+        composed, decomposed = explain(fitted, [ODD["NFC"], ODD["NFD"]])
+        assert len(composed.words) == len(decomposed.words) == 5
+
+
+def containers():
+    yield "tuple", tuple(TEXTS)
+    yield "numpy object", np.array(TEXTS, dtype=object)
+    yield "numpy str", np.array(TEXTS)
+    if hasattr(np.dtypes, "StringDType"):
+        yield "numpy StringDType", np.array(TEXTS, dtype=np.dtypes.StringDType())
+    yield "numpy column", np.array(TEXTS, dtype=object)[:, np.newaxis]
+    yield "pandas with an odd index", pd.Series(TEXTS, index=[7, 7, "x"] * 4)
+    yield "pandas string", pd.Series(TEXTS, dtype="string")
+    yield "pandas arrow", pd.Series(TEXTS, dtype=pd.ArrowDtype(pa.string()))
+    yield "pandas categorical", pd.Series(TEXTS, dtype="category")
+    yield "frame of one column", pd.DataFrame({"text": TEXTS})
+    yield "polars", pl.Series(TEXTS)
+    yield "polars frame", pl.DataFrame({"text": TEXTS})
+    yield "arrow", pa.array(TEXTS)
+    yield "arrow chunks", pa.chunked_array([TEXTS[:5], TEXTS[5:]])
+    yield "bytes", [text.encode() for text in TEXTS]
+
+
+CONTAINERS = dict(containers())
+each_container = pytest.mark.parametrize("X", CONTAINERS.values(), ids=CONTAINERS.keys())
+
+
+class TestContainers:
+    @each_container
+    def test_predictions_are_those_of_a_list(self, fitted, X):
+        np.testing.assert_array_equal(fitted.predict_proba(X), fitted.predict_proba(TEXTS))
+
+    @each_container
+    def test_explanations_are_those_of_a_list(self, fitted, X):
+        assert explain(fitted, X) == explain(fitted, TEXTS)
+
+    @each_container
+    def test_a_fit_on_it_is_that_on_a_list(self, fitted, X):
+        model = tiny().fit(X, LABELS)
+        np.testing.assert_array_equal(model.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+
+    @pytest.mark.parametrize("method", ["predict", "predict_proba", "explain"])
+    def test_a_generator_is_read_to_its_end(self, fitted, method):
+        expected = METHODS[method](fitted, TEXTS)
+        found = METHODS[method](fitted, (text for text in TEXTS))
+        assert np.all(found == expected)
+
+    def test_a_fit_on_a_generator_is_that_on_a_list(self, fitted):
+        model = tiny().fit((text for text in TEXTS), LABELS)
+        np.testing.assert_array_equal(model.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+
+
+def with_document(document):
+    return [*TEXTS[:7], document, *TEXTS[8:]]
+
+
+REFUSED = {
+    "None": (with_document(None), TypeError, "Document 7 is missing"),
+    "NaN": (with_document(float("nan")), TypeError, "Document 7 is missing"),
+    "pd.NA": (with_document(pd.NA), TypeError, "Document 7 is missing"),
+    "NA in a Series": (
+        pd.Series(with_document(None), dtype="string"),
+        TypeError,
+        "Document 7 is missing",
+    ),
+    "NA in a frame": (
+        pd.DataFrame({"text": with_document(pd.NA)}),
+        TypeError,
+        "Document 7 is missing",
+    ),
+    "null in Arrow": (pa.array(with_document(None)), TypeError, "Document 7 is missing"),
+    "integer": (with_document(3), TypeError, "Document 7 is a int"),
+    "float": (with_document(2.5), TypeError, "Document 7 is a float"),
+    "bool": (with_document(True), TypeError, "Document 7 is a bool"),
+    "list of words": (with_document(["a", "word"]), TypeError, "Document 7 is a list.*join"),
+    "bytes of Latin-1": (with_document(b"sch\xf6n"), UnicodeDecodeError, "document 7"),
+    "a bare string": ("It was good.", ValueError, "string object received"),
+    "bare bytes": (b"It was good.", ValueError, "string object received"),
+    "dict": (dict(enumerate(TEXTS)), TypeError, "need an order; got a dict"),
+    "set": (set(TEXTS), TypeError, "need an order; got a set"),
+    "sparse matrix": (sparse.csr_matrix(np.eye(12)), TypeError, "which holds numbers"),
+    "matrix of floats": (np.eye(12), ValueError, r"shape \(12, 12\)"),
+    "frame of two columns": (
+        pd.DataFrame({"title": TEXTS, "body": TEXTS}),
+        ValueError,
+        r"\['title', 'body'\].*df\['text'\]",
+    ),
+    "lazy frame": (pl.LazyFrame({"text": TEXTS}), TypeError, "collect"),
+    "number": (3, TypeError, "Iterable over raw text documents expected"),
+    "nothing": (None, TypeError, "Iterable over raw text documents expected"),
+    "no documents": ([], ValueError, r"0 sample\(s\)"),
+    "an empty Series": (pd.Series([], dtype=object), ValueError, r"0 sample\(s\)"),
+}
+
+
+class TestRefused:
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize(("X", "error", "message"), REFUSED.values(), ids=REFUSED.keys())
+    def test_it_is_refused_with_its_name(self, fitted, method, X, error, message):
+        with pytest.raises(error, match=message):
+            METHODS[method](fitted, X)
+
+    def test_a_refused_fit_leaves_the_earlier_state(self, fitted):
+        before = fitted.predict_proba(TEXTS)
+        with pytest.raises(TypeError):
+            fitted.fit(with_document(None), LABELS)
+        np.testing.assert_array_equal(fitted.predict_proba(TEXTS), before)
+
+
+class TestFewDocuments:
+    @pytest.mark.parametrize("door", DOORS)
+    @pytest.mark.parametrize("blank", ["", " \n", "?!"])
+    def test_blank_documents_alone_are_an_empty_vocabulary(self, door, blank):
+        with pytest.raises(ValueError, match="empty vocabulary"):
+            DOORS[door]().fit([blank] * 12, LABELS)
+
+    @pytest.mark.parametrize("door", DOORS)
+    def test_one_document_is_enough_to_fit(self, door):
+        with pytest.warns(UserWarning, match="single class, 'pos'"):
+            model = DOORS[door]().fit(["It was good."], ["pos"])
+        assert model.predict(["It was bad.", ""]).tolist() == ["pos", "pos"]
+
+    def test_documents_without_a_common_word_are_predicted_as_empty_ones(self, fitted):
+        unknown, empty = fitted.predict_proba(["zyxxy qwrtz", ""])
+        assert np.isfinite([unknown, empty]).all()
+
+
+GIANT = """
+import resource
+from sk_han import HANClassifier
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+def work(texts):
+    classifier = HANClassifier(
+        embedding_dim=8, word_hidden=4, sentence_hidden=4, attention_dim=4, max_epochs=1,
+        batch_size=256, early_stopping=False, random_state=0, device="cpu",
+    )
+    classifier.fit(texts, ["pos", "neg"] * (len(texts) // 2))
+    classifier.explain(texts)
+
+small = ["A good film. We laughed.", "Bad and dull. We left."] * 100
+work(small)
+before = peak()
+work([*small, "rain and more rain " * 1_500, "Rain. " * 6_000])
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted in other units")
+def test_giants_among_many_small_documents_take_memory_by_their_own_length():
+    # A cube of the documents padded to 6,000 words takes 200 x 6,000 x 8 x 4 bytes = 38 MB for the
+    # states of the words alone, and as much again and again for what the backward needs.
+    command = [sys.executable, "-W", "ignore", "-c", GIANT]
+    grown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    assert float(grown.stdout) < 40

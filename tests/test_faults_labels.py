@@ -1,0 +1,251 @@
+"""Labels, weights, parameters and the lack of a fit, as a user meets them in `HANClassifier`.
+
+`test_labels.py` holds the rules for labels and weights one by one.
+"""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+
+from sk_han import HANClassifier, HierarchicalTokenizer, explain
+
+TEXTS = ["It was a good day. The sun shone!", "A bad day. Rain, and more rain."] * 6
+LABELS = ["pos", "neg"] * 6
+
+
+def tiny(**params):
+    sizes = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "attention_dim": 4}
+    defaults = {**sizes, "max_epochs": 1, "random_state": 0, "device": "cpu"}
+    return HANClassifier(**{**defaults, **params})
+
+
+def twelve(*labels):
+    return list(labels) * 6
+
+
+def kinds_of_labels():
+    """Containers of labels with the sorted labels and the kind of their dtype."""
+    strings, numbers, truths = twelve("pos", "neg"), twelve(3, 1), twelve(True, False)
+    yield "strings", strings, ["neg", "pos"], "U"
+    yield "numpy str", np.array(strings), ["neg", "pos"], "U"
+    yield "objects that are strings", np.array(strings, dtype=object), ["neg", "pos"], "O"
+    if hasattr(np.dtypes, "StringDType"):
+        yield "StringDType", np.array(strings, dtype=np.dtypes.StringDType()), ["neg", "pos"], "U"
+    yield "pandas string", pd.Series(strings, dtype="string"), ["neg", "pos"], "O"
+    yield "pandas categorical", pd.Series(strings, dtype="category"), ["neg", "pos"], "O"
+    yield "pandas arrow", pd.Series(strings, dtype=pd.ArrowDtype(pa.string())), ["neg", "pos"], "O"
+    yield "polars", pl.Series(strings), ["neg", "pos"], None
+    yield "arrow", pa.array(strings), ["neg", "pos"], "O"
+    yield "bool", truths, [False, True], "b"
+    yield "objects that are bool", np.array(truths, dtype=object), [False, True], "b"
+    yield "nullable bool", pd.Series(truths, dtype="boolean"), [False, True], "b"
+    yield "int8", np.array(numbers, dtype=np.int8), [1, 3], "i"
+    yield "objects that are int", np.array(numbers, dtype=object), [1, 3], "i"
+    yield "nullable int", pd.Series(numbers, dtype="Int64"), [1, 3], "i"
+    yield "categorical int", pd.Series(numbers, dtype="category"), [1, 3], "i"
+    yield "polars int", pl.Series(numbers), [1, 3], "i"
+    yield "arrow int", pa.array(numbers), [1, 3], "i"
+    yield "whole floats", [float(number) for number in numbers], [1.0, 3.0], "f"
+    yield "markup", twelve("<script>alert(1)</script>", '"&'), None, "U"
+    yield "odd characters", twelve("\ud800", ""), ["", "\ud800"], "U"
+
+
+KINDS = [pytest.param(*values, id=name) for name, *values in kinds_of_labels()]
+
+
+class TestLabels:
+    @pytest.mark.parametrize(("y", "classes", "kind"), KINDS)
+    def test_classes_are_the_labels_in_their_type(self, y, classes, kind):
+        found = tiny().fit(TEXTS, y).classes_
+        assert found.tolist() == (classes or sorted(set(y)))
+        assert kind is None or found.dtype.kind == kind
+
+    @pytest.mark.parametrize(("y", "classes", "kind"), KINDS)
+    def test_predictions_have_the_type_of_the_classes(self, y, classes, kind):
+        classifier = tiny().fit(TEXTS, y)
+        assert classifier.predict(TEXTS).dtype == classifier.classes_.dtype
+
+    @pytest.mark.parametrize(("y", "classes", "kind"), KINDS)
+    def test_partial_fit_knows_its_classes(self, y, classes, kind):
+        classifier = tiny().partial_fit(TEXTS, y, classes=y).partial_fit(TEXTS, y, classes=y)
+        assert classifier.classes_.tolist() == (classes or sorted(set(y)))
+
+    def test_markup_in_labels_is_escaped_in_an_explanation(self):
+        classifier = tiny().fit(TEXTS, twelve("<script>alert(1)</script>", "good"))
+        page = explain(classifier, TEXTS[:1])[0].to_html()
+        assert "<script" not in page
+        assert "&lt;script&gt;" in page
+
+
+REFUSED = {
+    "nothing": (None, ValueError, "requires y to be passed"),
+    "mixed": ([1, *LABELS[1:]], TypeError, "y mixes labels of different types"),
+    "None": ([None, *LABELS[1:]], ValueError, "missing labels .* position 0"),
+    "NaN": ([*LABELS[:-1], float("nan")], ValueError, "missing labels .* position 11"),
+    "null in Arrow": (pa.array([None, *LABELS[1:]]), ValueError, "missing labels .* position 0"),
+    "continuous": (np.linspace(0, 1, 12), ValueError, "continuous"),
+    "two columns": (np.ones((12, 2), dtype=int), ValueError, r"1d array.*\(12, 2\)"),
+    "lists": ([["a"], ["a", "b"]] * 6, TypeError, "y holds labels of type list"),
+    "dates": (list(pd.date_range("2020", periods=12)), TypeError, "type Timestamp.*str"),
+    "too few": (LABELS[:-1], ValueError, "12 documents in X, 11 labels in y"),
+    "too many": ([*LABELS, "pos"], ValueError, "12 documents in X, 13 labels in y"),
+    "a string": ("posneg" * 2, ValueError, "a label for each document; got a str"),
+    "a number": (3, ValueError, "a label for each document; got a int"),
+    "a set": (set(LABELS), ValueError, "a label for each document; got a set"),
+    "a generator": ((label for label in LABELS), ValueError, "document; got a generator"),
+}
+WEIGHTS = {
+    "too few": ([1.0] * 11, r"shape == \(11,\), expected \(12,\)"),
+    "NaN": ([np.nan] + [1.0] * 11, "NaN"),
+    "infinite": ([np.inf] + [1.0] * 11, "infinity"),
+    "negative": ([-1.0] + [1.0] * 11, "Negative values"),
+    "zero throughout": ([0.0] * 12, "zero"),
+    "two columns": (np.ones((12, 2)), "1D array"),
+    "text": (["heavy"] * 12, "could not convert string"),
+}
+
+
+class Unread(BaseException):
+    """A text was read."""
+
+
+def never(text):
+    raise Unread
+
+
+class TestRefused:
+    @pytest.mark.parametrize(("y", "error", "message"), REFUSED.values(), ids=REFUSED.keys())
+    def test_wrong_labels_are_refused_before_a_text_is_read(self, y, error, message):
+        classifier = tiny(tokenizer=HierarchicalTokenizer(word_tokenizer=never))
+        with pytest.raises(error, match=message):
+            classifier.fit(TEXTS, y)
+
+    @pytest.mark.parametrize(("y", "error", "message"), REFUSED.values(), ids=REFUSED.keys())
+    def test_wrong_labels_are_refused_by_partial_fit(self, y, error, message):
+        with pytest.raises(error, match=message):
+            tiny().partial_fit(TEXTS, y, classes=["neg", "pos"])
+
+    @pytest.mark.parametrize(("y", "error", "message"), REFUSED.values(), ids=REFUSED.keys())
+    def test_wrong_labels_are_refused_by_a_pipeline(self, y, error, message):
+        with pytest.raises(error, match=message):
+            make_pipeline(HierarchicalTokenizer(), tiny()).fit(TEXTS, y)
+
+    @pytest.mark.parametrize(("sample_weight", "message"), WEIGHTS.values(), ids=WEIGHTS.keys())
+    def test_wrong_weights_are_refused_before_a_text_is_read(self, sample_weight, message):
+        classifier = tiny(tokenizer=HierarchicalTokenizer(word_tokenizer=never))
+        with pytest.raises(ValueError, match=message):
+            classifier.fit(TEXTS, LABELS, sample_weight)
+
+    def test_wrong_validation_labels_are_refused_before_a_text_is_read(self):
+        classifier = tiny(tokenizer=HierarchicalTokenizer(word_tokenizer=never))
+        with pytest.raises(ValueError, match=r"2 documents in X_val, 1 labels in y_val"):
+            classifier.fit(TEXTS, LABELS, X_val=TEXTS[:2], y_val=["pos"])
+
+    def test_a_label_that_partial_fit_was_not_told_of_is_named(self):
+        classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+        with pytest.raises(ValueError, match=r"no class of this classifier: \['so-so'\]"):
+            classifier.partial_fit(TEXTS[:1], ["so-so"])
+
+    def test_classes_of_mixed_types_are_refused(self):
+        with pytest.raises(TypeError, match="classes mixes labels"):
+            tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos", 3])
+
+
+NET_PARAMS = {
+    "an unknown name": ({"nonsense": 3}, "nonsense"),
+    "an unknown name of the module": ({"module__nonsense": 3}, "nonsense"),
+    "an unknown name of the optimizer": ({"optimizer__nonsense": 3}, "nonsense"),
+    "a number of words below one": ({"module__max_words": 0}, "max_words must be at least 1"),
+    "a text for a number of words": ({"module__max_words": "many"}, "module__max_words"),
+    "a batch of no documents": ({"valid_batch_size": 0}, "valid_batch_size .* at least 1; got 0"),
+    "a number for a loss": ({"criterion": 3}, "criterion"),
+    "a number for a pair": ({"optimizer__betas": 3}, "optimizer__betas"),
+    "what HANClassifier sets": ({"module__dropout": 0.1}, "module__dropout.*sets itself"),
+    "what has no effect": ({"iterator_train": None}, "iterator_train.*sets itself"),
+    "a loss without weights": ({"criterion__reduction": "mean"}, "criterion__reduction"),
+    "a key that is no name": ({3: 4}, "{3: 4}"),
+}
+
+
+class TestParameters:
+    @pytest.mark.parametrize("name", HANClassifier._parameter_constraints)
+    def test_a_parameter_of_a_wrong_type_is_named_in_fit(self, name):
+        with pytest.raises(ValueError, match=f"The '{name}' parameter of HANClassifier must be"):
+            tiny(**{name: object()}).fit(TEXTS, LABELS)
+
+    @pytest.mark.parametrize("name", HierarchicalTokenizer._parameter_constraints)
+    def test_a_parameter_of_the_tokenizer_of_a_wrong_type_is_named_in_fit(self, name):
+        tokenizer = HierarchicalTokenizer(**{name: object()})
+        with pytest.raises(ValueError, match=f"The '{name}' parameter of HierarchicalTokenizer"):
+            tiny(tokenizer=tokenizer).fit(TEXTS, LABELS)
+
+    @pytest.mark.parametrize("lr", [1e38, 1e300])
+    def test_a_learning_rate_beyond_single_precision_is_named(self, lr):
+        with pytest.raises(ValueError, match="The 'lr' parameter of HANClassifier"):
+            tiny(lr=lr).fit(TEXTS, LABELS)
+
+    @pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
+    def test_the_largest_learning_rate_diverges_with_advice(self, optimizer):
+        with pytest.raises(FloatingPointError, match="Lower lr"):
+            tiny(lr=1e36, optimizer=optimizer, clip_norm=None, max_epochs=3).fit(TEXTS, LABELS)
+
+    @pytest.mark.parametrize(("net_params", "message"), NET_PARAMS.values(), ids=NET_PARAMS.keys())
+    def test_wrong_parameters_of_the_net_are_named(self, net_params, message):
+        with pytest.raises(ValueError, match=message):
+            tiny(net_params=net_params).fit(TEXTS, LABELS)
+
+    @pytest.mark.parametrize("estimator", [HANClassifier, HierarchicalTokenizer])
+    def test_unknown_parameters_are_refused(self, estimator):
+        with pytest.raises(TypeError, match="nonsense"):
+            estimator(nonsense=3)
+        with pytest.raises(ValueError, match="nonsense"):
+            estimator().set_params(nonsense=3)
+
+
+def public_methods(estimator):
+    """Methods that need a fit: all public ones but those that fit and scikit-learn's own."""
+    fitting = {"fit", "partial_fit", "fit_transform"}
+    inherited = {"get_params", "set_params", "get_metadata_routing", "set_callbacks", "set_output"}
+    return [
+        name
+        for name, method in inspect.getmembers(estimator, callable)
+        if not name.startswith("_")
+        and name not in fitting | inherited
+        and not name.endswith("_request")
+    ]
+
+
+class TestUnfitted:
+    def test_there_are_methods_to_ask(self):
+        assert {"predict", "predict_proba", "decision_function", "explain", "score"} <= set(
+            public_methods(HANClassifier)
+        )
+
+    @pytest.mark.parametrize("name", public_methods(HANClassifier))
+    def test_every_method_of_the_classifier_says_so(self, name):
+        arguments = [TEXTS, LABELS] if name == "score" else [TEXTS]
+        with pytest.raises(NotFittedError, match="HANClassifier instance is not fitted"):
+            getattr(tiny(), name)(*arguments)
+
+    @pytest.mark.parametrize("name", public_methods(HierarchicalTokenizer))
+    def test_every_method_of_the_tokenizer_says_so(self, name):
+        with pytest.raises(NotFittedError, match="HierarchicalTokenizer instance is not fitted"):
+            getattr(HierarchicalTokenizer(), name)(TEXTS)
+
+    @pytest.mark.parametrize("name", ["predict", "predict_proba", "decision_function", "score"])
+    def test_every_method_of_a_pipeline_says_so(self, name):
+        pipeline = make_pipeline(HierarchicalTokenizer(), tiny())
+        arguments = [TEXTS, LABELS] if name == "score" else [TEXTS]
+        with pytest.raises(NotFittedError):
+            getattr(pipeline, name)(*arguments)
+
+    @pytest.mark.parametrize("model", [tiny(), make_pipeline(HierarchicalTokenizer(), tiny())])
+    def test_explain_says_so(self, model):
+        with pytest.raises(NotFittedError):
+            explain(model, TEXTS)

@@ -1,0 +1,119 @@
+"""What holds for any text, from the raw text to probabilities and explanations."""
+
+import time
+import timeit
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sk_han import HANClassifier, HierarchicalTokenizer
+
+TEXTS = ["It was a good day. The sun shone!", "A bad day. Rain, and more rain."] * 8
+LABELS = ["pos", "neg"] * 8
+ANY_TEXT = st.one_of(
+    st.text(st.characters(codec=None, categories=None), max_size=60),
+    st.lists(st.sampled_from(["good", "rain", "day.", "!\n\n", "zyxxy"]), max_size=30).map(
+        " ".join
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return HANClassifier(
+        embedding_dim=8,
+        word_hidden=4,
+        sentence_hidden=4,
+        attention_dim=4,
+        max_epochs=1,
+        random_state=0,
+        device="cpu",
+    ).fit(TEXTS, LABELS)
+
+
+class TestAnyText:
+    @given(texts=st.lists(ANY_TEXT, min_size=1, max_size=5))
+    def test_probabilities_sum_to_one(self, fitted, texts):
+        proba = fitted.predict_proba(texts)
+        assert (proba >= 0).all()
+        np.testing.assert_allclose(proba.sum(axis=1), 1)
+
+    @given(texts=st.lists(ANY_TEXT, min_size=2, max_size=5))
+    def test_a_document_does_not_depend_on_its_neighbours(self, fitted, texts):
+        alone = np.concatenate([fitted.predict_proba([text]) for text in texts])
+        np.testing.assert_allclose(fitted.predict_proba(texts), alone, atol=1e-6)
+
+    @given(texts=st.lists(ANY_TEXT, min_size=2, max_size=5), order=st.randoms())
+    def test_the_order_of_documents_does_not_matter(self, fitted, texts, order):
+        rows = list(range(len(texts)))
+        order.shuffle(rows)
+        shuffled = fitted.predict_proba([texts[row] for row in rows])
+        np.testing.assert_allclose(shuffled, fitted.predict_proba(texts)[rows], atol=1e-6)
+
+    @given(text=ANY_TEXT)
+    def test_an_explanation_slices_its_text(self, fitted, text):
+        explanation = fitted.explain([text])[0]
+        assert explanation.text == text
+        assert tuple(text[a:b] for a, b in explanation.word_spans) == explanation.words
+        assert tuple(text[a:b] for a, b in explanation.sentence_spans) == explanation.sentences
+
+    @given(text=ANY_TEXT)
+    def test_attention_sums_to_one_where_there_are_words(self, fitted, text):
+        explanation = fitted.explain([text])[0]
+        of_sentences = np.bincount(explanation.sentence_of_word, explanation.word_attention)
+        np.testing.assert_allclose(of_sentences, 1, atol=1e-6)
+        total = explanation.combined_attention.sum()
+        assert total == pytest.approx(1 if explanation.words else 0, abs=1e-6)
+
+    @given(texts=st.lists(ANY_TEXT, min_size=1, max_size=5))
+    def test_padded_and_ragged_documents_are_the_same(self, fitted, texts):
+        ragged = fitted.tokenizer_.transform(texts)
+        np.testing.assert_array_equal(
+            fitted.predict_proba(ragged.pad()), fitted.predict_proba(ragged)
+        )
+
+
+HOSTILE = [
+    "a", ".", "\n", "<", "http://", "'", "-", "a.", "&", " ", "1", "1.", "<br", "<p ", "a'", "A.",
+    '."', "e\u0301", "\u200d", "好", "。", "\ud800", "Mr. a.b <br/>\n- 1) '",
+]  # fmt: skip
+
+
+def best_cpu_time(work, text):
+    """Least time of the processor that this process took in three runs, in seconds."""
+    return min(timeit.repeat(lambda: work(text), timer=time.process_time, number=1, repeat=3))
+
+
+class TestHostileText:
+    """Characters that make patterns with nested quantifiers take quadratic time, or worse."""
+
+    @pytest.mark.parametrize("piece", HOSTILE)
+    def test_ten_times_the_text_takes_at_most_fifteen_times_the_time(self, piece):
+        tokenizer = HierarchicalTokenizer(vocabulary=["a"]).fit(["a"])
+
+        def read(text):
+            return tokenizer.transform([text])
+
+        short = piece * (20_000 // len(piece))
+        # The floor keeps the noise of a busy machine out; quadratic work on 200,000 characters takes
+        # minutes.
+        assert best_cpu_time(read, short * 10) <= 15 * max(best_cpu_time(read, short), 0.01)
+
+    @pytest.mark.parametrize("piece", ["a", ".", "\n", "<", "http://"])
+    def test_a_million_characters_are_read_in_seconds(self, piece):
+        tokenizer = HierarchicalTokenizer(vocabulary=["a"]).fit(["a"])
+        text = piece * (1_000_000 // len(piece))
+        start = time.process_time()
+        tokenizer.spans([text])
+        assert time.process_time() - start < 10
+
+    @pytest.mark.parametrize("piece", ["a", ".", "\n", "<", "&", "a. "])
+    def test_explaining_and_showing_it_takes_linear_time(self, fitted, piece):
+        def show(text):
+            explanation = fitted.explain([text])[0]
+            return explanation.to_html(), str(explanation)
+
+        short = piece * (1_000 // len(piece))
+        assert best_cpu_time(show, short * 10) <= 15 * max(best_cpu_time(show, short), 0.01)

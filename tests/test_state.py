@@ -1,0 +1,98 @@
+"""The state that pickle, joblib, copy and skops carry."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from sk_han import HANClassifier, HierarchicalTokenizer, ModelFormatError
+from tests.tiny_models import TEXTS, UNSEEN, fitted_classifier, fitted_pipeline
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fitted_classifier()
+
+
+def states():
+    """Give a fitted estimator of each class, by name."""
+    return {
+        "HANClassifier": fitted_classifier(),
+        "HierarchicalTokenizer": HierarchicalTokenizer().fit(TEXTS),
+    }
+
+
+@pytest.fixture(scope="module", params=["HANClassifier", "HierarchicalTokenizer"])
+def estimator(request):
+    return states()[request.param]
+
+
+def restored(estimator, state):
+    new = type(estimator).__new__(type(estimator))
+    new.__setstate__(state)
+    return new
+
+
+class TestFormat:
+    def test_the_state_says_its_format(self, estimator):
+        assert estimator.__getstate__()["_state_format"] == 1
+        assert type(estimator)().__getstate__()["_state_format"] == 1
+
+    def test_the_format_is_no_attribute_of_the_estimator(self, estimator):
+        assert "_state_format" not in vars(pickle.loads(pickle.dumps(estimator)))
+
+    def test_a_newer_format_asks_for_a_newer_release(self, estimator):
+        state = estimator.__getstate__() | {"_state_format": 99}
+        name = type(estimator).__name__
+        with pytest.raises(ModelFormatError, match=f"{name} was pickled.* 99.*newer sk_han"):
+            restored(estimator, state)
+
+    @pytest.mark.parametrize("change", [lambda state: state.pop("_state_format"), dict.clear])
+    def test_a_state_without_a_format_is_refused(self, estimator, change):
+        state = estimator.__getstate__()
+        change(state)
+        with pytest.raises(ModelFormatError, match="does not say its format"):
+            restored(estimator, state)
+
+    @pytest.mark.parametrize("state", [None, [], 3, {"_state_format": "1"}])
+    def test_what_is_no_state_is_refused(self, estimator, state):
+        with pytest.raises(ModelFormatError, match="does not say its format"):
+            restored(estimator, state)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        (name, key)
+        for name, estimator in states().items()
+        for key in estimator.__getstate__()
+        if key not in ("_state_format", "_sklearn_version")
+    ],
+)
+def test_a_missing_part_of_the_state_is_named(name, key):
+    cls = {"HANClassifier": HANClassifier, "HierarchicalTokenizer": HierarchicalTokenizer}[name]
+    state = states()[name].__getstate__()
+    del state[key]
+    if key == "vocabulary_":  # all that a tokenizer learns: without it, it is unfitted
+        assert not hasattr(restored(cls(), state), key)
+    else:
+        with pytest.raises(ModelFormatError, match=f"lacks \\['{key}'\\]"):
+            restored(cls(), state)
+
+
+class TestCopies:
+    def test_an_unfitted_estimator_comes_back(self, estimator):
+        params = {"min_df": 2} if isinstance(estimator, HierarchicalTokenizer) else {"lr": 0.1}
+        loaded = pickle.loads(pickle.dumps(type(estimator)(**params)))
+        assert vars(loaded) == vars(type(estimator)(**params))
+
+    def test_a_deep_copy_predicts_the_same(self, fitted):
+        np.testing.assert_array_equal(
+            copy.deepcopy(fitted).predict_proba(UNSEEN), fitted.predict_proba(UNSEEN)
+        )
+
+    def test_a_pickled_pipeline_predicts_the_same(self):
+        pipeline = fitted_pipeline()
+        loaded = pickle.loads(pickle.dumps(pipeline))
+        np.testing.assert_array_equal(loaded.predict_proba(UNSEEN), pipeline.predict_proba(UNSEEN))
