@@ -2,8 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+OLDEST := .venv-oldest/bin
+OLDEST_READY := .venv-oldest/.ready
 
-.PHONY: demo test test-slow lint docs clean
+.PHONY: demo test test-slow test-oldest checks lint docs clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -13,6 +15,12 @@ test: lint
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
+
+test-oldest: $(OLDEST_READY)
+	$(OLDEST)/python -m pytest -m "not slow"
+
+checks: $(READY)
+	$(BIN)/python -m tests.checks_table
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -24,9 +32,14 @@ docs: $(READY)
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf .venv build dist docs/_build docs/generated reviews.html
+	rm -rf .venv .venv-oldest build dist docs/_build docs/generated reviews.html
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --constraint constraints.txt --editable ".[dev,plot]"
+	touch $@
+
+$(OLDEST_READY): pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv .venv-oldest
+	$(OLDEST)/python -m pip install --constraint constraints-oldest.txt --editable ".[dev,plot]"
 	touch $@

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
+import sk_han
 from sk_han import DocumentArray
 
 # The same examples in every run, and no clock: a busy machine is no fault of the code.
 settings.register_profile("sk_han", max_examples=50, deadline=None, derandomize=True)
 settings.load_profile("sk_han")
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Let PyTorch compute on one thread: with more it adds in another order."""
+    import torch  # the tests of the tokenizer do without it
+
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_threads)
 
 
 @pytest.fixture
@@ -45,3 +60,14 @@ def film_reviews() -> list[str]:
 def film_labels() -> list[str]:
     """What `film_reviews` think of the film."""
     return ["good", "bad", "good", "bad"]
+
+
+@pytest.fixture
+def load_bytes(tmp_path: Path) -> Callable[[bytes], object]:
+    """Load a file of these bytes as a saved model."""
+
+    def load_bytes(content: bytes) -> object:
+        (tmp_path / "model.han").write_bytes(content)
+        return sk_han.load(tmp_path / "model.han")
+
+    return load_bytes

@@ -1,0 +1,100 @@
+"""The estimators on rows of numbers, so that all of scikit-learn's checks can run on them.
+
+scikit-learn's checks make two-dimensional arrays of floats, and skip an estimator of texts almost
+whole. Here each number becomes a word, and what is checked is the real `fit` and `predict`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+
+N_BINS = 32
+WORDS_PER_SENTENCE = 2
+
+
+def bins_of(X):
+    """Number the bin of each value: quarters between -4 and 4, what is beyond in the outermost."""
+    return np.clip(np.floor(4 * X), -N_BINS // 2, N_BINS // 2 - 1).astype(np.int64) + N_BINS // 2
+
+
+class RowClassifier(HANClassifier):
+    """HANClassifier to which a row is a document: a word for each column and bin."""
+
+    def __sklearn_tags__(self):
+        return of_rows(super().__sklearn_tags__())
+
+    def _learn(self, X, *args, goes_on, **kwargs):
+        documents = self._documents(X, reset=not goes_on)
+        return super()._learn(documents, *args, goes_on=goes_on, **kwargs)
+
+    def _logits(self, X):
+        check_is_fitted(self)
+        return super()._logits(self._documents(X, reset=False))
+
+    def _documents(self, X, *, reset):
+        X = validate_data(self, X, reset=reset)
+        word_ids = 2 + N_BINS * np.arange(X.shape[1]) + bins_of(X)
+        missing = -X.shape[1] % WORDS_PER_SENTENCE
+        padded = np.pad(word_ids, ((0, 0), (0, missing)))
+        return DocumentArray.from_padded(padded.reshape(len(X), -1, WORDS_PER_SENTENCE))
+
+
+class RowTokenizer(HierarchicalTokenizer):
+    """HierarchicalTokenizer to which a row is a text: a word for each column and bin."""
+
+    def fit(self, X, y=None):
+        return super().fit(self._texts(X, reset=True))
+
+    def fit_transform(self, X, y=None):
+        return super().fit_transform(self._texts(X, reset=True))
+
+    def transform(self, X):
+        check_is_fitted(self)
+        return super().transform(self._texts(X, reset=False))
+
+    def __sklearn_tags__(self):
+        return of_rows(super().__sklearn_tags__())
+
+    def _texts(self, X, *, reset):
+        bins = bins_of(validate_data(self, X, reset=reset))
+        return [" ".join(f"column{j}bin{i}" for j, i in enumerate(row)) for row in bins]
+
+
+def of_rows(tags):
+    tags.input_tags.string = False
+    tags.input_tags.two_d_array = True
+    return tags
+
+
+def row_estimators():
+    """Make the estimators to check: small, and without noise, which only slows learning down."""
+    classifier = RowClassifier(
+        embedding_dim=8,
+        word_hidden=4,
+        sentence_hidden=4,
+        attention_dim=4,
+        dropout=0.0,
+        word_dropout=0.0,
+        lr=0.1,
+        lr_schedule="constant",
+        max_epochs=5,
+        batch_size=32,
+        early_stopping=False,
+        device="cpu",
+    )
+    return [classifier, RowTokenizer(output="padded")]
+
+
+def explained_failures(estimator):
+    """Say of each check that an estimator fails why that is right, and which test covers it."""
+    if isinstance(estimator, RowClassifier):
+        return {
+            "check_sample_weight_equivalence_on_dense_data": (
+                "the network computes in single precision, the check compares in double; in "
+                "single precision it holds (test_estimator_checks.py, TestSampleWeight)"
+            )
+        }
+    return {}

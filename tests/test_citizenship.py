@@ -1,0 +1,147 @@
+"""What scikit-learn expects of an estimator beyond its own checks."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
+
+from sk_han import HANClassifier, HierarchicalTokenizer, explain
+
+TEXTS = 8 * ["It was a good day. The sun shone.", "It was a bad day. The rain fell."]
+LABELS = np.array(8 * ["pos", "neg"])
+SIZES = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "attention_dim": 4}
+ALL_PARAMS = SIZES | {
+    "tokenizer": HierarchicalTokenizer(min_df=2),
+    "dropout": 0.1,
+    "word_dropout": 0.0,
+    "pretrained_embedding": np.zeros((3, 8)),
+    "freeze_embedding": True,
+    "optimizer": "sgd",
+    "lr": 0.1,
+    "lr_schedule": "constant",
+    "weight_decay": 0.0,
+    "clip_norm": None,
+    "max_epochs": 2,
+    "batch_size": 8,
+    "class_weight": {"pos": 2.0},
+    "early_stopping": False,
+    "validation_fraction": 0.2,
+    "patience": 3,
+    "warm_start": True,
+    "random_state": 0,
+    "device": "cpu",
+    "callbacks": [],
+    "net_params": {"module__max_words": 50},
+    "verbose": 1,
+}
+
+
+def tiny(**params):
+    """Make a classifier that fits in a fraction of a second."""
+    return HANClassifier(**SIZES | {"max_epochs": 2, "random_state": 0, "device": "cpu"} | params)
+
+
+class TestRandomness:
+    def test_global_generators_are_left_alone(self):
+        np.random.seed(5)
+        random.seed(5)
+        torch.manual_seed(5)
+        before = np.random.get_state()[1].copy(), random.getstate(), torch.get_rng_state()
+        classifier = tiny().fit(TEXTS, LABELS)
+        classifier.partial_fit(TEXTS, LABELS)
+        classifier.predict(TEXTS)
+        explain(classifier, TEXTS[:2])
+        np.testing.assert_array_equal(np.random.get_state()[1], before[0])
+        assert random.getstate() == before[1]
+        assert torch.equal(torch.get_rng_state(), before[2])
+
+    def test_the_state_of_global_generators_changes_nothing(self):
+        expected = tiny().fit(TEXTS, LABELS).predict_proba(TEXTS)
+        np.random.seed(6)
+        random.seed(6)
+        torch.manual_seed(6)
+        np.testing.assert_array_equal(tiny().fit(TEXTS, LABELS).predict_proba(TEXTS), expected)
+
+    def test_a_generator_of_numpy_gives_the_numbers_of_its_seed(self):
+        by_seed = tiny(random_state=3).fit(TEXTS, LABELS)
+        by_state = tiny(random_state=np.random.RandomState(3)).fit(TEXTS, LABELS)
+        np.testing.assert_array_equal(by_state.predict_proba(TEXTS), by_seed.predict_proba(TEXTS))
+
+    def test_a_generator_of_numpy_goes_on_from_fit_to_fit(self):
+        classifier = tiny(random_state=np.random.RandomState(3))
+        first = classifier.fit(TEXTS, LABELS).predict_proba(TEXTS)
+        assert not np.array_equal(classifier.fit(TEXTS, LABELS).predict_proba(TEXTS), first)
+
+    def test_no_random_state_draws_from_the_generator_of_numpy(self):
+        probabilities = []
+        for _ in range(2):
+            np.random.seed(7)
+            classifier = tiny(random_state=None).fit(TEXTS, LABELS)
+            probabilities.append(classifier.predict_proba(TEXTS))
+        np.testing.assert_array_equal(*probabilities)
+
+
+class TestParameters:
+    def test_every_parameter_comes_back_as_it_was_given(self):
+        given = HANClassifier(**ALL_PARAMS).get_params(deep=False)
+        assert given.keys() == ALL_PARAMS.keys()
+        assert all(given[name] is value for name, value in ALL_PARAMS.items())
+
+    def test_every_parameter_can_be_set(self):
+        classifier = HANClassifier().set_params(**ALL_PARAMS)
+        assert all(getattr(classifier, name) is value for name, value in ALL_PARAMS.items())
+
+    def test_a_clone_has_equal_parameters_and_no_fitted_state(self):
+        fitted = tiny(tokenizer=HierarchicalTokenizer(min_df=2)).fit(TEXTS, LABELS)
+        cloned = clone(fitted)
+        params, expected = cloned.get_params(), fitted.get_params()
+        assert repr(params.pop("tokenizer")) == repr(expected.pop("tokenizer"))
+        assert params == expected
+        with pytest.raises(NotFittedError):
+            check_is_fitted(cloned)
+
+    def test_fit_changes_no_parameter(self):
+        params = ALL_PARAMS | {"verbose": 0, "pretrained_embedding": None}
+        classifier = HANClassifier(**params).fit(TEXTS, LABELS)
+        assert all(getattr(classifier, name) is value for name, value in params.items())
+
+    def test_parameters_of_the_tokenizer_are_reached_by_name(self):
+        classifier = HANClassifier(tokenizer=HierarchicalTokenizer())
+        classifier.set_params(tokenizer__min_df=3)
+        assert classifier.get_params()["tokenizer__min_df"] == 3
+        assert classifier.tokenizer.min_df == 3
+
+    def test_a_parameter_that_does_not_exist_is_refused(self):
+        with pytest.raises(ValueError, match=r"Invalid parameter 'hidden'"):
+            HANClassifier().set_params(hidden=3)
+
+    def test_only_changed_parameters_are_printed(self):
+        assert repr(HANClassifier(lr=0.01)) == "HANClassifier(lr=0.01)"
+
+
+class TestNotebook:
+    def test_a_diagram_names_both_steps_and_whether_they_are_fitted(self):
+        pipeline = make_pipeline(HierarchicalTokenizer(), tiny())
+        before = estimator_html_repr(pipeline)
+        after = estimator_html_repr(pipeline.fit(TEXTS, LABELS))
+        for name in ("HierarchicalTokenizer", "HANClassifier"):
+            assert name in before
+        assert "Not fitted" in before
+        assert "Not fitted" not in after
+
+    def test_a_diagram_escapes_what_parameters_hold(self):
+        shown = HANClassifier(class_weight={"<script>alert(1)</script>": 1.0})._repr_html_()
+        assert "<script>alert" not in shown
+
+
+def test_it_is_a_classifier_also_behind_a_tokenizer():
+    assert is_classifier(HANClassifier())
+    assert is_classifier(make_pipeline(HierarchicalTokenizer(), HANClassifier()))

@@ -1,0 +1,123 @@
+"""All of scikit-learn's estimator checks, none of them skipped."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+import sklearn
+from sklearn.exceptions import SkipTestWarning
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+from sklearn.utils.fixes import parse_version
+
+from sk_han import HANClassifier, HierarchicalTokenizer
+from tests.checks_table import results_of, table
+from tests.row_documents import explained_failures, row_estimators
+
+# How many checks there are in scikit-learn 1.6; later releases have more.
+EXPECTED = {"RowClassifier": 62, "RowTokenizer": 45}
+if parse_version(sklearn.__version__) >= parse_version("1.9"):
+    EXPECTED = {"RowClassifier": 63, "RowTokenizer": 46}
+MOST_EXPLAINED = 1
+
+# What estimators of raw text can be asked without a table of numbers. scikit-learn itself asks
+# them one of these, check_estimator_cloneable.
+WITHOUT_NUMBERS = [
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimator_tags_renamed",
+    "check_estimators_unfitted",
+    "check_get_params_invariance",
+    "check_mixin_order",
+    "check_no_attributes_set_in_init",
+    "check_param_validation",
+    "check_parameters_default_constructible",
+    "check_set_params",
+    "check_valid_tag_types",
+]
+
+each_estimator = pytest.mark.parametrize(
+    "estimator", row_estimators(), ids=lambda estimator: type(estimator).__name__
+)
+
+
+class TestOnRows:
+    @parametrize_with_checks(row_estimators(), expected_failed_checks=explained_failures)
+    @pytest.mark.filterwarnings("ignore:y holds a single class:UserWarning")
+    def test_every_check_holds(self, estimator, check, monkeypatch):
+        monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # else a check skips itself
+        try:
+            check(estimator)
+        except estimator_checks.SkipTest as reason:
+            pytest.fail(f"The check did not run: {reason}")
+
+    @each_estimator
+    def test_no_fewer_checks_run_than_before(self, estimator):
+        checks = list(estimator_checks_generator(estimator))
+        assert len(checks) >= EXPECTED[type(estimator).__name__]
+
+    def test_no_more_failures_are_explained_than_before(self):
+        explained = [explained_failures(estimator) for estimator in row_estimators()]
+        assert sum(map(len, explained)) <= MOST_EXPLAINED
+
+    @each_estimator
+    def test_parameters_are_validated(self, estimator):
+        estimator_checks.check_param_validation(type(estimator).__name__, estimator)
+
+    @each_estimator
+    def test_names_of_columns_are_kept(self, estimator):
+        estimator_checks.check_dataframe_column_names_consistency(
+            type(estimator).__name__, estimator
+        )
+
+
+class TestSampleWeight:
+    def test_a_weight_equals_repetition_in_single_precision(self, monkeypatch):
+        in_single_precision = functools.partial(
+            estimator_checks.assert_allclose_dense_sparse, rtol=1e-4
+        )
+        monkeypatch.setattr(estimator_checks, "assert_allclose_dense_sparse", in_single_precision)
+        classifier, _ = row_estimators()
+        estimator_checks.check_sample_weight_equivalence_on_dense_data("RowClassifier", classifier)
+
+
+class TestTable:
+    def test_it_counts_every_check(self, monkeypatch):
+        monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+        _, tokenizer = row_estimators()
+        results = results_of(tokenizer)
+        n_checks = len(list(estimator_checks_generator(tokenizer)))
+        assert table(results).endswith(
+            f"{n_checks} checks: {n_checks} passed, 0 explained, 0 skipped, 0 FAILED"
+        )
+
+    @pytest.mark.parametrize(
+        ("status", "line"),
+        [
+            ("xfail", "explained  check_a: it is right so"),
+            ("failed", "FAILED     check_a: wrong"),
+            ("skipped", "skipped    check_a: wrong"),
+        ],
+    )
+    def test_it_says_why_a_check_does_not_hold(self, status, line):
+        result = {
+            "check_name": "check_a",
+            "status": status,
+            "exception": AssertionError("wrong\nin detail"),
+            "expected_to_fail_reason": "it is right so",
+        }
+        assert line in table([result])
+
+
+class TestOnText:
+    @pytest.mark.parametrize("estimator", [HANClassifier, HierarchicalTokenizer])
+    @pytest.mark.parametrize("name", WITHOUT_NUMBERS)
+    def test_checks_without_numbers_hold(self, estimator, name):
+        getattr(estimator_checks, name)(estimator.__name__, estimator())
+
+    @pytest.mark.parametrize("estimator", [HANClassifier, HierarchicalTokenizer])
+    def test_scikit_learn_alone_would_run_a_single_check(self, estimator):
+        with pytest.warns(SkipTestWarning, match="Can't test estimator"):
+            assert len(list(estimator_checks_generator(estimator()))) == 1

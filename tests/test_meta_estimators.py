@@ -1,0 +1,309 @@
+"""What scikit-learn builds on top of an estimator, given raw texts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy.stats import loguniform
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    RandomizedSearchCV,
+    StratifiedKFold,
+    TunedThresholdClassifierCV,
+    cross_val_predict,
+    cross_validate,
+    learning_curve,
+    validation_curve,
+)
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.utils.fixes import parse_version
+
+from sk_han import HANClassifier, HierarchicalTokenizer
+
+GOOD = ["It was a good day. The sun shone.", "We came late. A good meal!", "Good. Very good."]
+BAD = ["It was a bad day. The rain fell.", "We came late. A bad meal!", "Bad. Very bad."]
+TEXTS = 4 * (GOOD + BAD)
+LABELS = np.array(4 * (3 * ["pos"] + 3 * ["neg"]))
+TOO_SLOW = 1e-9  # a learning rate at which nothing is learnt
+
+
+def quick(**params):
+    """Make a classifier that learns the cue words in a tenth of a second."""
+    defaults = {
+        "embedding_dim": 8,
+        "word_hidden": 4,
+        "sentence_hidden": 4,
+        "attention_dim": 4,
+        "dropout": 0.0,
+        "word_dropout": 0.0,
+        "lr": 0.1,
+        "lr_schedule": "constant",
+        "max_epochs": 8,
+        "batch_size": 8,
+        "early_stopping": False,
+        "random_state": 0,
+        "device": "cpu",
+    }
+    return HANClassifier(**defaults | params)
+
+
+def two_steps(**params):
+    return Pipeline([("tokenizer", HierarchicalTokenizer()), ("han", quick(**params))])
+
+
+def linear():
+    return make_pipeline(TfidfVectorizer(), LogisticRegression())
+
+
+class TestSearches:
+    def test_a_grid_search_finds_what_learns(self):
+        search = GridSearchCV(quick(), {"lr": [TOO_SLOW, 0.1]}, cv=2).fit(TEXTS, LABELS)
+        assert search.best_params_ == {"lr": 0.1}
+        assert search.best_score_ == 1.0
+        assert search.cv_results_["mean_test_score"][0] < 1.0
+        np.testing.assert_array_equal(search.predict(TEXTS), LABELS)
+
+    def test_a_randomized_search_draws_and_finds_what_learns(self):
+        search = RandomizedSearchCV(
+            two_steps(),
+            {"han__lr": loguniform(1e-3, 0.2), "tokenizer__min_df": [1, 2]},
+            n_iter=4,
+            cv=2,
+            random_state=0,
+        ).fit(TEXTS, LABELS)
+        tried = search.cv_results_
+        best = tried["mean_test_score"].argmax()
+        assert len(set(tried["param_han__lr"])) == 4
+        assert search.best_params_ == tried["params"][best]
+        assert search.best_score_ == tried["mean_test_score"][best] == 1.0
+
+    def test_a_halving_search_gives_more_documents_to_fewer_candidates(self):
+        search = HalvingGridSearchCV(
+            quick(), {"lr": [TOO_SLOW, 1e-8, 0.1]}, cv=2, min_resources=8, random_state=0
+        ).fit(TEXTS, LABELS)
+        assert search.n_resources_ == [8, 24]
+        assert search.n_candidates_ == [3, 1]
+        assert search.best_params_ == {"lr": 0.1}
+
+    def test_a_halving_search_may_give_epochs(self):
+        search = HalvingGridSearchCV(
+            quick(), {"lr": [TOO_SLOW, 0.1]}, cv=2, resource="max_epochs", factor=2, max_resources=8
+        ).fit(TEXTS, LABELS)
+        assert search.best_params_ == {"lr": 0.1, "max_epochs": search.n_resources_[-1]}
+        assert search.best_estimator_.n_iter_ == search.n_resources_[-1]
+
+
+class TestValidation:
+    def test_predictions_of_folds_are_those_of_the_fitted_folds(self):
+        folds = StratifiedKFold(2)
+        together = cross_val_predict(quick(), TEXTS, LABELS, cv=folds, method="predict_proba")
+        texts = np.array(TEXTS, dtype=object)
+        for training, test in folds.split(texts, LABELS):
+            alone = quick().fit(texts[training], LABELS[training]).predict_proba(texts[test])
+            np.testing.assert_allclose(together[test], alone, atol=1e-6)
+
+    def test_several_scorers_score_the_same_folds(self):
+        scoring = ["accuracy", "roc_auc", "neg_log_loss", "f1_macro"]
+        found = cross_validate(quick(), TEXTS, LABELS, cv=2, scoring=scoring, return_estimator=True)
+        for name in ("accuracy", "roc_auc", "f1_macro"):
+            assert found[f"test_{name}"].tolist() == [1.0, 1.0]
+        assert (found["test_neg_log_loss"] > np.log(0.5)).all()
+        assert [model.classes_.tolist() for model in found["estimator"]] == 2 * [["neg", "pos"]]
+
+    def test_a_learning_curve_rises_with_the_documents(self):
+        sizes, _, scores = learning_curve(
+            quick(), TEXTS, LABELS, cv=2, train_sizes=[2, 12], shuffle=True, random_state=0
+        )
+        assert sizes.tolist() == [2, 12]
+        assert scores[0].mean() < scores[1].mean() == 1.0
+
+    def test_a_validation_curve_shows_what_a_parameter_does(self):
+        _, scores = validation_curve(
+            two_steps(), TEXTS, LABELS, param_name="han__lr", param_range=[TOO_SLOW, 0.1], cv=2
+        )
+        assert scores[0].mean() < scores[1].mean() == 1.0
+
+
+class TestProbabilities:
+    @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+    def test_calibration_keeps_what_was_learnt(self, method):
+        calibrated = CalibratedClassifierCV(quick(), method=method, cv=2).fit(TEXTS, LABELS)
+        proba = calibrated.predict_proba(TEXTS)
+        np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+        np.testing.assert_array_equal(calibrated.predict(TEXTS), LABELS)
+
+    def test_calibration_of_a_frozen_classifier_trains_it_no_further(self):
+        fitted = quick().fit(TEXTS, LABELS)
+        before = fitted.predict_proba(TEXTS)
+        calibrated = CalibratedClassifierCV(FrozenEstimator(fitted), cv=2).fit(TEXTS, LABELS)
+        assert calibrated.calibrated_classifiers_[0].estimator.estimator is fitted
+        np.testing.assert_array_equal(fitted.predict_proba(TEXTS), before)
+        np.testing.assert_array_equal(calibrated.predict(TEXTS), LABELS)
+
+    @pytest.mark.skipif(
+        parse_version(sklearn.__version__) < parse_version("1.8"),
+        reason="scikit-learn has temperature scaling from 1.8 on",
+    )
+    def test_temperature_changes_how_sure_it_is_and_not_of_what(self):
+        fitted = quick(max_epochs=3).fit(TEXTS, np.arange(24) % 3)
+        calibrated = CalibratedClassifierCV(FrozenEstimator(fitted), method="temperature", cv=2)
+        calibrated.fit(TEXTS, np.arange(24) % 3)
+        np.testing.assert_array_equal(calibrated.predict(TEXTS), fitted.predict(TEXTS))
+        assert not np.allclose(calibrated.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+
+    def test_a_tuned_threshold_lies_between_the_classes(self):
+        tuned = TunedThresholdClassifierCV(quick(), scoring="balanced_accuracy", cv=2)
+        tuned.fit(TEXTS, LABELS)
+        proba = tuned.estimator_.predict_proba(TEXTS)[:, 1]
+        assert proba[LABELS == "neg"].max() < tuned.best_threshold_ <= proba[LABELS == "pos"].min()
+        np.testing.assert_array_equal(tuned.predict(TEXTS), LABELS)
+
+
+class TestEnsembles:
+    def test_a_soft_vote_is_the_mean_of_the_probabilities(self):
+        vote = VotingClassifier([("han", quick()), ("linear", linear())], voting="soft")
+        vote.fit(TEXTS, LABELS)
+        mean = np.mean([member.predict_proba(TEXTS) for member in vote.estimators_], axis=0)
+        np.testing.assert_allclose(vote.predict_proba(TEXTS), mean)
+        assert vote.score(TEXTS, LABELS) == 1.0
+
+    def test_a_stack_weighs_the_network_against_a_linear_model(self):
+        stack = StackingClassifier([("han", quick()), ("linear", linear())], cv=2)
+        stack.fit(TEXTS, LABELS)
+        assert stack.transform(TEXTS).shape == (24, 2)
+        assert (stack.final_estimator_.coef_ > 0).all()
+        assert stack.score(TEXTS, LABELS) == 1.0
+
+    def test_one_against_the_rest_has_a_network_for_each_class(self):
+        labels = np.array(4 * ["a", "b", "c", "a", "b", "c"])
+        rest = OneVsRestClassifier(quick(max_epochs=2)).fit(TEXTS, labels)
+        columns = [member.predict_proba(TEXTS)[:, 1] for member in rest.estimators_]
+        shares = np.array(columns).T / np.sum(columns, axis=0)[:, np.newaxis]
+        np.testing.assert_allclose(rest.predict_proba(TEXTS), shares)
+
+    def test_one_against_the_rest_gives_a_document_several_labels(self):
+        several = np.array([[("good" in t.lower()), ("day" in t)] for t in TEXTS]).astype(int)
+        rest = OneVsRestClassifier(quick(max_epochs=20)).fit(TEXTS, several)
+        np.testing.assert_array_equal(rest.predict(TEXTS), several)
+
+
+READ = []
+RIGHT = np.where(np.arange(24) % 4 == 3, 0.0, 1.0)  # the weight of a document with the right label
+PARTLY_WRONG = np.where(RIGHT, LABELS, np.where(LABELS == "pos", "neg", "pos"))
+
+
+def counted_words(sentence):
+    READ.append(sentence)
+    return sentence.lower().split()
+
+
+class TestPipelines:
+    def test_memory_keeps_the_tokenized_documents(self, tmp_path):
+        steps = [("tokenizer", HierarchicalTokenizer(word_tokenizer=counted_words))]
+        pipeline = Pipeline([*steps, ("han", quick())], memory=str(tmp_path))
+        READ.clear()
+        first = pipeline.fit(TEXTS, LABELS).predict_proba(TEXTS)
+        n_read = len(READ)
+        pipeline.set_params(han__random_state=1).fit(TEXTS, LABELS)
+        assert len(READ) == n_read
+        again = pipeline.set_params(han__random_state=0).fit(TEXTS, LABELS).predict_proba(TEXTS)
+        np.testing.assert_array_equal(again, first)
+
+    def test_a_column_of_a_frame_is_picked_by_a_function(self):
+        frame = pd.DataFrame({"title": 24 * ["Day"], "body": TEXTS}, index=range(7, 31))
+        picked = make_pipeline(FunctionTransformer(lambda frame: frame["body"]), quick())
+        picked.fit(frame, LABELS)
+        np.testing.assert_array_equal(
+            picked.predict_proba(frame), quick().fit(TEXTS, LABELS).predict_proba(TEXTS)
+        )
+
+    def test_weights_are_routed_through_a_search_of_a_pipeline(self):
+        with sklearn.config_context(enable_metadata_routing=True):
+            classifier = quick(max_epochs=16).set_fit_request(sample_weight=True)
+            scorer = make_scorer(accuracy_score).set_score_request(sample_weight=True)
+            pipeline = make_pipeline(HierarchicalTokenizer(), classifier)
+            search = GridSearchCV(pipeline, {"hanclassifier__lr": [0.1]}, cv=2, scoring=scorer)
+            search.fit(TEXTS, PARTLY_WRONG, sample_weight=RIGHT)
+        assert search.best_score_ == 1.0
+        np.testing.assert_array_equal(search.predict(TEXTS), LABELS)
+        directly = make_pipeline(HierarchicalTokenizer(), quick(max_epochs=16))
+        directly.fit(TEXTS, PARTLY_WRONG, hanclassifier__sample_weight=RIGHT)
+        np.testing.assert_array_equal(search.predict_proba(TEXTS), directly.predict_proba(TEXTS))
+
+    def test_weights_are_routed_through_cross_validation(self):
+        with sklearn.config_context(enable_metadata_routing=True):
+            classifier = quick(max_epochs=16).set_fit_request(sample_weight=True)
+            found = cross_validate(
+                make_pipeline(HierarchicalTokenizer(), classifier),
+                TEXTS,
+                PARTLY_WRONG,
+                cv=2,
+                scoring=make_scorer(accuracy_score).set_score_request(sample_weight=True),
+                params={"sample_weight": RIGHT},
+            )
+        assert found["test_score"].tolist() == [1.0, 1.0]
+
+
+NEED_A_COLUMN = [
+    BaggingClassifier(quick(), n_estimators=2, random_state=0),
+    AdaBoostClassifier(quick(max_epochs=1), n_estimators=2, random_state=0),
+]
+NEED_NUMBERS = [
+    OneVsOneClassifier(quick()),
+    SelfTrainingClassifier(quick()),
+    StackingClassifier([("han", quick(max_epochs=1))], cv=2, passthrough=True),
+]
+COLUMN = np.array(TEXTS, dtype=object).reshape(-1, 1)
+
+
+def name_of(estimator):
+    return type(estimator).__name__
+
+
+class TestClosedToText:
+    """What the user guide says of those that scikit-learn closes to lists of texts."""
+
+    @pytest.mark.parametrize("estimator", NEED_A_COLUMN + NEED_NUMBERS, ids=name_of)
+    def test_a_list_of_texts_is_refused(self, estimator):
+        refusal = r"2D array|could not convert string|number of dimensions"
+        with pytest.raises(ValueError, match=refusal):
+            estimator.fit(TEXTS, np.arange(24) % 3)
+
+    @pytest.mark.parametrize("estimator", NEED_A_COLUMN, ids=name_of)
+    def test_a_column_of_texts_is_taken(self, estimator):
+        assert estimator.fit(COLUMN, LABELS).score(COLUMN, LABELS) == 1.0
+
+    def test_boosting_needs_the_classifier_and_not_a_pipeline(self):
+        with pytest.raises(ValueError, match="doesn't support sample_weight"):
+            AdaBoostClassifier(two_steps()).fit(COLUMN, LABELS)
+
+    @pytest.mark.parametrize("estimator", NEED_NUMBERS, ids=name_of)
+    def test_a_column_of_texts_is_refused_where_numbers_are_needed(self, estimator):
+        with pytest.raises(ValueError, match="could not convert string"):
+            estimator.fit(COLUMN, np.arange(24) % 3)
+
+    def test_permutation_importance_needs_a_column(self):
+        fitted = quick().fit(TEXTS, LABELS)
+        with pytest.raises(ValueError, match=r"2D array|could not convert"):
+            permutation_importance(fitted, TEXTS, LABELS)
+        found = permutation_importance(fitted, COLUMN, LABELS, n_repeats=2, random_state=0)
+        assert found.importances_mean[0] > 0
