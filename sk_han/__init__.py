@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from sk_han.documents import DocumentArray
     from sk_han.explainers import explain
     from sk_han.explanation import DocumentExplanation, ExplanationList
+    from sk_han.persistence import load, save
+    from sk_han.state import ModelFormatError
     from sk_han.tokenizer import HierarchicalTokenizer
 
 __version__ = "0.1.0"
@@ -24,7 +26,10 @@ __all__ = [
     "ExplanationList",
     "HANClassifier",
     "HierarchicalTokenizer",
+    "ModelFormatError",
     "explain",
+    "load",
+    "save",
 ]
 
 _MODULE_OF = {
@@ -33,11 +38,14 @@ _MODULE_OF = {
     "ExplanationList": "sk_han.explanation",
     "HANClassifier": "sk_han.classifier",
     "HierarchicalTokenizer": "sk_han.tokenizer",
+    "ModelFormatError": "sk_han.state",
     "explain": "sk_han.explainers",
+    "load": "sk_han.persistence",
+    "save": "sk_han.persistence",
 }
 
 
-_MODULES = {"datasets", "embeddings", "nn"}
+_MODULES = {"datasets", "embeddings", "nn", "persistence"}
 
 
 def __getattr__(name: str) -> Any:

@@ -34,7 +34,7 @@ LAYERS = [
     {"epoch_tasks", "tokenizer"},
     {"inputs"},
     {"classifier"},
-    {"explainers", "rendering"},
+    {"explainers", "persistence", "rendering"},
 ]
 LAYER_OF = {room: number for number, layer in enumerate(LAYERS) for room in layer}
 
@@ -47,6 +47,7 @@ WITH_TORCH = {
     "explainers",
     "net",
     "nn",
+    "persistence",
     "progress",
     "training",
 }

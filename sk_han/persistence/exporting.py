@@ -1,0 +1,88 @@
+"""export_safetensors: the weights for programs that know neither scikit-learn nor sk_han."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+import sk_han
+from sk_han._optional import import_optional
+from sk_han.classifier import HANClassifier
+from sk_han.persistence.replacing import replacing
+
+__all__ = ["export_safetensors"]
+
+
+def export_safetensors(classifier: HANClassifier, path: str | os.PathLike[str]) -> None:
+    """Export the weights of a fitted classifier in the safetensors format.
+
+    For exchange with other programs. To load the classifier again, use `save`: labels, vocabulary
+    and parameters are not in this file.
+
+    Parameters
+    ----------
+    classifier : HANClassifier
+        Fitted; of a Pipeline, its last step ``pipeline[-1]``.
+    path : str or path-like
+        The file, by habit with the ending ``.safetensors``. A file that was there stays whole
+        until the new one is.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If the package safetensors is missing.
+    TypeError
+        If `classifier` is no HANClassifier.
+    sklearn.exceptions.NotFittedError
+        If the classifier is not fitted.
+
+    Notes
+    -----
+    Weights are named as in the ``state_dict`` of `HierarchicalAttentionNetwork`. The metadata
+    holds ``sk_han``, the version; ``network``, its arguments as JSON; and ``sha256``: safetensors
+    has no checksum of its own and loads a changed weight without a word. It is the SHA-256 of
+    the bytes of all weights (float32, little-endian), in the alphabetical order of their names.
+
+    Examples
+    --------
+    >>> import json
+    >>> from safetensors import safe_open  # doctest: +SKIP
+    >>> from sk_han.nn import HierarchicalAttentionNetwork
+    >>> export_safetensors(classifier, "reviews.safetensors")  # doctest: +SKIP
+    >>> with safe_open("reviews.safetensors", "pt") as file:  # doctest: +SKIP
+    ...     network = HierarchicalAttentionNetwork(**json.loads(file.metadata()["network"]))
+    ...     network.load_state_dict({name: file.get_tensor(name) for name in file.keys()})
+    """
+    safetensors = import_optional("safetensors.numpy", "safetensors", "export_safetensors")
+    if not isinstance(classifier, HANClassifier):
+        raise TypeError(
+            f"export_safetensors takes a HANClassifier; got {type(classifier).__name__}. Of a "
+            "Pipeline, pass its last step pipeline[-1]."
+        )
+    check_is_fitted(classifier)
+    weights = {
+        name: np.ascontiguousarray(weight, dtype="<f4")
+        for name, weight in classifier.net_.weights.items()
+    }
+    metadata = {
+        "sk_han": sk_han.__version__,
+        "network": json.dumps(classifier.net_.module_params),
+        "sha256": _sha256(weights),
+    }
+    content = safetensors.save(weights, metadata)
+    with replacing(path) as file:
+        file.write(content)
+
+
+def _sha256(weights: Mapping[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(weights):
+        digest.update(weights[name].data)
+    return digest.hexdigest()

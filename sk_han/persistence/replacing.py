@@ -1,0 +1,52 @@
+"""A file that is either wholly written or not there at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["replacing"]
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file that takes its place at `path` when the block ends without an error.
+
+    Until then a file that was there stays as it is, whatever happens: the new one is written
+    beside it under a name of its own, forced to the disk, and moved in one step.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A link is followed: the file it names is replaced.
+
+    Yields
+    ------
+    binary file open for reading and writing
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written to or the disk is full; IsADirectoryError if `path` is a
+        folder.
+    """
+    target = Path(os.path.realpath(Path(path)))
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
+    if target.exists() and not target.is_file():
+        raise OSError(f"{path} is a device or a pipe; give the name of a file.")
+    # open() gives the rights that the user's umask allows; the tempfile module would not.
+    unfinished = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(unfinished, "x+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, target)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,73 @@
+"""Files of saved models made by hand, as someone with malice would."""
+
+import contextlib
+import copy
+import hashlib
+import io
+import struct
+import zipfile
+from pathlib import Path
+
+from sk_han import HANClassifier, HierarchicalTokenizer, ModelFormatError
+from sk_han.persistence.archive import read_archive, write_archive
+
+GOLDEN = Path(__file__).parent / "golden"
+WHOLE = (GOLDEN / "format_1.han").read_bytes()
+
+
+def sealed(content):
+    """Give a file the checksum that belongs to it, as someone with malice would."""
+    return content[:-64] + hashlib.sha256(content[:-64]).hexdigest().encode()
+
+
+def archive_of(description, arrays):
+    file = io.BytesIO()
+    write_archive(file, description, arrays)
+    return file.getvalue()
+
+
+def zipped(entries, compression=zipfile.ZIP_STORED):
+    """Zip named entries as nothing but the names and the seal has been thought of."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        archive.comment = WHOLE[-len("sk_han format 1 sha256 ") - 64 :]
+        for name, content in entries:
+            archive.writestr(name, content)
+    return sealed(file.getvalue())
+
+
+def golden_entries():
+    with zipfile.ZipFile(io.BytesIO(WHOLE)) as archive:
+        return [(name, archive.read(name)) for name in archive.namelist()]
+
+
+def golden_parts():
+    return read_archive(io.BytesIO(WHOLE))
+
+
+def loads_or_is_a_format_error(load_bytes, content):
+    with contextlib.suppress(ModelFormatError):
+        assert isinstance(load_bytes(content), (HANClassifier, HierarchicalTokenizer))
+
+
+def npy(descr="<f4", shape="(2,)", data=bytes(8), fortran="False"):
+    header = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
+
+
+def set_at(tree, path, value):
+    tree = copy.deepcopy(tree)
+    place = tree
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return tree
+
+
+def paths(tree, above=()):
+    """Give the path to every value inside nested lists and dicts."""
+    inside = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    for key, value in inside:
+        yield (*above, key)
+        if isinstance(value, (dict, list)):
+            yield from paths(value, (*above, key))

@@ -1,0 +1,323 @@
+import collections
+
+import numpy as np
+import pytest
+import sklearn
+import torch
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from skorch.callbacks import EpochTimer
+
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer, explain, load, save
+from sk_han.persistence.plain import from_plain, to_plain
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fitted_classifier()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.han"
+
+
+def round_trip(estimator, path):
+    save(estimator, path)
+    return load(path)
+
+
+class TestRoundTrip:
+    def test_a_classifier_predicts_the_same_bits(self, fitted, path):
+        loaded = round_trip(fitted, path)
+        np.testing.assert_array_equal(loaded.predict_proba(UNSEEN), fitted.predict_proba(UNSEEN))
+
+    def test_a_pipeline_predicts_the_same_bits(self, path):
+        pipeline = fitted_pipeline()
+        loaded = round_trip(pipeline, path)
+        assert [name for name, _ in loaded.steps] == ["hierarchicaltokenizer", "hanclassifier"]
+        np.testing.assert_array_equal(loaded.predict_proba(UNSEEN), pipeline.predict_proba(UNSEEN))
+
+    def test_a_tokenizer_gives_the_same_documents(self, path):
+        tokenizer = HierarchicalTokenizer(min_df=2, max_words=3, stop_words=["was"]).fit(TEXTS)
+        loaded = round_trip(tokenizer, path)
+        assert loaded.vocabulary_ == tokenizer.vocabulary_
+        assert loaded.transform(UNSEEN).to_nested() == tokenizer.transform(UNSEEN).to_nested()
+
+    def test_a_classifier_of_word_ids_needs_no_tokenizer(self, path):
+        X = DocumentArray.from_nested([[[2, 3]], [[4], [5, 2]]] * 5)
+        classifier = tiny().fit(X, [0, 1] * 5)
+        loaded = round_trip(classifier, path)
+        assert loaded.tokenizer_ is None
+        np.testing.assert_array_equal(loaded.predict_proba(X), classifier.predict_proba(X))
+
+    def test_explanations_are_the_same(self, fitted, path):
+        loaded = round_trip(fitted, path)
+        for found, expected in zip(explain(loaded, UNSEEN), explain(fitted, UNSEEN), strict=True):
+            assert found.to_json() == expected.to_json()
+
+    def test_a_loaded_model_goes_on_with_partial_fit(self, fitted, path):
+        loaded = round_trip(fitted, path).partial_fit(TEXTS, LABELS)
+        assert loaded.n_iter_ == fitted.n_iter_ + 1
+        assert not np.array_equal(loaded.predict_proba(UNSEEN), fitted.predict_proba(UNSEEN))
+
+    def test_a_loaded_model_goes_on_from_its_weights(self, path):
+        warm = fitted_classifier(warm_start=True, max_epochs=8, lr=0.02, early_stopping=False)
+        first = warm.history_[0]["train_loss"]
+        loaded = round_trip(warm, path).fit(TEXTS, LABELS)
+        assert loaded.history_[0]["train_loss"] < first
+
+    def test_saving_again_gives_the_same_bytes(self, fitted, path, tmp_path):
+        save(round_trip(fitted, path), tmp_path / "again.han")
+        assert (tmp_path / "again.han").read_bytes() == path.read_bytes()
+
+    def test_a_device_that_is_gone_becomes_the_cpu(self, path):
+        classifier = fitted_classifier()
+        classifier.device_ = "cuda:7"
+        assert round_trip(classifier, path).device_ == "cpu"
+
+    def test_attributes_of_the_fit_come_back(self, fitted, path):
+        loaded = round_trip(fitted, path)
+        for name in ("history_", "n_iter_", "device_", "vocabulary_size_"):
+            assert getattr(loaded, name) == getattr(fitted, name)
+        assert loaded.net_.restoring_params == fitted.net_.restoring_params
+
+    def test_a_path_may_be_a_string(self, fitted, path):
+        assert isinstance(round_trip(fitted, str(path)), HANClassifier)
+
+
+class TestParameters:
+    @pytest.mark.parametrize(
+        "params",
+        [
+            {"class_weight": {"pos": 2.5, "neg": 1}},
+            {"class_weight": "balanced"},
+            {"clip_norm": None, "lr": 1e-5},
+            {"net_params": {"module__max_words": 50, "valid_batch_size": 3}},
+            {"callbacks": []},
+            {"random_state": None},
+        ],
+        ids=str,
+    )
+    def test_plain_parameters_come_back(self, path, params):
+        classifier = fitted_classifier(**params)
+        loaded = round_trip(classifier, path)
+        assert loaded.get_params() == classifier.get_params()
+        assert loaded.net_.valid_batch_size == classifier.net_.valid_batch_size
+
+    def test_class_weights_keep_keys_that_are_no_strings(self, path):
+        weights = {np.int64(3): 1.0, 7: np.float32(2.5)}
+        classifier = tiny(class_weight=weights).fit(TEXTS, np.where(LABELS == "pos", 7, 3))
+        found = round_trip(classifier, path).class_weight
+        assert found == {3: 1.0, 7: 2.5}
+        assert {type(key) for key in found} == {int}
+
+    def test_numpy_numbers_become_plain_ones(self, path):
+        loaded = round_trip(fitted_classifier(max_epochs=np.int64(1), lr=np.float64(0.01)), path)
+        assert type(loaded.max_epochs) is int
+        assert type(loaded.lr) is float
+
+    def test_an_array_of_pretrained_vectors_comes_back(self, path):
+        X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
+        vectors = np.arange(28.0).reshape(4, 7).T.copy().T / 28
+        loaded = round_trip(tiny(pretrained_embedding=vectors).fit(X, [0, 1] * 10), path)
+        np.testing.assert_array_equal(loaded.pretrained_embedding, vectors)
+        assert loaded.pretrained_embedding.dtype == np.float64
+        assert np.isfinite(loaded.fit(X, [0, 1] * 10).history_[-1]["train_loss"])
+
+    def test_the_tokenizer_parameter_comes_back_unfitted(self, path):
+        loaded = round_trip(fitted_classifier(tokenizer=HierarchicalTokenizer(min_df=2)), path)
+        assert loaded.tokenizer.min_df == 2
+        assert not hasattr(loaded.tokenizer, "vocabulary_")
+        assert "rain" in loaded.tokenizer_.vocabulary_
+
+    def test_parameters_changed_after_the_fit_come_back(self, path):
+        classifier = fitted_classifier().set_params(word_hidden=11)
+        assert round_trip(classifier, path).word_hidden == 11
+
+    def test_metadata_requests_come_back(self, path):
+        with sklearn.config_context(enable_metadata_routing=True):
+            classifier = tiny().set_fit_request(X_val=True, sample_weight="weights")
+            classifier.set_score_request(sample_weight=False).fit(TEXTS, LABELS)
+        requests = round_trip(classifier, path).get_metadata_routing()
+        assert requests.fit.requests["X_val"] is True
+        assert requests.fit.requests["sample_weight"] == "weights"
+        assert requests.score.requests["sample_weight"] is False
+
+    def test_a_pipelines_own_parameters_come_back(self, path):
+        steps = [("words", HierarchicalTokenizer()), ("han", tiny())]
+        with sklearn.config_context(enable_metadata_routing=True):
+            pipeline = Pipeline(steps, transform_input=["X_val"]).fit(TEXTS, LABELS)
+        loaded = round_trip(pipeline, path)
+        assert loaded.transform_input == ["X_val"]
+        assert list(loaded.named_steps) == ["words", "han"]
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        "labels",
+        [
+            LABELS,
+            LABELS.astype("U40"),
+            LABELS.astype(object),
+            LABELS == "pos",
+            np.where(LABELS == "pos", 7, -2).astype(np.int8),
+            np.where(LABELS == "pos", 7, 2).astype(">u4"),
+            np.where(LABELS == "pos", 7.0, -2.0),
+            np.where(LABELS == "pos", 'a "quoted" \\ label', "an\0inner NUL"),
+            np.where(LABELS == "pos", "\ud83d\ude00", "\U0001f600").astype(object),
+            np.array(["only"] * 6 + ["two"] * 6 + ["three \N{SNOWMAN}"] * 6),
+        ],
+        ids=[
+            "str",
+            "wide str",
+            "object",
+            "bool",
+            "int8",
+            "big-endian",
+            "float",
+            "NUL and quotes",
+            "lone surrogates",
+            "three",
+        ],
+    )
+    def test_classes_come_back_with_their_type(self, path, labels):
+        classifier = tiny().fit(TEXTS, labels)
+        loaded = round_trip(classifier, path)
+        assert loaded.classes_.dtype == classifier.classes_.dtype
+        assert loaded.classes_.tolist() == classifier.classes_.tolist()
+        assert loaded.predict(UNSEEN).tolist() == classifier.predict(UNSEEN).tolist()
+
+    def test_words_of_every_kind_come_back(self, path):
+        words = [
+            "\ud800",
+            "\ud83d\ude00",
+            "\U0001f600",
+            "a\0b",
+            '"',
+            "\\",
+            "\u00e9",
+            "e\u0301",
+            "\n",
+        ]
+        tokenizer = HierarchicalTokenizer(vocabulary=words).fit(TEXTS)
+        assert round_trip(tokenizer, path).vocabulary_ == tokenizer.vocabulary_
+
+
+def lines(text):
+    return text.splitlines()
+
+
+class TestWhatCannotBeSaved:
+    @pytest.mark.parametrize(
+        ("name", "value", "repair"),
+        [
+            ("callbacks", [EpochTimer()], r"set_params\(callbacks=None\)"),
+            ("optimizer", torch.optim.Adam, r"set_params\(optimizer='adamw'\)"),
+            ("net_params", {"criterion": torch.nn.CrossEntropyLoss}, r"net_params=None"),
+            ("random_state", np.random.RandomState(0), "another integer"),
+            ("pretrained_embedding", {"good": np.ones(7)}, r"pretrained_embedding=None"),
+        ],
+    )
+    def test_a_parameter_that_is_no_plain_value_is_named_with_the_repair(
+        self, fitted, path, name, value, repair
+    ):
+        classifier = fitted_classifier().set_params(**{name: value})
+        with pytest.raises(TypeError, match=f"^{name} of the HANClassifier cannot.*{repair}"):
+            save(classifier, path)
+        assert not path.exists()
+
+    @pytest.mark.parametrize("name", ["sentence_splitter", "word_tokenizer", "strip_accents"])
+    def test_a_function_of_the_tokenizer_is_named(self, path, name):
+        function = str.lower if name == "strip_accents" else lines
+        tokenizer = HierarchicalTokenizer(**{name: function}).fit(TEXTS)
+        with pytest.raises(TypeError, match=f"^{name} of the HierarchicalTokenizer.*joblib.dump"):
+            save(tokenizer, path)
+
+    def test_a_set_for_a_vocabulary_is_named(self, path):
+        tokenizer = HierarchicalTokenizer(vocabulary={"good", "bad"}).fit(TEXTS)
+        with pytest.raises(TypeError, match=r"vocabulary of the HierarchicalTokenizer.*list"):
+            save(tokenizer, path)
+
+    def test_a_pipeline_with_a_memory_is_refused_with_the_repair(self, path, tmp_path):
+        pipeline = fitted_pipeline().set_params(memory=str(tmp_path / "cache"))
+        with pytest.raises(TypeError, match=r"memory.*set_params\(memory=None\)"):
+            save(pipeline, path)
+
+    def test_a_search_is_refused_with_advice(self, path):
+        search = GridSearchCV(tiny(), {"lr": [0.1]}, cv=2).fit(TEXTS, LABELS)
+        with pytest.raises(TypeError, match=r"GridSearchCV.*best_estimator_"):
+            save(search, path)
+        save(search.best_estimator_, path)
+
+    def test_a_pipeline_of_other_steps_is_refused(self, path):
+        pipeline = make_pipeline(HierarchicalTokenizer(), LogisticRegression())
+        with pytest.raises(TypeError, match="LogisticRegression"):
+            save(pipeline, path)
+
+    def test_a_subclass_is_refused(self, path):
+        class Mine(HierarchicalTokenizer):
+            pass
+
+        with pytest.raises(TypeError, match="got Mine"):
+            save(Mine().fit(TEXTS), path)
+
+    @pytest.mark.parametrize(
+        "estimator",
+        [tiny(), HierarchicalTokenizer(), make_pipeline(HierarchicalTokenizer(), tiny())],
+        ids=lambda estimator: type(estimator).__name__,
+    )
+    def test_an_unfitted_estimator_is_refused(self, path, estimator):
+        with pytest.raises(NotFittedError):
+            save(estimator, path)
+        assert not path.exists()
+
+    def test_a_parameter_that_load_would_refuse_is_not_saved(self, path):
+        with pytest.raises(ValueError, match="'lr' parameter of HANClassifier"):
+            save(fitted_classifier().set_params(lr=-1.0), path)
+
+    def test_labels_of_another_type_are_refused(self, path):
+        classifier = fitted_classifier()
+        classifier.classes_ = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
+        with pytest.raises(TypeError, match=r"classes_ of dtype datetime64\[D\]"):
+            save(classifier, path)
+
+
+class TestPlainValues:
+    @pytest.mark.parametrize(
+        "value",
+        [
+            None,
+            True,
+            2**70,
+            0.1,
+            float("inf"),
+            "\ud800\0",
+            [1, [2.0, ()]],
+            (1, (None, "a")),
+            {1: {"a": 2}, (True, None): [3]},
+            {"tuple": [1]},
+            {"dict": [], "float": "nan"},
+        ],
+        ids=repr,
+    )
+    def test_a_plain_value_comes_back_with_its_type(self, value):
+        found = from_plain(to_plain(value))
+        assert found == value
+        assert repr(found) == repr(value)
+
+    def test_nan_comes_back(self):
+        assert np.isnan(from_plain(to_plain(np.float32("nan"))))
+
+    @pytest.mark.parametrize("value", [{1}, b"a", np.ones(2), 1j, object(), len, range(3)])
+    def test_other_values_are_named(self, value):
+        with pytest.raises(TypeError, match=type(value).__name__):
+            to_plain([{"key": value}])
+
+    def test_subclasses_become_plain(self):
+        found = to_plain(collections.OrderedDict(a=np.str_("b")))
+        assert found == {"dict": [["a", "b"]]}
+        assert type(found["dict"][0][1]) is str

@@ -1,0 +1,115 @@
+"""Files that are damaged by accident; and one that must load for ever."""
+
+import io
+import json
+import pickle
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from sk_han import ModelFormatError, load
+from tests.crafted_files import GOLDEN, WHOLE, sealed
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return json.loads((GOLDEN / "format_1.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    return load(GOLDEN / "format_1.han")
+
+
+class TestGoldenFile:
+    def test_it_gives_the_stored_probabilities(self, loaded, expected):
+        found = loaded.predict_proba(expected["texts"])
+        np.testing.assert_allclose(found, expected["probabilities"], rtol=0, atol=1e-5)
+
+    def test_it_gives_the_stored_explanations(self, loaded, expected):
+        explanations = loaded.explain(expected["texts"])
+        for found, attention in zip(explanations, expected["word_attention"], strict=True):
+            np.testing.assert_allclose(found.word_attention, attention, rtol=0, atol=1e-5)
+        assert [e.word_spans.tolist() for e in explanations] == expected["word_spans"]
+
+    def test_it_gives_the_stored_parameters(self, loaded):
+        assert loaded.class_weight == {"good": 2.0, "bad": 1}
+        assert loaded.net_params == {"module__max_words": 50}
+        assert loaded.net_.module_.max_words == 50
+
+    def test_it_is_small(self):
+        assert len(WHOLE) < 30_000
+
+
+class TestNoCode:
+    def test_loading_runs_imports_and_unpickles_nothing(self):
+        load(GOLDEN / "format_1.han")  # what the package itself imports late is there now
+        heard, listening = [], True
+
+        def hear(event, _):
+            if listening:
+                heard.append(event)
+
+        sys.addaudithook(hear)  # for ever, so it stops listening
+        load(GOLDEN / "format_1.han")
+        listening = False
+        assert "open" in heard
+        running = ("compile", "ctypes", "exec", "import", "marshal", "os", "pickle", "subprocess")
+        assert not {event for event in heard if event.split(".")[0] in running}
+
+
+class TestAccidents:
+    def test_a_changed_bit_is_found_anywhere(self, load_bytes):
+        first, last = range(200), range(len(WHOLE) - 400, len(WHOLE))
+        for position in {*first, *range(0, len(WHOLE), 29), *last}:
+            content = bytearray(WHOLE)
+            content[position] ^= 1 << position % 8
+            with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded"):
+                load_bytes(bytes(content))
+
+    def test_a_file_cut_off_anywhere_is_found(self, load_bytes):
+        for length in {*range(0, len(WHOLE), 97), *range(len(WHOLE) - 150, len(WHOLE))}:
+            with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded"):
+                load_bytes(WHOLE[:length])
+
+    def test_something_behind_or_before_it_is_found(self, load_bytes):
+        for content in (WHOLE + b"\n", b"#!/bin/sh\n" + WHOLE):
+            with pytest.raises(ModelFormatError):
+                load_bytes(content)
+
+    def test_an_empty_file_is_named_so(self, load_bytes):
+        with pytest.raises(ModelFormatError, match="it is empty"):
+            load_bytes(b"")
+
+    @pytest.mark.parametrize(
+        "content",
+        [b"\x89PNG\r\n\x1a\n" + bytes(500), pickle.dumps(list("model")), b"text,label\n", b"PK"],
+        ids=["PNG", "pickle", "CSV", "two bytes"],
+    )
+    def test_a_foreign_file_is_named_so(self, load_bytes, content):
+        with pytest.raises(ModelFormatError, match=r"no such file.*joblib\.load"):
+            load_bytes(content)
+
+    def test_another_zip_is_named_so(self, load_bytes):
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("model.json", "{}")
+        with pytest.raises(ModelFormatError, match="does not end as"):
+            load_bytes(file.getvalue())
+
+    def test_a_newer_format_asks_for_a_newer_release(self, load_bytes):
+        with pytest.raises(ModelFormatError, match=r"format 12, .* up to 1: install a newer"):
+            load_bytes(sealed(WHOLE.replace(b"format 1 sha", b"format 12 sha")))
+
+    def test_a_missing_file_is_no_format_error(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="absent"):
+            load(tmp_path / "absent.han")
+
+    def test_a_folder_is_no_format_error(self, tmp_path):
+        with pytest.raises(IsADirectoryError):
+            load(tmp_path)
+
+    def test_the_error_is_a_value_error(self):
+        assert issubclass(ModelFormatError, ValueError)

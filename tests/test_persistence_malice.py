@@ -1,0 +1,293 @@
+"""Files with a right checksum and wrong content: it protects from accidents only."""
+
+import pickle
+import random
+import struct
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+from sk_han import HANClassifier, ModelFormatError
+from sk_han.nn import HierarchicalAttentionNetwork
+from sk_han.nn.shapes import weight_shapes
+from tests.crafted_files import (
+    WHOLE,
+    archive_of,
+    golden_entries,
+    golden_parts,
+    loads_or_is_a_format_error,
+    npy,
+    paths,
+    sealed,
+    set_at,
+    zipped,
+)
+
+MODEL, FITTED = ("model",), ("model", "fitted")
+NETWORK = (*FITTED, "network", "dict")
+
+
+class TestCraftedZip:
+    def test_entries_as_they_should_be_load(self, load_bytes):
+        assert isinstance(load_bytes(zipped(golden_entries())), HANClassifier)
+
+    @pytest.mark.parametrize(
+        "name", ["../evil.npy", "/etc/passwd", "C:\\evil.npy", "a/b.npy", "code.py", "evil.npy\n"]
+    )
+    def test_other_names_of_entries_are_refused(self, load_bytes, name):
+        with pytest.raises(ModelFormatError, match="name of no entry that belongs there"):
+            load_bytes(zipped([*golden_entries(), (name, b"")]))
+
+    def test_an_entry_that_the_model_does_not_name_is_refused(self, load_bytes):
+        description, arrays = golden_parts()
+        with pytest.raises(ModelFormatError, match=r"does not name: \['more'\]"):
+            load_bytes(archive_of(description, arrays | {"more": np.ones(3)}))
+
+    @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
+    def test_an_entry_that_is_there_twice_is_refused(self, load_bytes):
+        with pytest.raises(ModelFormatError, match=r"'classes\.npy' is there 2 times"):
+            load_bytes(zipped([*golden_entries(), ("classes.npy", b"")]))
+
+    @pytest.mark.parametrize("missing", range(27))
+    def test_a_missing_entry_is_named(self, load_bytes, missing):
+        entries = golden_entries()
+        name, _ = entries.pop(missing)
+        with pytest.raises(ModelFormatError, match=f"lacks the entry '?{name}"):
+            load_bytes(zipped(entries))
+
+    def test_a_zip_bomb_is_refused_before_it_is_unpacked(self, load_bytes):
+        bomb = zipped([*golden_entries(), ("bomb.npy", bytes(10**8))], zipfile.ZIP_DEFLATED)
+        tracemalloc.start()
+        with pytest.raises(ModelFormatError, match="is compressed"):
+            load_bytes(bomb)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 10**7
+
+    def test_entries_that_share_bytes_are_refused(self, load_bytes):
+        # Two names in the directory for the same bytes in the file: more is declared than is there.
+        entries = [("first.npy", bytes(10**5)), ("other.npy", b"")]
+        content = zipped(entries)
+        directory = content.index(b"PK\x01\x02")
+        record = content[directory : content.index(b"PK\x01\x02", directory + 4)]
+        other = record.replace(b"first.npy", b"other.npy")
+        content = content[:directory] + record + other + content[directory + 2 * len(record) :]
+        with pytest.raises(ModelFormatError, match="declares more bytes than the file has"):
+            load_bytes(sealed(content))
+
+    def test_a_declared_size_beyond_the_file_is_refused(self, load_bytes):
+        content = bytearray(zipped(golden_entries()))
+        directory = content.index(b"PK\x01\x02")
+        struct.pack_into("<II", content, directory + 20, 10**9, 10**9)
+        with pytest.raises(ModelFormatError, match="declares more bytes than the file has"):
+            load_bytes(sealed(bytes(content)))
+
+    def test_changed_bytes_under_a_right_checksum_load_or_are_format_errors(self, load_bytes):
+        generator = random.Random(0)
+        directory = WHOLE.index(b"PK\x01\x02")
+        for _ in range(400):
+            content = bytearray(WHOLE)
+            start = generator.choice([0, directory, directory])
+            content[generator.randrange(start, len(WHOLE))] = generator.randrange(256)
+            loads_or_is_a_format_error(load_bytes, sealed(bytes(content)))
+
+
+class TestCraftedArrays:
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            npy()[:20],
+            npy(descr="|O", data=pickle.dumps(print)),
+            npy(fortran="True"),
+            npy(shape="(2.0,)"),
+            npy(shape="(" + "(" * 5000 + ",)"),
+            npy(shape="(2,), 'shape': (2,)"),
+            npy(shape="(__import__('os'),)"),
+        ],
+        ids=["empty", "cut", "object", "Fortran", "float", "nested", "twice", "code"],
+    )
+    def test_what_is_no_array_is_refused(self, load_bytes, content):
+        with pytest.raises(ModelFormatError, match=r"'output\.bias\.npy' is no array"):
+            load_bytes(zipped([*golden_entries()[:-2], ("output.bias.npy", content)]))
+
+    @pytest.mark.parametrize("shape", ["(3,)", "(1,)", "(1000000000000,)", "(9999999999999,) * 9"])
+    def test_an_array_must_hold_what_it_declares(self, load_bytes, shape):
+        with pytest.raises(ModelFormatError, match=r"'output\.bias\.npy' (declares|is no array)"):
+            load_bytes(zipped([*golden_entries()[:-2], ("output.bias.npy", npy(shape=shape))]))
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    def test_weights_that_are_no_numbers_are_refused(self, load_bytes, value):
+        description, arrays = golden_parts()
+        weight = arrays["word_attention.bias"].copy()
+        weight[1] = value
+        with pytest.raises(ModelFormatError, match=r"word_attention\.bias holds values"):
+            load_bytes(archive_of(description, arrays | {"word_attention.bias": weight}))
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda weight: weight[:-1],
+            lambda weight: weight.astype(np.float64),
+            lambda weight: weight[..., None],
+            lambda weight: np.zeros(weight.shape, "U1"),
+        ],
+        ids=["shorter", "double", "more axes", "strings"],
+    )
+    def test_weights_of_another_shape_or_type_are_refused(self, load_bytes, change):
+        description, arrays = golden_parts()
+        changed = change(arrays["embedding.weight"])
+        with pytest.raises(ModelFormatError, match=r"embedding\.weight has the shape .* needs"):
+            load_bytes(archive_of(description, arrays | {"embedding.weight": changed}))
+
+    @pytest.mark.parametrize(
+        ("classes", "message"),
+        [
+            (np.array(["good", "bad"]), "sorted and distinct"),
+            (np.array(["bad", "bad"]), "sorted and distinct"),
+            (np.array([["bad", "good"]]), "sorted and distinct"),
+            (np.array([1.0, np.nan]), "sorted and distinct"),
+            (np.array([1.0, np.inf]), "not finite"),
+            (np.array([np.nan]), "not finite"),
+            (np.array([], dtype="U3"), "sorted and distinct"),
+            (np.array(["a", "b", "c"]), "2 outputs for 3 classes"),
+            (np.array([0, 2], np.uint8).view(bool), "neither true nor false"),
+            (np.array([1, 0x110000], np.uint32).view("U1"), "no character"),
+        ],
+    )
+    def test_classes_that_are_none_are_refused(self, load_bytes, classes, message):
+        description, arrays = golden_parts()
+        with pytest.raises(ModelFormatError, match=message):
+            load_bytes(archive_of(description, arrays | {"classes": classes}))
+
+
+class TestCraftedContent:
+    @pytest.mark.parametrize(
+        ("path", "value", "message"),
+        [
+            ((*MODEL, "class"), "subprocess.Popen", "class 'subprocess.Popen'"),
+            ((*MODEL, "class"), ["HANClassifier"], "does not write"),
+            ((*MODEL, "params", "optimiser"), "adam", "'optimiser'.*does not know"),
+            ((*MODEL, "params", "lr"), -1, "'lr' parameter of HANClassifier"),
+            ((*MODEL, "params", "lr"), "0.1", "'lr' parameter of HANClassifier"),
+            ((*MODEL, "params", "optimizer"), "os.system", "'optimizer' parameter"),
+            ((*MODEL, "params", "tokenizer"), {"class": "Evil"}, "stands where a value should"),
+            ((*MODEL, "params", "random_state"), {"dict": []}, "'random_state' parameter"),
+            ((*MODEL, "params", "class_weight"), {"dict": [[[], 1]]}, "unhashable"),
+            ((*MODEL, "params", "class_weight"), {"dict": [[1, 1], [1, 2]]}, "key 1 twice"),
+            ((*MODEL, "params", "class_weight"), {"dict": [1]}, "no pair"),
+            ((*MODEL, "params"), [], "is a list"),
+            ((*MODEL, "requests"), {"dict": [["predict", {"dict": []}]]}, "'predict'"),
+            (
+                (*MODEL, "requests"),
+                {"dict": [["fit", {"dict": [["evil", True]]}]]},
+                "Unexpected args",
+            ),
+            ((*FITTED, "device"), 3, "device"),
+            ((*FITTED, "history"), "long", "history"),
+            ((*FITTED, "history"), [{"dict": [["epoch", "one"]]}], "history"),
+            ((*FITTED, "classes"), ["a", 1], "all strings, all numbers or all booleans"),
+            ((*FITTED, "classes"), [[1], [2]], "all strings, all numbers or all booleans"),
+            ((*FITTED, "classes"), {"array": "output.bias"}, "neither a list nor an array"),
+            ((*FITTED, "tokenizer", "class"), "HANClassifier", "HierarchicalTokenizer should be"),
+            (
+                (*FITTED, "tokenizer", "fitted", "vocabulary"),
+                {"dict": [["a", 2], ["b", 2]]},
+                "several words",
+            ),
+            (
+                (*FITTED, "tokenizer", "fitted", "vocabulary"),
+                {"dict": [["a", 999]]},
+                "beyond the 16 word vectors",
+            ),
+            ((*FITTED, "tokenizer", "fitted", "vocabulary"), {"dict": [["a", 2.5]]}, "integer"),
+            ((*FITTED, "tokenizer", "fitted", "vocabulary"), ["a"], "no dict"),
+        ],
+    )
+    def test_wrong_content_is_named(self, load_bytes, path, value, message):
+        description, arrays = golden_parts()
+        with pytest.raises(ModelFormatError, match=message):
+            load_bytes(archive_of(set_at(description, path, value), arrays))
+
+    @pytest.mark.parametrize(
+        ("name", "value", "message"),
+        [
+            ("module__embedding_dim", 10**12, "its network needs"),
+            ("module__vocabulary_size", 10**12, "its network needs"),
+            ("module__word_hidden", 10**6, "its network needs"),
+            ("module__sentence_hidden", 2.5, "'module__sentence_hidden' parameter"),
+            ("module__attention_dim", 0, "'module__attention_dim' parameter"),
+            ("module__n_classes", 3, "3 outputs for 2 classes"),
+            ("module__dropout", 1.5, "'module__dropout' parameter"),
+            ("module__unknown_id", 16, "beyond the vocabulary"),
+            ("module__generator", None, "'module__generator'"),
+            ("module", "os.system", "'module'"),
+        ],
+    )
+    def test_a_wrong_network_is_refused_before_it_is_made(
+        self, load_bytes, monkeypatch, name, value, message
+    ):
+        monkeypatch.setattr(HANClassifier, "__setstate__", None)  # which makes the network
+        description, arrays = golden_parts()
+        pairs = dict(description["model"]["fitted"]["network"]["dict"]) | {name: value}
+        description = set_at(description, NETWORK, [list(pair) for pair in pairs.items()])
+        with pytest.raises(ModelFormatError, match=message):
+            load_bytes(archive_of(description, arrays))
+
+    @pytest.mark.parametrize("path", [("model",), FITTED, (*MODEL, "requests"), NETWORK[:-1]])
+    def test_a_missing_part_is_named(self, load_bytes, path):
+        description, arrays = golden_parts()
+        place = description
+        for key in path[:-1]:
+            place = place[key]
+        del place[path[-1]]
+        with pytest.raises(ModelFormatError, match=f"lacks \\['{path[-1]}'\\]"):
+            load_bytes(archive_of(description, arrays))
+
+    def test_a_parameter_that_an_older_release_did_not_have_gets_its_default(self, load_bytes):
+        description, arrays = golden_parts()
+        del description["model"]["params"]["patience"]
+        assert load_bytes(archive_of(description, arrays)).patience == 10
+
+    @pytest.mark.parametrize(
+        "text",
+        [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"NaN", b'{"model": 1e999}', b"1" * 5000, b"3"],
+        ids=["empty", "cut", "bytes", "deep", "NaN", "infinity", "long number", "number"],
+    )
+    def test_json_that_is_none_is_refused(self, load_bytes, text):
+        entries = [("model.json", text), *golden_entries()[1:]]
+        with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded"):
+            load_bytes(zipped(entries))
+
+    def test_any_wrong_value_anywhere_loads_or_is_a_format_error(self, load_bytes):
+        description, arrays = golden_parts()
+        del description["model"]["fitted"]["history"][2:]
+        hostile = [None, -1, 10**30, "", [], [[1, "a"]], {"tuple": []}, {"dict": [["a", 1]]}]
+        hostile += [{"float": "inf"}, {"array": "classes"}, {"class": "HierarchicalTokenizer"}]
+        for number, path in enumerate(paths(description)):
+            value = hostile[number % len(hostile)]
+            content = archive_of(set_at(description, path, value), arrays)
+            loads_or_is_a_format_error(load_bytes, content)
+
+    @pytest.mark.parametrize("steps", [[], [["a", {}]], [["a", {}], ["a", {}]], [1, 2], None])
+    def test_a_pipeline_of_other_steps_is_refused(self, load_bytes, steps):
+        model = {"class": "Pipeline", "params": {}, "steps": steps}
+        with pytest.raises(ModelFormatError, match="other steps"):
+            load_bytes(archive_of({"versions": {}, "model": model}, {}))
+
+    def test_a_pipeline_has_no_memory(self, load_bytes):
+        description, arrays = golden_parts()
+        tokenizer = description["model"]["fitted"]["tokenizer"]
+        steps = [["words", tokenizer], ["han", description["model"]]]
+        model = {"class": "Pipeline", "params": {"memory": "cache"}, "steps": steps}
+        with pytest.raises(ModelFormatError, match=r"\['memory'\]"):
+            load_bytes(archive_of({"versions": {}, "model": model}, arrays))
+
+
+def test_shapes_of_weights_are_those_of_the_network():
+    sizes = {"embedding_dim": 3, "word_hidden": 5, "sentence_hidden": 7, "attention_dim": 13}
+    network = HierarchicalAttentionNetwork(11, 2, **sizes)
+    expected = {name: tuple(weight.shape) for name, weight in network.state_dict().items()}
+    assert weight_shapes(11, 2, **sizes) == expected

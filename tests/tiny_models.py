@@ -1,0 +1,34 @@
+"""Fitted models that take a fraction of a second, for the tests of saving."""
+
+import numpy as np
+from sklearn.pipeline import make_pipeline
+
+from sk_han import HANClassifier, HierarchicalTokenizer
+
+GOOD = ["It was a good day. The sun shone.", "We came late. A good meal!", "Good. Very good."]
+BAD = ["It was a bad day. The rain fell.", "We came late. A bad meal!", "Bad. Very bad."]
+TEXTS = 3 * (GOOD + BAD)
+LABELS = np.array(3 * (3 * ["pos"] + 3 * ["neg"]))
+UNSEEN = [*TEXTS[:6], "", "A good zebra. Bad!"]
+
+
+def tiny(**params):
+    """Make a classifier whose layers all have other sizes."""
+    defaults = {
+        "embedding_dim": 7,
+        "word_hidden": 5,
+        "sentence_hidden": 3,
+        "attention_dim": 4,
+        "max_epochs": 1,
+        "random_state": 0,
+        "device": "cpu",
+    }
+    return HANClassifier(**{**defaults, **params})
+
+
+def fitted_classifier(**params):
+    return tiny(**params).fit(TEXTS, LABELS)
+
+
+def fitted_pipeline():
+    return make_pipeline(HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
