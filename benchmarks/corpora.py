@@ -21,6 +21,28 @@ def imdb(split: str) -> tuple[list[str], NDArray]:
     return load_csv(data_folder() / "imdb" / f"{split}.csv.gz", text="text", label="label")
 
 
+def imdb_numbers(split: str) -> NDArray:
+    """Give the number of each review among those of its label; reviews of a film are neighbours."""
+    ids = load_csv(data_folder() / "imdb" / f"{split}.csv.gz", text="id", label=None)
+    return np.array([int(name.split("/")[-1].split("_")[0]) for name in ids])
+
+
+def newsgroups(split: str) -> tuple[list[str], NDArray]:
+    """Give "train" or "test" of 20 newsgroups by date, without headers, footers and quotes."""
+    path = data_folder() / "20news" / f"{split}.csv.gz"
+    return load_csv(path, text="text_stripped", label="label")
+
+
+def airline() -> tuple[list[str], NDArray]:
+    """Give 14,640 tweets to airlines: negative, neutral or positive."""
+    return load_csv(data_folder() / "airline" / "tweets.csv.gz", text="text", label="label")
+
+
+def movies(split: str) -> tuple[list[str], NDArray]:
+    """Give the 1,600 "train" or 200 "val" film reviews of ERASER (DeYoung et al., 2020)."""
+    return load_csv(data_folder() / "eraser_movies" / f"{split}.csv.gz", text="text", label="label")
+
+
 def reviews(n_documents: int) -> tuple[list[str], NDArray, str]:
     """Give shuffled reviews with labels, and say what they are: IMDB, or generated ones."""
     rng = random.Random(0)

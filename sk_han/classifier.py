@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han._compat import CallbackSupportMixin, HasMethods, Interval, StrOptions, fit_context
-from sk_han.batching import LabelledDocuments
-from sk_han.devices import available_devices, resolve_device
-from sk_han.documents import UNKNOWN_ID, DocumentArray
-from sk_han.embeddings import initial_vectors
-from sk_han.epoch_tasks import EpochTasks
-from sk_han.inputs import as_documents, check_documents, holds_word_ids, within_vocabulary
-from sk_han.labels import as_labels, check_labels, document_weights, encode_labels
+from sk_han.combination import combined_logits
+from sk_han.devices import available_devices
+from sk_han.fitting import fitted_attributes
+from sk_han.inputs import as_documents, within_vocabulary
+from sk_han.labels import as_labels
 from sk_han.net import HANNet, probabilities
+from sk_han.ngrams import NgramChannel
 from sk_han.state import checked_state
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training import (
-    OPTIMIZERS,
-    epochs_for,
-    hold_out,
-    new_net,
-    plain_history,
-    restored_net,
-)
+from sk_han.training import OPTIMIZERS, restored_net
 
 if TYPE_CHECKING:
     from sk_han.explanation import ExplanationList
@@ -41,11 +31,13 @@ __all__ = ["HANClassifier"]
 # Version of the state in a pickle; it rises when an older release could not read it.
 STATE_FORMAT = 1
 _FITTED_STATE = (
+    "_ngram_channel",
     "_restoring_params",
     "_weights",
     "classes_",
     "device_",
     "history_",
+    "logit_scales_",
     "n_iter_",
     "tokenizer_",
     "vocabulary_size_",
@@ -56,7 +48,8 @@ class HANClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Hierarchical Attention Network for document classification.
 
     Words are read by a bidirectional GRU and pooled by attention into sentences, sentences
-    likewise into a document (Yang et al., 2016). X may be raw texts, or documents of word ids
+    likewise into a document (Yang et al., 2016); other members of the family are a parameter away.
+    X may be raw texts, or documents of word ids
     from a `HierarchicalTokenizer` in front of it in a `Pipeline`: both give the same numbers.
 
     Parameters
@@ -66,21 +59,52 @@ class HANClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     embedding_dim : int, default=200
         Size of a word vector.
     word_hidden : int, default=50
-        Size of the word GRU's state in each direction.
+        Size of the recurrent state of words in each direction.
     sentence_hidden : int, default=50
-        Size of the sentence GRU's state in each direction.
+        Size of the recurrent state of sentences in each direction.
     attention_dim : int, default=100
         Size of the hidden layer of both attentions.
+    rnn : {"gru", "lstm", "rnn"}, default="gru"
+        Recurrent network that reads words and sentences; "rnn" is the simple one with tanh.
+        ``"gru"`` with one layer and both directions is by far the fastest on a CPU.
+    num_layers : int, default=1
+        Its layers.
+    bidirectional : bool, default=True
+        Whether it reads from right to left as well.
+    pooling : {"attention", "mean", "max", "last"}, default="attention"
+        How words become a sentence and sentences a document: HN-ATT, HN-AVE or HN-MAX of Yang et
+        al. (2016), or the last state of each direction. Without attention, `explain` shows the
+        share of a vector's entries that come from each word.
+    attention_hops : int, default=1
+        Number of attentions side by side at both levels (Lin et al., 2017); `explain` shows
+        their mean.
+    hop_penalty : float, default=1.0
+        With several hops, factor in the loss of ``||A A^T - I||_F^2``, which keeps them from
+        reading the same.
+    context : {"forward", "bidirectional"}, default=None
+        Whether the attention to words knows the sentences before, or before and after (CAHAN,
+        Remy et al., 2019). Takes more time and memory.
+    context_pooling : {"mean", "sum"}, default="mean"
+        With context, how the other sentences become one vector.
+    context_gated : bool, default=False
+        With context, whether a gate weighs the word against the other sentences.
     dropout : float, default=0.3
         Share of the entries of sentence and document vectors dropped in training.
     word_dropout : float, default=0.2
         Share of the words replaced by the unknown word in training.
+    embedding_dropout : float, default=0.0
+        Share of the distinct words of a batch dropped in training, wherever they stand (Gal and
+        Ghahramani, 2016).
+    ngram_range : tuple of int, default=(1, 3)
+        Smallest and largest number of words in the n-grams whose linear model stands beside the
+        network (NB-SVM, Wang and Manning, 2012). Held-out documents say how much each counts.
+        None leaves it out: the network alone, as published.
     pretrained_embedding : ndarray of shape (vocabulary_size, embedding_dim) or mapping of \
 word to vector, default=None
         Initial word vectors. Rows of an array follow the ids of the tokenizer, its first two rows
         are padding and unknown word; words that a mapping lacks start at random.
-    freeze_embedding : bool, default=False
-        Whether word vectors stay as they start.
+    freeze_embedding : bool or int, default=False
+        Whether word vectors stay as they start; an integer keeps them for so many epochs of a fit.
     optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
         "adamw" updates only the word vectors that a batch used (`RowwiseAdamW`).
     lr : float, default=0.003
@@ -92,6 +116,12 @@ word to vector, default=None
         The optimizer's weight decay.
     clip_norm : float, default=1.0
         Largest norm of a step's gradient; None does not clip.
+    label_smoothing : float, default=0.0
+        Share of each document's label that the loss spreads evenly over the classes (Szegedy et
+        al., 2016); train_loss and valid_loss are those of the smoothed labels.
+    weight_averaging : float, default=None
+        Decay of a running average of the weights, such as 0.999, that is validated and kept in
+        their place; None keeps the weights themselves. The average starts anew with each `fit`.
     max_epochs : int or "auto", default="auto"
         Passes over the training documents. "auto" takes about 600 steps: 3 epochs for large
         collections, at most 20 for small ones.
@@ -131,6 +161,12 @@ word to vector, default=None
         The fitted tokenizer; None if X held word ids.
     net_ : HANNet
         The fitted skorch net; ``net_.module_`` is the PyTorch network.
+    ngram_channel_ : NgramChannel or None
+        The linear model on n-grams; None without `ngram_range`, where no n-gram occurs twice, and
+        where `partial_fit` began.
+    logit_scales_ : ndarray of shape (2,) or (1,)
+        Factors of the logits of the network and of the n-gram channel, fitted on the held-out
+        documents, so that probabilities are calibrated (Guo et al., 2017).
     history_ : list of dict
         For each epoch: epoch, dur (seconds), train_loss and, where documents were held out,
         valid_loss and valid_accuracy; and what callbacks recorded. `partial_fit` goes on with it.
@@ -144,12 +180,16 @@ word to vector, default=None
     See Also
     --------
     HierarchicalTokenizer : Raw texts to documents of sentences of word ids.
+    sk_han.nn.HierarchicalAttentionNetwork : The network, with the papers of its family.
     explain : The attention behind a prediction, also for a Pipeline.
 
     References
     ----------
     Yang, Yang, Dyer, He, Smola, Hovy (2016). Hierarchical Attention Networks for Document
     Classification. NAACL.
+
+    Szegedy, Vanhoucke, Ioffe, Shlens, Wojna (2016). Rethinking the Inception Architecture for
+    Computer Vision. CVPR.
 
     Smith, Topin (2018). Super-Convergence: Very Fast Training of Neural Networks Using Large
     Learning Rates. arXiv:1708.07120.
@@ -167,6 +207,8 @@ word to vector, default=None
     classes_: NDArray[Any]
     tokenizer_: HierarchicalTokenizer | None
     net_: HANNet
+    ngram_channel_: NgramChannel | None
+    logit_scales_: NDArray[np.float64]
     history_: list[dict[str, float]]
     n_iter_: int
     device_: str
@@ -178,16 +220,29 @@ word to vector, default=None
         "word_hidden": [Interval(Integral, 1, None, closed="left")],
         "sentence_hidden": [Interval(Integral, 1, None, closed="left")],
         "attention_dim": [Interval(Integral, 1, None, closed="left")],
+        "rnn": [StrOptions({"gru", "lstm", "rnn"})],
+        "num_layers": [Interval(Integral, 1, None, closed="left")],
+        "bidirectional": ["boolean"],
+        "pooling": [StrOptions({"attention", "mean", "max", "last"})],
+        "attention_hops": [Interval(Integral, 1, None, closed="left")],
+        "hop_penalty": [Interval(Real, 0, None, closed="left")],
+        "context": [StrOptions({"forward", "bidirectional"}), None],
+        "context_pooling": [StrOptions({"mean", "sum"})],
+        "context_gated": ["boolean"],
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "word_dropout": [Interval(Real, 0, 1, closed="left")],
+        "embedding_dropout": [Interval(Real, 0, 1, closed="left")],
+        "ngram_range": [tuple, None],
         "pretrained_embedding": [np.ndarray, HasMethods("__getitem__"), None],
-        "freeze_embedding": ["boolean"],
+        "freeze_embedding": ["boolean", Interval(Integral, 0, None, closed="left")],
         "optimizer": [StrOptions(set(OPTIMIZERS)), type],
         # A larger one leaves the range of PyTorch's single precision in the optimizer's products.
         "lr": [Interval(Real, 0, 1e36, closed="right")],
         "lr_schedule": [StrOptions({"one_cycle", "constant"})],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
+        "label_smoothing": [Interval(Real, 0, 1, closed="left")],
+        "weight_averaging": [Interval(Real, 0, 1, closed="neither"), None],
         "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -210,15 +265,28 @@ word to vector, default=None
         word_hidden: int = 50,
         sentence_hidden: int = 50,
         attention_dim: int = 100,
+        rnn: str = "gru",
+        num_layers: int = 1,
+        bidirectional: bool = True,
+        pooling: str = "attention",
+        attention_hops: int = 1,
+        hop_penalty: float = 1.0,
+        context: str | None = None,
+        context_pooling: str = "mean",
+        context_gated: bool = False,
         dropout: float = 0.3,
         word_dropout: float = 0.2,
+        embedding_dropout: float = 0.0,
+        ngram_range: tuple[int, int] | None = (1, 3),
         pretrained_embedding: Any = None,
-        freeze_embedding: bool = False,
+        freeze_embedding: bool | int = False,
         optimizer: str | type[torch.optim.Optimizer] = "adamw",
         lr: float = 0.003,
         lr_schedule: str = "one_cycle",
         weight_decay: float = 0.0001,
         clip_norm: float | None = 1.0,
+        label_smoothing: float = 0.0,
+        weight_averaging: float | None = None,
         max_epochs: int | str = "auto",
         batch_size: int = 64,
         class_weight: Any = None,
@@ -237,8 +305,19 @@ word to vector, default=None
         self.word_hidden = word_hidden
         self.sentence_hidden = sentence_hidden
         self.attention_dim = attention_dim
+        self.rnn = rnn
+        self.num_layers = num_layers
+        self.bidirectional = bidirectional
+        self.pooling = pooling
+        self.attention_hops = attention_hops
+        self.hop_penalty = hop_penalty
+        self.context = context
+        self.context_pooling = context_pooling
+        self.context_gated = context_gated
         self.dropout = dropout
         self.word_dropout = word_dropout
+        self.embedding_dropout = embedding_dropout
+        self.ngram_range = ngram_range
         self.pretrained_embedding = pretrained_embedding
         self.freeze_embedding = freeze_embedding
         self.optimizer = optimizer
@@ -246,6 +325,8 @@ word to vector, default=None
         self.lr_schedule = lr_schedule
         self.weight_decay = weight_decay
         self.clip_norm = clip_norm
+        self.label_smoothing = label_smoothing
+        self.weight_averaging = weight_averaging
         self.max_epochs = max_epochs
         self.batch_size = batch_size
         self.class_weight = class_weight
@@ -296,7 +377,9 @@ word to vector, default=None
             If the loss is no longer a finite number.
         """
         goes_on = self.warm_start and hasattr(self, "net_")
-        return self._learn(X, y, sample_weight, X_val, y_val, goes_on=goes_on)
+        return self._learn(
+            X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val, goes_on=goes_on
+        )
 
     @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
@@ -341,7 +424,9 @@ word to vector, default=None
                 f"classes={classes.tolist()} is not the same as on the first call to "
                 f"partial_fit, {self.classes_.tolist()}."
             )
-        return self._learn(X, y, sample_weight, classes=classes, goes_on=goes_on, one_epoch=True)
+        return self._learn(
+            X, y, sample_weight=sample_weight, classes=classes, goes_on=goes_on, one_epoch=True
+        )
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable label of each document.
@@ -422,187 +507,33 @@ word to vector, default=None
             net = state.pop("net_")
             state["_restoring_params"] = net.restoring_params
             state["_weights"] = net.weights
+            channel = state.pop("ngram_channel_")
+            state["_ngram_channel"] = channel and {
+                "ngram_range": channel.ngram_range,
+                **channel.arrays,
+            }
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = checked_state(
-            state,
-            "HANClassifier",
-            newest=STATE_FORMAT,
-            params=self._parameter_constraints,
-            fitted=_FITTED_STATE,
-        )
+        state = checked_state(state, self, newest=STATE_FORMAT, fitted=_FITTED_STATE)
         weights, params = state.pop("_weights", None), state.pop("_restoring_params", None)
         super().__setstate__(state)
         if weights is not None:
             if self.device_ not in available_devices():
                 self.device_ = "cpu"
             self.net_ = restored_net(params, weights, self.device_)
+            channel = self.__dict__.pop("_ngram_channel")
+            self.ngram_channel_ = channel and NgramChannel(**channel)
 
-    @torch.inference_mode(mode=False)  # the caller may be in it, or in no_grad, and learn still
-    def _learn(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        X_val: Any = None,
-        y_val: Any = None,
-        *,
-        classes: Any = None,
-        goes_on: bool,
-        one_epoch: bool = False,
-    ) -> HANClassifier:
-        """Train, from the fitted weights if it `goes_on`, and commit when all went well."""
-        device = resolve_device(self.device)
-        rng = check_random_state(self.random_state)
-        # All that can be wrong is found before the texts are read, which may take minutes.
-        X = check_documents(X)
-        labels = check_labels(y, len(X))
-        if goes_on:
-            classes = self.classes_
-        elif classes is None:
-            classes = np.unique(labels)
-        targets = encode_labels(labels, classes, "y")
-        weights = document_weights(sample_weight, self.class_weight, labels, classes)
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val go together: give both or neither.")
-        if X_val is not None:
-            X_val = check_documents(X_val)
-            targets_val = encode_labels(check_labels(y_val, len(X_val), "y_val"), classes, "y_val")
-
-        tokenizer, documents = self._tokenized(X, goes_on)
-        vocabulary_size = self.vocabulary_size_ if goes_on else self._n_ids(documents, tokenizer)
-        module_params = self._module_params(vocabulary_size, len(classes))
-        if goes_on:
-            self._check_sizes(module_params)
-        if len(classes) == 1:
-            warnings.warn(
-                f"y holds a single class, {classes.tolist()[0]!r}, which every document will get.",
-                UserWarning,
-                stacklevel=5,
-            )
-
-        data = LabelledDocuments(within_vocabulary(documents, vocabulary_size), targets, weights)
-        data = data[data.weights > 0]
-        training, validation = data, None
-        if X_val is not None:
-            validation = self._validation(X_val, targets_val, tokenizer, vocabulary_size)
-        elif self.early_stopping and not one_epoch:
-            training, validation = hold_out(data, self.validation_fraction, rng)
-
-        n_epochs = 1 if one_epoch else self._n_epochs(len(training))
-        task = self._init_callback_context(max_subtasks=n_epochs)
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        told = {"estimator": self, "X": documents, "y": labels, "metadata": metadata}
-        task.call_on_fit_task_begin(**told)
-        fitted = {
-            "classes_": classes,
-            "tokenizer_": tokenizer,
-            "device_": device,
-            "vocabulary_size_": vocabulary_size,
-        }
-        net = new_net(
-            module_params,
-            n_documents=len(training),
-            max_epochs=n_epochs,
-            batch_size=self.batch_size,
-            optimizer=self.optimizer,
-            lr=self.lr,
-            lr_schedule="constant" if one_epoch else self.lr_schedule,
-            weight_decay=self.weight_decay,
-            clip_norm=self.clip_norm,
-            patience=self.patience if self.early_stopping and validation is not None else None,
-            callbacks=self.callbacks,
-            epoch_tasks=EpochTasks(task, told, fitted),
-            net_params=self.net_params,
-            verbose=self.verbose,
-            device=device,
-            random_state=rng,
-        )
-        if goes_on:
-            net.continue_from(self.net_)
-        elif self.pretrained_embedding is not None:
-            shape = (vocabulary_size, self.embedding_dim)
-            vocabulary = None if tokenizer is None else tokenizer.vocabulary_
-            net.set_embedding(initial_vectors(self.pretrained_embedding, vocabulary, shape, rng))
-        net.fit_documents(training, validation)
-
-        epochs_before = self.history_ if goes_on and one_epoch else []
-        history = epochs_before + plain_history(net, first_epoch=len(epochs_before) + 1)
-        fitted |= {"net_": net, "history_": history, "n_iter_": len(history)}
-        task.call_on_fit_task_end(**told, reconstruction_attributes=fitted)
-        # One update at the very end: an interrupted or failed fit leaves the former state whole.
-        self.__dict__.update(fitted)
+    def _learn(self, X: Any, y: Any, **kwargs: Any) -> HANClassifier:
+        """Fit, and commit at the very end: a fit that fails leaves the former state whole."""
+        self.__dict__.update(fitted_attributes(self, X, y, **kwargs))
         return self
-
-    def _tokenized(
-        self, X: Any, goes_on: bool
-    ) -> tuple[HierarchicalTokenizer | None, DocumentArray]:
-        """Give the tokenizer, newly fitted unless the fit `goes_on`, and its documents."""
-        if goes_on:
-            return self.tokenizer_, as_documents(X, self.tokenizer_)
-        if holds_word_ids(X):
-            return None, as_documents(X, None)
-        tokenizer = HierarchicalTokenizer() if self.tokenizer is None else clone(self.tokenizer)
-        return tokenizer, as_documents(tokenizer.fit_transform(X), None)
-
-    def _n_ids(self, documents: DocumentArray, tokenizer: HierarchicalTokenizer | None) -> int:
-        highest_id = int(documents.word_ids.max(initial=UNKNOWN_ID))
-        if tokenizer is not None:
-            highest_id = max(tokenizer.vocabulary_.values())
-        elif isinstance(self.pretrained_embedding, np.ndarray):
-            # Behind a tokenizer's own vocabulary, its last words may not occur in training.
-            highest_id = max(highest_id, len(self.pretrained_embedding) - 1)
-        return highest_id + 1
-
-    def _module_params(self, vocabulary_size: int, n_classes: int) -> dict[str, Any]:
-        return {
-            "vocabulary_size": vocabulary_size,
-            "n_classes": n_classes,
-            # Searches hand over NumPy's integers, which torch.nn refuses.
-            "embedding_dim": int(self.embedding_dim),
-            "word_hidden": int(self.word_hidden),
-            "sentence_hidden": int(self.sentence_hidden),
-            "attention_dim": int(self.attention_dim),
-            "dropout": float(self.dropout),
-            "word_dropout": float(self.word_dropout),
-            "unknown_id": UNKNOWN_ID,
-            "freeze_embedding": self.freeze_embedding,
-        }
-
-    def _check_sizes(self, module_params: dict[str, Any]) -> None:
-        """Refuse to go on with a network of other sizes than the fitted one."""
-        fitted = self.net_.module_params
-        for name in ("embedding_dim", "word_hidden", "sentence_hidden", "attention_dim"):
-            if module_params[name] != fitted[name]:
-                raise ValueError(
-                    f"{name} is {module_params[name]} now, and {fitted[name]} in the fitted "
-                    "network, which training cannot go on from. Set it back, or fit anew."
-                )
-
-    def _validation(
-        self,
-        X_val: Any,
-        targets: NDArray[np.int64],
-        tokenizer: HierarchicalTokenizer | None,
-        vocabulary_size: int,
-    ) -> LabelledDocuments:
-        if tokenizer is None and not holds_word_ids(X_val):
-            raise TypeError(
-                f"X_val is a {type(X_val).__name__}, but X holds word ids. In a Pipeline, "
-                "Pipeline(..., transform_input=['X_val']) has it tokenized, with metadata routing "
-                "enabled and set_fit_request(X_val=True, y_val=True)."
-            )
-        documents = within_vocabulary(as_documents(X_val, tokenizer), vocabulary_size)
-        return LabelledDocuments(documents, targets, np.ones(len(documents)))
-
-    def _n_epochs(self, n_documents: int) -> int:
-        if self.max_epochs == "auto":
-            return epochs_for(n_documents, self.batch_size)
-        return int(self.max_epochs)
 
     def _logits(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         documents = as_documents(X, self.tokenizer_)
         documents = within_vocabulary(documents, self.vocabulary_size_)
-        return self.net_.logits(documents).astype(np.float64)
+        return combined_logits(
+            self.net_.logits(documents), documents, self.ngram_channel_, self.logit_scales_
+        )

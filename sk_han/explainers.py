@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han._validation import check_texts
 from sk_han.classifier import HANClassifier
+from sk_han.combination import combined_logits
 from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
 from sk_han.explanation import DocumentExplanation, ExplanationList
 from sk_han.inputs import as_documents, holds_word_ids, within_vocabulary
@@ -116,7 +117,13 @@ def _explained(
     for first in range(0, len(documents), size):
         batch = documents[first : first + size]
         output = classifier.net_.attend(batch)
-        proba = probabilities(output.logits.numpy(force=True).astype(np.float64))
+        logits = combined_logits(
+            output.logits.numpy(force=True),
+            batch,
+            classifier.ngram_channel_,
+            classifier.logit_scales_,
+        )
+        proba = probabilities(logits)
         word_attention = output.word_attention.numpy(force=True).astype(np.float64)
         sentence_attention = output.sentence_attention.numpy(force=True).astype(np.float64)
         word_starts = starts_of(batch.words_per_document)

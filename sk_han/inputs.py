@@ -13,7 +13,13 @@ from sk_han.documents import UNKNOWN_ID, DocumentArray
 if TYPE_CHECKING:
     from sk_han.tokenizer import HierarchicalTokenizer
 
-__all__ = ["as_documents", "check_documents", "holds_word_ids", "within_vocabulary"]
+__all__ = [
+    "as_documents",
+    "check_documents",
+    "holds_word_ids",
+    "vocabulary_size_of",
+    "within_vocabulary",
+]
 
 
 def holds_word_ids(X: Any) -> bool:
@@ -68,6 +74,19 @@ def as_documents(X: Any, tokenizer: HierarchicalTokenizer | None) -> DocumentArr
         X = tokenizer.transform(X)
     X = check_documents(X)
     return X if isinstance(X, DocumentArray) else DocumentArray.from_padded(X)
+
+
+def vocabulary_size_of(
+    documents: DocumentArray, tokenizer: HierarchicalTokenizer | None, vectors: Any
+) -> int:
+    """Count the word ids of training documents, with those that only tokenizer or vectors know."""
+    highest_id = int(documents.word_ids.max(initial=UNKNOWN_ID))
+    if tokenizer is not None:
+        highest_id = max(tokenizer.vocabulary_.values())
+    elif isinstance(vectors, np.ndarray):
+        # Behind a tokenizer's own vocabulary, its last words may not occur in training.
+        highest_id = max(highest_id, len(vectors) - 1)
+    return highest_id + 1
 
 
 def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> DocumentArray:

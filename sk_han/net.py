@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dis
+import inspect
 import os
 from functools import partial
 from typing import Any
@@ -110,7 +111,10 @@ class HANNet(NeuralNet):
     @property
     def module_params(self) -> dict[str, Any]:
         """Arguments that make a network of this shape, all plain types."""
-        params = self.get_params_for("module")
+        signature = inspect.signature(self.module).parameters
+        # With the defaults, for a net of an earlier release that was saved without newer ones.
+        params = {name: p.default for name, p in signature.items() if p.default is not p.empty}
+        params |= self.get_params_for("module")
         return {name: value for name, value in params.items() if name != "generator"}
 
     @property
@@ -240,16 +244,20 @@ class HANNet(NeuralNet):
     ) -> Tensor:
         """Average the criterion over the documents of a batch by their weights."""
         losses = self.criterion_(y_pred, torch.from_numpy(y_true).to(y_pred.device))
-        shares = X.weights / X.weights.sum()  # in double precision, whatever the weights' size
-        return (losses * torch.from_numpy(shares).to(losses)).sum()
+        return _weighted_mean(losses, X)
 
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
-        """Refuse a loss that is not finite and clip the gradient."""
-        step: dict[str, Tensor] = super().train_step_single(batch, **fit_params)
-        self._check_finite(step["loss"], "the loss")
+        """Add the network's penalty, refuse a loss that is not finite and clip the gradient."""
+        self._set_training(True)
+        X, y = batch
+        output = self.module_.attend(*network_input(X.documents, self.device))
+        loss = self.get_loss(output.logits, y, X=X, training=True)
+        loss = loss + _weighted_mean(output.penalty, X)
+        loss.backward()
+        self._check_finite(loss, "the loss")
         if self.clip_norm is not None:
             clip_gradient_norm(self.module_.parameters(), self.clip_norm)
-        return step
+        return {"loss": loss, "y_pred": output.logits}
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Measure the share of right predictions beside the loss."""
@@ -282,6 +290,11 @@ def _is_raised_by_code(error: KeyboardInterrupt) -> bool:
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     return at is not None and at.tb_frame.f_code.co_code[at.tb_lasti] == _RAISE
+
+
+def _weighted_mean(values: Tensor, X: LabelledDocuments) -> Tensor:
+    shares = X.weights / X.weights.sum()  # in double precision, whatever the weights' size
+    return (values * torch.from_numpy(shares).to(values)).sum()
 
 
 def network_input(documents: DocumentArray, device: str) -> tuple[Tensor, Tensor, Tensor]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
+
+from sklearn.base import BaseEstimator
 
 __all__ = ["ModelFormatError", "checked_state"]
 
@@ -13,7 +15,7 @@ class ModelFormatError(ValueError):
 
 
 def checked_state(
-    state: Any, estimator: str, *, newest: int, params: Iterable[str], fitted: Iterable[str]
+    state: Any, estimator: BaseEstimator, *, newest: int, fitted: Collection[str]
 ) -> dict[str, Any]:
     """Check the state that a pickle hands to an estimator.
 
@@ -23,13 +25,13 @@ def checked_state(
     Parameters
     ----------
     state : dict
-    estimator : str
-        Name of the class, for messages.
+    estimator : HANClassifier or HierarchicalTokenizer
+        The one that is restored. Parameters that the state lacks, since an earlier release had
+        none such, get its defaults.
     newest : int
         Newest format that this release reads.
-    params, fitted : iterable of str
-        Names of the parameters, which must be there, and of what `fit` adds, of which all or
-        nothing must be there.
+    fitted : collection of str
+        Names of what `fit` adds, of which all or nothing must be there.
 
     Returns
     -------
@@ -39,37 +41,26 @@ def checked_state(
     Raises
     ------
     ModelFormatError
-        If the format is newer or missing, or something else is missing.
-
-    Examples
-    --------
-    >>> from sk_han.state import checked_state
-    >>> checked_state({"_state_format": 1, "lr": 0.1}, "Model", newest=1, params=["lr"], fitted=[])
-    {'lr': 0.1}
-    >>> checked_state({"_state_format": 1}, "Model", newest=1, params=["lr"], fitted=[])
-    Traceback (most recent call last):
-    sk_han.state.ModelFormatError: The state of this Model lacks ['lr']: it is damaged, or ...
+        If the format is newer or missing, or a part of what `fit` adds is missing.
     """
+    name = type(estimator).__name__
     repair = "save it again with the installed sk_han."
     if not isinstance(state, dict) or type(state.get("_state_format")) is not int:
         raise ModelFormatError(
-            f"The state of this {estimator} does not say its format: it is damaged, or was not "
+            f"The state of this {name} does not say its format: it is damaged, or was not "
             f"made by sk_han; {repair}"
         )
-    state = dict(state)
+    state = type(estimator)().get_params(deep=False) | state
     found = state.pop("_state_format")
     if found > newest:
         raise ModelFormatError(
-            f"This {estimator} was pickled in state format {found}; this release of sk_han "
+            f"This {name} was pickled in state format {found}; this release of sk_han "
             f"reads formats up to {newest}. Install a newer sk_han to load it."
         )
-    missing = [name for name in params if name not in state]
-    missing_fitted = [name for name in fitted if name not in state]
-    if len(missing_fitted) < len(list(fitted)):
-        missing += missing_fitted
-    if missing:
+    missing = [part for part in fitted if part not in state]
+    if 0 < len(missing) < len(fitted):
         raise ModelFormatError(
-            f"The state of this {estimator} lacks {missing}: it is damaged, or of another release "
+            f"The state of this {name} lacks {missing}: it is damaged, or of another release "
             f"of sk_han; {repair}"
         )
     return state

@@ -334,14 +334,9 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
         return {**super().__getstate__(), "_state_format": STATE_FORMAT}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = checked_state(
-            state,
-            "HierarchicalTokenizer",
-            newest=STATE_FORMAT,
-            params=self._parameter_constraints,
-            fitted=["vocabulary_"],
+        super().__setstate__(
+            checked_state(state, self, newest=STATE_FORMAT, fitted=["vocabulary_"])
         )
-        super().__setstate__(state)
 
     def _learn(self, texts: list[str]) -> tuple[WordForms, list[str]]:
         forms, words = self._read(texts)

@@ -17,9 +17,11 @@ from skorch.callbacks import Callback, LRScheduler
 
 from sk_han.batching import LabelledDocuments
 from sk_han.early_stopping import EarlyStopping
+from sk_han.freezing import FrozenEmbedding
 from sk_han.net import HANNet
 from sk_han.nn.optimizers import RowwiseAdamW
 from sk_han.progress import TrainingProgress
+from sk_han.weight_averaging import WeightAveraging
 
 __all__ = ["OPTIMIZERS", "epochs_for", "hold_out", "new_net", "plain_history", "restored_net"]
 
@@ -53,11 +55,13 @@ _OWN_PARAMS = {
 }
 
 
-def epochs_for(n_documents: int, batch_size: int) -> int:
-    """Choose the number of epochs: few over many documents, more over few.
+def epochs_for(max_epochs: int | str, n_documents: int, batch_size: int) -> int:
+    """Give the number of epochs; "auto" takes few over many documents, more over few.
 
     A network needs a number of steps, not of epochs, before it has learnt anything.
     """
+    if max_epochs != "auto":
+        return int(max_epochs)
     steps_per_epoch = math.ceil(n_documents / batch_size)
     return min(max(math.ceil(600 / steps_per_epoch), 3), 20)
 
@@ -96,6 +100,9 @@ def new_net(
     lr_schedule: str,
     weight_decay: float,
     clip_norm: float | None,
+    label_smoothing: float,
+    weight_averaging: float | None,
+    frozen_epochs: float,
     patience: int | None,
     callbacks: list[Any] | None,
     epoch_tasks: Callback,
@@ -112,14 +119,16 @@ def new_net(
         Arguments of `HierarchicalAttentionNetwork`.
     n_documents : int
         Number of training documents, from which the schedule knows its length.
+    frozen_epochs : float
+        Number of the first epochs in which the word vectors stay as they are.
     patience : int or None
         Epochs without a better one before training stops; None neither stops nor keeps the best.
     epoch_tasks : Callback
         Tells scikit-learn's callbacks of the epochs.
     random_state : RandomState
         Source of the initial weights, of dropout and of the order of documents.
-    max_epochs, batch_size, optimizer, lr, lr_schedule, weight_decay, clip_norm, callbacks, \
-net_params, verbose, device
+    max_epochs, batch_size, optimizer, lr, lr_schedule, weight_decay, clip_norm, label_smoothing, \
+weight_averaging, callbacks, net_params, verbose, device
         As of `HANClassifier`.
 
     Returns
@@ -139,6 +148,10 @@ net_params, verbose, device
             step_every="batch",
         )
         own_callbacks.append(("lr_schedule", one_cycle))
+    if frozen_epochs > 0:
+        own_callbacks.append(("frozen_embedding", FrozenEmbedding(frozen_epochs)))
+    if weight_averaging is not None:
+        own_callbacks.append(("weight_averaging", WeightAveraging(weight_averaging)))
     if verbose:
         own_callbacks.append(("progress", TrainingProgress(n_steps)))
 
@@ -164,6 +177,8 @@ net_params, verbose, device
         "module__generator": generator,
         "module__sparse": optimizer is RowwiseAdamW,
     }
+    if label_smoothing > 0:
+        params["criterion__label_smoothing"] = label_smoothing
     _check_net_params(further, taken=_OWN_PARAMS | params.keys())
     if optimizer is RowwiseAdamW:
         params["optimizer__fused"] = True  # one kernel for all small weights

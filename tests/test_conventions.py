@@ -23,35 +23,66 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # A room is a module of sk_han or a package with all its modules. At top level a room imports
 # only rooms of the lines above its own, so that imports never run in circles.
 LAYERS = [
-    {"_abbreviations", "_characters", "_compat", "_optional", "_span_checks", "_validation"},
+    {
+        "_abbreviations",
+        "_characters",
+        "_compat",
+        "_optional",
+        "_span_checks",
+        "_validation",
+        "vector_files",
+    },
     {"state"},
-    {"documents", "devices", "early_stopping", "embeddings", "nn", "progress"},
+    {
+        "documents",
+        "devices",
+        "early_stopping",
+        "embeddings",
+        "freezing",
+        "nn",
+        "progress",
+        "weight_averaging",
+    },
     {"batching", "datasets", "explanation", "labels", "splitting"},
-    {"locating", "net"},
-    {"reading", "training"},
+    {"locating", "net", "ngrams"},
+    {"combination", "reading", "training"},
     {"forms"},
     {"vocabulary"},
     {"epoch_tasks", "tokenizer"},
     {"inputs"},
+    {"fitting"},
     {"classifier"},
     {"explainers", "persistence", "rendering"},
 ]
 LAYER_OF = {room: number for number, layer in enumerate(LAYERS) for room in layer}
 
-CORE_PACKAGES = {"joblib", "numpy", "sklearn", "skorch", "torch"}
+CORE_PACKAGES = {"joblib", "numpy", "scipy", "sklearn", "skorch", "torch"}
 WITH_TORCH = {
     "classifier",
+    "combination",
     "devices",
     "early_stopping",
     "epoch_tasks",
     "explainers",
+    "fitting",
+    "freezing",
     "net",
     "nn",
     "persistence",
     "progress",
     "training",
+    "weight_averaging",
 }
-WITH_SKORCH = {"_compat", "early_stopping", "epoch_tasks", "net", "progress", "training"}
+WITH_SKORCH = {
+    "_compat",
+    "early_stopping",
+    "epoch_tasks",
+    "freezing",
+    "net",
+    "progress",
+    "training",
+    "weight_averaging",
+}
 
 MOST_LINES = 700
 

@@ -49,6 +49,7 @@ class TestSkops:
         assert all(name.endswith(".npy") for name in others)
         loaders = set(loaders_of(json.loads(schema)))
         assert loaders <= {"ObjectNode", "DictNode", "ListNode", "NdArrayNode", "JsonNode"} | {
+            "TupleNode",
             "TypeNode",  # the types of a dict's keys
         }
 

@@ -76,7 +76,9 @@ def linear():
 
 class TestSearches:
     def test_a_grid_search_finds_what_learns(self):
-        search = GridSearchCV(quick(), {"lr": [TOO_SLOW, 0.1]}, cv=2).fit(TEXTS, LABELS)
+        search = GridSearchCV(quick(ngram_range=None), {"lr": [TOO_SLOW, 0.1]}, cv=2).fit(
+            TEXTS, LABELS
+        )
         assert search.best_params_ == {"lr": 0.1}
         assert search.best_score_ == 1.0
         assert search.cv_results_["mean_test_score"][0] < 1.0
@@ -138,7 +140,12 @@ class TestValidation:
 
     def test_a_validation_curve_shows_what_a_parameter_does(self):
         _, scores = validation_curve(
-            two_steps(), TEXTS, LABELS, param_name="han__lr", param_range=[TOO_SLOW, 0.1], cv=2
+            two_steps(ngram_range=None),
+            TEXTS,
+            LABELS,
+            param_name="han__lr",
+            param_range=[TOO_SLOW, 0.1],
+            cv=2,
         )
         assert scores[0].mean() < scores[1].mean() == 1.0
 

@@ -97,8 +97,8 @@ class TestHostileText:
             return tokenizer.transform([text])
 
         short = piece * (20_000 // len(piece))
-        # The floor keeps the noise of a busy machine out; quadratic work on 200,000 characters takes
-        # minutes.
+        # The floor keeps the noise of a busy machine out; quadratic work on 200,000 characters
+        # takes minutes.
         assert best_cpu_time(read, short * 10) <= 15 * max(best_cpu_time(read, short), 0.01)
 
     @pytest.mark.parametrize("piece", ["a", ".", "\n", "<", "http://"])

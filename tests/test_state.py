@@ -67,7 +67,7 @@ class TestFormat:
         (name, key)
         for name, estimator in states().items()
         for key in estimator.__getstate__()
-        if key not in ("_state_format", "_sklearn_version")
+        if key not in ("_state_format", "_sklearn_version", *estimator.get_params())
     ],
 )
 def test_a_missing_part_of_the_state_is_named(name, key):
@@ -79,6 +79,13 @@ def test_a_missing_part_of_the_state_is_named(name, key):
     else:
         with pytest.raises(ModelFormatError, match=f"lacks \\['{key}'\\]"):
             restored(cls(), state)
+
+
+def test_a_parameter_that_an_earlier_release_lacked_has_its_default(estimator):
+    state = estimator.__getstate__()
+    name, default = next(iter(type(estimator)().get_params().items()))
+    del state[name]
+    assert getattr(restored(estimator, state), name) == default
 
 
 class TestCopies:

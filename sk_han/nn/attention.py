@@ -29,6 +29,8 @@ class AttentionPooling(nn.Module):
 
     Attributes
     ----------
+    output_size : int
+        Size of a pooled state, H.
     fused : bool or None
         Which of two bodies computes: True for `AttentionFunction`, False for plain operations,
         None to choose by device: the first on the CPU, where it is faster, the second elsewhere.
@@ -53,6 +55,7 @@ class AttentionPooling(nn.Module):
         self.weight = nn.Parameter(torch.empty(attention_dim, input_size))
         self.bias = nn.Parameter(torch.empty(attention_dim))
         self.context = nn.Parameter(torch.empty(attention_dim))
+        self.output_size = input_size
         self.fused: bool | None = None
         self.reset_parameters(generator)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["dropout", "word_dropout"]
+__all__ = ["dropout", "row_dropout", "word_dropout"]
 
 
 def dropout(vectors: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
@@ -39,3 +39,24 @@ def _bernoulli(shape: torch.Size, p: float, generator: torch.Generator | None) -
     # Whatever PyTorch's default dtype and device are, the noise of a seed is the same.
     draw = torch.empty(shape, dtype=torch.float32, device="cpu")
     return draw.bernoulli_(p, generator=generator)
+
+
+def row_dropout(
+    n_rows: int, p: float, generator: torch.Generator | None, like: Tensor
+) -> Tensor | None:
+    """Draw which rows of a table stay, to multiply them by: 0 for a share `p`, else 1 / (1 - p).
+
+    Of a table of word vectors whole words go, the same wherever they stand in a batch.
+
+    Reference: Gal and Ghahramani (2016), A theoretically grounded application of dropout in
+    recurrent neural networks, NIPS.
+
+    Returns
+    -------
+    Tensor of the dtype and device of `like`, shape (n_rows, 1), or None
+        None where `p` is 0.
+    """
+    if p == 0.0:
+        return None
+    keep = torch.empty(n_rows, 1).bernoulli_(1.0 - p, generator=generator)
+    return keep.div_(1.0 - p).to(like)

@@ -1,20 +1,23 @@
-"""The Hierarchical Attention Network of Yang et al. (2016), over real words only."""
+"""The Hierarchical Attention Network of Yang et al. (2016) and its family, over real words only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
-from sk_han.nn.attention import AttentionPooling
-from sk_han.nn.dropout import dropout, word_dropout
+from sk_han.nn.context import ContextPooling
+from sk_han.nn.dropout import dropout, row_dropout, word_dropout
+from sk_han.nn.family import check_family
+from sk_han.nn.hops import document_overlap
 from sk_han.nn.initialization import normal_, xavier_uniform_
 from sk_han.nn.layout import packed_layout
-from sk_han.nn.recurrent import BidirectionalGRU
+from sk_han.nn.packed import PackedRNN
+from sk_han.nn.pooling import Pooling, pooling_of
+from sk_han.nn.recurrent import BidirectionalGRU, recurrent_encoder
+from sk_han.nn.words import distinct_words, in_parts
 
 __all__ = ["HANOutput", "HierarchicalAttentionNetwork"]
 
@@ -26,21 +29,26 @@ class HANOutput(NamedTuple):
     ----------
     logits : Tensor, shape (D, C)
     word_attention : Tensor, shape (T,)
-        Sums to 1 over the words of each sentence.
+        Sums to 1 over the words of each sentence. Of several hops or directions the mean; without
+        attention the share of the sentence vector's entries that come from each word.
     sentence_attention : Tensor, shape (N,)
-        Sums to 1 over the sentences of each document.
+        The same for the sentences of each document.
+    penalty : Tensor, shape (D,)
+        What training adds to the loss of each document: zero, but for several hops.
     """
 
     logits: Tensor
     word_attention: Tensor
     sentence_attention: Tensor
+    penalty: Tensor
 
 
 class HierarchicalAttentionNetwork(nn.Module):
     """Words are encoded and pooled into sentences, sentences into a document, that into logits.
 
     Documents come as flat arrays of their real words, so there is no padding to mask: a
-    document's result depends on nothing but the document.
+    document's result depends on nothing but the document. The defaults are the network of Yang et
+    al. (2016); documents of one sentence make it a bidirectional classifier with attention.
 
     Parameters
     ----------
@@ -51,13 +59,40 @@ class HierarchicalAttentionNetwork(nn.Module):
     embedding_dim : int
         Size E of a word vector.
     word_hidden, sentence_hidden : int
-        Size of the GRU state of one direction at each level.
+        Size of the recurrent state of one direction at each level.
     attention_dim : int
         Size A of the attention's hidden layer at each level.
     dropout : float
         Share of the entries of sentence and document vectors that training sets to zero.
     word_dropout : float
         Share of the words that training replaces by the unknown word, which so learns a vector.
+    embedding_dropout : float
+        Share of the distinct words of a batch whose vectors training sets to zero wherever they
+        stand, scaling the others by ``1 / (1 - embedding_dropout)`` (Gal and Ghahramani, 2016).
+    rnn : {"gru", "lstm", "rnn"}
+        Recurrent network at both levels: equations in `PackedRNN`.
+    num_layers : int
+        Its layers.
+    bidirectional : bool
+        Whether it reads from the right as well; H below is twice the state size then.
+    pooling : {"attention", "mean", "max", "last"}
+        How states become one vector at both levels: by attention (HN-ATT), as their mean
+        (HN-AVE), as the largest number of each entry (HN-MAX), or as the last state of each
+        direction (the plain encoder).
+    attention_hops : int
+        Number R of attentions at each level, whose results stand side by side: (N, R * H)
+        (Lin et al., 2017; equations in `MultiHopAttention`).
+    hop_penalty : float
+        Several hops only: factor of ``||A A^T - I||_F^2``, R x R, in `HANOutput.penalty`: that of
+        the document's sentences, plus the mean of that of the words over its sentences.
+    context : {"forward", "bidirectional"} or None
+        Whether the word attention knows the sentences before, or before and after
+        (CAHAN of Remy et al., 2019; equations in `ContextPooling`). Sentences wait for each
+        other then, and the word states of a whole batch stay in memory whatever `max_words`.
+    context_pooling : {"mean", "sum"}
+        Context only: how earlier sentence vectors become one. Sums grow with the document.
+    context_gated : bool
+        Context only: whether a gate weighs word against context.
     unknown_id : int
         Id of the unknown word.
     max_words : int
@@ -74,6 +109,15 @@ class HierarchicalAttentionNetwork(nn.Module):
     ----------
     Yang, Yang, Dyer, He, Smola, Hovy (2016). Hierarchical Attention Networks for Document
     Classification. NAACL.
+
+    Lin, Feng, dos Santos, Yu, Xiang, Zhou, Bengio (2017). A Structured Self-attentive Sentence
+    Embedding. ICLR.
+
+    Remy, Tixier, Vazirgiannis (2019). Bidirectional Context-Aware Hierarchical Attention Network
+    for Document Understanding. arXiv:1908.06006.
+
+    Gal, Ghahramani (2016). A Theoretically Grounded Application of Dropout in Recurrent Neural
+    Networks. NIPS.
 
     Examples
     --------
@@ -99,6 +143,16 @@ class HierarchicalAttentionNetwork(nn.Module):
         attention_dim: int = 100,
         dropout: float = 0.0,
         word_dropout: float = 0.0,
+        embedding_dropout: float = 0.0,
+        rnn: str = "gru",
+        num_layers: int = 1,
+        bidirectional: bool = True,
+        pooling: str = "attention",
+        attention_hops: int = 1,
+        hop_penalty: float = 1.0,
+        context: str | None = None,
+        context_pooling: str = "mean",
+        context_gated: bool = False,
         unknown_id: int = 1,
         max_words: int = 131_072,
         freeze_embedding: bool = False,
@@ -108,9 +162,17 @@ class HierarchicalAttentionNetwork(nn.Module):
         super().__init__()
         if max_words < 1:
             raise ValueError(f"max_words must be at least 1; got {max_words}.")
+        check_family(
+            rnn=rnn,
+            pooling=pooling,
+            attention_hops=attention_hops,
+            context=context,
+            context_pooling=context_pooling,
+        )
         self._projected: Tensor | None = None
         self.register_load_state_dict_post_hook(_forget_table)
         self.dropout, self.word_dropout = dropout, word_dropout
+        self.embedding_dropout, self.hop_penalty = embedding_dropout, hop_penalty
         self.unknown_id, self.max_words, self.generator = unknown_id, max_words, generator
         self.embedding = nn.Embedding(
             vocabulary_size,
@@ -118,11 +180,38 @@ class HierarchicalAttentionNetwork(nn.Module):
             sparse=sparse,
             _weight=torch.empty(vocabulary_size, embedding_dim),
         )
-        self.word_encoder = BidirectionalGRU(embedding_dim, word_hidden, generator)
-        self.word_attention = AttentionPooling(2 * word_hidden, attention_dim, generator)
-        self.sentence_encoder = BidirectionalGRU(2 * word_hidden, sentence_hidden, generator)
-        self.sentence_attention = AttentionPooling(2 * sentence_hidden, attention_dim, generator)
-        self.output = nn.Linear(2 * sentence_hidden, n_classes, device="meta")
+        encoder = partial(
+            recurrent_encoder,
+            rnn,
+            num_layers=num_layers,
+            bidirectional=bidirectional,
+            generator=generator,
+        )
+        pooled = partial(
+            pooling_of,
+            pooling,
+            attention_dim=attention_dim,
+            hops=attention_hops,
+            bidirectional=bidirectional,
+            generator=generator,
+        )
+        self.word_encoder: BidirectionalGRU | PackedRNN = encoder(embedding_dim, word_hidden)
+        word_size = self.word_encoder.output_size
+        self.word_attention: Pooling | ContextPooling = (
+            pooled(word_size)
+            if context is None
+            else ContextPooling(
+                word_size,
+                attention_dim,
+                bidirectional=context == "bidirectional",
+                pooling=context_pooling,
+                gated=context_gated,
+                generator=generator,
+            )
+        )
+        self.sentence_encoder = encoder(self.word_attention.output_size, sentence_hidden)
+        self.sentence_attention = pooled(self.sentence_encoder.output_size)
+        self.output = nn.Linear(self.sentence_attention.output_size, n_classes, device="meta")
         self.output.to_empty(device="cpu")
         normal_(self.embedding.weight, 0.1, generator)
         xavier_uniform_(self.output.weight, generator)
@@ -153,9 +242,14 @@ class HierarchicalAttentionNetwork(nn.Module):
         self, word_ids: Tensor, words_per_sentence: Tensor, sentences_per_document: Tensor
     ) -> HANOutput:
         """Score documents as `forward` does, and keep the attention weights of both levels."""
+        kept = None
         if self.training:
             word_ids = word_dropout(word_ids, self.word_dropout, self.unknown_id, self.generator)
-        sentences, word_attention = self._encode_in_parts(word_ids, words_per_sentence)  # (N, H)
+            table = self.embedding.weight
+            kept = row_dropout(len(table), self.embedding_dropout, self.generator, table)
+        sentences, word_attention = self._sentences(
+            word_ids, words_per_sentence, sentences_per_document, kept
+        )  # (N, H)
         if self.training:
             sentences = dropout(sentences, self.dropout, self.generator)
         each = torch.arange(len(sentences), device=sentences.device)
@@ -166,36 +260,65 @@ class HierarchicalAttentionNetwork(nn.Module):
         if self.training:
             documents = dropout(documents, self.dropout, self.generator)
         logits = self.output(documents)  # (D, C)
-        return HANOutput(logits, word_attention, sentence_attention)
+        penalty = logits.new_zeros(len(logits))
+        if word_attention.dim() == 2:  # a column for each hop
+            penalty = self.hop_penalty * document_overlap(
+                word_attention, words_per_sentence, sentence_attention, sentences_per_document
+            )
+            word_attention, sentence_attention = word_attention.mean(1), sentence_attention.mean(1)
+        return HANOutput(logits, word_attention, sentence_attention, penalty)
 
-    def encode_sentences(
-        self, word_ids: Tensor, words_per_sentence: Tensor
+    def _sentences(
+        self,
+        word_ids: Tensor,
+        words_per_sentence: Tensor,
+        sentences_per_document: Tensor,
+        kept: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        """Encode and pool the words of each sentence.
+        """Encode and pool the words of each sentence: vectors (N, H), weights (T,) or (T, R)."""
+        pooling = self.word_attention
+        if isinstance(pooling, ContextPooling):
 
-        Returns
-        -------
-        sentences : Tensor, shape (N, H)
-        word_attention : Tensor, shape (T,)
-        """
-        predicting = not torch.is_grad_enabled() and self.word_encoder.fuses
-        if self._projected is not None and predicting:
-            layout = packed_layout(words_per_sentence)
-            states = self.word_encoder.recur(self._projected, word_ids, layout)  # (T, H)
-        else:
-            distinct, index = distinct_words(word_ids, self.embedding.num_embeddings)
-            vectors = self.embedding(distinct)  # (U, E)
-            states = self.word_encoder(vectors, index, words_per_sentence)  # (T, H)
-        return self.word_attention.pool(states, words_per_sentence)
+            def states_of(ids: Tensor, lengths: Tensor) -> tuple[Tensor]:
+                return (self._word_states(ids, lengths, kept),)
+
+            (states,) = in_parts(states_of, word_ids, words_per_sentence, self.max_words)
+            return pooling.pool(states, words_per_sentence, sentences_per_document)
+
+        def sentences_of(ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+            return pooling.pool(self._word_states(ids, lengths, kept), lengths)
+
+        sentences, weights = in_parts(sentences_of, word_ids, words_per_sentence, self.max_words)
+        return sentences, weights
+
+    def _word_states(
+        self, word_ids: Tensor, words_per_sentence: Tensor, kept: Tensor | None
+    ) -> Tensor:
+        """Encode the words of each sentence, shape (T, H)."""
+        encoder, table = self.word_encoder, self._projected
+        if (
+            isinstance(encoder, BidirectionalGRU)
+            and encoder.fuses
+            and table is not None
+            and not torch.is_grad_enabled()
+        ):
+            return encoder.recur(table, word_ids, packed_layout(words_per_sentence))
+        distinct, index = distinct_words(word_ids, self.embedding.num_embeddings)
+        vectors = self.embedding(distinct)  # (U, E)
+        if kept is not None:
+            vectors = vectors * kept[distinct]
+        states: Tensor = encoder(vectors, index, words_per_sentence)
+        return states
 
     def tabulate(self) -> None:
         """Project the whole vocabulary once, for many predictions on the CPU to look it up.
 
         Takes 24 * word_hidden bytes a word. Training, moving the module and loading a state forget
-        the table; whoever changes weights in another way calls this again.
+        the table; whoever changes weights in another way calls this again. `PackedRNN` has none.
         """
-        with torch.no_grad():
-            self._projected = self.word_encoder.project(self.embedding.weight)  # (2, V, 3H/2)
+        if isinstance(self.word_encoder, BidirectionalGRU):
+            with torch.no_grad():
+                self._projected = self.word_encoder.project(self.embedding.weight)  # (2, V, 3H/2)
 
     def train(self, mode: bool = True) -> HierarchicalAttentionNetwork:
         """Switch to training, which forgets the table of `tabulate`, or to evaluation."""
@@ -207,58 +330,6 @@ class HierarchicalAttentionNetwork(nn.Module):
         self._projected = None  # the module moves to another device or dtype
         return super()._apply(*args, **kwargs)
 
-    def _encode_in_parts(
-        self, word_ids: Tensor, words_per_sentence: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Encode sentences, at most `max_words` words at once (or one longer sentence)."""
-        if len(word_ids) <= self.max_words:
-            return self.encode_sentences(word_ids, words_per_sentence)
-        encode = self.encode_sentences
-        if torch.is_grad_enabled():
-            # Each part forgets its states and computes them again for its backward.
-            encode = partial(checkpoint, encode, use_reentrant=False, preserve_rng_state=False)
-        parts = [
-            encode(ids, lengths)
-            for ids, lengths in _parts(word_ids, words_per_sentence, self.max_words)
-        ]
-        sentences, word_attention = zip(*parts, strict=True)
-        return torch.cat(sentences), torch.cat(word_attention)
-
 
 def _forget_table(network: HierarchicalAttentionNetwork, _: Any) -> None:
     network._projected = None
-
-
-def distinct_words(word_ids: Tensor, vocabulary_size: int) -> tuple[Tensor, Tensor]:
-    """Find the distinct ids of a batch, and where each word's id stands among them.
-
-    A batch repeats its words four to seven times, and what depends on the word alone needs
-    computing once. Marking a table of the vocabulary is cheaper than sorting the words.
-
-    Returns
-    -------
-    distinct : Tensor of int64, shape (U,)
-        Rising.
-    index : Tensor of int64, shape (T,)
-        ``distinct[index]`` are the words.
-    """
-    occurs = torch.zeros(vocabulary_size, dtype=torch.bool, device=word_ids.device)
-    occurs[word_ids] = True
-    distinct = occurs.nonzero().squeeze(1)
-    position = torch.empty(vocabulary_size, dtype=torch.int64, device=word_ids.device)
-    position[distinct] = torch.arange(len(distinct), device=word_ids.device)
-    return distinct, position[word_ids]
-
-
-def _parts(
-    word_ids: Tensor, words_per_sentence: Tensor, max_words: int
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """Cut a batch between sentences so that each part has at most `max_words` words."""
-    ends = torch.cumsum(words_per_sentence, 0)
-    sentence, word = 0, 0
-    while sentence < len(ends):
-        fitting = int(torch.searchsorted(ends, word + max_words, right=True))
-        next_sentence = max(fitting, sentence + 1)
-        next_word = int(ends[next_sentence - 1])
-        yield word_ids[word:next_word], words_per_sentence[sentence:next_sentence]
-        sentence, word = next_sentence, next_word

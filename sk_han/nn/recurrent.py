@@ -1,16 +1,16 @@
-"""The recurrent encoder: a bidirectional GRU that reads only real tokens."""
+"""The recurrent encoder: a bidirectional GRU that reads only real tokens, or another network."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence
 
 from sk_han.nn.initialization import uniform_
 from sk_han.nn.layout import PackedLayout, packed_layout
+from sk_han.nn.packed import PackedRNN, packed_states
 from sk_han.nn.recurrence import GRURecurrence
 
-__all__ = ["BidirectionalGRU"]
+__all__ = ["BidirectionalGRU", "recurrent_encoder"]
 
 
 class BidirectionalGRU(nn.Module):
@@ -29,6 +29,8 @@ class BidirectionalGRU(nn.Module):
     ----------
     gru : torch.nn.GRU
         The weights, under PyTorch's names.
+    output_size : int
+        Size H of the states.
     fused : bool or None
         Which of the two bodies computes: True for `GRURecurrence`, False for `torch.nn.GRU` over
         a packed sequence (cuDNN's on a GPU), None to choose by device: the first on the CPU,
@@ -42,6 +44,7 @@ class BidirectionalGRU(nn.Module):
         # On the meta device PyTorch draws no weights, so the global generator stays alone.
         self.gru = nn.GRU(input_size, hidden_size, bidirectional=True, device="meta")
         self.gru.to_empty(device="cpu")
+        self.output_size = 2 * hidden_size
         self.reset_parameters(generator)
         self.fused: bool | None = None
 
@@ -70,7 +73,7 @@ class BidirectionalGRU(nn.Module):
         layout = packed_layout(lengths)
         if self.fuses:
             return self.recur(self.project(inputs), index, layout)
-        return self._packed(inputs, index, layout)
+        return packed_states(self.gru, self.output_size, inputs, index, layout)
 
     @property
     def fuses(self) -> bool:
@@ -96,16 +99,19 @@ class BidirectionalGRU(nn.Module):
         states: Tensor = GRURecurrence.apply(projected, weight, bias, index, layout)
         return states
 
-    def _packed(self, inputs: Tensor, index: Tensor, layout: PackedLayout) -> Tensor:
-        if not layout.active:  # PyTorch refuses a packed sequence without rows
-            return inputs.new_zeros(0, 2 * self.gru.hidden_size)
-        device = inputs.device
-        packed = PackedSequence(
-            inputs[index[layout.forward_token.to(device)]],
-            torch.tensor(layout.active, device="cpu"),
-        )
-        states: Tensor = self.gru(packed)[0].data
-        return states[layout.forward_row.to(device)]
-
     def _both(self, name: str) -> Tensor:
         return torch.stack([getattr(self.gru, name), getattr(self.gru, f"{name}_reverse")])
+
+
+def recurrent_encoder(
+    rnn: str,
+    input_size: int,
+    hidden_size: int,
+    num_layers: int,
+    bidirectional: bool,
+    generator: torch.Generator | None,
+) -> BidirectionalGRU | PackedRNN:
+    """Make the network with the fastest body: the parameters are those of `PackedRNN`."""
+    if rnn == "gru" and num_layers == 1 and bidirectional:
+        return BidirectionalGRU(input_size, hidden_size, generator)
+    return PackedRNN(rnn, input_size, hidden_size, num_layers, bidirectional, generator)

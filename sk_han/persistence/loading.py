@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.pipeline import Pipeline
 
-from sk_han._compat import Interval, validate_parameter_constraints
+from sk_han._compat import Interval, StrOptions, validate_parameter_constraints
 from sk_han.classifier import HANClassifier
 from sk_han.documents import UNKNOWN_ID
+from sk_han.ngrams import NgramChannel, check_ngram_range
 from sk_han.nn.shapes import weight_shapes
 from sk_han.persistence.archive import read_archive
 from sk_han.persistence.plain import from_plain
@@ -28,18 +29,28 @@ __all__ = ["load"]
 
 _Arrays = dict[str, NDArray[Any]]
 
-_SIZES = {
+_SIZES: dict[str, list[Any]] = {
     "module__vocabulary_size": [Interval(Integral, UNKNOWN_ID + 1, None, closed="left")],
     "module__n_classes": [Interval(Integral, 1, None, closed="left")],
     "module__embedding_dim": [Interval(Integral, 1, None, closed="left")],
     "module__word_hidden": [Interval(Integral, 1, None, closed="left")],
     "module__sentence_hidden": [Interval(Integral, 1, None, closed="left")],
     "module__attention_dim": [Interval(Integral, 1, None, closed="left")],
+    "module__rnn": [StrOptions({"gru", "lstm", "rnn"})],
+    "module__num_layers": [Interval(Integral, 1, None, closed="left")],
+    "module__bidirectional": ["boolean"],
+    "module__pooling": [StrOptions({"attention", "mean", "max", "last"})],
+    "module__attention_hops": [Interval(Integral, 1, None, closed="left")],
+    "module__context": [StrOptions({"forward", "bidirectional"}), None],
+    "module__context_gated": ["boolean"],
 }
 # Parameters of a stored network; any but the sizes may be missing, as a later one would be.
 _NETWORK = _SIZES | {
     "module__dropout": [Interval(Real, 0, 1, closed="both")],
     "module__word_dropout": [Interval(Real, 0, 1, closed="both")],
+    "module__embedding_dropout": [Interval(Real, 0, 1, closed="left")],
+    "module__hop_penalty": [Interval(Real, 0, None, closed="left")],
+    "module__context_pooling": [StrOptions({"mean", "sum"})],
     "module__unknown_id": [Interval(Integral, 0, None, closed="left")],
     "module__max_words": [Interval(Integral, 1, None, closed="left")],
     "module__freeze_embedding": ["boolean"],
@@ -167,7 +178,7 @@ def _classifier(data: Any, arrays: _Arrays) -> HANClassifier:
     fitted = _fields(
         fields["fitted"],
         "the fitted classifier",
-        ["classes", "tokenizer", "history", "device", "network"],
+        ["classes", "tokenizer", "history", "device", "network", "ngrams", "logit_scales"],
     )
     classifier: HANClassifier = _unfitted(HANClassifier, fields, arrays)
     _request(classifier, from_plain(fields["requests"]))
@@ -180,6 +191,10 @@ def _classifier(data: Any, arrays: _Arrays) -> HANClassifier:
         tokenizer = _estimator(fitted["tokenizer"], {}, only="HierarchicalTokenizer")
         if max(tokenizer.vocabulary_.values()) >= n_ids:
             raise ValueError(f"its vocabulary has ids beyond the {n_ids} word vectors")
+    channel = None
+    if fitted["ngrams"] is not None:
+        channel = _channel(fitted["ngrams"], len(classes), arrays)
+    scales = _scales(fitted["logit_scales"], n_scales=1 if channel is None else 2)
     history = _history(fitted["history"])
     if not isinstance(fitted["device"], str):
         raise ValueError("the name of its device is no string")
@@ -194,6 +209,8 @@ def _classifier(data: Any, arrays: _Arrays) -> HANClassifier:
             "vocabulary_size_": n_ids,
             "_restoring_params": network,
             "_weights": weights,
+            "_ngram_channel": None if channel is None else vars(channel),
+            "logit_scales_": scales,
         }
     )
     return classifier
@@ -256,6 +273,8 @@ def _network(data: Any, n_classes: int) -> dict[str, Any]:
 
 def _weights(network: dict[str, Any], arrays: _Arrays) -> _Arrays:
     """Take the weights out of the arrays; their shapes are compared before a network is made."""
+    if network["module__num_layers"] > len(arrays):
+        raise ValueError(f"it has {len(arrays)} arrays for {network['module__num_layers']} layers")
     shapes = weight_shapes(**{name.removeprefix("module__"): network[name] for name in _SIZES})
     weights = {name: _taken(arrays, name) for name in shapes}
     for name, shape in shapes.items():
@@ -268,6 +287,24 @@ def _weights(network: dict[str, Any], arrays: _Arrays) -> _Arrays:
         if not np.isfinite(weight).all():
             raise ValueError(f"its weight {name} holds values that are no finite numbers")
     return weights
+
+
+def _channel(data: Any, n_classes: int, arrays: _Arrays) -> NgramChannel:
+    ngram_range = _fields(data, "the n-gram channel", ["ngram_range"])["ngram_range"]
+    if not isinstance(ngram_range, list):
+        raise ValueError("its ngram_range is no list")
+    check_ngram_range(ngram_range)
+    taken = {name: _taken(arrays, f"ngrams.{name}") for name in NgramChannel.ARRAYS}
+    return NgramChannel.checked(tuple(ngram_range), taken, n_classes)
+
+
+def _scales(data: Any, n_scales: int) -> NDArray[np.float64]:
+    numbers = data if isinstance(data, list) else []
+    if len(numbers) != n_scales or not all(
+        type(scale) in (int, float) and 0 <= scale < math.inf for scale in numbers
+    ):
+        raise ValueError(f"its scales of the logits are not {n_scales} numbers of at least 0")
+    return np.array(numbers, dtype=np.float64)
 
 
 def _history(data: Any) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 import sk_han
 from sk_han._compat import validate_parameter_constraints
 from sk_han.classifier import HANClassifier
+from sk_han.ngrams import NgramChannel
 from sk_han.persistence.archive import write_archive
 from sk_han.persistence.plain import to_plain
 from sk_han.persistence.replacing import replacing
@@ -192,7 +193,16 @@ def _fitted_classifier(classifier: HANClassifier, arrays: _Arrays) -> dict[str, 
         "history": to_plain(classifier.history_),
         "device": classifier.device_,
         "network": to_plain(classifier.net_.restoring_params),
+        "ngrams": _ngrams(classifier.ngram_channel_, arrays),
+        "logit_scales": classifier.logit_scales_.tolist(),
     }
+
+
+def _ngrams(channel: NgramChannel | None, arrays: _Arrays) -> Any:
+    if channel is None:
+        return None
+    arrays |= {f"ngrams.{name}": array for name, array in channel.arrays.items()}
+    return {"ngram_range": list(channel.ngram_range)}
 
 
 def _classes(classes: NDArray[Any], arrays: _Arrays) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from sk_han.nn.dropout import dropout, word_dropout
+from sk_han.nn.dropout import dropout, row_dropout, word_dropout
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -77,3 +77,17 @@ def test_word_dropout_leaves_its_argument_alone() -> None:
 
 def test_word_dropout_of_every_word_leaves_unknown_words() -> None:
     assert word_dropout(torch.tensor([2, 3, 5]), 1.0, 7, seeded()).tolist() == [7, 7, 7]
+
+
+def test_share_p_of_the_rows_is_zero_and_the_mean_stays() -> None:
+    kept = row_dropout(10_007, 0.75, seeded(), torch.empty(0, dtype=torch.float64))
+    assert kept.shape == (10_007, 1)
+    assert kept.unique().tolist() == [0.0, 4.0]
+    # Five standard deviations of a share among 10,007 rows.
+    assert kept.eq(0).double().mean().item() == pytest.approx(0.75, abs=5 * 0.0044)
+
+
+def test_without_row_dropout_nothing_is_drawn() -> None:
+    generator = seeded()
+    assert row_dropout(5, 0.0, generator, torch.ones(1)) is None
+    assert torch.equal(generator.get_state(), seeded().get_state())

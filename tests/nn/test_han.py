@@ -13,7 +13,6 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
-from sk_han.nn.han import distinct_words
 
 TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-12}
 MakeNetwork = Callable[..., HierarchicalAttentionNetwork]
@@ -48,7 +47,8 @@ def one_at_a_time(network: HierarchicalAttentionNetwork, batch: Any) -> HANOutpu
         first += n_sentences
 
     logits = torch.stack(documents) @ network.output.weight.T + network.output.bias
-    return HANOutput(logits, torch.cat(word_weights), torch.cat(sentence_weights))
+    no_penalty = torch.zeros_like(logits[:, 0])
+    return HANOutput(logits, torch.cat(word_weights), torch.cat(sentence_weights), no_penalty)
 
 
 def gradients(network: HierarchicalAttentionNetwork, output: HANOutput) -> dict[str, Tensor]:
@@ -346,12 +346,6 @@ def test_weights_survive_a_state_dict(make_network: MakeNetwork, batch: Any) -> 
     )
     fresh.load_state_dict(network.state_dict())
     assert torch.equal(fresh(*batch), network(*batch))
-
-
-def test_distinct_words_worked_by_hand() -> None:
-    distinct, index = distinct_words(torch.tensor([5, 2, 5, 11, 2]), 13)
-    assert distinct.tolist() == [2, 5, 11]
-    assert index.tolist() == [1, 0, 1, 2, 0]
 
 
 def test_network_needs_no_scikit_learn() -> None:

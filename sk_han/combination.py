@@ -1,0 +1,126 @@
+"""How the logits of the network and of the n-gram channel become those of the classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+from sk_han.batching import LabelledDocuments
+from sk_han.documents import DocumentArray
+from sk_han.net import HANNet
+from sk_han.ngrams import NgramChannel, fit_ngram_channel
+
+__all__ = ["combined_logits", "fit_channel", "fit_scales"]
+
+# Scales of the network beside a channel, and of the channel, where no documents were held out: a
+# network's logits are overconfident. Typical of the collections in benchmarks/defaults.py.
+_BESIDE_CHANNEL = (0.25, 1.0)
+
+
+def fit_channel(
+    net: HANNet,
+    training: LabelledDocuments,
+    validation: LabelledDocuments | None,
+    data: LabelledDocuments,
+    ngram_range: tuple[int, int] | None,
+) -> tuple[NgramChannel | None, NDArray[np.float64]]:
+    """Fit the n-gram channel, and the scales of network and channel on held-out documents.
+
+    The two learn apart from each other. Trained together, the channel soon explains the training
+    documents alone, and the network has nothing left to learn from.
+
+    Parameters
+    ----------
+    net : HANNet
+        Trained on `training`.
+    training, validation : LabelledDocuments
+        `validation` may be None: the scales are then the usual ones.
+    data : LabelledDocuments
+        What the channel learns from in the end: `training`, with the part of it held out.
+    ngram_range : tuple of int or None
+        None leaves the channel out, and fits the network's temperature.
+
+    Returns
+    -------
+    channel : NgramChannel or None
+    scales : ndarray of shape (1,) or (2,)
+        Factors of the logits of the network and, where there is one, of the channel.
+    """
+    n_classes = net.module_params["n_classes"]
+    channel = fit_ngram_channel(training, n_classes, ngram_range) if ngram_range else None
+    scales = np.ones(1) if channel is None else np.array(_BESIDE_CHANNEL)
+    if validation is None or n_classes == 1:
+        return channel, scales
+    logits = [net.logits(validation.documents).astype(np.float64)]
+    if channel is not None:
+        logits.append(channel.logits(validation.documents))
+    scales = fit_scales(logits, validation.targets, validation.weights, scales)
+    if channel is not None and len(data) > len(training):
+        channel = fit_ngram_channel(data, n_classes, channel.ngram_range)
+    return channel, scales
+
+
+def combined_logits(
+    network_logits: NDArray[np.floating],
+    documents: DocumentArray,
+    channel: NgramChannel | None,
+    scales: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Add the scaled logits of network and channel, shape (D, C)."""
+    logits = scales[0] * network_logits.astype(np.float64)
+    if channel is not None:
+        logits += scales[1] * channel.logits(documents)
+    return logits
+
+
+def fit_scales(
+    logits: Sequence[NDArray[np.float64]],
+    targets: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    prior: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Find the factors with which the sum of logits predicts held-out documents best.
+
+    For one kind of logits this is temperature scaling (Guo et al., 2017; the factor is one over
+    the temperature), for several a logarithmic opinion pool (Heskes, 1998). The negative
+    log-likelihood is convex in the factors.
+
+    Parameters
+    ----------
+    logits : sequence of n_kinds ndarrays of shape (n_documents, n_classes)
+    targets : ndarray of int64, shape (n_documents,)
+    weights : ndarray of shape (n_documents,)
+        Positive.
+    prior : ndarray of shape (n_kinds,)
+        Few documents do not lead far away from these factors.
+
+    Returns
+    -------
+    ndarray of shape (n_kinds,)
+        Not negative.
+
+    References
+    ----------
+    Guo, Pleiss, Sun, Weinberger (2017). On Calibration of Modern Neural Networks. ICML.
+
+    Heskes (1998). Selecting Weighting Factors in Logarithmic Opinion Pools. NIPS.
+    """
+    stacked = np.stack(logits)  # (K, D, C)
+    shares = weights / weights.mean()
+    right = np.eye(stacked.shape[2])[targets]  # (D, C)
+
+    def loss_and_gradient(factors: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        log_proba = log_softmax(np.tensordot(factors, stacked, 1), axis=1)  # (D, C)
+        off = factors - prior
+        loss = -(shares * (right * log_proba).sum(axis=1)).sum() + (off**2).sum() / 2
+        residual = shares[:, None] * (np.exp(log_proba) - right)
+        return loss, np.tensordot(stacked, residual, 2) + off
+
+    bounds = [(0, None)] * len(prior)
+    solution = minimize(loss_and_gradient, prior, jac=True, method="L-BFGS-B", bounds=bounds)
+    factors: NDArray[np.float64] = solution.x
+    return factors

@@ -1,0 +1,83 @@
+"""The members of the family, and which of their options go together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["STRUCTURE", "check_family", "check_same_structure"]
+
+CHOICES: dict[str, tuple[str | None, ...]] = {
+    "rnn": ("gru", "lstm", "rnn"),
+    "pooling": ("attention", "mean", "max", "last"),
+    "context": (None, "forward", "bidirectional"),
+    "context_pooling": ("mean", "sum"),
+}
+
+# Parameters that say what the weights of a network are, and so cannot change while it learns on.
+STRUCTURE = (
+    "embedding_dim",
+    "word_hidden",
+    "sentence_hidden",
+    "attention_dim",
+    "rnn",
+    "num_layers",
+    "bidirectional",
+    "pooling",
+    "attention_hops",
+    "context",
+    "context_pooling",
+    "context_gated",
+)
+
+
+def check_family(
+    *, rnn: str, pooling: str, attention_hops: int, context: str | None, context_pooling: str
+) -> None:
+    """Refuse options that do not exist or exclude each other.
+
+    Several hops and context are kinds of attention, and each is a kind of its own. Settings of a
+    kind that is switched off have no effect, as everywhere in scikit-learn.
+
+    Raises
+    ------
+    ValueError
+        Naming the options and the repair.
+    """
+    given = {
+        "rnn": rnn,
+        "pooling": pooling,
+        "context": context,
+        "context_pooling": context_pooling,
+    }
+    for name, value in given.items():
+        if value not in CHOICES[name]:
+            options = ", ".join(map(repr, CHOICES[name]))
+            raise ValueError(f"{name} must be one of {options}; got {value!r}.")
+    if attention_hops < 1:
+        raise ValueError(f"attention_hops must be at least 1; got {attention_hops}.")
+    if attention_hops > 1 and pooling != "attention":
+        raise ValueError(
+            f"attention_hops={attention_hops} asks for attention, and pooling={pooling!r} has "
+            "none. Set attention_hops=1, or pooling='attention'."
+        )
+    if context is not None and pooling != "attention":
+        raise ValueError(
+            f"context={context!r} stands inside attention, and pooling={pooling!r} has none. Set "
+            "context=None, or pooling='attention'."
+        )
+    if context is not None and attention_hops > 1:
+        raise ValueError(
+            f"context={context!r} and attention_hops={attention_hops} are two kinds of attention. "
+            "Set context=None, or attention_hops=1."
+        )
+
+
+def check_same_structure(params: Mapping[str, Any], fitted: Mapping[str, Any]) -> None:
+    """Refuse to go on training with a network of another structure than the fitted one."""
+    for name in STRUCTURE:
+        if params[name] != fitted[name]:
+            raise ValueError(
+                f"{name} is {params[name]!r} now, and {fitted[name]!r} in the fitted network, "
+                "which training cannot go on from. Set it back, or fit anew."
+            )

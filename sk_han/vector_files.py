@@ -1,0 +1,143 @@
+"""Word vectors in text files, in the formats of GloVe and word2vec, line by line."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain, takewhile
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["read_vectors"]
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+
+
+def read_vectors(
+    path: str | os.PathLike[str],
+) -> Iterator[tuple[str, Callable[[], NDArray[np.float32]]]]:
+    """Go through the words of a file; the numbers of a word are parsed only when asked for.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A word and its numbers on each line, separated by single spaces. A first line of two
+        integers is word2vec's header: the numbers of words and of numbers a word. Compressed
+        (gzip) or not, whatever its name; UTF-8.
+
+    Yields
+    ------
+    word : str
+        May have spaces in it, as a few in GloVe's files have: the numbers are taken from the right.
+    vector : callable
+        Gives an ndarray of float32, shape (embedding_dim,).
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is empty or cut off, or a line is not what it should be; the message names it.
+    """
+    path = Path(path)
+    lines = _lines(path)
+    number, first = next(lines, (0, ""))
+    if not first:
+        raise ValueError(f"{path} is empty; expected a word and its numbers on each line.")
+    fields = first.split(" ")
+    n_announced = None
+    if len(fields) == 2 and all(map(str.isdecimal, fields)):
+        n_announced, embedding_dim = map(int, fields)
+    else:
+        embedding_dim = _trailing_numbers(first)
+        lines = chain([(number, first)], lines)
+    if not embedding_dim:
+        raise ValueError(
+            f"{path}, line {number}: expected a word and its numbers, separated by single spaces; "
+            f"found {_short(first)}."
+        )
+    n_words = 0
+    for number, line in lines:
+        word, numbers = _split(line, embedding_dim, f"{path}, line {number}")
+        yield word, partial(_parsed, numbers, f"{path}, line {number}")
+        n_words += 1
+    if n_announced not in (None, n_words):
+        raise ValueError(
+            f"{path} has {n_words:,} words, but its first line announces {n_announced:,}. Fetch "
+            "the file again, or correct that line if you shortened the file yourself."
+        )
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines that are not blank, each with its number."""
+    try:
+        with _open_bytes(path) as lines:
+            for number, line in enumerate(lines, start=1):
+                text = _decoded(line, f"{path}, line {number}").rstrip(" \r\n")
+                if text:
+                    yield number, text.removeprefix("\ufeff") if number == 1 else text
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} is not a whole gzip file ({error}). Fetch it again.") from error
+
+
+def _open_bytes(path: Path) -> BinaryIO:
+    with path.open("rb") as file:
+        compressed = file.read(2) == b"\x1f\x8b"
+    return cast(BinaryIO, gzip.open(path) if compressed else path.open("rb"))
+
+
+def _decoded(line: bytes, where: str) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{where}: byte 0x{line[error.start]:02x} is not UTF-8. Expected text: unpack a .zip "
+            "archive first, and load word2vec's binary format with gensim, whose KeyedVectors "
+            "may be given in place of the path."
+        ) from None
+
+
+def _split(line: str, embedding_dim: int, where: str) -> tuple[str, str]:
+    """Take a line apart into the word and its numbers."""
+    if line.count(" ") == embedding_dim:
+        # Nearly every line. Cutting all its numbers apart made the whole pass twice as long.
+        word, _, numbers = line.partition(" ")
+        return word, numbers
+    word, *fields = line.rsplit(" ", embedding_dim)
+    parts = word.split(" ")
+    one_too_many = len(parts) > 1 and ("" in parts or _NUMBER.fullmatch(parts[-1]))
+    if len(fields) < embedding_dim or one_too_many:
+        raise ValueError(
+            f"{where}: expected a word and {embedding_dim} numbers, as at the start of the file, "
+            f"separated by single spaces; found {_trailing_numbers(line)} numbers in "
+            f"{_short(line)}. Correct the line or leave it out."
+        )
+    return word, " ".join(fields)
+
+
+def _trailing_numbers(line: str) -> int:
+    """Count the numbers at the end of a line, its first field left out: it is the word."""
+    fields = line.split(" ")[1:]
+    return sum(1 for _ in takewhile(_NUMBER.fullmatch, reversed(fields)))
+
+
+def _parsed(numbers: str, where: str) -> NDArray[np.float32]:
+    try:
+        with np.errstate(over="ignore"):  # refused below
+            vector = np.array(numbers.split(" "), dtype=np.float32)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}. Correct the line or leave it out.") from None
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{where} holds a number that is not finite. Leave the line out.")
+    return vector
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")

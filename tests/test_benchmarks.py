@@ -1,0 +1,188 @@
+"""What the published figures rest on: splits without overlap, and the scores."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from itertools import chain
+from pathlib import Path
+
+import accuracy
+import linear
+import numpy as np
+import pytest
+import splits
+from scores import expected_calibration_error, measure
+from splits import CORPORA, N_FOLDS, N_SEEDS, Split, held_out, published, shortened
+
+from sk_han import DocumentArray
+
+
+def write(path: Path, header: list[str], rows: list[list[str]]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    with gzip.open(path, "wt", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Corpora of the names and columns of the real ones; each text says where it comes from."""
+    folder = tmp_path_factory.mktemp("data")
+    for part in ("train", "test"):
+        reviews = [
+            [f"{part} {label} {number}", label, f"{part}/{label}/{number}_7"]
+            for label in ("neg", "pos")
+            for number in range(5_000)
+        ]
+        write(folder / "imdb" / f"{part}.csv.gz", ["text", "label", "id"], reviews)
+        posts = [[f"{part} {row}", f"group{row % 20}"] for row in range(200)]
+        write(folder / "20news" / f"{part}.csv.gz", ["text_stripped", "label"], posts)
+    for part in ("train", "val"):
+        films = [[f"{part} {row}", "NEG" if row % 2 else "POS"] for row in range(50)]
+        write(folder / "eraser_movies" / f"{part}.csv.gz", ["text", "label"], films)
+    tweets = [[f"tweet {row}", ("negative", "neutral", "positive")[row % 3]] for row in range(300)]
+    write(folder / "airline" / "tweets.csv.gz", ["text", "label"], tweets)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def own_data(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SK_HAN_DATA", str(data))
+    splits._training_documents.cache_clear()
+
+
+class TestSplits:
+    @pytest.mark.parametrize("name", [name for name in CORPORA if name != "make_reviews"])
+    def test_what_is_held_out_is_never_trained_on(self, name: str) -> None:
+        for split in (published(name, 0), held_out(name, 1, 0)):
+            assert not set(split.train_texts) & set(split.test_texts)
+
+    @pytest.mark.parametrize("name", [name for name in CORPORA if name != "make_reviews"])
+    @pytest.mark.parametrize("seed", range(N_SEEDS))
+    def test_choosing_sees_no_text_that_is_reported_on(self, name: str, seed: int) -> None:
+        development = held_out(name, 0, seed)
+        seen = {*development.train_texts, *development.test_texts}
+        assert not seen & set(published(name, seed).test_texts)
+
+    def test_generated_reviews_for_choosing_are_others_than_those_reported_on(self) -> None:
+        development = held_out("make_reviews", 0, 0)
+        seen = {*development.train_texts, *development.test_texts}
+        reported = published("make_reviews", 0).test_texts
+        assert np.mean([text in seen for text in reported]) < 0.01  # short ones may recur
+
+    @pytest.mark.parametrize("name", ["imdb", "20news", "airline", "movies"])
+    def test_the_folds_hold_every_training_document_once(self, name: str) -> None:
+        folds = [held_out(name, fold, 0) for fold in range(N_FOLDS)]
+        held = [text for split in folds for text in split.test_texts]
+        assert sorted(held) == sorted(folds[0].train_texts + folds[0].test_texts)
+
+    def test_films_stay_together(self) -> None:
+        split = held_out("imdb", N_FOLDS - 1, 0)
+        numbers = [int(text.split()[-1]) for text in split.test_texts]
+        assert set(numbers) == set(range(4_000, 5_000))
+        assert len(numbers) == 2_000
+
+    @pytest.mark.parametrize("size", [1_000, 2_000, 5_000])
+    def test_a_part_of_imdb_has_as_many_reviews_of_each_label(self, size: int) -> None:
+        for split in (published(f"imdb-{size}", 0), held_out(f"imdb-{size}", 0, 0)):
+            assert np.unique(split.train_labels, return_counts=True)[1].tolist() == 2 * [size // 2]
+
+    def test_another_seed_draws_other_reviews(self) -> None:
+        first, second = (set(published("imdb-1000", seed).train_texts) for seed in (0, 1))
+        assert len(first & second) < 300
+
+    @pytest.mark.parametrize("name", CORPORA)
+    def test_labels_stay_with_their_texts(self, name: str) -> None:
+        split = shortened(held_out(name, 2, 0), 40)
+        assert len(split.train_texts) == len(split.train_labels) == 40
+        if name.startswith("imdb"):
+            assert [text.split()[1] for text in split.train_texts] == split.train_labels.tolist()
+            assert [text.split()[1] for text in split.test_texts] == split.test_labels.tolist()
+
+
+class TestExpectedCalibrationError:
+    def test_by_hand(self) -> None:
+        # Bins of width 1/2. (0, 1/2]: confidence 0.5, right. (1/2, 1]: confidences 0.9, 0.7 and
+        # 0.8, one of three right.
+        probabilities = np.array(
+            [[0.5, 0.3, 0.2], [0.9, 0.1, 0.0], [0.1, 0.7, 0.2], [0.1, 0.1, 0.8]]
+        )
+        error = expected_calibration_error(probabilities, np.array([0, 0, 0, 1]), n_bins=2)
+        assert error == pytest.approx(1 / 4 * abs(1 - 0.5) + 3 / 4 * abs(1 / 3 - 0.8))
+
+    def test_probabilities_that_come_true_have_none(self) -> None:
+        probabilities = np.array([[0.75, 0.25]] * 4)
+        assert expected_calibration_error(probabilities, np.array([0, 0, 0, 1])) == 0.0
+
+    def test_certainty_that_is_always_wrong_has_the_whole(self) -> None:
+        assert expected_calibration_error(np.array([[1.0, 0.0]] * 3), np.ones(3)) == 1.0
+
+    def test_errors_of_one_bin_cancel_and_of_two_do_not(self) -> None:
+        probabilities = np.array([[0.99, 0.01], [0.51, 0.49]])
+        targets = np.array([1, 0])
+        one, many = (expected_calibration_error(probabilities, targets, n) for n in (1, 15))
+        assert one == pytest.approx(abs(1 / 2 - 0.75))
+        assert many == pytest.approx((0.99 + 0.49) / 2)
+
+
+CUES = {"good": "a good day", "bad": "a bad day", "so-so": "a day as any"}
+
+
+@pytest.fixture
+def cues() -> Split:
+    """Three classes, each with a word of its own."""
+    labels = np.array(20 * list(CUES))
+    texts = [f"{CUES[label]} with tea and rain" for label in labels]
+    return Split(texts, labels, texts, labels)
+
+
+class TestModels:
+    @pytest.mark.parametrize("make", [linear.tfidf, linear.nb_svm])
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_a_cue_word_is_learnt(self, make, n_classes: int, cues: Split) -> None:
+        kept = np.isin(cues.train_labels, list(CUES)[:n_classes])
+        texts, labels = [cues.train_texts[row] for row in np.flatnonzero(kept)], cues.train_labels
+        scores = measure(make(), Split(texts, labels[kept], texts, labels[kept]))
+        assert scores.accuracy == scores.macro_f1 == 1.0
+        assert scores.log_loss < 0.3
+        assert scores.fit_seconds > 0
+
+    def test_fasttext_learns_a_cue_word(self, cues: Split) -> None:
+        pytest.importorskip("fasttext")
+        model = linear.FastText().fit(cues.train_texts, cues.train_labels)
+        probabilities = model.predict_proba([*cues.test_texts[:3], ""])
+        assert model.classes_[probabilities.argmax(axis=1)][:3].tolist() == list(CUES)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+    def test_flat_documents_are_one_sentence_of_the_same_words(
+        self, documents: DocumentArray, nested_ids: list[list[list[int]]]
+    ) -> None:
+        flat = accuracy.one_sentence_each(documents)
+        assert flat.to_nested() == [
+            [list(chain.from_iterable(sentences))] if sentences else [] for sentences in nested_ids
+        ]
+
+    def test_a_model_without_its_package_is_left_out_and_named(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(accuracy, "find_spec", lambda name: None)
+        assert accuracy.usable(["tfidf", "fasttext"]) == ["tfidf"]
+        assert "not installed" in capsys.readouterr().out
+
+    def test_the_table_has_means_deviations_and_ratios(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def scores(value: float, seconds: float) -> accuracy.Scores:
+            return accuracy.Scores(value, value, 0.0, 0.0, seconds, 0.0)
+
+        accuracy.print_table(
+            {
+                "tfidf": [scores(0.8, 1.0), scores(0.8, 2.0)],
+                "han": [scores(0.7, 4.0), scores(0.9, 4.0)],
+            }
+        )
+        header, reference, han = capsys.readouterr().out.splitlines()
+        assert "accuracy" in header
+        assert "80.00 +-0.00" in reference
+        assert "80.00 +-14.14" in han
+        assert " 3.0 " in han  # the mean of 4/1 and 4/2
