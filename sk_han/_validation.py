@@ -106,7 +106,7 @@ def _only_column(X: Any) -> Any:
 
 def _as_text(document: Any, i: int) -> str:
     if isinstance(document, str):
-        return str(document)
+        return str.__str__(document)  # str() of a member of an Enum is its name
     if isinstance(document, (bytes, bytearray)):
         return _decoded(bytes(document), i)
     kind = type(document).__name__

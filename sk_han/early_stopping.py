@@ -7,6 +7,8 @@ from typing import Any
 
 from skorch.callbacks import Callback
 
+from sk_han.stopping import StopTraining
+
 __all__ = ["EarlyStopping"]
 
 
@@ -45,7 +47,7 @@ class EarlyStopping(Callback):
             self.best_score_, self.best_epoch_ = score, epoch["epoch"]
             self.best_weights_ = copy.deepcopy(net.module_.state_dict())
         elif epoch["epoch"] - self.best_epoch_ >= self.patience:
-            raise KeyboardInterrupt  # skorch's way to end training after an epoch
+            raise StopTraining
 
     def on_train_end(self, net: Any, **kwargs: Any) -> None:
         """Put the best weights back."""

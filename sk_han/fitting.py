@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from sk_han.combination import fit_channel
 from sk_han.devices import resolve_device
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.embeddings import initial_vectors
-from sk_han.epoch_tasks import EpochTasks
+from sk_han.fit_tasks import FitTasks
 from sk_han.freezing import epochs_frozen
 from sk_han.inputs import (
     as_documents,
@@ -68,73 +68,43 @@ def fitted_attributes(
     dict of str to object
         The fitted attributes.
     """
-    check_family(
-        rnn=classifier.rnn,
-        pooling=classifier.pooling,
-        attention_hops=classifier.attention_hops,
-        context=classifier.context,
-        context_pooling=classifier.context_pooling,
-    )
-    check_ngram_range(classifier.ngram_range)
     device = resolve_device(classifier.device)
     rng = check_random_state(classifier.random_state)
-    # All that can be wrong is found before the texts are read, which may take minutes.
-    X = check_documents(X)
-    labels = check_labels(y, len(X))
-    if goes_on:
-        classes = classifier.classes_
-    elif classes is None:
-        classes = np.unique(labels)
-    targets = encode_labels(labels, classes, "y")
-    weights = document_weights(sample_weight, classifier.class_weight, labels, classes)
-    if (X_val is None) != (y_val is None):
-        raise ValueError("X_val and y_val go together: give both or neither.")
-    if X_val is not None:
-        X_val = check_documents(X_val)
-        targets_val = encode_labels(check_labels(y_val, len(X_val), "y_val"), classes, "y_val")
-
-    tokenizer, documents = _tokenized(classifier, X, goes_on)
+    # Before the texts are read, which may take minutes.
+    given = _checked(classifier, X, y, sample_weight, X_val, y_val, classes, goes_on)
+    tokenizer, documents = _tokenized(classifier, given.X, goes_on)
     vocabulary_size = (
         classifier.vocabulary_size_
         if goes_on
         else vocabulary_size_of(documents, tokenizer, classifier.pretrained_embedding)
     )
-    module_params = _module_params(classifier, vocabulary_size, len(classes))
-    if goes_on:
-        check_same_structure(module_params, classifier.net_.module_params)
-    if len(classes) == 1:
-        warnings.warn(
-            f"y holds a single class, {classes.tolist()[0]!r}, which every document will get.",
-            UserWarning,
-            stacklevel=6,
-        )
-
-    data = LabelledDocuments(within_vocabulary(documents, vocabulary_size), targets, weights)
+    data = LabelledDocuments(
+        within_vocabulary(documents, vocabulary_size), given.targets, given.weights
+    )
     data = data[data.weights > 0]
     training, validation = data, None
-    if X_val is not None:
-        validation = _validation(X_val, targets_val, tokenizer, vocabulary_size)
+    if given.X_val is not None:
+        validation = _validation(given.X_val, given.targets_val, tokenizer, vocabulary_size)
     elif classifier.early_stopping and not one_epoch:
         training, validation = hold_out(data, classifier.validation_fraction, rng)
 
-    n_epochs = (
-        1 if one_epoch else epochs_for(classifier.max_epochs, len(training), classifier.batch_size)
-    )
-    epochs_before = classifier.history_ if goes_on and one_epoch else []
-    task = classifier._init_callback_context(max_subtasks=n_epochs)
-    metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-    told = {"estimator": classifier, "X": documents, "y": labels, "metadata": metadata}
-    task.call_on_fit_task_begin(**told)
-    fitted = {
-        "classes_": classes,
+    keeps_channel = goes_on and one_epoch
+    fitted: dict[str, Any] = {
+        "classes_": given.classes,
         "tokenizer_": tokenizer,
-        "ngram_channel_": classifier.ngram_channel_ if goes_on and one_epoch else None,
-        "logit_scales_": classifier.logit_scales_ if goes_on and one_epoch else np.ones(1),
+        "ngram_channel_": classifier.ngram_channel_ if keeps_channel else None,
+        "logit_scales_": classifier.logit_scales_ if keeps_channel else np.ones(1),
         "device_": device,
         "vocabulary_size_": vocabulary_size,
     }
+    n_epochs = epochs_for(
+        1 if one_epoch else classifier.max_epochs, len(training), classifier.batch_size
+    )
+    tasks = FitTasks(classifier, documents, given.labels, sample_weight, n_epochs, fitted)
+    epochs_before = classifier.history_ if goes_on and one_epoch else []
+    stops_early = classifier.early_stopping and validation is not None
     net = new_net(
-        module_params,
+        _module_params(classifier, vocabulary_size, len(given.classes)),
         n_documents=len(training),
         max_epochs=n_epochs,
         batch_size=classifier.batch_size,
@@ -146,11 +116,9 @@ def fitted_attributes(
         label_smoothing=float(classifier.label_smoothing),
         weight_averaging=classifier.weight_averaging,
         frozen_epochs=epochs_frozen(classifier.freeze_embedding) - len(epochs_before),
-        patience=classifier.patience
-        if classifier.early_stopping and validation is not None
-        else None,
+        patience=classifier.patience if stops_early else None,
         callbacks=classifier.callbacks,
-        epoch_tasks=EpochTasks(task, told, fitted),
+        fit_tasks=tasks,
         net_params=classifier.net_params,
         verbose=classifier.verbose,
         device=device,
@@ -163,14 +131,73 @@ def fitted_attributes(
         vocabulary = None if tokenizer is None else tokenizer.vocabulary_
         net.set_embedding(initial_vectors(classifier.pretrained_embedding, vocabulary, shape, rng))
     net.fit_documents(training, validation)
+
     if not one_epoch:
         fitted["ngram_channel_"], fitted["logit_scales_"] = fit_channel(
             net, training, validation, data, classifier.ngram_range
         )
     history = epochs_before + plain_history(net, first_epoch=len(epochs_before) + 1)
     fitted |= {"net_": net, "history_": history, "n_iter_": len(history)}
-    task.call_on_fit_task_end(**told, reconstruction_attributes=fitted)
+    tasks.end(fitted)
     return fitted
+
+
+class _Given(NamedTuple):
+    """What the user handed over, checked; texts are texts still."""
+
+    X: Any
+    labels: NDArray[Any]
+    targets: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    classes: NDArray[Any]
+    X_val: Any
+    targets_val: Any
+
+
+def _checked(
+    classifier: HANClassifier,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    X_val: Any,
+    y_val: Any,
+    classes: Any,
+    goes_on: bool,
+) -> _Given:
+    check_family(
+        rnn=classifier.rnn,
+        pooling=classifier.pooling,
+        attention_hops=classifier.attention_hops,
+        context=classifier.context,
+        context_pooling=classifier.context_pooling,
+    )
+    check_ngram_range(classifier.ngram_range)
+    if goes_on:
+        check_same_structure(
+            _module_params(classifier, classifier.vocabulary_size_, len(classifier.classes_)),
+            classifier.net_.module_params,
+        )
+    X = check_documents(X)
+    labels = check_labels(y, len(X))
+    if goes_on:
+        classes = classifier.classes_
+    elif classes is None:
+        classes = np.unique(labels)
+    if len(classes) == 1:
+        warnings.warn(
+            f"y holds a single class, {classes.tolist()[0]!r}, which every document will get.",
+            UserWarning,
+            stacklevel=7,
+        )
+    targets = encode_labels(labels, classes, "y")
+    weights = document_weights(sample_weight, classifier.class_weight, labels, classes)
+    targets_val = None
+    if (X_val is None) != (y_val is None):
+        raise ValueError("X_val and y_val go together: give both or neither.")
+    if X_val is not None:
+        X_val = check_documents(X_val)
+        targets_val = encode_labels(check_labels(y_val, len(X_val), "y_val"), classes, "y_val")
+    return _Given(X, labels, targets, weights, classes, X_val, targets_val)
 
 
 def _tokenized(

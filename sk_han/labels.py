@@ -45,7 +45,11 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
     else:
         kind = _only_kind(y, name)
         labels = np.asarray(y)
-        if kind != "str" or labels.dtype.kind == "T":  # NumPy's StringDType has no order
+        if kind == "str" and labels.dtype == object:
+            labels = _plain_strings(labels)
+        elif kind == "str" and labels.dtype.kind == "U":
+            labels = _plain_strings(np.asarray(y, dtype=object)).astype(str)
+        else:  # NumPy's StringDType has no order
             labels = np.asarray(labels.tolist())
     labels = column_or_1d(labels, warn=True)
     check_classification_targets(labels)
@@ -149,6 +153,13 @@ def _only_kind(y: Any, name: str) -> str:
             "booleans, one for each document. Convert them, for example with str."
         )
     return "".join(kinds)
+
+
+def _plain_strings(labels: NDArray[Any]) -> NDArray[Any]:
+    """Give the strings of string enumerations, which NumPy and str() take for their names."""
+    plain = np.empty(labels.shape, dtype=object)
+    plain.ravel()[:] = [str.__str__(label) for label in labels.ravel()]
+    return plain
 
 
 def _is_infinite(label: Any) -> bool:

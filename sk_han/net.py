@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import dis
 import inspect
 import os
 from functools import partial
@@ -22,6 +21,7 @@ from sk_han.batching import Batches, LabelledDocuments
 from sk_han.documents import DocumentArray
 from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
 from sk_han.nn.optimizers import clip_gradient_norm
+from sk_han.stopping import StopTraining, interrupts
 
 __all__ = ["HANNet", "network_input", "probabilities"]
 
@@ -29,13 +29,6 @@ if hasattr(os, "register_at_fork"):
     # PyTorch's threads do not come along into a forked process, which would wait for them for
     # ever (pytorch#17199): let it compute on one.
     os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
-
-
-_RAISE = dis.opmap["RAISE_VARARGS"]
-
-
-class _StopTraining(Exception):  # noqa: N818  (no error: training is over)
-    """A callback asked for the end of training."""
 
 
 class HANNet(NeuralNet):
@@ -92,7 +85,7 @@ class HANNet(NeuralNet):
         if not self.initialized_:
             self.initialize()
         self.notify("on_train_begin", X=training, y=None)
-        with contextlib.suppress(_StopTraining):
+        with contextlib.suppress(StopTraining), self._own_precision():
             self.fit_loop(training)
         self.notify("on_train_end", X=training, y=None)
         for name, weight in self.module_.named_parameters():
@@ -106,7 +99,8 @@ class HANNet(NeuralNet):
         """Switch dropout off, and on the CPU look words up in a table from now on."""
         self._set_training(False)
         if self.device == "cpu":
-            self.module_.tabulate()
+            with self._own_precision():
+                self.module_.tabulate()
 
     @property
     def module_params(self) -> dict[str, Any]:
@@ -166,7 +160,7 @@ class HANNet(NeuralNet):
             If a single document is too large.
         """
         try:
-            with torch.inference_mode():
+            with torch.inference_mode(), self._own_precision():
                 output: HANOutput = self.module_.attend(*network_input(documents, self.device))
             return output
         except torch.OutOfMemoryError as error:
@@ -189,17 +183,21 @@ class HANNet(NeuralNet):
         skorch's callbacks end training by raising KeyboardInterrupt when an epoch is over. Those
         behind such a one see the end of the epoch too: one of them keeps the best weights.
         """
-        stop = None
-        getattr(self, method_name)(self, **cb_kwargs)
-        for _, callback in self.callbacks_:
-            try:
-                getattr(callback, method_name)(self, **cb_kwargs)
-            except KeyboardInterrupt as interrupt:
-                if method_name != "on_epoch_end" or not _is_raised_by_code(interrupt):
-                    raise
-                stop = interrupt
-        if stop is not None:
-            raise _StopTraining from stop
+        if method_name != "on_epoch_end":
+            super().notify(method_name, **cb_kwargs)
+            return
+        wish = None
+        self.on_epoch_end(self, **cb_kwargs)
+        with interrupts() as arrived:
+            for _, callback in self.callbacks_:
+                try:
+                    callback.on_epoch_end(self, **cb_kwargs)
+                except (KeyboardInterrupt, StopTraining) as stop:
+                    if arrived:
+                        raise
+                    wish = stop
+        if wish is not None:
+            raise StopTraining from wish
 
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
@@ -271,6 +269,10 @@ class HANNet(NeuralNet):
         """Give the number of the most probable class, for skorch's scoring callbacks."""
         return self.predict_proba(X).argmax(axis=1)
 
+    def _own_precision(self) -> torch.autocast:
+        """Compute in single precision, though the caller may be in `torch.autocast`."""
+        return torch.autocast(torch.device(self.device).type, enabled=False)
+
     def _check_finite(self, values: Tensor, what: str) -> None:
         if not torch.isfinite(values).all():
             found = values[~torch.isfinite(values)].flatten()[0].item()
@@ -278,18 +280,6 @@ class HANNet(NeuralNet):
                 f"In epoch {len(self.history)} {what} became {found}: training diverged. Lower lr "
                 "or clip_norm, or scale pretrained vectors down."
             )
-
-
-def _is_raised_by_code(error: KeyboardInterrupt) -> bool:
-    """Whether a `raise` raised it, and not Ctrl-C.
-
-    Nothing but the last instruction tells the two apart: Python looks for signals at calls and
-    jumps, never at a `raise`. A handler of signals in Python would be taken for a callback.
-    """
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    return at is not None and at.tb_frame.f_code.co_code[at.tb_lasti] == _RAISE
 
 
 def _weighted_mean(values: Tensor, X: LabelledDocuments) -> Tensor:

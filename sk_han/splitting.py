@@ -84,9 +84,14 @@ def compile_token_pattern(token_pattern: str) -> tuple[re.Pattern[str], re.Patte
     Raises
     ------
     ValueError
-        If the pattern has several groups.
+        If the pattern is no regular expression or has several groups.
     """
-    pattern = re.compile(token_pattern)
+    try:
+        pattern = re.compile(token_pattern)
+    except re.error as error:
+        raise ValueError(
+            f"token_pattern={token_pattern!r} is no regular expression: {error}."
+        ) from error
     if pattern.groups > 1:
         raise ValueError(
             f"token_pattern may have one group, which is the word; {token_pattern!r} has "

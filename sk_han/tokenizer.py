@@ -365,7 +365,11 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
     def _stop_words(self) -> Iterable[str]:
         if isinstance(self.stop_words, str):
             return ENGLISH_STOP_WORDS
-        return self.stop_words or ()
+        words = self.stop_words or ()
+        for word in words:
+            if not isinstance(word, str):
+                raise ValueError(f"stop_words holds {word!r}, a {type(word).__name__}; give words.")
+        return words
 
     def _documents(self, forms: WordForms, words: list[str]) -> DocumentArray | NDArray[np.int32]:
         vocabulary = self.vocabulary_

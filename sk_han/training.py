@@ -32,27 +32,17 @@ OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
 }
 
 
-# What HANClassifier sets itself, and what its net makes no use of.
-_OWN_PARAMS = {
-    "batch_size",
-    "callbacks",
-    "clip_norm",
-    "criterion__reduction",
+# What HANClassifier sets itself, beside the parameters that `new_net` passes on.
+_OWN_PARAMS = {"criterion__reduction", "module", "train_split", "verbose"}
+# What its net makes no use of: documents come in batches of its own.
+_UNUSED_PARAMS = {
     "dataset",
-    "device",
     "iterator_train",
     "iterator_valid",
-    "lr",
-    "max_epochs",
-    "module",
-    "module__generator",
-    "module__sparse",
-    "optimizer",
-    "shuffle",
-    "train_split",
-    "verbose",
+    "predict_nonlinearity",
     "warm_start",
 }
+_UNUSED_PREFIXES = ("callbacks__", "dataset__", "iterator_train__", "iterator_valid__")
 
 
 def epochs_for(max_epochs: int | str, n_documents: int, batch_size: int) -> int:
@@ -105,7 +95,7 @@ def new_net(
     frozen_epochs: float,
     patience: int | None,
     callbacks: list[Any] | None,
-    epoch_tasks: Callback,
+    fit_tasks: Callback,
     net_params: Mapping[str, Any] | None,
     verbose: int,
     device: str,
@@ -123,7 +113,7 @@ def new_net(
         Number of the first epochs in which the word vectors stay as they are.
     patience : int or None
         Epochs without a better one before training stops; None neither stops nor keeps the best.
-    epoch_tasks : Callback
+    fit_tasks : Callback
         Tells scikit-learn's callbacks of the epochs.
     random_state : RandomState
         Source of the initial weights, of dropout and of the order of documents.
@@ -158,7 +148,7 @@ weight_averaging, callbacks, net_params, verbose, device
     own_callbacks += clone(list(callbacks or ()), safe=False)
     if patience is not None:  # behind the user's, which may change weights
         own_callbacks.append(("early_stopping", EarlyStopping(patience)))
-    own_callbacks.append(("epoch_tasks", epoch_tasks))
+    own_callbacks.append(("fit_tasks", fit_tasks))
 
     generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
     optimizer = OPTIMIZERS[optimizer] if isinstance(optimizer, str) else optimizer
@@ -186,7 +176,7 @@ weight_averaging, callbacks, net_params, verbose, device
         params["optimizer__weight_decay"] = weight_decay
     try:
         net: HANNet = HANNet(**(params | further)).initialize()
-    except (AttributeError, RuntimeError, TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         if not further:
             raise
         raise ValueError(f"No net can be made with net_params={further}: {error}") from error
@@ -223,17 +213,26 @@ def plain_history(net: HANNet, first_epoch: int = 1) -> list[dict[str, float]]:
 
 
 def _check_net_params(net_params: Mapping[str, Any], taken: Set[str]) -> None:
-    """Refuse what HANClassifier sets itself, and a network that a pickle could not restore."""
-    refused = taken & net_params.keys()
+    """Refuse what HANClassifier sets itself, what has no effect, and what no pickle restores."""
+    names = [name for name in net_params if not isinstance(name, str)]
+    if names:
+        raise ValueError(f"net_params={dict(net_params)} has a key that is no name: {names[0]!r}.")
+    refused = sorted(taken & net_params.keys())
     if refused:
         raise ValueError(
-            f"net_params holds {sorted(refused)}, which HANClassifier sets itself. Use its own "
+            f"net_params holds {refused}, which HANClassifier sets itself. Use its own "
             "parameters (max_epochs, batch_size, lr, optimizer, callbacks, ...); the network is "
             "always a HierarchicalAttentionNetwork."
         )
-    size = net_params.get("valid_batch_size", 1)
-    if not isinstance(size, Integral) or size < 1:
+    unused = [n for n in net_params if n in _UNUSED_PARAMS or n.startswith(_UNUSED_PREFIXES)]
+    if unused:
         raise ValueError(
-            f"valid_batch_size in net_params must be a number of documents, at least 1; got "
-            f"{size!r}."
+            f"net_params holds {unused}, which would have no effect: HANClassifier makes batches "
+            "of its own and adds callbacks by its parameter `callbacks`."
         )
+    for name in ("valid_batch_size", "module__max_words"):
+        size = net_params.get(name, 1)
+        if not isinstance(size, Integral) or size < 1:
+            raise ValueError(
+                f"{name} in net_params must be an integer of at least 1; got {size!r}."
+            )

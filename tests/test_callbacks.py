@@ -191,7 +191,7 @@ class TestNothingElseChanges:
         assert vars(classifier).keys() == vars(tiny().fit(TEXTS, LABELS)).keys()
 
     def test_the_fitted_net_does_not_keep_the_documents(self):
-        tasks = dict(recorded(Recorder()).net_.callbacks_)["epoch_tasks"]
+        tasks = dict(recorded(Recorder()).net_.callbacks_)["fit_tasks"]
         assert vars(tasks) == {"fit_task": None, "told": {}, "fitted": {}, "epoch_": None}
 
     def test_a_model_watched_by_a_callback_can_be_pickled(self):

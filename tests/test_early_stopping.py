@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from sk_han.early_stopping import EarlyStopping
+from sk_han.stopping import StopTraining
 
 
 def train(scores, patience):
@@ -17,7 +18,7 @@ def train(scores, patience):
         net.history.append({"epoch": number, "valid_accuracy": accuracy, "valid_loss": loss})
         try:
             callback.on_epoch_end(net)
-        except KeyboardInterrupt:
+        except StopTraining:
             break
     callback.on_train_end(net)
     return module.weight.item(), len(net.history)

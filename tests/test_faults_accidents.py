@@ -5,6 +5,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -141,6 +142,25 @@ class TestInterrupts:
         classifier = tiny(callbacks=[At("on_epoch_end", interrupt)]).fit(TEXTS, LABELS)
         assert classifier.n_iter_ == 1
 
+    def test_ctrl_c_is_an_interrupt_also_where_a_handler_of_ones_own_raises_it(self):
+        def raising(number, frame):
+            raise KeyboardInterrupt  # as asyncio's does
+
+        before = signal.signal(signal.SIGINT, raising)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                tiny(callbacks=[At("on_epoch_end", ctrl_c)]).fit(TEXTS, LABELS)
+            assert signal.getsignal(signal.SIGINT) is raising
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def test_a_callback_may_stop_the_training_of_another_thread(self):
+        classifier = tiny(callbacks=[At("on_epoch_end", interrupt)])
+        thread = threading.Thread(target=classifier.fit, args=(TEXTS, LABELS))
+        thread.start()
+        thread.join()
+        assert classifier.n_iter_ == 1
+
     def test_the_early_stopping_of_skorch_stops_training(self):
         stopper = SkorchEarlyStopping(monitor="train_loss", threshold=1e9, patience=1)
         assert tiny(max_epochs=9, callbacks=[stopper]).fit(TEXTS, LABELS).n_iter_ == 2
@@ -262,6 +282,12 @@ each_surrounding = pytest.mark.parametrize(
 
 
 class TestSurroundings:
+    def test_autocast_changes_no_number(self):
+        expected = tiny().fit(TEXTS, LABELS).predict_proba(TEXTS)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found = tiny().fit(TEXTS, LABELS).predict_proba(TEXTS)
+        np.testing.assert_array_equal(found, expected)
+
     """What the caller has set up for PyTorch and NumPy changes no number."""
 
     @each_surrounding

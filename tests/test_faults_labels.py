@@ -4,6 +4,7 @@
 """
 
 import inspect
+from enum import Enum
 
 import numpy as np
 import pandas as pd
@@ -59,7 +60,19 @@ def kinds_of_labels():
 KINDS = [pytest.param(*values, id=name) for name, *values in kinds_of_labels()]
 
 
+class Colour(str, Enum):
+    RED = "red"
+    GREEN = "green"
+
+
 class TestLabels:
+    @pytest.mark.parametrize("container", [list, lambda y: np.array(y, dtype=object)])
+    def test_members_of_an_enumeration_are_their_strings(self, container):
+        labels = container([Colour.RED, Colour.GREEN] * (len(TEXTS) // 2))
+        classifier = tiny().fit(TEXTS, labels)
+        assert classifier.classes_.tolist() == ["green", "red"]
+        assert {type(label) for label in classifier.classes_.tolist()} == {str}
+
     @pytest.mark.parametrize(("y", "classes", "kind"), KINDS)
     def test_classes_are_the_labels_in_their_type(self, y, classes, kind):
         found = tiny().fit(TEXTS, y).classes_
@@ -161,19 +174,30 @@ NET_PARAMS = {
     "an unknown name": ({"nonsense": 3}, "nonsense"),
     "an unknown name of the module": ({"module__nonsense": 3}, "nonsense"),
     "an unknown name of the optimizer": ({"optimizer__nonsense": 3}, "nonsense"),
-    "a number of words below one": ({"module__max_words": 0}, "max_words must be at least 1"),
+    "a number of words below one": ({"module__max_words": 0}, "max_words .* at least 1; got 0"),
     "a text for a number of words": ({"module__max_words": "many"}, "module__max_words"),
     "a batch of no documents": ({"valid_batch_size": 0}, "valid_batch_size .* at least 1; got 0"),
     "a number for a loss": ({"criterion": 3}, "criterion"),
     "a number for a pair": ({"optimizer__betas": 3}, "optimizer__betas"),
     "what HANClassifier sets": ({"module__dropout": 0.1}, "module__dropout.*sets itself"),
-    "what has no effect": ({"iterator_train": None}, "iterator_train.*sets itself"),
+    "what has no effect": ({"iterator_train": None}, "iterator_train.*no effect"),
     "a loss without weights": ({"criterion__reduction": "mean"}, "criterion__reduction"),
-    "a key that is no name": ({3: 4}, "{3: 4}"),
+    "a key that is no name": ({3: 4}, "no name: 3"),
 }
 
 
 class TestParameters:
+    @pytest.mark.parametrize(
+        ("params", "message"),
+        [
+            ({"token_pattern": "("}, "token_pattern='\\(' is no regular expression"),
+            ({"stop_words": ["the", 1]}, "stop_words holds 1"),
+        ],
+    )
+    def test_a_wrong_value_of_the_tokenizer_is_named(self, params, message):
+        with pytest.raises(ValueError, match=message):
+            tiny(tokenizer=HierarchicalTokenizer(**params)).fit(TEXTS, LABELS)
+
     @pytest.mark.parametrize("name", HANClassifier._parameter_constraints)
     def test_a_parameter_of_a_wrong_type_is_named_in_fit(self, name):
         with pytest.raises(ValueError, match=f"The '{name}' parameter of HANClassifier must be"):

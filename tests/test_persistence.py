@@ -298,7 +298,7 @@ class TestPlainValues:
             "\ud800\0",
             [1, [2.0, ()]],
             (1, (None, "a")),
-            {1: {"a": 2}, (True, None): [3]},
+            {1: {"a": 2}, None: [3]},
             {"tuple": [1]},
             {"dict": [], "float": "nan"},
         ],

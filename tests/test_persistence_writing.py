@@ -1,3 +1,4 @@
+import copy
 import os
 import signal
 import subprocess
@@ -165,6 +166,22 @@ class TestAccidents:
 
 
 class TestTheFile:
+    def test_an_existing_file_keeps_its_rights(self, fitted, tmp_path):
+        path = tmp_path / "model.han"
+        save(fitted, path)
+        path.chmod(0o600)
+        save(fitted, path)
+        assert path.stat().st_mode & 0o777 == 0o600
+
+    def test_a_model_that_could_not_be_loaded_replaces_none(self, fitted, tmp_path):
+        path = tmp_path / "model.han"
+        save(fitted, path)
+        broken = copy.deepcopy(fitted)
+        broken.history_ = ["no epoch"]
+        with pytest.raises(ValueError, match="history"):
+            save(broken, path)
+        assert load(path).history_ == fitted.history_
+
     def test_it_has_the_rights_of_any_new_file(self, saved):
         other = saved.with_name("other")
         other.write_text("")

@@ -313,12 +313,18 @@ class HierarchicalAttentionNetwork(nn.Module):
     def tabulate(self) -> None:
         """Project the whole vocabulary once, for many predictions on the CPU to look it up.
 
-        Takes 24 * word_hidden bytes a word. Training, moving the module and loading a state forget
-        the table; whoever changes weights in another way calls this again. `PackedRNN` has none.
+        Takes 24 * word_hidden bytes a word; where the vectors are so short that the table would be
+        more than eight times their size, there is none. Training, moving the module and loading a
+        state forget the table; whoever changes weights in another way calls this again.
+        `PackedRNN` has none.
         """
-        if isinstance(self.word_encoder, BidirectionalGRU):
+        encoder = self.word_encoder
+        if (
+            isinstance(encoder, BidirectionalGRU)
+            and 3 * encoder.output_size <= 8 * self.embedding.embedding_dim
+        ):
             with torch.no_grad():
-                self._projected = self.word_encoder.project(self.embedding.weight)  # (2, V, 3H/2)
+                self._projected = encoder.project(self.embedding.weight)  # (2, V, 3H/2)
 
     def train(self, mode: bool = True) -> HierarchicalAttentionNetwork:
         """Switch to training, which forgets the table of `tabulate`, or to evaluation."""

@@ -118,7 +118,7 @@ def _sealed(file: BinaryIO) -> bytes:
     """Give all bytes of a file that bears our seal and is as it was written."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _LONGEST_SEAL))
-    seal = _SEAL.search(file.read())
+    seal = _SEAL.search(file.read(_LONGEST_SEAL))
     if seal is None:
         raise ValueError(
             "it is empty"
@@ -145,6 +145,8 @@ def _entries(data: bytes) -> dict[str, bytes]:
             infos = archive.infolist()
             _check_directory(infos, len(data))
             return {info.filename: archive.read(info) for info in infos}
+    except MemoryError:
+        raise
     except Exception as error:  # in memory only: zipfile raises a dozen kinds over hostile bytes
         raise ValueError(f"it is not as sk_han.save writes a zip: {error}") from error
 

@@ -25,7 +25,7 @@ from sk_han.state import ModelFormatError
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.vocabulary import check_vocabulary
 
-__all__ = ["load"]
+__all__ = ["load", "restored"]
 
 _Arrays = dict[str, NDArray[Any]]
 
@@ -92,14 +92,21 @@ def load(path: str | os.PathLike[str]) -> HANClassifier | HierarchicalTokenizer 
     """
     with open(Path(path), "rb") as file:
         try:
-            return _restored(*read_archive(file))
+            return restored(*read_archive(file))
         except (ValueError, TypeError, OverflowError) as error:
             raise ModelFormatError(f"{path} cannot be loaded: {str(error).rstrip('.')}.") from error
         except RecursionError as error:
             raise ModelFormatError(f"{path} cannot be loaded: it is nested too deeply.") from error
 
 
-def _restored(description: Any, arrays: _Arrays) -> Any:
+def restored(description: Any, arrays: _Arrays) -> Any:
+    """Make the estimator that a file describes.
+
+    Raises
+    ------
+    ValueError, TypeError, OverflowError, RecursionError
+        If the file does not describe one of ours in every part.
+    """
     model = _fields(description, "the description", ["versions", "model"])["model"]
     if isinstance(model, dict) and model.get("class") == "Pipeline":
         estimator = _pipeline(model, arrays)
@@ -328,7 +335,8 @@ def _fields(
         raise ValueError(f"{what} lacks {lacking}")
     unknown = [name for name in data if name not in {*required, *optional}]
     if unknown:
-        raise ValueError(f"{what} has {unknown}, which this release of sk_han does not know")
+        shown = [name[:40] for name in unknown[:5]]
+        raise ValueError(f"{what} has {shown}, which this release of sk_han does not know")
     return data
 
 

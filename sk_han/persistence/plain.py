@@ -7,12 +7,14 @@ it is: ``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}`` and ``{"float": "
 from __future__ import annotations
 
 import math
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 __all__ = ["from_plain", "to_plain"]
 
+_KEYS = (str, int, float, NoneType, np.bool_, np.number)
 _SPECIAL_FLOATS = ("nan", "inf", "-inf")
 
 
@@ -40,7 +42,7 @@ def to_plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, np.bool_)):
         return None if value is None else bool(value)
     if isinstance(value, str):
-        return str(value)
+        return str.__str__(value)  # str() of a member of an Enum is its name
     if isinstance(value, (int, np.integer)):
         return int(value)
     if isinstance(value, (float, np.floating)):
@@ -51,6 +53,9 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return {"tuple": [to_plain(item) for item in value]}
     if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, _KEYS):
+                raise TypeError(f"a key that is a {type(key).__qualname__} is no plain value")
         return {"dict": [[to_plain(key), to_plain(item)] for key, item in value.items()]}
     raise TypeError(f"a {type(value).__module__}.{type(value).__qualname__} is no plain value")
 
@@ -77,13 +82,20 @@ def from_plain(data: Any) -> Any:
     raise ValueError(f"an object with the keys {sorted(data)} stands where a value should")
 
 
+def _is_long(key: Any) -> bool:
+    """Whether it is an integer beyond 64 bits: of such, any number may share a hash."""
+    return isinstance(key, int) and not -(2**63) <= key < 2**64
+
+
 def _dict_of(pairs: list[Any]) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2:
             raise ValueError("an entry of a dict is no pair of key and value")
         key = from_plain(pair[0])
+        if not isinstance(key, _KEYS) or _is_long(key):
+            raise ValueError(f"a dict has a key that is a {type(key).__name__} or too large")
         if key in found:
-            raise ValueError(f"a dict has the key {key!r} twice")
+            raise ValueError(f"a dict has the key {repr(key)[:40]} twice")
         found[key] = from_plain(pair[1])
     return found

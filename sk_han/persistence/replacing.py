@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,10 +40,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
     if target.exists() and not target.is_file():
         raise OSError(f"{path} is a device or a pipe; give the name of a file.")
-    # open() gives the rights that the user's umask allows; the tempfile module would not.
-    unfinished = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
+    # open() gives a new file the rights that the umask allows; the tempfile module would not.
+    unfinished = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with open(unfinished, "x+b") as file:
+            if target.exists():
+                os.chmod(unfinished, stat.S_IMODE(target.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())

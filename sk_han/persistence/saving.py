@@ -17,7 +17,8 @@ import sk_han
 from sk_han._compat import validate_parameter_constraints
 from sk_han.classifier import HANClassifier
 from sk_han.ngrams import NgramChannel
-from sk_han.persistence.archive import write_archive
+from sk_han.persistence.archive import read_archive, write_archive
+from sk_han.persistence.loading import restored
 from sk_han.persistence.plain import to_plain
 from sk_han.persistence.replacing import replacing
 from sk_han.tokenizer import HierarchicalTokenizer
@@ -64,6 +65,8 @@ def save(
     TypeError
         If the estimator is none of these, or a parameter is no plain value: a function, a
         callback, an optimizer class, a RandomState. The message says what to do.
+    ValueError
+        If the estimator was changed so that `load` would refuse it.
     OSError
         If the file cannot be written.
 
@@ -75,7 +78,8 @@ def save(
     -----
     What predicting, explaining and learning on need is in the file: parameters, tokenizer with
     vocabulary, weights, history, metadata requests. The moments of the optimizer, callbacks set by
-    ``set_callbacks`` and attributes of your own are not.
+    ``set_callbacks`` and attributes of your own are not. A process that is killed while it writes
+    leaves a hidden file with the ending ``.tmp`` in the folder.
 
     Examples
     --------
@@ -95,6 +99,7 @@ def save(
     description = {"versions": _versions(), "model": _described(estimator, arrays)}
     with replacing(path) as file:
         write_archive(file, description, arrays)
+        restored(*read_archive(file))  # a file that cannot be loaded replaces none that can
 
 
 def _versions() -> dict[str, str]:

@@ -291,3 +291,10 @@ class TestCombinations:
     ) -> None:
         network = make_network(context_gated=True, context_pooling="sum", hop_penalty=3.0)
         assert torch.equal(network(*batch), make_network()(*batch))
+
+
+@pytest.mark.parametrize(("embedding_dim", "is_there"), [(2, False), (16, True)])
+def test_a_table_of_words_is_not_much_larger_than_their_vectors(embedding_dim, is_there):
+    network = HierarchicalAttentionNetwork(11, 2, embedding_dim=embedding_dim, word_hidden=13)
+    network.eval().tabulate()
+    assert (network._projected is not None) is is_there
