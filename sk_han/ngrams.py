@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 from sklearn.linear_model import LogisticRegression
 
 from sk_han.batching import LabelledDocuments
@@ -28,7 +28,7 @@ _C = 10.0  # inverse strength of the L2 regularization
 # that is merely rare has a ratio near 0 in small and in large classes.
 _SMOOTHING = 8.0
 
-_BATCH_SIZE = 256  # documents scored at once, which bounds the memory
+_BATCH_SIZE = 256  # documents whose n-grams are hashed at once, which bounds the memory
 
 _MIN_DOCUMENTS = 2  # an n-gram of a single document tells nothing about others
 
@@ -118,8 +118,7 @@ class NgramChannel:
         -------
         ndarray of shape (n_documents, n_classes)
         """
-        batches = range(0, len(documents), _BATCH_SIZE)
-        scores = np.concatenate([self._scores(documents[i : i + _BATCH_SIZE]) for i in batches])
+        scores = np.concatenate([self._scores(batch) for batch in _batches(documents)])
         if scores.shape[1] == 1:
             scores = np.hstack([-scores, scores]) / 2  # (D, 1) -> (D, 2)
         return scores.astype(np.float64)
@@ -163,7 +162,13 @@ def fit_ngram_channel(
     Wang, Manning (2012). Baselines and Bigrams: Simple, Good Sentiment and Topic Classification.
     ACL.
     """
-    present = _presence(*_occurrences(data.documents, ngram_range), (len(data), 1 << _BITS))
+    present = vstack(
+        [
+            _presence(*_occurrences(batch, ngram_range), (len(batch), 1 << _BITS))
+            for batch in _batches(data.documents)
+        ],
+        format="csr",
+    )
     buckets = np.flatnonzero(present.getnnz(axis=0) >= _MIN_DOCUMENTS)
     if n_classes == 1 or not len(buckets) or len(np.unique(data.targets)) < n_classes:
         return None
@@ -220,16 +225,23 @@ def hash_ngrams(
     sentence = np.repeat(np.arange(documents.n_sentences), documents.words_per_sentence)
     mixed = documents.word_ids.astype(np.uint64) * _MIX_1
     mixed ^= mixed >> np.uint64(29)
-    of_ngram, buckets, first_words = mixed, [], []
-    for n in range(1, ngram_range[1] + 1):
+    none = np.empty(0, dtype=np.int64)
+    of_ngram, buckets, first_words = mixed, [none], [none]
+    longest = int(documents.words_per_sentence.max(initial=0))
+    for n in range(1, min(ngram_range[1], longest) + 1):
         if n > 1:
             of_ngram = of_ngram[:-1] * _MIX_2 + mixed[n - 1 :]
             of_ngram ^= of_ngram >> np.uint64(31)
         if n >= ngram_range[0]:
-            first = np.flatnonzero(sentence[: max(n_words - n + 1, 0)] == sentence[n - 1 :])
+            first = np.flatnonzero(sentence[: n_words - n + 1] == sentence[n - 1 :])
             buckets.append((of_ngram[first] * _MIX_1 >> np.uint64(64 - _BITS)).astype(np.int64))
             first_words.append(first)
     return np.concatenate(buckets), np.concatenate(first_words)
+
+
+def _batches(documents: DocumentArray) -> Iterator[DocumentArray]:
+    for start in range(0, len(documents), _BATCH_SIZE):
+        yield documents[start : start + _BATCH_SIZE]
 
 
 def _occurrences(

@@ -43,6 +43,11 @@ class TestHashing:
         buckets, first_words = hash_ngrams(DocumentArray.from_nested(nested), (2, 3))
         assert len(buckets) == len(first_words) == 0
 
+    def test_no_ngram_is_longer_than_a_sentence(self):
+        documents = DocumentArray.from_nested(NESTED)
+        found, expected = hash_ngrams(documents, (1, 10**12)), hash_ngrams(documents, (1, 3))
+        np.testing.assert_array_equal(found[0], expected[0])
+
 
 class TestLogits:
     @pytest.fixture
