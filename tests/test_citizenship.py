@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import random
 
+import joblib
 import numpy as np
 import pytest
 import torch
@@ -14,6 +16,7 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han import HANClassifier, HierarchicalTokenizer, explain
+from tests.tiny_models import tiny
 
 TEXTS = 8 * ["It was a good day. The sun shone.", "It was a bad day. The rain fell."]
 LABELS = np.array(8 * ["pos", "neg"])
@@ -55,11 +58,6 @@ ALL_PARAMS = SIZES | {
     "net_params": {"module__max_words": 50},
     "verbose": 1,
 }
-
-
-def tiny(**params):
-    """Make a classifier that fits in a fraction of a second."""
-    return HANClassifier(**SIZES | {"max_epochs": 2, "random_state": 0, "device": "cpu"} | params)
 
 
 class TestRandomness:
@@ -122,9 +120,13 @@ class TestParameters:
             check_is_fitted(cloned)
 
     def test_fit_changes_no_parameter(self):
-        params = ALL_PARAMS | {"verbose": 0, "pretrained_embedding": None}
-        classifier = HANClassifier(**params).fit(TEXTS, LABELS)
+        X = HierarchicalTokenizer(min_df=2).fit_transform(TEXTS)
+        vectors = np.full((int(X.word_ids.max()) + 1, SIZES["embedding_dim"]), 0.5)
+        params = ALL_PARAMS | {"verbose": 0, "pretrained_embedding": vectors}
+        before = copy.deepcopy(params)
+        classifier = HANClassifier(**params).fit(X, LABELS)
         assert all(getattr(classifier, name) is value for name, value in params.items())
+        assert joblib.hash(params) == joblib.hash(before)
 
     def test_parameters_of_the_tokenizer_are_reached_by_name(self):
         classifier = HANClassifier(tokenizer=HierarchicalTokenizer())

@@ -1,11 +1,9 @@
-import time
-import timeit
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_han.locating import locate_sentences, locate_words
+from tests.growth import LIMIT, growth
 
 
 def located(text, words):
@@ -113,19 +111,6 @@ def test_words_stand_in_order_inside_their_sentence(text, words, start):
         last = end
 
 
-def growth(work):
-    """How much longer ten times the pieces take, the least of a few.
-
-    Neighbours on a busy machine double the time of one measurement, quadratic work takes a
-    hundred times longer in all. timeit leaves the garbage of other tests alone.
-    """
-    seconds = [
-        timeit.repeat(lambda n=n: work(n), timer=time.process_time, number=1, repeat=5)
-        for n in (1_000, 10_000)
-    ]
-    return min(large / max(small, 0.001) for small, large in zip(*seconds, strict=True))
-
-
 @pytest.mark.parametrize(
     ("piece", "word"), [("ab ", "ab"), ("ab ", "zz"), ("ba", "a"), ("ab ", "abc"), ("a. ", "b")]
 )
@@ -134,7 +119,7 @@ def test_ten_times_the_words_take_at_most_fifteen_times_the_time(piece, word):
         text, words = piece * n, [*[word] * n, "zz"]
         locate_words(text, (0, len(text)), words)
 
-    assert growth(locate) <= 15
+    assert growth(locate) <= LIMIT
 
 
 def test_locating_many_changed_sentences_takes_linear_time():
@@ -142,4 +127,4 @@ def test_locating_many_changed_sentences_takes_linear_time():
         text, sentences = "Oh  no. " * n, ["Oh no."] * n
         locate_sentences(text, sentences)
 
-    assert growth(locate) <= 15
+    assert growth(locate) <= LIMIT

@@ -1,5 +1,3 @@
-import collections
-
 import numpy as np
 import pytest
 import sklearn
@@ -11,7 +9,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from skorch.callbacks import EpochTimer
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer, explain, load, save
-from sk_han.persistence.plain import from_plain, to_plain
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
 
 
@@ -284,40 +281,3 @@ class TestWhatCannotBeSaved:
         classifier.classes_ = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
         with pytest.raises(TypeError, match=r"classes_ of dtype datetime64\[D\]"):
             save(classifier, path)
-
-
-class TestPlainValues:
-    @pytest.mark.parametrize(
-        "value",
-        [
-            None,
-            True,
-            2**70,
-            0.1,
-            float("inf"),
-            "\ud800\0",
-            [1, [2.0, ()]],
-            (1, (None, "a")),
-            {1: {"a": 2}, None: [3]},
-            {"tuple": [1]},
-            {"dict": [], "float": "nan"},
-        ],
-        ids=repr,
-    )
-    def test_a_plain_value_comes_back_with_its_type(self, value):
-        found = from_plain(to_plain(value))
-        assert found == value
-        assert repr(found) == repr(value)
-
-    def test_nan_comes_back(self):
-        assert np.isnan(from_plain(to_plain(np.float32("nan"))))
-
-    @pytest.mark.parametrize("value", [{1}, b"a", np.ones(2), 1j, object(), len, range(3)])
-    def test_other_values_are_named(self, value):
-        with pytest.raises(TypeError, match=type(value).__name__):
-            to_plain([{"key": value}])
-
-    def test_subclasses_become_plain(self):
-        found = to_plain(collections.OrderedDict(a=np.str_("b")))
-        assert found == {"dict": [["a", "b"]]}
-        assert type(found["dict"][0][1]) is str

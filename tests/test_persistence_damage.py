@@ -1,46 +1,14 @@
-"""Files that are damaged by accident; and one that must load for ever."""
+"""Files that are damaged by accident."""
 
 import io
-import json
 import pickle
 import sys
 import zipfile
 
-import numpy as np
 import pytest
 
 from sk_han import ModelFormatError, load
 from tests.crafted_files import GOLDEN, WHOLE, sealed
-
-
-@pytest.fixture(scope="module")
-def expected():
-    return json.loads((GOLDEN / "format_1.json").read_text("utf-8"))
-
-
-@pytest.fixture(scope="module")
-def loaded():
-    return load(GOLDEN / "format_1.han")
-
-
-class TestGoldenFile:
-    def test_it_gives_the_stored_probabilities(self, loaded, expected):
-        found = loaded.predict_proba(expected["texts"])
-        np.testing.assert_allclose(found, expected["probabilities"], rtol=0, atol=1e-5)
-
-    def test_it_gives_the_stored_explanations(self, loaded, expected):
-        explanations = loaded.explain(expected["texts"])
-        for found, attention in zip(explanations, expected["word_attention"], strict=True):
-            np.testing.assert_allclose(found.word_attention, attention, rtol=0, atol=1e-5)
-        assert [e.word_spans.tolist() for e in explanations] == expected["word_spans"]
-
-    def test_it_gives_the_stored_parameters(self, loaded):
-        assert loaded.class_weight == {"good": 2.0, "bad": 1}
-        assert loaded.net_params == {"module__max_words": 50}
-        assert loaded.net_.module_.max_words == 50
-
-    def test_it_is_small(self):
-        assert len(WHOLE) < 30_000
 
 
 class TestNoCode:

@@ -1,14 +1,15 @@
 """What holds for any text, from the raw text to probabilities and explanations."""
 
 import time
-import timeit
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han import HANClassifier, HierarchicalTokenizer
+from sk_han import HierarchicalTokenizer
+from tests.growth import LIMIT, growth
+from tests.tiny_models import tiny
 
 TEXTS = ["It was a good day. The sun shone!", "A bad day. Rain, and more rain."] * 8
 LABELS = ["pos", "neg"] * 8
@@ -22,15 +23,7 @@ ANY_TEXT = st.one_of(
 
 @pytest.fixture(scope="module")
 def fitted():
-    return HANClassifier(
-        embedding_dim=8,
-        word_hidden=4,
-        sentence_hidden=4,
-        attention_dim=4,
-        max_epochs=1,
-        random_state=0,
-        device="cpu",
-    ).fit(TEXTS, LABELS)
+    return tiny().fit(TEXTS, LABELS)
 
 
 class TestAnyText:
@@ -75,15 +68,8 @@ class TestAnyText:
         )
 
 
-HOSTILE = [
-    "a", ".", "\n", "<", "http://", "'", "-", "a.", "&", " ", "1", "1.", "<br", "<p ", "a'", "A.",
-    '."', "e\u0301", "\u200d", "好", "。", "\ud800", "Mr. a.b <br/>\n- 1) '",
-]  # fmt: skip
-
-
-def best_cpu_time(work, text):
-    """Least time of the processor that this process took in three runs, in seconds."""
-    return min(timeit.repeat(lambda: work(text), timer=time.process_time, number=1, repeat=3))
+# tests/test_splitting.py has more of them, for the patterns alone.
+HOSTILE = ["a", ".", "\n", "<", "http://", " ", "1.", "e\u0301", "\ud800", "Mr. a.b <br/>\n- 1) '"]
 
 
 class TestHostileText:
@@ -93,13 +79,10 @@ class TestHostileText:
     def test_ten_times_the_text_takes_at_most_fifteen_times_the_time(self, piece):
         tokenizer = HierarchicalTokenizer(vocabulary=["a"]).fit(["a"])
 
-        def read(text):
-            return tokenizer.transform([text])
+        def read(n_characters):
+            tokenizer.transform([piece * (n_characters // len(piece))])
 
-        short = piece * (20_000 // len(piece))
-        # The floor keeps the noise of a busy machine out; quadratic work on 200,000 characters
-        # takes minutes.
-        assert best_cpu_time(read, short * 10) <= 15 * max(best_cpu_time(read, short), 0.01)
+        assert growth(read, 10_000) <= LIMIT
 
     @pytest.mark.parametrize("piece", ["a", ".", "\n", "<", "http://"])
     def test_a_million_characters_are_read_in_seconds(self, piece):
@@ -111,9 +94,8 @@ class TestHostileText:
 
     @pytest.mark.parametrize("piece", ["a", ".", "\n", "<", "&", "a. "])
     def test_explaining_and_showing_it_takes_linear_time(self, fitted, piece):
-        def show(text):
-            explanation = fitted.explain([text])[0]
+        def show(n_characters):
+            explanation = fitted.explain([piece * (n_characters // len(piece))])[0]
             return explanation.to_html(), str(explanation)
 
-        short = piece * (1_000 // len(piece))
-        assert best_cpu_time(show, short * 10) <= 15 * max(best_cpu_time(show, short), 0.01)
+        assert growth(show) <= LIMIT

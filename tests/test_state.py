@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from sk_han import HANClassifier, HierarchicalTokenizer, ModelFormatError
+from sk_han import HierarchicalTokenizer, ModelFormatError
 from tests.tiny_models import TEXTS, UNSEEN, fitted_classifier, fitted_pipeline
 
 
@@ -15,23 +15,25 @@ def fitted():
     return fitted_classifier()
 
 
-def states():
-    """Give a fitted estimator of each class, by name."""
-    return {
-        "HANClassifier": fitted_classifier(),
-        "HierarchicalTokenizer": HierarchicalTokenizer().fit(TEXTS),
-    }
+@pytest.fixture(scope="module")
+def tokenizer():
+    return HierarchicalTokenizer().fit(TEXTS)
 
 
-@pytest.fixture(scope="module", params=["HANClassifier", "HierarchicalTokenizer"])
+@pytest.fixture(scope="module", params=["fitted", "tokenizer"])
 def estimator(request):
-    return states()[request.param]
+    return request.getfixturevalue(request.param)
 
 
 def restored(estimator, state):
     new = type(estimator).__new__(type(estimator))
     new.__setstate__(state)
     return new
+
+
+def learnt_parts(estimator):
+    known = {"_state_format", "_sklearn_version", *estimator.get_params(deep=False)}
+    return [part for part in estimator.__getstate__() if part not in known]
 
 
 class TestFormat:
@@ -61,24 +63,21 @@ class TestFormat:
             restored(estimator, state)
 
 
-@pytest.mark.parametrize(
-    ("name", "key"),
-    [
-        (name, key)
-        for name, estimator in states().items()
-        for key in estimator.__getstate__()
-        if key not in ("_state_format", "_sklearn_version", *estimator.get_params())
-    ],
-)
-def test_a_missing_part_of_the_state_is_named(name, key):
-    cls = {"HANClassifier": HANClassifier, "HierarchicalTokenizer": HierarchicalTokenizer}[name]
-    state = states()[name].__getstate__()
-    del state[key]
-    if key == "vocabulary_":  # all that a tokenizer learns: without it, it is unfitted
-        assert not hasattr(restored(cls(), state), key)
-    else:
-        with pytest.raises(ModelFormatError, match=f"lacks \\['{key}'\\]"):
-            restored(cls(), state)
+def test_a_missing_part_of_the_state_is_named(fitted):
+    learnt = learnt_parts(fitted)
+    assert {"classes_", "tokenizer_", "history_"} <= set(learnt)
+    for part in learnt:
+        state = fitted.__getstate__()
+        del state[part]
+        with pytest.raises(ModelFormatError, match=f"lacks \\['{part}'\\]"):
+            restored(fitted, state)
+
+
+def test_a_tokenizer_without_all_that_it_learnt_is_unfitted(tokenizer):
+    assert learnt_parts(tokenizer) == ["vocabulary_"]
+    state = tokenizer.__getstate__()
+    del state["vocabulary_"]
+    assert not hasattr(restored(tokenizer, state), "vocabulary_")
 
 
 def test_a_parameter_that_an_earlier_release_lacked_has_its_default(estimator):

@@ -1,4 +1,4 @@
-"""Fitted models that take a fraction of a second, for the tests of saving."""
+"""Fitted models that take a fraction of a second."""
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
