@@ -42,7 +42,7 @@ def flat_han(seed: int) -> Any:
     return make_pipeline(
         HierarchicalTokenizer(),
         FunctionTransformer(one_sentence_each),
-        HANClassifier(random_state=seed),
+        HANClassifier(ngram_range=None, random_state=seed),
     )
 
 
@@ -66,9 +66,9 @@ MODELS = {
     "han-mean": Model("  pooling='mean'", han(pooling="mean")),
     "han-max": Model("  pooling='max'", han(pooling="max")),
     "han-last": Model("  pooling='last'", han(pooling="last")),
-    "han-flat": Model("  a document one sentence", flat_han),
     "pure": Model("  ngram_range=None", han(ngram_range=None)),
     "pure-mean": Model("    pooling='mean'", han(ngram_range=None, pooling="mean")),
+    "pure-flat": Model("    a document one sentence", flat_han),
 }
 
 

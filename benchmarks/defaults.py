@@ -1,7 +1,8 @@
 """How settings of HANClassifier compare over corpora, on training documents alone.
 
 ``python benchmarks/defaults.py`` holds a fifth of each corpus's training documents out, another
-fifth for each seed, and trains on the rest: of IMDB by film, of the others at random, stratified.
+fifth for each seed, and trains on the rest: of IMDB by film (those of one label), of the others
+at random, stratified.
 Test documents are never read. It prints accuracy and log loss on the held-out documents, means
 over the seeds: what a default should be is decided here, and not by test documents.
 """

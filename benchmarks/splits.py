@@ -82,7 +82,8 @@ def _training_documents(name: str) -> tuple[list[str], NDArray, NDArray]:
     """Give texts and labels that no published split scores on, and the fold of each."""
     if name == "imdb":
         texts, labels = corpora.imdb("train")
-        # Reviews of one film would tell about each other, so films stay together.
+        # Reviews of one film would tell about each other, so those of one label stay together. The
+        # labels are numbered apart: a film's other label may be in another fold.
         numbers = corpora.imdb_numbers("train")
         return texts, labels, numbers * N_FOLDS // (numbers.max() + 1)
     if name == "20news":

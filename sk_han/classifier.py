@@ -162,11 +162,13 @@ word to vector, default=None
     net_ : HANNet
         The fitted skorch net; ``net_.module_`` is the PyTorch network.
     ngram_channel_ : NgramChannel or None
-        The linear model on n-grams; None without `ngram_range`, where no n-gram occurs twice, and
+        The linear model on n-grams; None without `ngram_range`, where no n-gram occurs in two
+        documents, where a class has no document (of a weight above 0) or there is only one, and
         where `partial_fit` began.
     logit_scales_ : ndarray of shape (2,) or (1,)
         Factors of the logits of the network and of the n-gram channel, fitted on the held-out
-        documents, so that probabilities are calibrated (Guo et al., 2017).
+        documents, so that probabilities are calibrated (Guo et al., 2017). Where none were held
+        out they are fixed; a fit that goes on keeps them, unless it is given `X_val`.
     history_ : list of dict
         For each epoch: epoch, dur (seconds), train_loss and, where documents were held out,
         valid_loss and valid_accuracy; and what callbacks recorded. `partial_fit` goes on with it.
@@ -361,7 +363,8 @@ word to vector, default=None
         sample_weight : array-like of shape (n_documents,), default=None
             Weights >= 0 in the loss; a document of weight 0 is left out.
         X_val, y_val : as X and y, default=None
-            Documents for early stopping in place of a part of X. A
+            Documents for early stopping, and for the scales of network and n-grams, in place of
+            a part of X. A
             ``Pipeline(..., transform_input=["X_val"])`` hands them over tokenized.
 
         Returns

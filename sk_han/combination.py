@@ -20,6 +20,8 @@ __all__ = ["combined_logits", "fit_channel", "fit_scales"]
 # network's logits are overconfident. Typical of the collections in benchmarks/defaults.py.
 _BESIDE_CHANNEL = (0.25, 1.0)
 
+_SMALLEST_ALONE = 0.01
+
 
 def fit_channel(
     net: HANNet,
@@ -27,6 +29,7 @@ def fit_channel(
     validation: LabelledDocuments | None,
     data: LabelledDocuments,
     ngram_range: tuple[int, int] | None,
+    kept_scales: NDArray[np.float64] | None = None,
 ) -> tuple[NgramChannel | None, NDArray[np.float64]]:
     """Fit the n-gram channel, and the scales of network and channel on held-out documents.
 
@@ -43,6 +46,9 @@ def fit_channel(
         What the channel learns from in the end: `training`, with the part of it held out.
     ngram_range : tuple of int or None
         None leaves the channel out, and fits the network's temperature.
+    kept_scales : ndarray, default=None
+        Scales to take in place of fitted ones, where network and channel are as many: of a fit
+        that goes on, whose held-out documents the network may have learnt from before.
 
     Returns
     -------
@@ -51,8 +57,11 @@ def fit_channel(
         Factors of the logits of the network and, where there is one, of the channel.
     """
     n_classes = net.module_params["n_classes"]
-    channel = fit_ngram_channel(training, n_classes, ngram_range) if ngram_range else None
+    fitted_on = training if kept_scales is None else data
+    channel = fit_ngram_channel(fitted_on, n_classes, ngram_range) if ngram_range else None
     scales = np.ones(1) if channel is None else np.array(_BESIDE_CHANNEL)
+    if kept_scales is not None:
+        return channel, kept_scales if len(kept_scales) == len(scales) else scales
     if validation is None or n_classes == 1:
         return channel, scales
     logits = [net.logits(validation.documents).astype(np.float64)]
@@ -101,7 +110,7 @@ def fit_scales(
     Returns
     -------
     ndarray of shape (n_kinds,)
-        Not negative.
+        Not negative; of a single kind of logits at least 0.01.
 
     References
     ----------
@@ -120,7 +129,9 @@ def fit_scales(
         residual = shares[:, None] * (np.exp(log_proba) - right)
         return loss, np.tensordot(stacked, residual, 2) + off
 
-    bounds = [(0, None)] * len(prior)
-    solution = minimize(loss_and_gradient, prior, jac=True, method="L-BFGS-B", bounds=bounds)
+    # A factor of 0 alone would take every prediction away.
+    bounds = [(0 if len(prior) > 1 else _SMALLEST_ALONE, None)] * len(prior)
+    with np.errstate(under="ignore"):  # next to a class that is sure, others may vanish
+        solution = minimize(loss_and_gradient, prior, jac=True, method="L-BFGS-B", bounds=bounds)
     factors: NDArray[np.float64] = solution.x
     return factors

@@ -78,9 +78,9 @@ def fitted_attributes(
         if goes_on
         else vocabulary_size_of(documents, tokenizer, classifier.pretrained_embedding)
     )
-    data = LabelledDocuments(
-        within_vocabulary(documents, vocabulary_size), given.targets, given.weights
-    )
+    # Only ratios of weights matter, so that sums of any of them stay finite.
+    weights = given.weights / given.weights.max()
+    data = LabelledDocuments(within_vocabulary(documents, vocabulary_size), given.targets, weights)
     data = data[data.weights > 0]
     training, validation = data, None
     if given.X_val is not None:
@@ -134,7 +134,12 @@ def fitted_attributes(
 
     if not one_epoch:
         fitted["ngram_channel_"], fitted["logit_scales_"] = fit_channel(
-            net, training, validation, data, classifier.ngram_range
+            net,
+            training,
+            validation,
+            data,
+            classifier.ngram_range,
+            kept_scales=classifier.logit_scales_ if goes_on and given.X_val is None else None,
         )
     history = epochs_before + plain_history(net, first_epoch=len(epochs_before) + 1)
     fitted |= {"net_": net, "history_": history, "n_iter_": len(history)}

@@ -157,11 +157,16 @@ def fit_ngram_channel(
         None where no n-gram occurs in two documents, a class has no document, or there is only
         one.
 
+    Notes
+    -----
+    Takes about 150 bytes of memory for each word of the documents, with words, pairs and triples.
+
     References
     ----------
     Wang, Manning (2012). Baselines and Bigrams: Simple, Good Sentiment and Topic Classification.
     ACL.
     """
+    ngram_range = int(ngram_range[0]), int(ngram_range[1])  # searches hand over NumPy's numbers
     present = vstack(
         [
             _presence(*_occurrences(batch, ngram_range), (len(batch), 1 << _BITS))
@@ -176,7 +181,7 @@ def fit_ngram_channel(
     in_class = np.eye(n_classes, dtype=np.float32)[data.targets]  # (D, C)
     if n_classes == 2:
         in_class = in_class[:, 1:]
-    sample_weight = (data.weights / data.weights.mean()).astype(np.float32)
+    sample_weight = data.weights / data.weights.mean()
     ratios = _log_count_ratios(present, in_class, sample_weight)
     lengths = _lengths(present, ratios**2)  # (D, C)
 
@@ -202,7 +207,7 @@ def check_ngram_range(ngram_range: Any) -> None:
     """
     if ngram_range is None:
         return
-    whole = all(isinstance(n, Integral) for n in ngram_range)
+    whole = all(isinstance(n, Integral) and not isinstance(n, bool) for n in ngram_range)
     if len(ngram_range) != 2 or not whole or not 1 <= ngram_range[0] <= ngram_range[1]:
         raise ValueError(
             f"ngram_range is {ngram_range!r}; it takes the smallest and the largest number of "
@@ -263,11 +268,11 @@ def _presence(
 
 
 def _log_count_ratios(
-    present: csr_matrix, in_class: NDArray[np.float32], sample_weight: NDArray[np.float32]
+    present: csr_matrix, in_class: NDArray[np.float32], sample_weight: NDArray[np.float64]
 ) -> NDArray[np.float32]:
     """Compare how often an n-gram occurs in and outside of each class, shape (F, C)."""
     weights = sample_weight[:, np.newaxis]
-    shares = (weights * in_class).mean(axis=0)  # (C,)
+    shares = (weights * in_class).mean(axis=0).clip(1e-9, 1 - 1e-9)  # (C,)
     inside = present.T @ (weights * in_class) + _SMOOTHING * shares  # (F, C)
     outside = present.T @ (weights * (1 - in_class)) + _SMOOTHING * (1 - shares)
     ratios = np.log(inside / inside.sum(axis=0)) - np.log(outside / outside.sum(axis=0))

@@ -76,7 +76,7 @@ class TestSplits:
         held = [text for split in folds for text in split.test_texts]
         assert sorted(held) == sorted(folds[0].train_texts + folds[0].test_texts)
 
-    def test_films_stay_together(self) -> None:
+    def test_reviews_of_neighbouring_numbers_stay_together(self) -> None:
         split = held_out("imdb", N_FOLDS - 1, 0)
         numbers = [int(text.split()[-1]) for text in split.test_texts]
         assert set(numbers) == set(range(4_000, 5_000))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_han import DocumentArray, HANClassifier
+from sk_han import DocumentArray, HANClassifier, load, save
 from sk_han.combination import combined_logits, fit_scales
 from sk_han.datasets import make_reviews
 from sk_han.net import probabilities
@@ -39,7 +39,17 @@ class TestFitScales:
 
     def test_wrong_logits_are_not_turned_round(self):
         targets = np.random.RandomState(0).randint(2, size=500)
-        assert fit_scales([sure(1 - targets, 2, 1.0)], targets, np.ones(500), np.ones(1)) == 0
+        wrong, right = sure(1 - targets, 2, 1.0), sure(targets, 2, 1.0)
+        assert fit_scales([wrong, right], targets, np.ones(500), np.ones(2))[0] == 0
+
+    def test_logits_alone_are_never_taken_away(self):
+        targets = np.random.RandomState(0).randint(2, size=500)
+        assert fit_scales([sure(1 - targets, 2, 9.0)], targets, np.ones(500), np.ones(1)) == 0.01
+
+    def test_sure_logits_underflow_in_silence(self):
+        logits = np.array([[0.0, 2000.0], [2000.0, 0.0], [0.0, 1500.0]])
+        with np.errstate(all="raise"):
+            fit_scales([logits], np.array([1, 0, 1]), np.ones(3), np.ones(1))
 
     def test_a_single_document_leads_not_far_away(self):
         scales = fit_scales([np.array([[0.0, 1.0]])], np.array([1]), np.ones(1), np.ones(1))
@@ -104,6 +114,26 @@ class TestClassifier:
         alone = small(early_stopping=False).fit(texts[:150], labels[:150])
         np.testing.assert_array_equal(given.ngram_channel_.weights, alone.ngram_channel_.weights)
         assert given.logit_scales_.tolist() != alone.logit_scales_.tolist()
+
+    def test_a_fit_that_goes_on_keeps_the_scales(self, reviews):
+        # Held-out documents are drawn anew, and the network has learnt from most of them.
+        texts, labels = reviews
+        classifier = small(warm_start=True, random_state=None).fit(texts, labels)
+        scales = classifier.logit_scales_
+        assert classifier.fit(texts, labels).logit_scales_ is scales
+        classifier.fit(texts[:150], labels[:150], X_val=texts[150:], y_val=labels[150:])
+        assert classifier.logit_scales_.tolist() != scales.tolist()
+
+    @pytest.mark.parametrize("size", [1e-50, 1e307])
+    def test_weights_may_be_of_any_size(self, reviews, size):
+        texts, labels = reviews
+        weights = np.where(labels == labels[0], size, 1.0)
+        assert np.isfinite(small().fit(texts, labels, weights).predict_proba(texts)).all()
+
+    def test_sizes_of_ngrams_may_be_numpy_integers(self, reviews, tmp_path):
+        classifier = small(ngram_range=(np.int64(1), np.int64(2))).fit(*reviews)
+        save(classifier, tmp_path / "model.han")
+        assert load(tmp_path / "model.han").ngram_channel_.ngram_range == (1, 2)
 
     def test_partial_fit_keeps_the_channel_of_a_fit(self, reviews):
         texts, labels = reviews

@@ -282,13 +282,30 @@ each_surrounding = pytest.mark.parametrize(
 
 
 class TestSurroundings:
+    """What the caller has set up for PyTorch and NumPy changes no number."""
+
     def test_autocast_changes_no_number(self):
         expected = tiny().fit(TEXTS, LABELS).predict_proba(TEXTS)
         with torch.autocast("cpu", dtype=torch.bfloat16):
             found = tiny().fit(TEXTS, LABELS).predict_proba(TEXTS)
         np.testing.assert_array_equal(found, expected)
 
-    """What the caller has set up for PyTorch and NumPy changes no number."""
+    @pytest.mark.parametrize(
+        "params",
+        [
+            {"embedding_dropout": 0.2},
+            {"rnn": "lstm"},
+            {"context": "bidirectional"},
+            {"attention_hops": 2},
+            {"pooling": "max", "weight_averaging": 0.9},
+        ],
+        ids=str,
+    )
+    def test_a_default_device_changes_no_number_of_the_family(self, params):
+        expected = tiny(**params).fit(TEXTS, LABELS).predict_proba(TEXTS)
+        with torch.device("meta"):
+            found = tiny(**params).fit(TEXTS, LABELS).predict_proba(TEXTS)
+        np.testing.assert_array_equal(found, expected)
 
     @each_surrounding
     def test_fit_gives_the_same_model(self, surrounding):

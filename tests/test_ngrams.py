@@ -151,7 +151,9 @@ class TestRange:
     def test_these_are_taken(self, ngram_range):
         check_ngram_range(ngram_range)
 
-    @pytest.mark.parametrize("ngram_range", [(0, 1), (2, 1), (1,), (1, 2, 3), (1, 1.5), ("1", 2)])
+    @pytest.mark.parametrize(
+        "ngram_range", [(0, 1), (2, 1), (1,), (1, 2, 3), (1, 1.5), ("1", 2), (True, 2)]
+    )
     def test_these_are_refused(self, ngram_range):
         with pytest.raises(ValueError, match="ngram_range is"):
             check_ngram_range(ngram_range)

@@ -174,4 +174,4 @@ def _words_in_order(words_per_sentence: Tensor, order: Tensor) -> Tensor:
     lengths = words_per_sentence[order]
     new_starts = torch.cumsum(lengths, 0) - lengths
     shift = torch.repeat_interleave(starts - new_starts, lengths)
-    return torch.arange(len(shift)) + shift
+    return torch.arange(len(shift), device=shift.device) + shift

@@ -58,5 +58,5 @@ def row_dropout(
     """
     if p == 0.0:
         return None
-    keep = torch.empty(n_rows, 1).bernoulli_(1.0 - p, generator=generator)
+    keep = _bernoulli(torch.Size((n_rows, 1)), 1.0 - p, generator)
     return keep.div_(1.0 - p).to(like)

@@ -96,7 +96,9 @@ def hop_overlap(weights: Tensor, lengths: Tensor) -> Tensor:
     products = weights.unsqueeze(2) * weights.unsqueeze(1)  # (T, R, R)
     N, R = len(lengths), weights.shape[1]
     gram = segment_sum(products.flatten(1), segment, N).view(N, R, R)
-    overlap = (gram - torch.eye(R).to(gram)).square().sum((1, 2))  # (N,)
+    overlap = (
+        (gram - torch.eye(R, dtype=gram.dtype, device=gram.device)).square().sum((1, 2))
+    )  # (N,)
     return overlap * (lengths > 0).to(overlap)
 
 

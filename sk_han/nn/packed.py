@@ -98,7 +98,7 @@ def packed_states(
         return inputs.new_zeros(0, output_size)
     device = inputs.device
     packed = PackedSequence(
-        inputs[index[layout.forward_token.to(device)]], torch.tensor(layout.active)
+        inputs[index[layout.forward_token.to(device)]], torch.tensor(layout.active, device="cpu")
     )
     states: Tensor = rnn(packed)[0].data
     return states[layout.forward_row.to(device)]

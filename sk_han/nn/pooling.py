@@ -60,7 +60,9 @@ class MaxPooling(nn.Module):
             0, segment, states.detach(), "amax", include_self=False
         )
         row = torch.arange(T, device=states.device).unsqueeze(1)
-        candidate = torch.where(states.detach() == highest.gather(0, segment), row, T)  # (T, H)
+        # What is no number is passed on, so that training notices.
+        is_highest = (states.detach() == highest.gather(0, segment)) | states.detach().isnan()
+        candidate = torch.where(is_highest, row, T)  # (T, H)
         source = candidate.new_full((N, H), T).scatter_reduce(0, segment, candidate, "amin")
         # Row T of zeros is what an empty sequence takes its entries from.
         pooled = torch.cat([states, states.new_zeros(1, H)]).gather(0, source)  # (N, H)

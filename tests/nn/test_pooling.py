@@ -77,3 +77,10 @@ def test_no_sequences_pool_to_nothing(pooling: MeanPooling) -> None:
     pooled, weights = pooling.pool(torch.empty(0, 2), torch.empty(0, dtype=torch.int64))
     assert pooled.shape == (0, 2)
     assert weights.shape == (0,)
+
+
+def test_what_is_no_number_is_passed_on():
+    states = torch.tensor([[1.0, float("nan")], [2.0, 3.0]])
+    pooled, _ = MaxPooling(2).pool(states, torch.tensor([2]))
+    assert pooled[0, 0] == 2
+    assert pooled[0, 1].isnan()
