@@ -33,8 +33,8 @@ def fit_channel(
 ) -> tuple[NgramChannel | None, NDArray[np.float64]]:
     """Fit the n-gram channel, and the scales of network and channel on held-out documents.
 
-    The two learn apart from each other. Trained together, the channel soon explains the training
-    documents alone, and the network has nothing left to learn from.
+    The two learn apart from each other: the channel separates its training documents, so a network
+    trained together with it should find little left to learn from (reasoned, not measured).
 
     Parameters
     ----------

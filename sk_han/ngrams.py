@@ -28,7 +28,7 @@ _C = 10.0  # inverse strength of the L2 regularization
 # that is merely rare has a ratio near 0 in small and in large classes.
 _SMOOTHING = 8.0
 
-_BATCH_SIZE = 256  # documents whose n-grams are hashed at once, which bounds the memory
+_BATCH_SIZE = 256  # documents whose n-grams are hashed at once, for the memory that hashing takes
 
 _MIN_DOCUMENTS = 2  # an n-gram of a single document tells nothing about others
 
@@ -59,6 +59,8 @@ class NgramChannel:
     intercept : ndarray of float32, shape (n_scores,)
     """
 
+    ARRAYS: ClassVar = ("buckets", "ratios", "weights", "intercept")
+
     ngram_range: tuple[int, int]
     buckets: NDArray[np.int64]
     ratios: NDArray[np.float32]
@@ -67,12 +69,10 @@ class NgramChannel:
 
     @cached_property
     def _column_of_bucket(self) -> NDArray[np.int32]:
-        """Look-up table, -1 for n-grams that are not known: ten times as fast as a search."""
+        """Look-up table, -1 for n-grams that are not known; a search took a third of a scoring."""
         columns = np.full(1 << _BITS, -1, dtype=np.int32)
         columns[self.buckets] = np.arange(len(self.buckets))
         return columns
-
-    ARRAYS: ClassVar = ("buckets", "ratios", "weights", "intercept")
 
     @classmethod
     def checked(
