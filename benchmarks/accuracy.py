@@ -66,8 +66,18 @@ MODELS = {
     "han-mean": Model("  pooling='mean'", han(pooling="mean")),
     "han-max": Model("  pooling='max'", han(pooling="max")),
     "han-last": Model("  pooling='last'", han(pooling="last")),
+    "han-sparsemax": Model("  attention='sparsemax'", han(attention="sparsemax")),
+    "han-entmax15": Model("  attention='entmax15'", han(attention="entmax15")),
+    "han-diversity": Model("  diversity_penalty=0.1", han(diversity_penalty=0.1)),
     "pure": Model("  ngram_range=None", han(ngram_range=None)),
     "pure-mean": Model("    pooling='mean'", han(ngram_range=None, pooling="mean")),
+    "pure-sparsemax": Model(
+        "    attention='sparsemax'", han(ngram_range=None, attention="sparsemax")
+    ),
+    "pure-entmax15": Model("    attention='entmax15'", han(ngram_range=None, attention="entmax15")),
+    "pure-diversity": Model(
+        "    diversity_penalty=0.1", han(ngram_range=None, diversity_penalty=0.1)
+    ),
     "pure-flat": Model("    a document one sentence", flat_han),
 }
 

@@ -30,6 +30,15 @@ class Setting(NamedTuple):
 
 SETTINGS = {
     "defaults": Setting("what a user gets", {}),
+    "random vectors": Setting("that is how networks start", {"pretrained_embedding": None}),
+    "learnt vectors": Setting(
+        "text without labels teaches which words are alike",
+        {"pretrained_embedding": "cooccurrence"},
+    ),
+    "learnt vectors, noise 0.1": Setting(
+        "a network that noise cannot mislead may overfit less",
+        {"pretrained_embedding": "cooccurrence", "adversarial_noise": 0.1},
+    ),
     "no n-grams": Setting("what the n-gram channel is worth", {"ngram_range": None}),
     "pairs": Setting("triples make the model larger", {"ngram_range": (1, 2)}),
     "embedding dropout 0.3": Setting("small collections overfit", {"embedding_dropout": 0.3}),
@@ -73,11 +82,11 @@ def main() -> None:
         f"\naccuracy in %, log loss, seconds of a fit; means of {arguments.seeds} seeds, "
         f"{torch.get_num_threads()} threads"
     )
-    print(f"{'':20}" + "".join(f"{corpus:>24}" for corpus in arguments.data))
+    print(f"{'':28}" + "".join(f"{corpus:>24}" for corpus in arguments.data))
     for name in arguments.settings:
         cells = (means[name, corpus] for corpus in arguments.data)
         print(
-            f"{name:20}"
+            f"{name:28}"
             + "".join(
                 f"{100 * mean.accuracy:10.2f}{mean.log_loss:7.3f}{mean.fit_seconds:6.0f}s"
                 for mean in cells

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
     from sk_han.documents import DocumentArray
-    from sk_han.explainers import explain
-    from sk_han.explanation import DocumentExplanation, ExplanationList
+    from sk_han.explainers import explain, explain_iter
+    from sk_han.explanation import DocumentExplanation
+    from sk_han.explanation_list import ExplanationList
+    from sk_han.faithfulness import faithfulness_report
     from sk_han.persistence import load, save
     from sk_han.state import ModelFormatError
     from sk_han.tokenizer import HierarchicalTokenizer
@@ -28,6 +30,8 @@ __all__ = [
     "HierarchicalTokenizer",
     "ModelFormatError",
     "explain",
+    "explain_iter",
+    "faithfulness_report",
     "load",
     "save",
 ]
@@ -35,11 +39,13 @@ __all__ = [
 _MODULE_OF = {
     "DocumentArray": "sk_han.documents",
     "DocumentExplanation": "sk_han.explanation",
-    "ExplanationList": "sk_han.explanation",
+    "ExplanationList": "sk_han.explanation_list",
     "HANClassifier": "sk_han.classifier",
     "HierarchicalTokenizer": "sk_han.tokenizer",
     "ModelFormatError": "sk_han.state",
     "explain": "sk_han.explainers",
+    "explain_iter": "sk_han.explainers",
+    "faithfulness_report": "sk_han.faithfulness",
     "load": "sk_han.persistence",
     "save": "sk_han.persistence",
 }

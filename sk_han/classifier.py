@@ -24,7 +24,7 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training import OPTIMIZERS, restored_net
 
 if TYPE_CHECKING:
-    from sk_han.explanation import ExplanationList
+    from sk_han.explanation_list import ExplanationList
 
 __all__ = ["HANClassifier"]
 
@@ -75,12 +75,20 @@ class HANClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         How words become a sentence and sentences a document: HN-ATT, HN-AVE or HN-MAX of Yang et
         al. (2016), or the last state of each direction. Without attention, `explain` shows the
         share of a vector's entries that come from each word.
+    attention : {"softmax", "sparsemax", "entmax15"}, default="softmax"
+        How attention weighs at both levels. "sparsemax" (Martins and Astudillo, 2016) and, less
+        strictly, "entmax15" (Peters et al., 2019) give many words the weight 0, so that what is
+        left is short.
     attention_hops : int, default=1
         Number of attentions side by side at both levels (Lin et al., 2017); `explain` shows
         their mean.
     hop_penalty : float, default=1.0
         With several hops, factor in the loss of ``||A A^T - I||_F^2``, which keeps them from
         reading the same.
+    diversity_penalty : float, default=0.0
+        Factor in the loss of the conicity of the states at both levels, the mean cosine between a
+        state and the mean state of its sequence (Mohankumar et al., 2020). Where all states are
+        alike, attention to one says nothing about it.
     context : {"forward", "bidirectional"}, default=None
         Whether the attention to words knows the sentences before, or before and after (CAHAN,
         Remy et al., 2019). Takes more time and memory.
@@ -95,14 +103,20 @@ class HANClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     embedding_dropout : float, default=0.0
         Share of the distinct words of a batch dropped in training, wherever they stand (Gal and
         Ghahramani, 2016).
+    adversarial_noise : float, default=0.0
+        Length of a noise on the word vectors, relative to theirs, in the direction that raises the
+        loss most; half of the loss is that of the documents with noise (adversarial training,
+        Miyato et al., 2017). An epoch takes about twice the time.
     ngram_range : tuple of int, default=(1, 3)
         Smallest and largest number of words in the n-grams whose linear model stands beside the
         network (NB-SVM, Wang and Manning, 2012). Held-out documents say how much each counts.
         None leaves it out: the network alone, as published.
-    pretrained_embedding : ndarray of shape (vocabulary_size, embedding_dim) or mapping of \
-word to vector, default=None
-        Initial word vectors. Rows of an array follow the ids of the tokenizer, its first two rows
-        are padding and unknown word; words that a mapping lacks start at random.
+    pretrained_embedding : ndarray of shape (vocabulary_size, embedding_dim), mapping of word to \
+vector or "cooccurrence", default=None
+        Initial word vectors; None draws them at random. "cooccurrence" learns them from how words
+        stand together in the training documents (see `sk_han.embeddings.learn_embeddings`). Rows
+        of an array follow the ids of the tokenizer, its first two rows are padding and unknown
+        word; words that a mapping lacks start at random.
     freeze_embedding : bool or int, default=False
         Whether word vectors stay as they start; an integer keeps them for so many epochs of a fit.
     optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
@@ -226,15 +240,19 @@ word to vector, default=None
         "num_layers": [Interval(Integral, 1, None, closed="left")],
         "bidirectional": ["boolean"],
         "pooling": [StrOptions({"attention", "mean", "max", "last"})],
+        "attention": [StrOptions({"softmax", "sparsemax", "entmax15"})],
         "attention_hops": [Interval(Integral, 1, None, closed="left")],
         "hop_penalty": [Interval(Real, 0, None, closed="left")],
+        "diversity_penalty": [Interval(Real, 0, None, closed="left")],
         "context": [StrOptions({"forward", "bidirectional"}), None],
         "context_pooling": [StrOptions({"mean", "sum"})],
         "context_gated": ["boolean"],
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "word_dropout": [Interval(Real, 0, 1, closed="left")],
         "embedding_dropout": [Interval(Real, 0, 1, closed="left")],
+        "adversarial_noise": [Interval(Real, 0, None, closed="left")],
         "ngram_range": [tuple, None],
+        # HasMethods takes strings too: check_pretrained refuses all but "cooccurrence".
         "pretrained_embedding": [np.ndarray, HasMethods("__getitem__"), None],
         "freeze_embedding": ["boolean", Interval(Integral, 0, None, closed="left")],
         "optimizer": [StrOptions(set(OPTIMIZERS)), type],
@@ -271,14 +289,17 @@ word to vector, default=None
         num_layers: int = 1,
         bidirectional: bool = True,
         pooling: str = "attention",
+        attention: str = "softmax",
         attention_hops: int = 1,
         hop_penalty: float = 1.0,
+        diversity_penalty: float = 0.0,
         context: str | None = None,
         context_pooling: str = "mean",
         context_gated: bool = False,
         dropout: float = 0.3,
         word_dropout: float = 0.2,
         embedding_dropout: float = 0.0,
+        adversarial_noise: float = 0.0,
         ngram_range: tuple[int, int] | None = (1, 3),
         pretrained_embedding: Any = None,
         freeze_embedding: bool | int = False,
@@ -311,14 +332,17 @@ word to vector, default=None
         self.num_layers = num_layers
         self.bidirectional = bidirectional
         self.pooling = pooling
+        self.attention = attention
         self.attention_hops = attention_hops
         self.hop_penalty = hop_penalty
+        self.diversity_penalty = diversity_penalty
         self.context = context
         self.context_pooling = context_pooling
         self.context_gated = context_gated
         self.dropout = dropout
         self.word_dropout = word_dropout
         self.embedding_dropout = embedding_dropout
+        self.adversarial_noise = adversarial_noise
         self.ngram_range = ngram_range
         self.pretrained_embedding = pretrained_embedding
         self.freeze_embedding = freeze_embedding
@@ -477,13 +501,39 @@ word to vector, default=None
         logits = self._logits(X)
         return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
 
-    def explain(self, X: Any) -> ExplanationList:
-        """Show which words and sentences the network attended to.
+    def explain(
+        self,
+        X: Any,
+        *,
+        target: Any = None,
+        method: str = "gradient_attention",
+        combine: str = "product",
+        batch_size: int | None = None,
+        steps: int = 32,
+        spread: float = 0.5,
+        random_state: Any = None,
+    ) -> ExplanationList:
+        """Show what each word and sentence brings to the log-odds of a class.
 
         Parameters
         ----------
         X : n_documents raw texts, DocumentArray, or ndarray of int
             As in `fit`.
+        target : label or array-like of n_documents labels, default=None
+            The class that is explained; None for the predicted one.
+        method : {"gradient_attention", "gradient_input", "integrated_gradients", "occlusion", \
+                "attention", "random"}, default="gradient_attention"
+            How contributions are found; see `sk_han.explain`.
+        combine : {"product", "sqrt"}, default="product"
+            How the attention of a word and of its sentence become one number.
+        batch_size : int, default=None
+            Documents that are read at once; None for as many as in prediction.
+        steps : int, default=32
+            Points of "integrated_gradients".
+        spread : float, default=0.5
+            Of "gradient_attention", the share of a sentence's part that its words get evenly.
+        random_state : int, RandomState, Generator or None, default=None
+            Source of "random".
 
         Returns
         -------
@@ -495,7 +545,17 @@ word to vector, default=None
         """
         from sk_han.explainers import explain
 
-        return explain(self, X)
+        return explain(
+            self,
+            X,
+            target=target,
+            method=method,
+            combine=combine,
+            batch_size=batch_size,
+            steps=steps,
+            spread=spread,
+            random_state=random_state,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

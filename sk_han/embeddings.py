@@ -6,19 +6,26 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sk_han.cooccurrence import cooccurrence_vectors
+from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.vector_files import read_vectors
 
-if TYPE_CHECKING:
-    from sk_han.documents import DocumentArray
-
-__all__ = ["Embeddings", "embedding_matrix", "initial_vectors", "load_embeddings"]
+__all__ = [
+    "Embeddings",
+    "check_pretrained",
+    "embedding_matrix",
+    "initial_vectors",
+    "learn_embeddings",
+    "load_embeddings",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,6 +170,90 @@ def load_embeddings(
     return Embeddings(embeddings.rows, embeddings.vectors, len(ids), len(known), running_coverage)
 
 
+def learn_embeddings(
+    documents: DocumentArray,
+    vocabulary: Any,
+    *,
+    embedding_dim: int = 200,
+    window: int = 5,
+    random_state: Any = None,
+) -> Embeddings:
+    """Learn word vectors from text, labelled or not.
+
+    Words that keep the same company get like vectors (equations in `cooccurrence_vectors`). For the
+    training documents themselves, ``HANClassifier(pretrained_embedding="cooccurrence")`` does the
+    same within `fit`; this is for more text than has labels.
+
+    Parameters
+    ----------
+    documents : DocumentArray
+        The more, the better.
+    vocabulary : fitted HierarchicalTokenizer or mapping of str to int
+        The words of the ids in `documents`.
+    embedding_dim : int, default=200
+        Size of a vector.
+    window : int, default=5
+        Words are neighbours up to this distance, the nearer the more.
+    random_state : int, RandomState instance or None, default=None
+        Source of the decomposition's start.
+
+    Returns
+    -------
+    Embeddings
+        As of `load_embeddings`: for ``HANClassifier(pretrained_embedding=...)``.
+
+    Raises
+    ------
+    TypeError
+        If the vocabulary is no mapping, or `documents` are no DocumentArray.
+    ValueError
+        If documents hold ids beyond the vocabulary, or no two known words stand near each other.
+
+    References
+    ----------
+    Levy, Goldberg, Dagan (2015). Improving Distributional Similarity with Lessons Learned from
+    Word Embeddings. TACL.
+
+    Examples
+    --------
+    >>> from sk_han import HierarchicalTokenizer
+    >>> from sk_han.datasets import make_reviews
+    >>> from sk_han.embeddings import learn_embeddings
+    >>> tokenizer = HierarchicalTokenizer()
+    >>> documents = tokenizer.fit_transform(make_reviews(100, random_state=0)[0])
+    >>> vectors = learn_embeddings(documents, tokenizer, embedding_dim=8, random_state=0)
+    >>> vectors["the"].shape
+    (8,)
+    """
+    ids = _ids_of(vocabulary)
+    if not isinstance(documents, DocumentArray):
+        raise TypeError(
+            f"documents is a {type(documents).__name__}; give the DocumentArray that the "
+            "tokenizer makes of texts: tokenizer.transform(texts)."
+        )
+    for name, value in {"embedding_dim": embedding_dim, "window": window}.items():
+        if not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
+    n_rows = max(ids.values(), default=UNKNOWN_ID) + 1
+    highest = documents.word_ids.max(initial=UNKNOWN_ID)
+    if highest >= n_rows:
+        raise ValueError(
+            f"documents hold the word id {highest}, but the vocabulary ends at {n_rows - 1}: "
+            "tokenize them with the tokenizer of this vocabulary."
+        )
+    vectors, learnt = cooccurrence_vectors(
+        documents, (n_rows, int(embedding_dim)), window=int(window), random_state=random_state
+    )
+    words = {word: row for word, row in ids.items() if learnt[row]}
+    if not words:
+        raise ValueError(
+            f"No two words of the vocabulary stand near each other in {len(documents)} documents "
+            f"of {documents.n_words} words: there is nothing to learn from."
+        )
+    running_coverage = float(learnt[documents.word_ids].mean())
+    return Embeddings(words, vectors, len(ids), len(words), running_coverage)
+
+
 def embedding_matrix(
     vectors: Any,
     vocabulary: Mapping[str, int],
@@ -221,8 +312,31 @@ def embedding_matrix(
     return matrix.astype(np.float32)
 
 
+def check_pretrained(pretrained: Any) -> None:
+    """Refuse what holds no vectors, and other names than "cooccurrence".
+
+    Raises
+    ------
+    TypeError, ValueError
+        With what can be given.
+    """
+    can_be_given = "a NumPy array, a mapping of words to vectors, 'cooccurrence' or None"
+    if isinstance(pretrained, str):
+        if pretrained != "cooccurrence":
+            raise ValueError(
+                f"pretrained_embedding is {pretrained!r}; give {can_be_given}. Files of vectors "
+                "are read by sk_han.embeddings.load_embeddings."
+            )
+    elif isinstance(pretrained, Sequence) or hasattr(pretrained, "numpy"):
+        raise TypeError(
+            f"pretrained_embedding is a {type(pretrained).__name__}; give {can_be_given}: "
+            "np.asarray(...) makes an array of it."
+        )
+
+
 def initial_vectors(
     pretrained: Any,
+    documents: DocumentArray,
     vocabulary: Mapping[str, int] | None,
     shape: tuple[int, int],
     random_state: np.random.RandomState,
@@ -231,7 +345,9 @@ def initial_vectors(
 
     Parameters
     ----------
-    pretrained : ndarray of this shape, or mapping of word to vector
+    pretrained : ndarray of this shape, mapping of word to vector, or "cooccurrence"
+    documents : DocumentArray
+        What "cooccurrence" learns vectors from.
     vocabulary : mapping of str to int, or None
         Ids of the words that a mapping is aligned with.
     shape : (vocabulary_size, embedding_dim)
@@ -246,11 +362,8 @@ def initial_vectors(
     ValueError
         If the array has another shape, or there are no words to align a mapping with.
     """
-    if isinstance(pretrained, Sequence) or hasattr(pretrained, "numpy"):
-        raise TypeError(
-            f"pretrained_embedding is a {type(pretrained).__name__}; give a NumPy array "
-            "(np.asarray(...)) or a mapping of words to vectors."
-        )
+    if isinstance(pretrained, str):
+        return cooccurrence_vectors(documents, shape, random_state=random_state)[0]
     if not isinstance(pretrained, np.ndarray):
         if vocabulary is None:
             raise ValueError(

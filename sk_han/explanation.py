@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +24,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["DocumentExplanation", "ExplanationList", "ScoredText"]
+__all__ = ["COMBINATIONS", "DocumentExplanation", "ScoredText", "combine_attention"]
 
 Level = Literal["word", "sentence"]
 Quantity = Literal["contributions", "attention"]
+
+COMBINATIONS = ("product", "sqrt")
+
+
+def combine_attention(
+    of_word: NDArray[np.float64], of_sentence: NDArray[np.float64], combine: str
+) -> NDArray[np.float64]:
+    """Make one number of the attention of each word and that of the sentence it stands in."""
+    return of_word * (np.sqrt(of_sentence) if combine == "sqrt" else of_sentence)
 
 
 class ScoredText(NamedTuple):
@@ -86,6 +94,14 @@ class DocumentExplanation:
         Whether a word is outside the vocabulary; all such words look alike to the network.
     truncated : bool
         Whether a limit on sentences or words kept the network from reading the whole text.
+    combine : {"product", "sqrt"}, default="product"
+        How the attention of a word and of its sentence make its `combined_attention`.
+    ngram_contributions : ndarray of float64, shape (n_words,), default=None
+        What each word did through the n-gram channel alone, exactly; zeros where there is none.
+        Methods by gradients have it in `contributions` as well.
+    completeness_error : float, default=None
+        How far the contributions of "integrated_gradients" are from summing to the change of the
+        score; None for other methods.
 
     Raises
     ------
@@ -149,9 +165,14 @@ class DocumentExplanation:
     target: Any
     unknown: NDArray[np.bool_]
     truncated: bool
+    combine: str = "product"
+    ngram_contributions: NDArray[np.float64] | None = None
+    completeness_error: float | None = None
 
     def __post_init__(self) -> None:
         n_words, n_sentences = len(self.word_spans), len(self.sentence_spans)
+        if self.ngram_contributions is None:
+            object.__setattr__(self, "ngram_contributions", np.zeros(n_words))
         shapes: dict[str, tuple[tuple[int | None, ...], type[np.generic] | None]] = {
             "word_spans": ((n_words, 2), np.int64),
             "sentence_spans": ((n_sentences, 2), np.int64),
@@ -159,6 +180,7 @@ class DocumentExplanation:
             "word_attention": ((n_words,), np.float64),
             "sentence_attention": ((n_sentences,), np.float64),
             "contributions": ((n_words,), np.float64),
+            "ngram_contributions": ((n_words,), np.float64),
             "sentence_contributions": ((n_sentences,), np.float64),
             "classes": ((None,), None),
             "probabilities": ((len(self.classes),), np.float64),
@@ -181,11 +203,14 @@ class DocumentExplanation:
 
     @property
     def combined_attention(self) -> NDArray[np.float64]:
-        """Share of each word in the document, shape (n_words,): sentence times word attention.
+        """Attention of each word in the document, shape (n_words,), by `combine`.
 
-        Sums to 1 over the document.
+        With "product" its share, sentence times word attention, which sums to 1. With "sqrt" the
+        square root of the sentence's times the word's, as Yang et al. (2016) draw it: it sums to
+        no fixed number, and words of unimportant sentences remain visible.
         """
-        return self.sentence_attention[self.sentence_of_word] * self.word_attention
+        of_sentence = self.sentence_attention[self.sentence_of_word]
+        return combine_attention(self.word_attention, of_sentence, self.combine)
 
     @property
     def signed(self) -> bool:
@@ -290,6 +315,9 @@ class DocumentExplanation:
     ) -> str:
         """Give the text, coloured in place, as HTML without scripts or outside assets.
 
+        Light or dark as the reader's system is. Of a document of more than 30 sentences, the 30
+        with the largest weights stay open, in their place; the others are folded.
+
         Parameters
         ----------
         path : path-like, optional
@@ -308,7 +336,7 @@ class DocumentExplanation:
         return _written(render_html(self, show=show, full_page=full_page), path)
 
     def plot(self, ax: Axes | None = None, *, show: Quantity = "contributions") -> Axes:
-        """Draw sentences as rows of shaded words with matplotlib.
+        """Draw sentences as rows of shaded words; `rendering.plot_explanation` says more.
 
         Parameters
         ----------
@@ -351,6 +379,8 @@ class DocumentExplanation:
         return hash((self.text, self.method, self.truncated))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        if "ngram_contributions" not in state:  # pickled by an earlier release
+            state = {**state, "ngram_contributions": np.zeros(len(state["word_spans"]))}
         # NumPy forgets in a pickle that an array was read-only.
         for value in state.values():
             if isinstance(value, np.ndarray):
@@ -363,6 +393,9 @@ class DocumentExplanation:
         check_nesting(self.word_spans, self.sentence_spans, self.sentence_of_word)
         for name in ("word_attention", "sentence_attention", "probabilities"):
             check_finite(getattr(self, name), name, lowest=0)
+        if self.combine not in COMBINATIONS:
+            raise ValueError(f"combine must be one of {COMBINATIONS}; got {self.combine!r}.")
+        check_finite(np.asarray(self.ngram_contributions), "ngram_contributions", lowest=-np.inf)
         for name in ("contributions", "sentence_contributions"):
             check_finite(getattr(self, name), name, lowest=-np.inf if self.signed else 0)
         check_sum(self.sentence_attention, "sentence_attention")
@@ -382,106 +415,6 @@ class DocumentExplanation:
         if level == "sentence":
             return self.sentence_spans, self.sentence_contributions, self.sentence_attention
         raise ValueError(f"level must be 'word' or 'sentence'; got {level!r}.")
-
-
-class ExplanationList(Sequence[DocumentExplanation]):
-    """Explanations of several documents, in the order of the documents; immutable.
-
-    Parameters
-    ----------
-    explanations : iterable of DocumentExplanation
-
-    Notes
-    -----
-    A slice is an `ExplanationList` again. Terminal text and notebooks show the first documents
-    and say how many they leave out; `to_html` writes them all.
-
-    Examples
-    --------
-    >>> from sk_han import ExplanationList
-    >>> ExplanationList([])
-    ExplanationList(0 documents)
-    """
-
-    __slots__ = ("_explanations",)
-
-    SHOWN_AS_TEXT = 10
-    SHOWN_IN_NOTEBOOK = 50
-
-    def __init__(self, explanations: Iterable[DocumentExplanation] = ()) -> None:
-        self._explanations = tuple(explanations)
-        for i, explanation in enumerate(self._explanations):
-            if not isinstance(explanation, DocumentExplanation):
-                raise TypeError(
-                    f"An ExplanationList holds DocumentExplanation objects; number {i} is a "
-                    f"{type(explanation).__name__}."
-                )
-
-    @overload
-    def __getitem__(self, index: int) -> DocumentExplanation: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> ExplanationList: ...
-
-    def __getitem__(self, index: int | slice) -> DocumentExplanation | ExplanationList:
-        if isinstance(index, slice):
-            return ExplanationList(self._explanations[index])
-        return self._explanations[index]
-
-    def __len__(self) -> int:
-        return len(self._explanations)
-
-    def __iter__(self) -> Iterator[DocumentExplanation]:
-        return iter(self._explanations)
-
-    def to_html(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        show: Quantity = "contributions",
-        full_page: bool = True,
-    ) -> str:
-        """Give all documents on one page, the first open and the others folded.
-
-        Parameters
-        ----------
-        path : path-like, optional
-            File to write, in UTF-8.
-        show : {"contributions", "attention"}, default="contributions"
-            What colours and bars show.
-        full_page : bool, default=True
-            Whether to give a whole page, or a fragment to put into one.
-
-        Returns
-        -------
-        str
-        """
-        from sk_han.rendering.html import render_html_list
-
-        return _written(render_html_list(self, show=show, full_page=full_page), path)
-
-    def _repr_html_(self) -> str:
-        from sk_han.rendering.html import render_html_list
-
-        shown = self[: self.SHOWN_IN_NOTEBOOK]
-        return render_html_list(shown, full_page=False, n_left_out=len(self) - len(shown))
-
-    def __str__(self) -> str:
-        texts = [str(explanation) for explanation in self[: self.SHOWN_AS_TEXT]]
-        if len(self) > len(texts):
-            texts.append(f"... and {len(self) - len(texts)} more documents")
-        return "\n\n".join(texts)
-
-    def __repr__(self) -> str:
-        return f"ExplanationList({len(self)} documents)"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ExplanationList):
-            return NotImplemented
-        return self._explanations == other._explanations
-
-    def __hash__(self) -> int:
-        return hash(self._explanations)
 
 
 def _written(content: str, path: str | os.PathLike[str] | None) -> str:

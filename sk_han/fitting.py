@@ -15,7 +15,7 @@ from sk_han.batching import LabelledDocuments
 from sk_han.combination import fit_channel
 from sk_han.devices import resolve_device
 from sk_han.documents import UNKNOWN_ID, DocumentArray
-from sk_han.embeddings import initial_vectors
+from sk_han.embeddings import check_pretrained, initial_vectors
 from sk_han.fit_tasks import FitTasks
 from sk_han.freezing import epochs_frozen
 from sk_han.inputs import (
@@ -115,6 +115,7 @@ def fitted_attributes(
         clip_norm=classifier.clip_norm,
         label_smoothing=float(classifier.label_smoothing),
         weight_averaging=classifier.weight_averaging,
+        adversarial_noise=float(classifier.adversarial_noise),
         frozen_epochs=epochs_frozen(classifier.freeze_embedding) - len(epochs_before),
         patience=classifier.patience if stops_early else None,
         callbacks=classifier.callbacks,
@@ -127,9 +128,15 @@ def fitted_attributes(
     if goes_on:
         net.continue_from(classifier.net_)
     elif classifier.pretrained_embedding is not None:
-        shape = (vocabulary_size, classifier.embedding_dim)
-        vocabulary = None if tokenizer is None else tokenizer.vocabulary_
-        net.set_embedding(initial_vectors(classifier.pretrained_embedding, vocabulary, shape, rng))
+        net.set_embedding(
+            initial_vectors(
+                classifier.pretrained_embedding,
+                data.documents,
+                None if tokenizer is None else tokenizer.vocabulary_,
+                (vocabulary_size, classifier.embedding_dim),
+                rng,
+            )
+        )
     net.fit_documents(training, validation)
 
     if not one_epoch:
@@ -172,11 +179,13 @@ def _checked(
     check_family(
         rnn=classifier.rnn,
         pooling=classifier.pooling,
+        attention=classifier.attention,
         attention_hops=classifier.attention_hops,
         context=classifier.context,
         context_pooling=classifier.context_pooling,
     )
     check_ngram_range(classifier.ngram_range)
+    check_pretrained(classifier.pretrained_embedding)
     if goes_on:
         check_same_structure(
             _module_params(classifier, classifier.vocabulary_size_, len(classifier.classes_)),
@@ -223,7 +232,8 @@ def _module_params(
     classifier: HANClassifier, vocabulary_size: int, n_classes: int
 ) -> dict[str, Any]:
     sizes = {"vocabulary_size": vocabulary_size, "n_classes": n_classes}
-    names = [*STRUCTURE, "hop_penalty", "dropout", "word_dropout", "embedding_dropout"]
+    penalties = ("hop_penalty", "diversity_penalty")
+    names = [*STRUCTURE, *penalties, "dropout", "word_dropout", "embedding_dropout"]
     given = {name: getattr(classifier, name) for name in names}
     # Searches hand over NumPy's numbers, which torch.nn refuses.
     plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in given.items()}

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import inspect
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,8 @@ from torch import Tensor
 from sk_han.batching import Batches, LabelledDocuments
 from sk_han.documents import DocumentArray
 from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
+from sk_han.nn.adversarial import adversarial_noise
+from sk_han.nn.attribution import Attribution
 from sk_han.nn.optimizers import clip_gradient_norm
 from sk_han.stopping import StopTraining, interrupts
 
@@ -40,6 +43,9 @@ class HANNet(NeuralNet):
         The network, built with the ``module__*`` parameters.
     clip_norm : float or None
         Largest norm of the gradient of a step.
+    adversarial_noise : float
+        Length of the noise on the word vectors, relative to their own: half of the loss of a step
+        is that of the batch with noise. 0 for none.
     shuffle : RandomState or None
         Source of the order of the training documents.
     valid_batch_size : int
@@ -53,6 +59,7 @@ class HANNet(NeuralNet):
         module: type[torch.nn.Module] = HierarchicalAttentionNetwork,
         *,
         clip_norm: float | None = None,
+        adversarial_noise: float = 0.0,
         shuffle: np.random.RandomState | None = None,
         valid_batch_size: int = 256,
         **kwargs: Any,
@@ -65,6 +72,7 @@ class HANNet(NeuralNet):
         } | kwargs
         super().__init__(module, **kwargs)
         self.clip_norm = clip_norm
+        self.adversarial_noise = adversarial_noise
         self.shuffle = shuffle
         self.valid_batch_size = valid_batch_size
 
@@ -159,10 +167,45 @@ class HANNet(NeuralNet):
         MemoryError
             If a single document is too large.
         """
-        try:
-            with torch.inference_mode(), self._own_precision():
-                output: HANOutput = self.module_.attend(*network_input(documents, self.device))
+
+        def read(batch: DocumentArray) -> HANOutput:
+            output: HANOutput = self.module_.attend(*network_input(batch, self.device))
             return output
+
+        with torch.inference_mode(), self._own_precision():
+            return HANOutput(*self._in_halves(read, documents))
+
+    def attribute(
+        self, attribution: Callable[..., Attribution], documents: DocumentArray, score: Any
+    ) -> Attribution:
+        """Score one batch of documents with what each word brings to it.
+
+        Parameters
+        ----------
+        attribution : callable
+            One of `sk_han.nn.attribution`.
+        documents : DocumentArray of shape (D,)
+        score : callable
+            As these functions take it; ``score[rows]`` is that of some of the documents.
+
+        Raises
+        ------
+        MemoryError
+            If a single document is too large.
+        """
+
+        def read(batch: DocumentArray, of_batch: Any) -> Attribution:
+            return attribution(self.module_, *network_input(batch, self.device), of_batch)
+
+        with torch.inference_mode(False), self._own_precision():
+            return Attribution(*self._in_halves(read, documents, score))
+
+    def _in_halves(
+        self, read: Callable[..., tuple[Tensor, ...]], documents: DocumentArray, *further: Any
+    ) -> tuple[Tensor, ...]:
+        """Call `read` on a batch or, where a GPU has no memory for it, on its halves."""
+        try:
+            return read(documents, *further)
         except torch.OutOfMemoryError as error:
             if len(documents) == 1:
                 raise MemoryError(
@@ -173,9 +216,11 @@ class HANNet(NeuralNet):
                 ) from error
         # Behind the handler, since the error holds on to the memory of what failed.
         half = len(documents) // 2
-        halves = [self.attend(documents[:half]), self.attend(documents[half:])]
-        with torch.inference_mode():
-            return HANOutput(*(torch.cat(parts) for parts in zip(*halves, strict=True)))
+        halves = [
+            self._in_halves(read, documents[rows], *(each[rows] for each in further))
+            for rows in (slice(None, half), slice(half, None))
+        ]
+        return tuple(torch.cat(parts) for parts in zip(*halves, strict=True))
 
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
         """Call the callbacks, and tell one that asks to stop from an interrupt by the user.
@@ -245,17 +290,18 @@ class HANNet(NeuralNet):
         return _weighted_mean(losses, X)
 
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
-        """Add the network's penalty, refuse a loss that is not finite and clip the gradient."""
+        """Learn from the batch, and from it with adversarial noise; clip the gradient."""
         self._set_training(True)
         X, y = batch
-        output = self.module_.attend(*network_input(X.documents, self.device))
-        loss = self.get_loss(output.logits, y, X=X, training=True)
-        loss = loss + _weighted_mean(output.penalty, X)
-        loss.backward()
-        self._check_finite(loss, "the loss")
+        share = 0.5 if self.adversarial_noise else 1.0
+        loss, logits = self._training_loss(X, y)
+        (share * loss).backward()
+        if self.adversarial_noise:
+            with adversarial_noise(self.module_.embedding.weight, self.adversarial_noise):
+                (share * self._training_loss(X, y)[0]).backward()
         if self.clip_norm is not None:
             clip_gradient_norm(self.module_.parameters(), self.clip_norm)
-        return {"loss": loss, "y_pred": output.logits}
+        return {"loss": loss, "y_pred": logits}
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Measure the share of right predictions beside the loss."""
@@ -268,6 +314,14 @@ class HANNet(NeuralNet):
     def predict(self, X: LabelledDocuments) -> NDArray[np.int64]:
         """Give the number of the most probable class, for skorch's scoring callbacks."""
         return self.predict_proba(X).argmax(axis=1)
+
+    def _training_loss(self, X: LabelledDocuments, y: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Loss of a batch with the network's penalty, refused if it is not finite, and logits."""
+        output = self.module_.attend(*network_input(X.documents, self.device))
+        loss = self.get_loss(output.logits, y, X=X, training=True)
+        loss = loss + _weighted_mean(output.penalty, X)
+        self._check_finite(loss, "the loss")
+        return loss, output.logits
 
     def _own_precision(self) -> torch.autocast:
         """Compute in single precision, though the caller may be in `torch.autocast`."""

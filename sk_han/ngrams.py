@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ _MIN_DOCUMENTS = 2  # an n-gram of a single document tells nothing about others
 # Odd constants of the SplitMix64 generator (Steele, Lea and Flood, 2014).
 _MIX_1 = np.uint64(0x9E3779B97F4A7C15)
 _MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
+
+
+_Sliceable = TypeVar("_Sliceable", DocumentArray, NDArray[np.float64])
 
 
 @dataclass(frozen=True)
@@ -123,17 +126,71 @@ class NgramChannel:
             scores = np.hstack([-scores, scores]) / 2  # (D, 1) -> (D, 2)
         return scores.astype(np.float64)
 
+    def word_parts(
+        self, documents: DocumentArray, factors: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Divide a linear score of the logits among the words, exactly.
+
+        What an n-gram brings is divided evenly among its occurrences, and that of each among its
+        words. The intercept is no word's part.
+
+        Parameters
+        ----------
+        documents : DocumentArray of shape (n_documents,)
+        factors : ndarray of shape (n_documents, n_classes)
+            Those of the logits in the score of each document.
+
+        Returns
+        -------
+        ndarray of shape (n_words,)
+            The parts of a document's words sum to
+            ``factors @ (logits - the logits of a document without known n-grams)``.
+        """
+        if self.weights.shape[1] == 1:
+            factors = (factors[:, 1:] - factors[:, :1]) / 2  # (D, 2) -> (D, 1), as in `logits`
+        batches = zip(_batches(documents), _batches(factors), strict=True)
+        return np.concatenate([self._word_parts(*batch) for batch in batches])
+
     def _scores(self, documents: DocumentArray) -> NDArray[np.float32]:
         rows, buckets = _occurrences(documents, self.ngram_range)
         columns = self._column_of_bucket[buckets]
         known = columns >= 0
         each_once = np.unique(rows[known] * len(self.buckets) + columns[known])
         rows, columns = np.divmod(each_once, len(self.buckets))
-        starts = np.searchsorted(rows, np.arange(len(documents) + 1))
-        one = np.ones(len(columns), dtype=np.float32)
-        present = csr_matrix((one, np.arange(len(columns)), starts), (len(documents), len(columns)))
-        lengths = _lengths(present, self.ratios[columns] ** 2)
+        present, lengths = self._vectors(rows, columns, len(documents))
         return present @ self.weights[columns] / lengths + self.intercept
+
+    def _word_parts(
+        self, documents: DocumentArray, factors: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        buckets, first, n = _sized_ngrams(documents, self.ngram_range)
+        rows = np.repeat(np.arange(len(documents)), documents.words_per_document)[first]
+        columns = self._column_of_bucket[buckets]
+        known = columns >= 0
+        distinct, number, count = np.unique(
+            rows[known] * len(self.buckets) + columns[known],
+            return_inverse=True,
+            return_counts=True,
+        )
+        rows, columns = np.divmod(distinct, len(self.buckets))
+        _, lengths = self._vectors(rows, columns, len(documents))
+        values = (factors[rows] / lengths[rows] * self.weights[columns]).sum(axis=1)
+        n, first = n[known], first[known]
+        of_each_word = (values / count)[number] / n
+        parts = np.zeros(documents.n_words)
+        for k in range(int(n.max(initial=0))):
+            reaches = n > k
+            parts += np.bincount(first[reaches] + k, of_each_word[reaches], documents.n_words)
+        return parts
+
+    def _vectors(
+        self, rows: NDArray[np.int64], columns: NDArray[np.integer[Any]], n_documents: int
+    ) -> tuple[csr_matrix, NDArray[np.float32]]:
+        """What occurs in each document, a column for each pair, and the documents' lengths."""
+        starts = np.searchsorted(rows, np.arange(n_documents + 1))
+        one = np.ones(len(columns), dtype=np.float32)
+        present = csr_matrix((one, np.arange(len(columns)), starts), (n_documents, len(columns)))
+        return present, _lengths(present, self.ratios[columns] ** 2)
 
 
 def fit_ngram_channel(
@@ -226,12 +283,20 @@ def hash_ngrams(
     first_word : ndarray of int64, shape (n_ngrams,)
         Where the n-gram starts in ``documents.word_ids``.
     """
+    buckets, first_words, _ = _sized_ngrams(documents, ngram_range)
+    return buckets, first_words
+
+
+def _sized_ngrams(
+    documents: DocumentArray, ngram_range: tuple[int, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Bucket, first word and number of words of every n-gram."""
     n_words = documents.n_words
     sentence = np.repeat(np.arange(documents.n_sentences), documents.words_per_sentence)
     mixed = documents.word_ids.astype(np.uint64) * _MIX_1
     mixed ^= mixed >> np.uint64(29)
     none = np.empty(0, dtype=np.int64)
-    of_ngram, buckets, first_words = mixed, [none], [none]
+    of_ngram, buckets, first_words, sizes = mixed, [none], [none], [none]
     longest = int(documents.words_per_sentence.max(initial=0))
     for n in range(1, min(ngram_range[1], longest) + 1):
         if n > 1:
@@ -241,12 +306,13 @@ def hash_ngrams(
             first = np.flatnonzero(sentence[: n_words - n + 1] == sentence[n - 1 :])
             buckets.append((of_ngram[first] * _MIX_1 >> np.uint64(64 - _BITS)).astype(np.int64))
             first_words.append(first)
-    return np.concatenate(buckets), np.concatenate(first_words)
+            sizes.append(np.full(len(first), n))
+    return np.concatenate(buckets), np.concatenate(first_words), np.concatenate(sizes)
 
 
-def _batches(documents: DocumentArray) -> Iterator[DocumentArray]:
-    for start in range(0, len(documents), _BATCH_SIZE):
-        yield documents[start : start + _BATCH_SIZE]
+def _batches(of_documents: _Sliceable) -> Iterator[_Sliceable]:
+    for start in range(0, len(of_documents), _BATCH_SIZE):
+        yield of_documents[start : start + _BATCH_SIZE]
 
 
 def _occurrences(

@@ -248,7 +248,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
         task = self._init_callback_context().call_on_fit_task_begin(estimator=self, X=texts, y=y)
         forms, words = self._learn(texts)
         task.call_on_fit_task_end(estimator=self, X=texts, y=y, reconstruction_attributes={})
-        return self._documents(forms, words)
+        return self._output(self._documents(forms, words))
 
     def transform(self, X: Any) -> DocumentArray | NDArray[np.int32]:
         """Turn texts into word ids.
@@ -265,7 +265,8 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
         """
         check_is_fitted(self)
         forms, words = self._read(check_texts(X))
-        return self._documents(forms.truncated(self.max_sentences, self.max_words), words)
+        forms = forms.truncated(self.max_sentences, self.max_words)
+        return self._output(self._documents(forms, words))
 
     def inverse_transform(self, documents: Any) -> list[list[list[str]]]:
         """Turn word ids back into words.
@@ -303,15 +304,31 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
         list of DocumentSpans
             One for each text; its sentences and words are those of `transform`, in order.
         """
+        return self.locate(texts)[1]
+
+    def locate(self, texts: Any) -> tuple[DocumentArray, list[DocumentSpans]]:
+        """Give documents and spans, reading the texts once.
+
+        Parameters
+        ----------
+        texts : iterable of str, shape (n_documents,)
+
+        Returns
+        -------
+        documents : DocumentArray of shape (n_documents,)
+            Those of `transform`, whatever `output` is.
+        spans : list of DocumentSpans
+            As of `spans`.
+        """
         check_is_fitted(self)
-        read, _ = self._read(check_texts(texts), located=True)
+        read, words = self._read(check_texts(texts), located=True)
         forms = read.truncated(self.max_sentences, self.max_words)
         assert forms.word_spans is not None
         assert forms.sentence_spans is not None
         truncated = read.words_per_document > forms.words_per_document
         sentence_starts = starts_of(forms.words_per_sentence)
         document_starts = starts_of(forms.sentences_per_document)
-        return [
+        spans = [
             DocumentSpans(
                 forms.sentence_spans[first:last],
                 forms.word_spans[sentence_starts[first] : sentence_starts[last]],
@@ -322,6 +339,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
                 pairwise(document_starts), truncated.tolist(), strict=True
             )
         ]
+        return self._documents(forms, words), spans
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -371,16 +389,18 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
                 raise ValueError(f"stop_words holds {word!r}, a {type(word).__name__}; give words.")
         return words
 
-    def _documents(self, forms: WordForms, words: list[str]) -> DocumentArray | NDArray[np.int32]:
+    def _documents(self, forms: WordForms, words: list[str]) -> DocumentArray:
         vocabulary = self.vocabulary_
         ids = np.fromiter(
             (vocabulary.get(word, UNKNOWN_ID) for word in words), np.int32, len(words)
         )
-        documents = DocumentArray(
+        return DocumentArray(
             ids[forms.numbers],
             starts_of(forms.words_per_sentence),
             starts_of(forms.sentences_per_document),
         )
+
+    def _output(self, documents: DocumentArray) -> DocumentArray | NDArray[np.int32]:
         if self.output == "padded":
             return documents.pad(self.max_sentences, self.max_words)
         return documents

@@ -92,6 +92,7 @@ def new_net(
     clip_norm: float | None,
     label_smoothing: float,
     weight_averaging: float | None,
+    adversarial_noise: float,
     frozen_epochs: float,
     patience: int | None,
     callbacks: list[Any] | None,
@@ -118,7 +119,7 @@ def new_net(
     random_state : RandomState
         Source of the initial weights, of dropout and of the order of documents.
     max_epochs, batch_size, optimizer, lr, lr_schedule, weight_decay, clip_norm, label_smoothing, \
-weight_averaging, callbacks, net_params, verbose, device
+weight_averaging, adversarial_noise, callbacks, net_params, verbose, device
         As of `HANClassifier`.
 
     Returns
@@ -161,6 +162,7 @@ weight_averaging, callbacks, net_params, verbose, device
         "max_epochs": max_epochs,
         "batch_size": batch_size,
         "clip_norm": clip_norm,
+        "adversarial_noise": adversarial_noise,
         "callbacks": own_callbacks,
         "device": device,
         "shuffle": np.random.RandomState(random_state.randint(2**31 - 1)),

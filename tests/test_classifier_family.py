@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer, load, save
 from sk_han.batching import LabelledDocuments
 from sk_han.net import network_input
 
@@ -23,10 +23,13 @@ MEMBERS = {
     "mean": {"pooling": "mean"},
     "max": {"pooling": "max"},
     "last": {"pooling": "last"},
+    "sparsemax": {"attention": "sparsemax"},
+    "entmax15 hops": {"attention": "entmax15", "attention_hops": np.int64(2)},
     "hops": {"attention_hops": 2},
     "context": {"context": "bidirectional", "context_gated": True},
     "all that is drawn": {"embedding_dropout": 0.2, "label_smoothing": 0.1},
     "averaged weights": {"weight_averaging": 0.9},
+    "states that differ": {"diversity_penalty": 0.5},
 }
 
 
@@ -79,7 +82,10 @@ class TestEveryMember:
         {"rnn": "lstm", "num_layers": 2},
         {"pooling": "mean"},
         {"pooling": "max"},
+        {"attention": "sparsemax"},
+        {"attention": "entmax15"},
         {"attention_hops": 2},
+        {"diversity_penalty": 0.5},
         {"context": "bidirectional"},
     ],
     ids=str,
@@ -136,6 +142,64 @@ class TestHopPenalty:
         assert first == pytest.approx(second, abs=1e-5)
 
 
+@pytest.fixture(scope="module", params=["sparsemax", "entmax15"])
+def sparse(request):
+    settings = {"max_epochs": 15, "lr": 0.02, "early_stopping": False}
+    return tiny(attention=request.param, **settings).fit(TEXTS, LABELS)
+
+
+class TestSparseAttention:
+    def test_words_get_the_weight_zero(self, sparse):
+        weights = np.concatenate([e.word_attention for e in sparse.explain(TEXTS[:6])])
+        assert (weights == 0).mean() > 0.1
+
+    def test_the_cue_word_does_not(self, sparse):
+        cues = {"good", "bad"}
+        for explanation in sparse.explain(TEXTS[:6]):
+            words = np.array([word.lower() for word in explanation.words])
+            assert (explanation.word_attention[np.isin(words, list(cues))] > 0).all()
+
+    def test_a_saved_file_predicts_the_same(self, sparse, tmp_path):
+        save(sparse, tmp_path / "sparse.han")
+        loaded = load(tmp_path / "sparse.han")
+        assert loaded.net_.module_.word_attention.attention == sparse.attention
+        assert np.array_equal(loaded.predict_proba(TEXTS), sparse.predict_proba(TEXTS))
+
+
+class TestDiversityPenalty:
+    def test_it_enters_the_loss_by_its_factor(self):
+        plain, once, twice = (
+            first_loss(1.0, attention_hops=1, diversity_penalty=factor) for factor in (0, 1, 2)
+        )
+        assert once - plain > 0.1
+        assert twice - plain == pytest.approx(2 * (once - plain), abs=1e-5)
+
+    def test_it_adds_up_with_that_of_the_hops(self):
+        none, hops, states, both = (
+            first_loss(hop, diversity_penalty=diversity)
+            for hop, diversity in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)]
+        )
+        assert both - none == pytest.approx((hops - none) + (states - none), abs=1e-5)
+
+    def test_it_is_no_part_of_the_validation_loss(self):
+        plain, punished = (
+            tiny(diversity_penalty=factor, lr=1e-9).fit(TEXTS, LABELS).history_[0]["valid_loss"]
+            for factor in (0.0, 1.0)
+        )
+        assert punished == pytest.approx(plain, abs=1e-5)
+
+    def test_states_come_to_differ(self):
+        found = []
+        for factor in (0.0, 1.0):
+            settings = {"max_epochs": 15, "lr": 0.02, "dropout": 0.0, "word_dropout": 0.0}
+            classifier = tiny(diversity_penalty=factor, **settings).fit(TEXTS, LABELS)
+            network = classifier.net_.module_.train()
+            network.diversity_penalty = 1.0
+            documents = classifier.tokenizer_.transform(TEXTS[:6])
+            found.append(network.attend(*network_input(documents, "cpu")).penalty.mean())
+        assert found[1] < 0.7 * found[0]
+
+
 class TestLabelSmoothing:
     @pytest.mark.parametrize("training", [True, False])
     def test_loss_worked_by_hand(self, training):
@@ -157,10 +221,13 @@ class TestCombinations:
             ({"pooling": "mean", "attention_hops": 2}, "attention_hops=2 .* pooling='mean'"),
             ({"pooling": "max", "context": "forward"}, "context='forward' .* pooling='max'"),
             ({"attention_hops": 3, "context": "forward"}, "'forward' and attention_hops=3"),
+            ({"attention": "entmax15", "pooling": "last"}, "'entmax15' .* pooling='last'"),
+            ({"attention": "entmax"}, "'attention' parameter of HANClassifier must be"),
             ({"rnn": "transformer"}, "'rnn' parameter of HANClassifier must be"),
             ({"num_layers": 0}, "'num_layers' parameter"),
             ({"attention_hops": 0}, "'attention_hops' parameter"),
             ({"hop_penalty": -1.0}, "'hop_penalty' parameter"),
+            ({"diversity_penalty": -1.0}, "'diversity_penalty' parameter"),
             ({"context_pooling": "max"}, "'context_pooling' parameter"),
             ({"embedding_dropout": 1.0}, "'embedding_dropout' parameter"),
             ({"label_smoothing": 1.0}, "'label_smoothing' parameter"),
@@ -187,6 +254,7 @@ class TestGoingOn:
             ({"num_layers": 2}, "num_layers is 2 now, and 1"),
             ({"bidirectional": False}, "bidirectional is False now, and True"),
             ({"pooling": "mean"}, "pooling is 'mean' now, and 'attention'"),
+            ({"attention": "sparsemax"}, "attention is 'sparsemax' now, and 'softmax'"),
             ({"attention_hops": 2}, "attention_hops is 2 now, and 1"),
             ({"context": "forward"}, "context is 'forward' now, and None"),
         ],
@@ -199,6 +267,7 @@ class TestGoingOn:
     def test_what_is_no_structure_may_change(self):
         warm = tiny(warm_start=True, max_epochs=1).fit(TEXTS, LABELS)
         warm.set_params(embedding_dropout=0.5, label_smoothing=0.2, weight_averaging=0.9)
+        warm.set_params(diversity_penalty=0.5)
         assert warm.fit(TEXTS, LABELS).net_.module_.embedding_dropout == 0.5
 
     @pytest.mark.parametrize("params", [{"rnn": "lstm"}, {"attention_hops": 2}], ids=str)
@@ -215,8 +284,10 @@ class TestEarlierRelease:
         "num_layers",
         "bidirectional",
         "pooling",
+        "attention",
         "attention_hops",
         "hop_penalty",
+        "diversity_penalty",
         "context",
         "context_pooling",
         "context_gated",

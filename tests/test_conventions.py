@@ -38,14 +38,13 @@ LAYERS = [
         "documents",
         "devices",
         "early_stopping",
-        "embeddings",
         "freezing",
         "nn",
         "progress",
         "weight_averaging",
     },
-    {"batching", "datasets", "explanation", "labels", "splitting"},
-    {"locating", "net", "ngrams"},
+    {"batching", "cooccurrence", "datasets", "explanation", "labels", "removal", "splitting"},
+    {"embeddings", "explanation_list", "locating", "net", "ngrams"},
     {"combination", "reading", "training"},
     {"forms"},
     {"vocabulary"},
@@ -54,6 +53,7 @@ LAYERS = [
     {"fitting"},
     {"classifier"},
     {"explainers", "persistence", "rendering"},
+    {"faithfulness"},
 ]
 LAYER_OF = {room: number for number, layer in enumerate(LAYERS) for room in layer}
 
@@ -65,6 +65,7 @@ WITH_TORCH = {
     "early_stopping",
     "fit_tasks",
     "explainers",
+    "faithfulness",
     "fitting",
     "freezing",
     "net",

@@ -12,8 +12,14 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
-from sk_han import HANClassifier, HierarchicalTokenizer
-from sk_han.embeddings import Embeddings, embedding_matrix, load_embeddings
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han.cooccurrence import cooccurrence_vectors
+from sk_han.embeddings import (
+    Embeddings,
+    embedding_matrix,
+    learn_embeddings,
+    load_embeddings,
+)
 
 VOCABULARY = {"film": 2, "fine": 3, "dull": 4, "joy": 5}
 VECTORS = {"fine": [3.0, 0.0, 4.0], "joy": [4.0, 3.0, 0.0], "bread": [9.0, 9.0, 9.0]}
@@ -255,3 +261,59 @@ class TestEmbeddings:
         classifier.fit(texts, labels)
         row = classifier.tokenizer_.vocabulary_["joy"]
         assert classifier.net_.weights["embedding.weight"][row].tolist() == VECTORS["joy"]
+
+
+class TestLearnEmbeddings:
+    TEXTS = 4 * ["A fine film, a fine joy.", "A dull film and no joy."]
+
+    def tokenized(self) -> tuple[DocumentArray, HierarchicalTokenizer]:
+        tokenizer = HierarchicalTokenizer(min_df=2)
+        return tokenizer.fit_transform(self.TEXTS), tokenizer
+
+    def test_each_word_has_the_vector_of_its_id(self) -> None:
+        documents, tokenizer = self.tokenized()
+        vocabulary = tokenizer.vocabulary_
+        found = learn_embeddings(documents, tokenizer, embedding_dim=4, window=2, random_state=0)
+        shape = (max(vocabulary.values()) + 1, 4)
+        expected, _ = cooccurrence_vectors(documents, shape, window=2, random_state=0)
+        assert set(found) == set(vocabulary)
+        for word, row in vocabulary.items():
+            np.testing.assert_array_equal(found[word], expected[row])
+
+    def test_words_that_never_occur_are_left_to_chance_and_not_covered(self) -> None:
+        documents, tokenizer = self.tokenized()
+        with_more = {**tokenizer.vocabulary_, "absent": max(tokenizer.vocabulary_.values()) + 3}
+        found = learn_embeddings(documents, with_more, embedding_dim=4, random_state=0)
+        assert "absent" not in found
+        assert found.coverage == pytest.approx((len(with_more) - 1) / len(with_more))
+
+    def test_a_classifier_starts_with_vectors_of_more_text_than_has_labels(self) -> None:
+        documents, tokenizer = self.tokenized()
+        vectors = learn_embeddings(documents, tokenizer, embedding_dim=4, random_state=0)
+        classifier = HANClassifier(
+            pretrained_embedding=vectors, freeze_embedding=True, embedding_dim=4, word_hidden=3,
+            sentence_hidden=3, attention_dim=3, max_epochs=1, device="cpu", random_state=0,
+        ).fit(["A fine day.", "A dull day."] * 4, [1, 0] * 4)  # fmt: skip
+        row = classifier.tokenizer_.vocabulary_["fine"]
+        found = classifier.net_.weights["embedding.weight"][row]
+        np.testing.assert_array_equal(found, vectors["fine"])
+
+    def test_documents_of_another_vocabulary_are_refused(self) -> None:
+        documents, _ = self.tokenized()
+        with pytest.raises(ValueError, match=r"word id \d+, but the vocabulary ends at 3"):
+            learn_embeddings(documents, {"a": 2, "fine": 3})
+
+    def test_texts_are_refused_with_the_repair(self) -> None:
+        with pytest.raises(TypeError, match=r"tokenizer\.transform"):
+            learn_embeddings(self.TEXTS, {"a": 2})  # type: ignore[arg-type]
+
+    def test_text_without_neighbours_is_refused(self) -> None:
+        documents = DocumentArray.from_nested([[[2]], [[3]]])
+        with pytest.raises(ValueError, match="2 documents of 2 words"):
+            learn_embeddings(documents, {"a": 2, "b": 3})
+
+    @pytest.mark.parametrize("wrong", [{"embedding_dim": 0}, {"window": 1.5}])
+    def test_sizes_are_checked(self, wrong: dict[str, Any]) -> None:
+        documents, tokenizer = self.tokenized()
+        with pytest.raises(ValueError, match="at least 1; got"):
+            learn_embeddings(documents, tokenizer, **wrong)

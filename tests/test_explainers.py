@@ -1,5 +1,8 @@
+import itertools
+
 import numpy as np
 import pytest
+import torch
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -12,7 +15,9 @@ from sk_han import (
     HANClassifier,
     HierarchicalTokenizer,
     explain,
+    explain_iter,
 )
+from sk_han.explainers.contributions import METHODS
 
 TEXTS = ["A good film. We laughed a lot!", "Bad, long and dull. We left."] * 8
 LABELS = ["pos", "neg"] * 8
@@ -49,7 +54,7 @@ def test_attention_sums_to_one_at_both_levels(fitted):
 
 
 def test_contributions_of_attention_are_the_combined_attention(fitted):
-    explanation = fitted.explain(TEXTS[:1])[0]
+    explanation = fitted.explain(TEXTS[:1], method="attention")[0]
     np.testing.assert_allclose(explanation.contributions, explanation.combined_attention)
     assert not explanation.signed
 
@@ -88,7 +93,7 @@ def test_results_do_not_depend_on_the_batch(fitted):
 
 
 def test_attention_over_very_many_sentences_sums_to_one(fitted):
-    explanation = fitted.explain(["Good. " * 400_000])[0]
+    explanation = fitted.explain(["Good. " * 400_000], method="attention")[0]
     assert explanation.sentence_attention.sum() == pytest.approx(1.0, abs=1e-5)
 
 
@@ -146,7 +151,165 @@ def test_a_bare_string_is_refused(fitted):
         fitted.explain(TEXTS[0])
 
 
-def test_explaining_changes_nothing(fitted):
+# The target
+
+
+def test_by_default_the_predicted_class_is_explained(fitted):
+    for explanation in fitted.explain(TEXTS):
+        assert explanation.target == explanation.predicted
+
+
+def test_one_label_is_explained_for_all(fitted):
+    assert [e.target for e in fitted.explain(TEXTS[:3], target="neg")] == ["neg"] * 3
+
+
+@pytest.mark.parametrize("container", [list, tuple, np.array], ids=["list", "tuple", "array"])
+def test_each_document_has_its_label(fitted, container):
+    explanations = fitted.explain(TEXTS[:3], target=container(["neg", "pos", "neg"]), batch_size=2)
+    assert [e.target for e in explanations] == ["neg", "pos", "neg"]
+
+
+def test_numbers_are_labels_as_well():
+    classifier = tiny(ngram_range=None).fit(TEXTS, [3, 7] * 8)
+    assert classifier.explain(TEXTS[:2], target=np.int64(7))[0].target == 7
+
+
+def test_a_target_that_is_no_class_is_refused(fitted):
+    with pytest.raises(ValueError, match=r"target is 'good'; the classes are \['neg', 'pos'\]"):
+        fitted.explain(TEXTS, target="good")
+    with pytest.raises(ValueError, match=r"target\[1\] is 'good'"):
+        fitted.explain(TEXTS[:2], target=["pos", "good"])
+
+
+def test_a_wrong_number_of_targets_is_refused(fitted):
+    with pytest.raises(ValueError, match="target has 2 labels for 3 documents"):
+        fitted.explain(TEXTS[:3], target=["pos", "neg"])
+    with pytest.raises(ValueError, match="target has 3 labels for 2 documents"):
+        list(explain_iter(fitted, iter(TEXTS[:2]), target=["pos", "neg", "pos"]))
+    with pytest.raises(ValueError, match="target has 1 labels for 2 documents or more"):
+        list(explain_iter(fitted, iter(TEXTS[:2]), target=["pos"]))
+
+
+# Parameters
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"method": "grad"}, "method must be one of .*'occlusion'.*; got 'grad'"),
+        ({"method": None}, "method must be one of .*; got None"),
+        ({"combine": "sum"}, "combine must be one of .*'sqrt'.*; got 'sum'"),
+        ({"steps": 0}, "steps must be an integer of at least 1; got 0"),
+        ({"batch_size": 0}, "batch_size must be an integer of at least 1; got 0"),
+        ({"batch_size": 2.0}, "batch_size must be an integer of at least 1; got 2.0"),
+    ],
+    ids=str,
+)
+def test_a_wrong_parameter_is_refused_at_once(fitted, params, message):
+    with pytest.raises(ValueError, match=message):
+        explain_iter(fitted, TEXTS, **params)
+
+
+# Batches
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "random"])
+def test_no_method_depends_on_the_batch(fitted, method):
+    texts = [*TEXTS[:3], "", "Zyxxy.", "Bad."]
+    together, apart = (
+        fitted.explain(texts, method=method, target="pos", batch_size=size) for size in (6, 1)
+    )
+    for one, other in zip(together, apart, strict=True):
+        for name in ("contributions", "sentence_contributions", "word_attention", "probabilities"):
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=1e-6)
+
+
+def test_an_iterator_is_read_as_its_explanations_are_asked_for(fitted):
+    read = []
+
+    def endless():
+        for number in itertools.count():
+            read.append(number)
+            yield f"Good film number {number}."
+
+    explanations = explain_iter(fitted, endless(), batch_size=2)
+    assert read == []
+    texts = [next(explanations).text for _ in range(3)]
+    assert texts == [f"Good film number {number}." for number in range(3)]
+    assert read == [0, 1, 2, 3]
+
+
+def test_a_pipeline_takes_an_iterator_through_its_steps(fitted):
+    shout = FunctionTransformer(lambda texts: [text.upper() for text in texts])
+    pipeline = make_pipeline(shout, HierarchicalTokenizer(), tiny(ngram_range=None))
+    pipeline.fit(TEXTS, LABELS)
+    found = explain_iter(pipeline, iter(TEXTS), batch_size=3)
+    assert [e.text for e in found] == [text.upper() for text in TEXTS]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_documents_without_words_are_explained_by_every_method(fitted, method):
+    empty, unknown = fitted.explain(["", "Zyxxy."], method=method)
+    assert (len(empty.contributions), len(empty.sentence_contributions)) == (0, 0)
+    assert len(unknown.contributions) == 1
+    alone = fitted.explain([""], method=method)[0]
+    np.testing.assert_allclose(alone.probabilities, empty.probabilities, atol=1e-6)
+
+
+def test_word_ids_are_explained_as_their_texts(fitted):
+    documents = fitted.tokenizer_.transform(TEXTS[:3])
+    for one, other in zip(fitted.explain(documents), fitted.explain(TEXTS[:3]), strict=True):
+        np.testing.assert_array_equal(one.contributions, other.contributions)
+
+
+# Nothing changes
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_explaining_changes_nothing(fitted, method):
+    network = fitted.net_.module_
+    weights = {name: w.clone() for name, w in network.state_dict().items()}
+    table, random, numpy_random = network._projected, torch.get_rng_state(), np.random.get_state()
     before = fitted.predict_proba(TEXTS)
-    fitted.explain(TEXTS)
+    fitted.explain(TEXTS, method=method, steps=2)
     np.testing.assert_array_equal(fitted.predict_proba(TEXTS), before)
+    assert all(torch.equal(w, weights[name]) for name, w in network.state_dict().items())
+    assert not any(module.training for module in network.modules())
+    assert network._projected is table
+    assert torch.equal(torch.get_rng_state(), random)
+    assert all(map(np.array_equal, np.random.get_state(), numpy_random))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_weight_gets_another_gradient(fitted, method):
+    weights = list(fitted.net_.module_.parameters())
+    before = [weight.grad for weight in weights]
+    fitted.explain(TEXTS, method=method, steps=2)
+    assert all(w.grad is grad for w, grad in zip(weights, before, strict=True))
+
+
+@pytest.mark.parametrize("switch", [torch.no_grad, torch.inference_mode])
+def test_a_caller_without_gradients_gets_the_same(fitted, switch):
+    expected = fitted.explain(TEXTS)
+    with switch():
+        assert fitted.explain(TEXTS) == expected
+
+
+def test_a_classifier_with_frozen_weights_is_explained(fitted):
+    expected = fitted.explain(TEXTS)
+    fitted.net_.module_.requires_grad_(False)
+    assert fitted.explain(TEXTS) == expected
+    fitted.net_.module_.requires_grad_(True)
+
+
+def test_a_batch_too_large_for_the_memory_is_explained_in_halves(fitted, monkeypatch):
+    expected, encode = fitted.explain(TEXTS, target="pos"), fitted.net_.module_.sentence_encoder
+
+    def encode_few(states, index, sentences_per_document):
+        if len(sentences_per_document) > 5:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return type(encode).forward(encode, states, index, sentences_per_document)
+
+    monkeypatch.setattr(encode, "forward", encode_few)
+    for one, other in zip(fitted.explain(TEXTS, target="pos"), expected, strict=True):
+        np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-6)

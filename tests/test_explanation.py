@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from sk_han.explanation import DocumentExplanation, ExplanationList
+from sk_han.explanation import DocumentExplanation
 from tests.by_hand import explained, signed
 
 ARRAYS = [
@@ -232,32 +232,36 @@ def test_repr_is_one_line():
     )
 
 
-def test_a_list_is_a_sequence_whose_slices_are_lists():
-    explanations = ExplanationList(explained(f"Number {i}.") for i in range(5))
-    assert len(explanations) == 5
-    assert explanations[-1].text == "Number 4."
-    assert isinstance(explanations[1:3], ExplanationList)
-    assert [e.text for e in explanations[::2]] == ["Number 0.", "Number 2.", "Number 4."]
-    assert explained("Number 3.") in explanations
+# How attention becomes one number, and what the n-grams bring
 
 
-def test_a_list_equals_its_pickle():
-    explanations = ExplanationList([explained(), signed()])
-    assert pickle.loads(pickle.dumps(explanations)) == explanations
-    assert hash(pickle.loads(pickle.dumps(explanations))) == hash(explanations)
-    assert explanations != explanations[:1]
+def test_the_square_root_of_the_sentence_attention_combines_as_the_paper_draws_it() -> None:
+    explanation = explained(combine="sqrt")
+    expected = np.sqrt(explanation.sentence_attention)[explanation.sentence_of_word]
+    np.testing.assert_allclose(
+        explanation.combined_attention, expected * explanation.word_attention
+    )
 
 
-def test_a_list_refuses_other_things():
-    with pytest.raises(TypeError, match="number 1 is a str"):
-        ExplanationList([explained(), "text"])
+def test_another_combination_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"combine must be one of .*'sqrt'.*; got 'sum'"):
+        explained(combine="sum")
 
 
-def test_a_list_as_text_says_how_many_it_leaves_out():
-    text = str(ExplanationList([explained()] * 13))
-    assert text.count("predicted") == 10
-    assert text.endswith("... and 3 more documents")
+def test_contributions_of_ngrams_are_zero_where_none_are_given() -> None:
+    assert explained().ngram_contributions.tolist() == [0] * 5
 
 
-def test_repr_of_a_list_counts():
-    assert repr(ExplanationList([explained()] * 3)) == "ExplanationList(3 documents)"
+def test_contributions_of_ngrams_must_be_one_a_word() -> None:
+    with pytest.raises(ValueError, match="ngram_contributions must have the shape"):
+        explained(ngram_contributions=[1.0])
+
+
+def test_a_pickle_of_an_earlier_release_gets_the_newer_fields() -> None:
+    explanation = explained()
+    state = dict(explanation.__dict__)
+    for name in ("combine", "ngram_contributions", "completeness_error"):
+        del state[name]
+    restored = object.__new__(type(explanation))
+    restored.__setstate__(state)
+    assert restored == explanation

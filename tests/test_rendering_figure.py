@@ -1,6 +1,5 @@
 import itertools
 
-import numpy as np
 import pytest
 
 from tests.by_hand import explained, signed
@@ -11,13 +10,8 @@ matplotlib.use("agg")
 from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-from sk_han.rendering.figure import plot_explanation, plot_history  # noqa: E402
+from sk_han.rendering.figure import plot_explanation  # noqa: E402
 from sk_han.rendering.style import DARK, LIGHT, shades  # noqa: E402
-
-HISTORY = [
-    {"epoch": 1, "train_loss": 0.7, "valid_loss": 0.6, "valid_accuracy": 0.6},
-    {"epoch": 2, "train_loss": 0.5, "valid_loss": 0.55, "valid_accuracy": 0.7},
-]
 
 
 @pytest.fixture(autouse=True)
@@ -122,6 +116,24 @@ def test_the_sentences_of_largest_weight_are_drawn():
     assert "6 more sentences" in texts(ax)
 
 
+def test_long_labels_and_notes_wrap_within_the_axes():
+    classes = [f"a label of {'very ' * 20}many words {i}" for i in range(5)]
+    explanation = signed(
+        classes=classes, probabilities=[0.2] * 5, predicted=classes[0], target=classes[1]
+    )
+    ax = plot_explanation(explanation, ax=Figure(figsize=(5, 6)).subplots())
+    right = ax.get_window_extent().x1
+    small = [t for t in ax.texts if t.get_color() == LIGHT.muted]
+    assert max(text.get_window_extent().x1 for text in small) <= right + 1
+    written = " ".join(texts(ax))
+    assert f"to the log-odds of {classes[1]} by occlusion" in written
+
+
+def test_the_legend_names_target_and_method():
+    (note,) = [t for t in texts(plot_explanation(signed(target="neg"))) if "log-odds" in t]
+    assert note.startswith("contributions to the log-odds of neg by occlusion: what is lost")
+
+
 def test_dollar_signs_are_no_mathematics(tmp_path):
     explanation = explained(
         "It cost $x_1 and $y^ more.", classes=["$a_$", "b"], predicted="$a_$", target="b"
@@ -163,29 +175,3 @@ def test_figures_of_every_layout_are_saved_in_every_format(tmp_path, layout, for
 def test_a_subfigure_can_be_drawn_on():
     subfigure, _ = Figure(layout="constrained").subfigures(1, 2)
     assert "loved" in texts(plot_explanation(explained(), ax=subfigure.subplots()))
-
-
-def test_history_has_a_line_for_each_kind_of_number():
-    ax = plot_history(HISTORY)
-    assert [line.get_label() for line in ax.lines] == ["training loss", "validation loss"]
-    np.testing.assert_array_equal(ax.lines[1].get_xydata(), [[1, 0.6], [2, 0.55]])
-    (scores,) = [other for other in ax.figure.axes if other is not ax]
-    np.testing.assert_array_equal(scores.lines[0].get_ydata(), [0.6, 0.7])
-
-
-def test_history_without_validation_has_one_line():
-    ax = plot_history([{"epoch": 1, "train_loss": 0.7}], ax=Figure().subplots())
-    assert [line.get_label() for line in ax.lines] == ["training loss"]
-    assert ax.figure.axes == [ax]
-
-
-def test_epochs_without_a_score_are_left_out():
-    history = [HISTORY[0], {"epoch": 2, "train_loss": 0.5, "valid_loss": None}]
-    ax = plot_history(history)
-    assert len(ax.lines[0].get_xdata()) == 2
-    assert len(ax.lines[1].get_xdata()) == 1
-
-
-def test_an_empty_history_is_refused():
-    with pytest.raises(ValueError, match="history has no epoch"):
-        plot_history([])

@@ -25,7 +25,8 @@ def test_a_document_reads_as_probabilities_sentences_and_a_legend():
 def test_signed_contributions_are_marked_by_sign():
     text = plain(signed("a b c.", target="neg", contributions=[0.1, -0.5, 0.4]))
     assert "+1.000 ██████ a ~b~ *c*." in text
-    assert "contributions to neg by occlusion (*toward* or ~against~: 0.25 to 0.5)" in text
+    assert "contributions to the log-odds of neg by occlusion" in text
+    assert "(*toward* or ~against~: 0.25 to 0.5)" in text
 
 
 def test_attention_is_shown_of_signed_explanations_on_request():
@@ -55,6 +56,19 @@ def test_unknown_words_are_underlined_in_color():
         signed("a b.", unknown=[False, True], contributions=[1, 0]), color=True, width=80
     )
     assert "\x1b[4mb\x1b[0m" in colored
+
+
+def test_in_color_the_legend_tells_what_codes_show():
+    colored = render_text(
+        signed("a b.", unknown=[False, True], contributions=[1, -0.5]), color=True, width=200
+    )
+    assert "(blue toward, orange against: up to 1)" in colored
+    assert "underlined: not in the vocabulary" in colored
+    assert "(shaded: up to 0.67)" in render_text(explained("a b."), color=True, width=200)
+
+
+def test_random_contributions_are_said_to_be_random():
+    assert plain(signed(method="random")).splitlines()[3].startswith("random numbers, a control")
 
 
 def test_str_has_no_codes_where_output_is_no_terminal(monkeypatch):
@@ -113,7 +127,7 @@ def test_lines_fit_the_width(text, width):
 def test_wrapping_loses_nothing_but_blanks():
     text = "这部电影非常精彩演员的表演令人难忘 and  it\twas \n fun." * 9
     lines = plain(signed(text, contributions=[0] * len(signed(text).words)), width=40).splitlines()
-    body = "".join(line[14:] for line in lines[1:-2])
+    body = "".join(line[14:] for line in lines[1:] if line.startswith((" " * 14, "+", "-")))
     assert "".join(body.split()) == "".join(text.split())
 
 
@@ -126,6 +140,14 @@ def test_long_documents_show_the_sentences_of_largest_weight():
     assert "... 30 sentences with 0.365 of the attention" in text
     assert "Sentence *29*" not in text
     assert "Sentence *30*" in text
+
+
+def test_folded_contributions_are_summed():
+    text = " ".join(f"Number {i}." for i in range(30))
+    values = [-0.001] * 10 + [1.0] * 20
+    assert "... 10 sentences with -0.010 in sum" in plain(
+        signed(text, sentence_contributions=values)
+    )
 
 
 def test_what_was_not_read_is_counted():

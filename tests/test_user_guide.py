@@ -1,4 +1,4 @@
-"""Every Python block of the user guide and of the README runs."""
+"""Every Python block of the pages for users and of the README runs."""
 
 import re
 import sys
@@ -33,6 +33,10 @@ def page(tmp_path, monkeypatch):
 
 def test_blocks_of_the_user_guide_run(page):
     page("docs/user_guide.md")
+
+
+def test_blocks_of_the_page_on_explanations_run(page):
+    page("docs/believing.md")
 
 
 def test_blocks_of_the_readme_run(page):

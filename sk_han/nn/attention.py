@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from sk_han.nn.attention_function import AttentionFunction
 from sk_han.nn.initialization import uniform_, xavier_uniform_
-from sk_han.nn.segments import segment_numbers, segment_softmax, segment_sum
+from sk_han.nn.segments import segment_numbers, segment_parts, segment_sum
+from sk_han.nn.sparse_attention import NORMALIZERS
 
 __all__ = ["AttentionPooling"]
 
@@ -26,6 +27,9 @@ class AttentionPooling(nn.Module):
         Size A of ``u_t`` and ``c``.
     generator : torch.Generator, optional
         Source of the initial weights; by default PyTorch's global one.
+    attention : {"softmax", "sparsemax", "entmax15"}
+        How scores become weights; the last two, in place of the softmax of the paper, give
+        weights that are exactly 0 (equations in `sk_han.nn.sparse_attention`).
 
     Attributes
     ----------
@@ -34,7 +38,7 @@ class AttentionPooling(nn.Module):
     fused : bool or None
         Which of two bodies computes: True for `AttentionFunction`, False for plain operations,
         None to choose by device: the first on the CPU, where it is faster, the second elsewhere.
-        Both give the same numbers.
+        Both give the same numbers. Softmax only: the others have plain operations alone.
 
     Examples
     --------
@@ -49,13 +53,19 @@ class AttentionPooling(nn.Module):
     """
 
     def __init__(
-        self, input_size: int, attention_dim: int, generator: torch.Generator | None = None
+        self,
+        input_size: int,
+        attention_dim: int,
+        generator: torch.Generator | None = None,
+        *,
+        attention: str = "softmax",
     ) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(attention_dim, input_size))
         self.bias = nn.Parameter(torch.empty(attention_dim))
         self.context = nn.Parameter(torch.empty(attention_dim))
         self.output_size = input_size
+        self.attention = attention
         self.fused: bool | None = None
         self.reset_parameters(generator)
 
@@ -100,12 +110,32 @@ class AttentionPooling(nn.Module):
         weights : Tensor, shape (T,)
         """
         fused = states.device.type == "cpu" if self.fused is None else self.fused
-        if fused:
+        if fused and self.attention == "softmax":
             pooled, weights = AttentionFunction.apply(
                 states, self.weight, self.bias, self.context, lengths
             )
             return pooled, weights
         segment = segment_numbers(lengths).to(states.device)  # (T,)
         u = torch.tanh(torch.addmm(self.bias, states, self.weight.T))  # (T, A)
-        weights = segment_softmax(u @ self.context, segment, len(lengths))  # (T,)
+        weights = NORMALIZERS[self.attention](u @ self.context, segment, len(lengths))  # (T,)
         return segment_sum(weights.unsqueeze(1) * states, segment, len(lengths)), weights
+
+    def parts(self, states: Tensor, weights: Tensor, gradient: Tensor, lengths: Tensor) -> Tensor:
+        """What each state brings to a linear score of the pooled vectors, as `pool` weighed it.
+
+        Parameters
+        ----------
+        states, lengths : Tensor
+            As of `pool`.
+        weights : Tensor, shape (T,)
+            As `pool` gave them; held fixed.
+        gradient : Tensor, shape (N, H)
+            Of the score, with respect to the pooled vectors.
+
+        Returns
+        -------
+        Tensor, shape (T,)
+            Those of a sequence sum to ``pooled . gradient``.
+        """
+        segment = segment_numbers(lengths).to(states.device)
+        return segment_parts(states, weights, gradient, segment)

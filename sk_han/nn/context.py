@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from sk_han.nn.initialization import uniform_, xavier_uniform_
 from sk_han.nn.layout import packed_layout
-from sk_han.nn.segments import segment_numbers, segment_softmax, segment_sum
+from sk_han.nn.segments import segment_numbers, segment_parts, segment_sum
+from sk_han.nn.sparse_attention import NORMALIZERS
 
 __all__ = ["ContextPooling"]
 
@@ -41,6 +42,8 @@ class ContextPooling(nn.Module):
         How earlier sentence vectors become ``c_i``.
     gated : bool
         Whether ``lambda_it`` weighs word and context.
+    attention : {"softmax", "sparsemax", "entmax15"}
+        How scores become weights, as of `AttentionPooling`.
     generator : torch.Generator, optional
         Source of the initial weights; by default PyTorch's global one.
 
@@ -58,12 +61,13 @@ class ContextPooling(nn.Module):
         bidirectional: bool,
         pooling: str,
         gated: bool,
+        attention: str = "softmax",
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        self.forwards = _Direction(input_size, attention_dim, pooling, gated, generator)
+        self.forwards = _Direction(input_size, attention_dim, pooling, gated, attention, generator)
         self.backwards = (
-            _Direction(input_size, attention_dim, pooling, gated, generator)
+            _Direction(input_size, attention_dim, pooling, gated, attention, generator)
             if bidirectional
             else None
         )
@@ -86,15 +90,50 @@ class ContextPooling(nn.Module):
         weights : Tensor, shape (T,)
             Bidirectional: the mean of both directions.
         """
+        pooled = self._pooled(states, words_per_sentence, sentences_per_document)
+        sentences, weights = zip(*pooled, strict=True)
+        return torch.cat(sentences, dim=1), torch.stack(weights).mean(0)
+
+    def parts(
+        self,
+        states: Tensor,
+        gradient: Tensor,
+        words_per_sentence: Tensor,
+        sentences_per_document: Tensor,
+    ) -> Tensor:
+        """What each word brings to a linear score of the sentence vectors, weights held fixed.
+
+        The weights of each direction are found again, since `pool` gives their mean.
+
+        Parameters
+        ----------
+        states, words_per_sentence, sentences_per_document : Tensor
+            As of `pool`.
+        gradient : Tensor, shape (N, H) or, bidirectional, (N, 2H)
+            Of the score, with respect to the sentence vectors.
+
+        Returns
+        -------
+        Tensor, shape (T,)
+            Those of a sentence sum to ``sentence . gradient``.
+        """
+        pooled = self._pooled(states, words_per_sentence, sentences_per_document)
+        weights = torch.stack([of_direction for _, of_direction in pooled], dim=1)  # (T, 1 or 2)
+        segment = segment_numbers(words_per_sentence).to(states.device)
+        return segment_parts(states, weights, gradient, segment)
+
+    def _pooled(
+        self, states: Tensor, words_per_sentence: Tensor, sentences_per_document: Tensor
+    ) -> list[tuple[Tensor, Tensor]]:
+        """Sentences (N, H) and weights (T,) of each direction."""
         layout = packed_layout(sentences_per_document)
-        active = layout.active
-        sentences, weights = self.forwards(states, words_per_sentence, layout.forward_token, active)
-        if self.backwards is None:
-            return sentences, weights
-        from_right, weights_from_right = self.backwards(
-            states, words_per_sentence, layout.backward_token, active
-        )
-        return torch.cat([sentences, from_right], dim=1), (weights + weights_from_right) / 2
+        directions = [(self.forwards, layout.forward_token)]
+        if self.backwards is not None:
+            directions.append((self.backwards, layout.backward_token))
+        return [
+            direction(states, words_per_sentence, order, layout.active)
+            for direction, order in directions
+        ]
 
 
 class _Direction(nn.Module):
@@ -106,10 +145,11 @@ class _Direction(nn.Module):
         attention_dim: int,
         pooling: str,
         gated: bool,
+        attention: str,
         generator: torch.Generator | None,
     ) -> None:
         super().__init__()
-        self.pooling, self.gated = pooling, gated
+        self.pooling, self.gated, self.attention = pooling, gated, attention
         self.weight = nn.Parameter(torch.empty(attention_dim, input_size))
         self.sentence_weight = nn.Parameter(torch.empty(attention_dim, input_size))
         self.bias = nn.Parameter(torch.zeros(attention_dim))
@@ -128,7 +168,7 @@ class _Direction(nn.Module):
         self, states: Tensor, words_per_sentence: Tensor, order: Tensor, active: list[int]
     ) -> tuple[Tensor, Tensor]:
         """Go through the sentences in this order, `active` documents at each step."""
-        device, H = states.device, states.shape[1]
+        device, H, normalize = states.device, states.shape[1], NORMALIZERS[self.attention]
         lengths = words_per_sentence[order]
         n_words = [int(of_step.sum()) for of_step in lengths.split(active)]
         words = _words_in_order(words_per_sentence, order).to(device)
@@ -156,7 +196,7 @@ class _Direction(nn.Module):
                 share = torch.sigmoid(wh + vc + self.gate_bias).unsqueeze(1)
                 Wh, Vc = share * Wh, (1 - share) * Vc
             u = torch.tanh(Wh + Vc + self.bias)
-            alpha = segment_softmax(u @ self.context, sentence, n)
+            alpha = normalize(u @ self.context, sentence, n)
             s = segment_sum(alpha.unsqueeze(1) * h, sentence, n)  # (n, H)
             total = total[:n] + s
             sentences.append(s)

@@ -10,6 +10,7 @@ __all__ = ["STRUCTURE", "check_family", "check_same_structure"]
 CHOICES: dict[str, tuple[str | None, ...]] = {
     "rnn": ("gru", "lstm", "rnn"),
     "pooling": ("attention", "mean", "max", "last"),
+    "attention": ("softmax", "sparsemax", "entmax15"),
     "context": (None, "forward", "bidirectional"),
     "context_pooling": ("mean", "sum"),
 }
@@ -24,6 +25,7 @@ STRUCTURE = (
     "num_layers",
     "bidirectional",
     "pooling",
+    "attention",
     "attention_hops",
     "context",
     "context_pooling",
@@ -32,7 +34,13 @@ STRUCTURE = (
 
 
 def check_family(
-    *, rnn: str, pooling: str, attention_hops: int, context: str | None, context_pooling: str
+    *,
+    rnn: str,
+    pooling: str,
+    attention: str,
+    attention_hops: int,
+    context: str | None,
+    context_pooling: str,
 ) -> None:
     """Refuse options that do not exist or exclude each other.
 
@@ -47,6 +55,7 @@ def check_family(
     given = {
         "rnn": rnn,
         "pooling": pooling,
+        "attention": attention,
         "context": context,
         "context_pooling": context_pooling,
     }
@@ -56,6 +65,11 @@ def check_family(
             raise ValueError(f"{name} must be one of {options}; got {value!r}.")
     if attention_hops < 1:
         raise ValueError(f"attention_hops must be at least 1; got {attention_hops}.")
+    if attention != "softmax" and pooling != "attention":
+        raise ValueError(
+            f"attention={attention!r} says how attention weighs, and pooling={pooling!r} has none. "
+            "Set attention='softmax', or pooling='attention'."
+        )
     if attention_hops > 1 and pooling != "attention":
         raise ValueError(
             f"attention_hops={attention_hops} asks for attention, and pooling={pooling!r} has "

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from sk_han.nn.context import ContextPooling
+from sk_han.nn.diversity import conicity, document_conicity
 from sk_han.nn.dropout import dropout, row_dropout, word_dropout
 from sk_han.nn.family import check_family
 from sk_han.nn.hops import document_overlap
@@ -34,7 +35,8 @@ class HANOutput(NamedTuple):
     sentence_attention : Tensor, shape (N,)
         The same for the sentences of each document.
     penalty : Tensor, shape (D,)
-        What training adds to the loss of each document: zero, but for several hops.
+        What training adds to the loss of each document: zero, but for several hops and for a
+        `diversity_penalty`, which is computed in training mode alone.
     """
 
     logits: Tensor
@@ -79,12 +81,20 @@ class HierarchicalAttentionNetwork(nn.Module):
         How states become one vector at both levels: by attention (HN-ATT), as their mean
         (HN-AVE), as the largest number of each entry (HN-MAX), or as the last state of each
         direction (the plain encoder).
+    attention : {"softmax", "sparsemax", "entmax15"}
+        How scores become weights at both levels: all above 0, or many exactly 0 by sparsemax
+        (Martins and Astudillo, 2016) or, less strictly, by 1.5-entmax (Peters et al., 2019).
     attention_hops : int
         Number R of attentions at each level, whose results stand side by side: (N, R * H)
         (Lin et al., 2017; equations in `MultiHopAttention`).
     hop_penalty : float
         Several hops only: factor of ``||A A^T - I||_F^2``, R x R, in `HANOutput.penalty`: that of
         the document's sentences, plus the mean of that of the words over its sentences.
+    diversity_penalty : float
+        Factor in `HANOutput.penalty` of the conicity of the states, the mean cosine between a
+        state and the mean state of its sequence (Mohankumar et al., 2020): that of the document's
+        sentences, plus the mean over its sentences of that of their words. A sequence of one
+        state is left out. Only where states differ can attention tell which of them counts.
     context : {"forward", "bidirectional"} or None
         Whether the word attention knows the sentences before, or before and after
         (CAHAN of Remy et al., 2019; equations in `ContextPooling`). Sentences wait for each
@@ -115,6 +125,14 @@ class HierarchicalAttentionNetwork(nn.Module):
 
     Remy, Tixier, Vazirgiannis (2019). Bidirectional Context-Aware Hierarchical Attention Network
     for Document Understanding. arXiv:1908.06006.
+
+    Martins, Astudillo (2016). From Softmax to Sparsemax: A Sparse Model of Attention and
+    Multi-Label Classification. ICML.
+
+    Peters, Niculae, Martins (2019). Sparse Sequence-to-Sequence Models. ACL.
+
+    Mohankumar, Nema, Narasimhan, Khapra, Srinivasan, Ravindran (2020). Towards Transparent and
+    Explainable Attention Models. ACL.
 
     Gal, Ghahramani (2016). A Theoretically Grounded Application of Dropout in Recurrent Neural
     Networks. NIPS.
@@ -148,8 +166,10 @@ class HierarchicalAttentionNetwork(nn.Module):
         num_layers: int = 1,
         bidirectional: bool = True,
         pooling: str = "attention",
+        attention: str = "softmax",
         attention_hops: int = 1,
         hop_penalty: float = 1.0,
+        diversity_penalty: float = 0.0,
         context: str | None = None,
         context_pooling: str = "mean",
         context_gated: bool = False,
@@ -165,6 +185,7 @@ class HierarchicalAttentionNetwork(nn.Module):
         check_family(
             rnn=rnn,
             pooling=pooling,
+            attention=attention,
             attention_hops=attention_hops,
             context=context,
             context_pooling=context_pooling,
@@ -172,7 +193,8 @@ class HierarchicalAttentionNetwork(nn.Module):
         self._projected: Tensor | None = None
         self.register_load_state_dict_post_hook(_forget_table)
         self.dropout, self.word_dropout = dropout, word_dropout
-        self.embedding_dropout, self.hop_penalty = embedding_dropout, hop_penalty
+        self.embedding_dropout = embedding_dropout
+        self.hop_penalty, self.diversity_penalty = hop_penalty, diversity_penalty
         self.unknown_id, self.max_words, self.generator = unknown_id, max_words, generator
         self.embedding = nn.Embedding(
             vocabulary_size,
@@ -191,6 +213,7 @@ class HierarchicalAttentionNetwork(nn.Module):
             pooling_of,
             pooling,
             attention_dim=attention_dim,
+            attention=attention,
             hops=attention_hops,
             bidirectional=bidirectional,
             generator=generator,
@@ -206,6 +229,7 @@ class HierarchicalAttentionNetwork(nn.Module):
                 bidirectional=context == "bidirectional",
                 pooling=context_pooling,
                 gated=context_gated,
+                attention=attention,
                 generator=generator,
             )
         )
@@ -247,7 +271,7 @@ class HierarchicalAttentionNetwork(nn.Module):
             word_ids = word_dropout(word_ids, self.word_dropout, self.unknown_id, self.generator)
             table = self.embedding.weight
             kept = row_dropout(len(table), self.embedding_dropout, self.generator, table)
-        sentences, word_attention = self._sentences(
+        sentences, word_attention, word_conicity = self._sentences(
             word_ids, words_per_sentence, sentences_per_document, kept
         )  # (N, H)
         if self.training:
@@ -266,6 +290,10 @@ class HierarchicalAttentionNetwork(nn.Module):
                 word_attention, words_per_sentence, sentence_attention, sentences_per_document
             )
             word_attention, sentence_attention = word_attention.mean(1), sentence_attention.mean(1)
+        if self._punishes_likeness:
+            penalty = penalty + self.diversity_penalty * document_conicity(
+                word_conicity, words_per_sentence, states, sentences_per_document
+            )
         return HANOutput(logits, word_attention, sentence_attention, penalty)
 
     def _sentences(
@@ -274,27 +302,57 @@ class HierarchicalAttentionNetwork(nn.Module):
         words_per_sentence: Tensor,
         sentences_per_document: Tensor,
         kept: Tensor | None,
-    ) -> tuple[Tensor, Tensor]:
-        """Encode and pool the words of each sentence: vectors (N, H), weights (T,) or (T, R)."""
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Encode and pool the words of each sentence.
+
+        Gives vectors (N, H), weights (T,) or (T, R), and the conicity (N,) of the word states, or
+        zeros where nobody asks for it.
+        """
         pooling = self.word_attention
+
+        def conicity_of(states: Tensor, lengths: Tensor) -> Tensor:
+            if self._punishes_likeness:
+                return conicity(states, lengths)
+            return states.new_zeros(len(lengths))
+
         if isinstance(pooling, ContextPooling):
 
-            def states_of(ids: Tensor, lengths: Tensor) -> tuple[Tensor]:
-                return (self._word_states(ids, lengths, kept),)
+            def states_of(ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+                states = self.word_states(ids, lengths, kept)
+                return states, conicity_of(states, lengths)
 
-            (states,) = in_parts(states_of, word_ids, words_per_sentence, self.max_words)
-            return pooling.pool(states, words_per_sentence, sentences_per_document)
+            states, likeness = in_parts(states_of, word_ids, words_per_sentence, self.max_words)
+            return *pooling.pool(states, words_per_sentence, sentences_per_document), likeness
 
-        def sentences_of(ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-            return pooling.pool(self._word_states(ids, lengths, kept), lengths)
+        def sentences_of(ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+            states = self.word_states(ids, lengths, kept)
+            return *pooling.pool(states, lengths), conicity_of(states, lengths)
 
-        sentences, weights = in_parts(sentences_of, word_ids, words_per_sentence, self.max_words)
-        return sentences, weights
+        sentences, weights, likeness = in_parts(
+            sentences_of, word_ids, words_per_sentence, self.max_words
+        )
+        return sentences, weights, likeness
 
-    def _word_states(
-        self, word_ids: Tensor, words_per_sentence: Tensor, kept: Tensor | None
+    @property
+    def _punishes_likeness(self) -> bool:
+        return self.training and self.diversity_penalty > 0
+
+    def word_states(
+        self, word_ids: Tensor, words_per_sentence: Tensor, kept: Tensor | None = None
     ) -> Tensor:
-        """Encode the words of each sentence, shape (T, H)."""
+        """Encode the words of each sentence.
+
+        Parameters
+        ----------
+        word_ids, words_per_sentence : Tensor
+            As of `forward`.
+        kept : Tensor, shape (vocabulary_size, 1), optional
+            Factor of each word vector, of dropout.
+
+        Returns
+        -------
+        Tensor, shape (T, H)
+        """
         encoder, table = self.word_encoder, self._projected
         if (
             isinstance(encoder, BidirectionalGRU)

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from sk_han.nn.initialization import uniform_, xavier_uniform_
-from sk_han.nn.segments import segment_numbers, segment_softmax, segment_sum
+from sk_han.nn.segments import segment_numbers, segment_parts, segment_sum
+from sk_han.nn.sparse_attention import NORMALIZERS
 
 __all__ = ["MultiHopAttention", "document_overlap", "hop_overlap"]
 
@@ -28,6 +29,8 @@ class MultiHopAttention(nn.Module):
         Number R of context vectors.
     generator : torch.Generator, optional
         Source of the initial weights; by default PyTorch's global one.
+    attention : {"softmax", "sparsemax", "entmax15"}
+        How scores become weights, as of `AttentionPooling`.
 
     References
     ----------
@@ -41,12 +44,15 @@ class MultiHopAttention(nn.Module):
         attention_dim: int,
         hops: int,
         generator: torch.Generator | None = None,
+        *,
+        attention: str = "softmax",
     ) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(attention_dim, input_size))
         self.bias = nn.Parameter(torch.zeros(attention_dim))
         self.context = nn.Parameter(torch.empty(hops, attention_dim))
         self.output_size = hops * input_size
+        self.attention = attention
         xavier_uniform_(self.weight, generator)
         uniform_(self.context, attention_dim**-0.5, generator)
 
@@ -70,9 +76,17 @@ class MultiHopAttention(nn.Module):
         u = torch.tanh(torch.addmm(self.bias, states, self.weight.T))  # (T, A)
         hop = segment.unsqueeze(1) * R + torch.arange(R, device=states.device)  # (T, R)
         scores = (u @ self.context.T).flatten()  # (T * R,)
-        weights = segment_softmax(scores, hop.flatten(), N * R).view(-1, R)  # (T, R)
+        weights = NORMALIZERS[self.attention](scores, hop.flatten(), N * R).view(-1, R)  # (T, R)
         weighted = weights.unsqueeze(2) * states.unsqueeze(1)  # (T, R, H)
         return segment_sum(weighted.flatten(1), segment, N), weights
+
+    def parts(self, states: Tensor, weights: Tensor, gradient: Tensor, lengths: Tensor) -> Tensor:
+        """What each state brings to a score of the pooled vectors, as `AttentionPooling.parts`.
+
+        The weights are of shape (T, R), the gradient of shape (N, R * H).
+        """
+        segment = segment_numbers(lengths).to(states.device)
+        return segment_parts(states, weights, gradient, segment)
 
 
 def hop_overlap(weights: Tensor, lengths: Tensor) -> Tensor:

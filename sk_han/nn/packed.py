@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import torch
@@ -100,5 +101,10 @@ def packed_states(
     packed = PackedSequence(
         inputs[index[layout.forward_token.to(device)]], torch.tensor(layout.active, device="cpu")
     )
+    if torch.is_grad_enabled() and not rnn.training:
+        # cuDNN goes backward in training mode only. Without dropout between layers the mode changes
+        # no number; a copy of the shell around the same weights leaves that of the network alone.
+        rnn = copy.copy(rnn)
+        rnn.training = True
     states: Tensor = rnn(packed)[0].data
     return states[layout.forward_row.to(device)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["segment_numbers", "segment_softmax", "segment_sum"]
+__all__ = ["segment_numbers", "segment_parts", "segment_softmax", "segment_sum"]
 
 
 def segment_numbers(lengths: Tensor) -> Tensor:
@@ -64,3 +64,27 @@ def segment_sum(rows: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     Tensor, shape (n_segments, n_features)
     """
     return rows.new_zeros(n_segments, rows.shape[1]).index_add(0, segment, rows)
+
+
+def segment_parts(states: Tensor, weights: Tensor, gradient: Tensor, segment: Tensor) -> Tensor:
+    """What each state brings to a linear score of the weighted sums of its segment.
+
+    ``weights[t] * states[t] . gradient[segment[t]]``, summed over hops where there are several:
+    with the weights held fixed, the parts of a segment add up to the score of its sum.
+
+    Parameters
+    ----------
+    states : Tensor, shape (T, H)
+    weights : Tensor, shape (T,), or (T, R) for R hops
+    gradient : Tensor, shape (N, H), or (N, R * H) for R hops
+        Of the score, with respect to each weighted sum.
+    segment : Tensor of int64, shape (T,)
+        The segment of each state.
+
+    Returns
+    -------
+    Tensor, shape (T,)
+    """
+    weights = weights if weights.dim() == 2 else weights.unsqueeze(1)  # (T, R)
+    of_state = gradient.view(len(gradient), weights.shape[1], states.shape[1])[segment]  # (T, R, H)
+    return (weights * (of_state @ states.unsqueeze(2)).squeeze(2)).sum(1)

@@ -1,24 +1,23 @@
-"""An explanation, and the course of a training, as matplotlib figures."""
+"""An explanation as a matplotlib figure."""
 
 from __future__ import annotations
 
-import itertools
 import unicodedata
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sk_han._optional import import_optional
 from sk_han.explanation import DocumentExplanation, Quantity
+from sk_han.rendering.notes import NO_WORDS, attention_note, contribution_note
 from sk_han.rendering.rows import Row, chunks_of, rows_of, visible
 from sk_han.rendering.shading import LEVELS, Shading, shading_of
-from sk_han.rendering.style import DARK, LIGHT, Theme, shades
+from sk_han.rendering.style import shades, theme_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_explanation", "plot_history"]
+__all__ = ["plot_explanation"]
 
 # Lengths in points, at which text has its size whatever the size of the figure.
 FONT_SIZE = 9.0
@@ -30,7 +29,7 @@ NUMBER_RIGHT = 30.0
 BAR_LEFT, BAR = 36.0, 42.0
 TEXT_LEFT = 90.0
 SWATCH = 11.0
-LEGEND = 2 * LINE + GAP
+SMALL = FONT_SIZE - 1
 
 CLASSES_SHOWN = 3
 
@@ -103,7 +102,7 @@ class _Sheet:
         self.per_point = ax.figure.dpi / 72
         self.width = size.width / self.per_point
         self.height = size.height / self.per_point if height is None else height
-        self.theme = _theme_of(ax)
+        self.theme = theme_of(ax)
         self.y = 0.0
 
     def text(self, x: float, text: str, **style: Any) -> Any:
@@ -156,12 +155,13 @@ def _paint_rows(
     rows = rows_of(explanation)
     order = np.argsort(-np.abs(shading.sentences), kind="stable")
     chosen = sorted(order[:max_sentences].tolist())
+    legend = GAP + LINE * (1 + len(_broken(sheet, _note(explanation, shading), size=SMALL)))
     drawn = 0
     for i in chosen:
         before = len(sheet.ax.texts), len(sheet.ax.patches), sheet.y
         _paint_margin(sheet, shading, i)
         _paint_words(sheet, rows[i], shading)
-        if sheet.y + LINE + GAP + LEGEND > sheet.height:
+        if sheet.y + LINE + GAP + legend > sheet.height:
             _take_back(sheet, *before)
             break
         sheet.y += GAP
@@ -177,8 +177,8 @@ def _paint_rows(
 
 def _paint_margin(sheet: _Sheet, shading: Shading, sentence: int) -> None:
     value = float(shading.sentences[sentence])
-    digits = f"{value:+.3f}" if shading.signed else f"{value:.3f}"
-    sheet.text(NUMBER_RIGHT, digits, ha="right", color=sheet.theme.muted, size=FONT_SIZE - 1)
+    number = shading.written(sentence)
+    sheet.text(NUMBER_RIGHT, number, ha="right", color=sheet.theme.muted, size=SMALL)
     strong = getattr(sheet.theme, shading.scale(value))[1]
     sheet.box(BAR_LEFT, BAR, sheet.theme.rule, top=4.5, height=6)
     sheet.box(BAR_LEFT, BAR * shading.share(sentence), strong, top=4.5, height=6)
@@ -215,41 +215,54 @@ def _take_back(sheet: _Sheet, n_texts: int, n_patches: int, y: float) -> None:
 
 def _paint_legend(sheet: _Sheet, explanation: DocumentExplanation, shading: Shading) -> None:
     sheet.y += GAP
-    style: dict[str, Any] = {"color": sheet.theme.muted, "size": FONT_SIZE - 1}
+    style: dict[str, Any] = {"color": sheet.theme.muted, "size": SMALL}
     if not len(explanation.word_spans):
-        sheet.text(0, "No words of this document were read.", **style)
+        sheet.text(0, NO_WORDS, **style)
         sheet.y += LINE
         return
     limit = shading.word_limit
     if shading.signed:
-        target = _label(explanation.target)
-        ends = f"against {target} {-limit:+.2g}", f"{limit:+.2g} toward {target}"
+        ends = f"against {-limit:+.2g}", f"{limit:+.2g} toward"
         levels = [*range(-LEVELS, 0), *range(1, LEVELS + 1)]
-        note = f"contributions by {explanation.method}"
     else:
         ends, levels = ("attention 0", f"{limit:.2g}"), [*range(1, LEVELS + 1)]
-        note = "weights of the pooling, not a measure of importance"
     x = sheet.length(sheet.text(0, ends[0], **style)) + GAP
     for level in levels:
         sheet.box(x, SWATCH, _shade(sheet, shading, level), top=3, height=9)
         x += SWATCH
     x += GAP + sheet.length(sheet.text(x + GAP, ends[1], **style))
-    _paint_at_end(sheet, x, note, **style)
+    _paint_at_end(sheet, x, _note(explanation, shading), **style)
     sheet.y += LINE
 
 
+def _note(explanation: DocumentExplanation, shading: Shading) -> str:
+    if shading.signed:
+        return contribution_note(explanation, _label)
+    return attention_note(explanation.combine)
+
+
 def _paint_at_end(sheet: _Sheet, taken: float, text: str, **style: Any) -> None:
-    """Write at the right end of the line, or on the next line where this one is taken."""
+    """Write at the right end of the line, or on the next lines where this one is taken."""
     artist = sheet.text(sheet.width, text, ha="right", **style)
     if taken + 2 * GAP + sheet.length(artist) > sheet.width:
-        sheet.y += LINE
-        artist.set(x=0, y=sheet.y + BASELINE, ha="left")
+        artist.remove()
+        for line in _broken(sheet, text, **style):
+            sheet.y += LINE
+            sheet.text(0, line, **style)
 
 
-def _theme_of(ax: Axes) -> Theme:
-    from matplotlib.colors import to_rgb
-
-    return DARK if sum(to_rgb(ax.figure.get_facecolor())) < 1.5 else LIGHT
+def _broken(sheet: _Sheet, text: str, **style: Any) -> list[str]:
+    """Lines of the text that are no wider than the sheet, unless a single word is."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        longer = f"{line} {word}" if line else word
+        artist = sheet.text(0, longer, **style)
+        if line and sheet.length(artist) > sheet.width:
+            lines.append(line)
+            longer = word
+        artist.remove()
+        line = longer
+    return [*lines, line]
 
 
 def _shade(sheet: _Sheet, shading: Shading, level: int) -> str:
@@ -264,69 +277,3 @@ def _reads_right_to_left(row: Row) -> bool:
 
 def _label(label: Any) -> str:
     return " ".join(visible(str(label)).split())
-
-
-def plot_history(history: Sequence[Mapping[str, Any]], ax: Axes | None = None) -> Axes:
-    """Draw losses, and on the right scale validation scores, by epoch.
-
-    Parameters
-    ----------
-    history : sequence of mapping
-        One for each epoch, as in ``HANClassifier.history_``: `epoch`, `train_loss` and, where
-        there are any, `valid_loss` and scores, whose names start with ``valid_``.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes of the losses; scores have a twin of them.
-
-    Raises
-    ------
-    ValueError
-        If the history has no epoch.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> from sk_han.rendering.figure import plot_history
-    >>> history = [{"epoch": 1, "train_loss": 0.7}, {"epoch": 2, "train_loss": 0.5}]
-    >>> ax = plot_history(history, ax=Figure().subplots())
-    >>> [line.get_label() for line in ax.lines]
-    ['training loss']
-    """
-    pyplot = import_optional("matplotlib.pyplot", "plot", "plot_history")
-    from matplotlib.ticker import MaxNLocator
-
-    if not len(history):
-        raise ValueError("history has no epoch to draw; fit the estimator first.")
-    if ax is None:
-        _, ax = pyplot.subplots()
-    theme = _theme_of(ax)
-    lines = _curve(ax, history, "train_loss", "training loss", theme.toward[1], "-")
-    lines += _curve(ax, history, "valid_loss", "validation loss", theme.against[1], "--")
-    ax.set_xlabel("epoch")
-    ax.set_ylabel("loss")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    names = dict.fromkeys(name for epoch in history for name in epoch)
-    scores = [name for name in names if name.startswith("valid_") and name != "valid_loss"]
-    if scores:
-        twin = ax.twinx()
-        twin.set_ylabel("score")
-        for name, style in zip(scores, itertools.cycle((":", "-.")), strict=False):
-            label = name.replace("valid_", "validation ")
-            lines += _curve(twin, history, name, label, theme.attention[1], style)
-    ax.legend(
-        handles=lines, frameon=False, ncols=len(lines), loc="lower center", bbox_to_anchor=(0.5, 1)
-    )
-    return ax
-
-
-def _curve(
-    ax: Axes, history: Sequence[Mapping[str, Any]], key: str, label: str, color: str, style: str
-) -> list[Any]:
-    points = [(epoch["epoch"], epoch[key]) for epoch in history if epoch.get(key) is not None]
-    if not points:
-        return []
-    return ax.plot(*zip(*points, strict=True), style, marker="o", color=color, label=label)

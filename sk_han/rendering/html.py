@@ -2,105 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
-from typing import Any
-
 import numpy as np
 
 from sk_han.explanation import DocumentExplanation, Quantity
-from sk_han.rendering.rows import Piece, Row, folded, rows_of, visible
+from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
+from sk_han.rendering.notes import NO_WORDS, attention_note, contribution_note, fold_note
+from sk_han.rendering.rows import Piece, Row, folded, rows_of
 from sk_han.rendering.shading import LEVELS, Shading, shading_of
-from sk_han.rendering.style import SCALES, stylesheet
+from sk_han.rendering.style import SCALES
 
-__all__ = ["render_html", "render_html_list"]
+__all__ = ["document_markup", "predicted_probability", "render_html"]
 
 OPEN_SENTENCES = 30
-OPEN_DOCUMENTS = 3
 CLASSES_SHOWN = 5
-EXCERPT = 100
 REST_SHOWN = 2000
 
 
 def render_html(
     explanation: DocumentExplanation, *, show: Quantity = "contributions", full_page: bool = True
 ) -> str:
-    """Render one document.
-
-    Of a document of more than 30 sentences, the 30 with the largest weights stay open, in their
-    place; the others are folded.
-
-    Parameters
-    ----------
-    explanation : DocumentExplanation
-    show : {"contributions", "attention"}, default="contributions"
-        What colours and bars show.
-    full_page : bool, default=True
-        Whether to give a whole page, or a fragment to put into one.
-
-    Returns
-    -------
-    str
-        All text and labels are escaped; control characters and lone surrogates are replaced by
-        visible ones, so the result can be written in UTF-8.
-    """
-    title = f"{_label(explanation.predicted)} {_probability(explanation):.3f}"
-    return _page(_document(explanation, show), title, full_page)
+    """Give one document as a page or a fragment; see `DocumentExplanation.to_html`."""
+    title = f"{escaped(explanation.predicted)} {predicted_probability(explanation):.3f}"
+    return page(document_markup(explanation, show), title, full_page)
 
 
-def render_html_list(
-    explanations: Sequence[DocumentExplanation],
-    *,
-    show: Quantity = "contributions",
-    full_page: bool = True,
-    n_left_out: int = 0,
-) -> str:
-    """Render several documents, the first three open and the others folded.
-
-    Parameters
-    ----------
-    explanations : sequence of DocumentExplanation
-    show : {"contributions", "attention"}, default="contributions"
-        What colours and bars show.
-    full_page : bool, default=True
-        Whether to give a whole page, or a fragment to put into one.
-    n_left_out : int, default=0
-        How many more documents to speak of at the end.
-
-    Returns
-    -------
-    str
-    """
-    parts = [
-        f'<details class="han-document"{" open" if i < OPEN_DOCUMENTS else ""}>'
-        f"<summary>{_summary(explanation, i)}</summary>{_document(explanation, show)}</details>"
-        for i, explanation in enumerate(explanations)
-    ]
-    if n_left_out:
-        parts.append(
-            f'<p class="han-small">and {n_left_out} more documents; '
-            "<code>to_html(path)</code> writes all of them.</p>"
-        )
-    title = f"{len(explanations)} document{'s' * (len(explanations) != 1)}"
-    return _page("".join(parts) or '<p class="han-small">No documents.</p>', title, full_page)
-
-
-def _page(body: str, title: str, full_page: bool) -> str:
-    style = f"<style>\n{stylesheet()}</style>"
-    if not full_page:
-        return f'{style}\n<div class="sk-han">{body}</div>\n'
-    return (
-        '<!DOCTYPE html>\n<html>\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f'<title>{title}</title>\n{style}\n</head>\n<body class="sk-han">\n{body}\n</body>\n'
-        "</html>\n"
-    )
-
-
-def _document(explanation: DocumentExplanation, show: Quantity) -> str:
+def document_markup(explanation: DocumentExplanation, show: Quantity) -> str:
+    """Give what is predicted, the legend and the coloured text."""
     shading = shading_of(explanation, show)
-    return _head(explanation) + _text(explanation, shading) + _legend(explanation, shading)
+    return _head(explanation) + _legend(explanation, shading) + _text(explanation, shading)
+
+
+def predicted_probability(explanation: DocumentExplanation) -> float:
+    """Probability of the predicted class."""
+    return float(
+        explanation.probabilities[explanation.classes.tolist().index(explanation.predicted)]
+    )
 
 
 def _head(explanation: DocumentExplanation) -> str:
@@ -112,20 +48,20 @@ def _head(explanation: DocumentExplanation) -> str:
     if target not in shown:
         shown[-1] = target
     rows = "".join(
-        f"<bdi>{_label(labels[i])}</bdi>{_bar(float(explanation.probabilities[i]))}"
+        f"{isolated(labels[i])}{bar(float(explanation.probabilities[i]))}"
         f'<span class="han-number">{explanation.probabilities[i]:.3f}</span>'
         for i in shown
     )
     more = len(labels) - len(shown)
     rest = f'<span class="han-small">and {more} more</span>' if more else ""
     explained = (
-        f'<div class="han-small">explained: <bdi>{_label(explanation.target)}</bdi></div>'
+        f'<div class="han-small">explained: {isolated(explanation.target)}</div>'
         if explanation.target != explanation.predicted
         else ""
     )
     return (
         '<div class="han-head"><div><div class="han-small">predicted</div>'
-        f'<div class="han-label"><bdi>{_label(explanation.predicted)}</bdi></div>{explained}</div>'
+        f'<div class="han-label">{isolated(explanation.predicted)}</div>{explained}</div>'
         f'<div class="han-classes">{rows}{rest}</div></div>'
     )
 
@@ -138,12 +74,13 @@ def _text(explanation: DocumentExplanation, shading: Shading) -> str:
     for run, is_folded in folded(shading.sentences, OPEN_SENTENCES):
         markup = "".join(_row(read[i], shading, marks) for i in run)
         if is_folded:
-            share = explanation.sentence_attention[run.start : run.stop].sum()
-            summary = f"{len(run)} sentences with {share:.3f} of the attention"
+            summary = with_minus(fold_note(shading, run))
             markup = f"<details><summary>{summary}</summary>{markup}</details>"
         parts.append(markup)
     for row in rows[len(read) :]:
-        markup = f'<div class="han-row"><div></div>{_sentence(row, marks)}</div>'
+        margin = "not read" if row.pieces[0].unread else ""
+        sentence = _sentence(row, marks)
+        markup = f'<div class="han-row"><div class="han-small">{margin}</div>{sentence}</div>'
         length = sum(len(piece.text) for piece in row.pieces)
         if length > REST_SHOWN:
             summary = f"{length:,} more characters"
@@ -156,12 +93,13 @@ def _row(row: Row, shading: Shading, marks: list[str]) -> str:
     i = row.sentence or 0
     value = float(shading.sentences[i])
     scale = shading.scale(value)
-    name = f"sentence {i + 1}: {_quantity(shading)} {_number(value, shading.signed)}"
-    digits = f"{value:+.3f}".replace("-", "\N{MINUS SIGN}") if shading.signed else f"{value:.3f}"
+    quantity = "contribution" if shading.signed else "attention"
+    name = f"sentence {i + 1}: {quantity} {_number(value, shading.signed)}"
     return (
         '<div class="han-row">'
         f'<div class="han-weight" role="img" aria-label="{name}" title="{name}">'
-        f'<span class="han-number">{digits}</span>{_bar(shading.share(i), scale)}</div>'
+        f'<span class="han-number">{with_minus(shading.written(i))}</span>'
+        f"{bar(shading.share(i), scale)}</div>"
         f"{_sentence(row, marks)}</div>"
     )
 
@@ -173,7 +111,7 @@ def _sentence(row: Row, marks: list[str]) -> str:
 
 
 def _piece(piece: Piece, marks: list[str]) -> str:
-    text = _escaped(piece.text)
+    text = escaped(piece.text)
     if piece.unread:
         return f'<mark class="han-unread" title="not read">{text}</mark>'
     if piece.word is None or not marks[piece.word]:
@@ -183,23 +121,28 @@ def _piece(piece: Piece, marks: list[str]) -> str:
 
 def _marks(explanation: DocumentExplanation, shading: Shading) -> list[str]:
     """Opening tag of each word; none for a known word whose weight rounds to no shade."""
-    marks = []
+    marks, attention = [], explanation.combined_attention
     for i, (level, unknown) in enumerate(
         zip(shading.levels, explanation.unknown.tolist(), strict=True)
     ):
         classes = [f"{SCALES[shading.scale(level)]}{abs(level)}"] if level else []
         classes += ["han-unknown"] if unknown else []
-        title = _word_title(explanation, shading, i) + (", not in the vocabulary" * unknown)
+        title = _word_title(explanation, shading, i, attention[i]) + (
+            ", not in the vocabulary" * unknown
+        )
         marks.append(f'<mark class="{" ".join(classes)}" title="{title}">' if classes else "")
     return marks
 
 
-def _word_title(explanation: DocumentExplanation, shading: Shading, word: int) -> str:
+def _word_title(
+    explanation: DocumentExplanation, shading: Shading, word: int, combined: float
+) -> str:
+    root = "\N{SQUARE ROOT}" * (explanation.combine == "sqrt")
     sentence = explanation.sentence_attention[explanation.sentence_of_word[word]]
     within = explanation.word_attention[word]
     attention = (
-        f"attention {_number(sentence * within)} = "
-        f"sentence {_number(sentence)} \N{MULTIPLICATION SIGN} word {_number(within)}"
+        f"attention {_number(combined)} = "
+        f"{root}sentence {_number(sentence)} \N{MULTIPLICATION SIGN} word {_number(within)}"
     )
     if not shading.signed:
         return attention
@@ -210,20 +153,19 @@ def _legend(explanation: DocumentExplanation, shading: Shading) -> str:
     """The colour scale with its numbers, what it shows, and the marks that occur."""
     limit = shading.word_limit
     if shading.signed:
-        target = f"<bdi>{_label(explanation.target)}</bdi>"
         scale = (
-            f"<span>against {target} {_number(-limit, signed=True)}</span>"
+            f"<span>against {_number(-limit, signed=True)}</span>"
             f"<span>{_swatches('against')}</span><span>0</span>"
             f"<span>{_swatches('toward')}</span>"
-            f"<span>{_number(limit, signed=True)} toward {target}</span>"
+            f"<span>{_number(limit, signed=True)} toward</span>"
         )
-        note = f"contributions by {_escaped(explanation.method)}"
+        note = contribution_note(explanation, isolated)
     else:
         scale = (
             f"<span>attention 0</span><span>{_swatches('attention')}</span>"
             f"<span>{_number(limit)}</span>"
         )
-        note = "weights of the model\u2019s pooling, not a measure of importance"
+        note = attention_note(explanation.combine)
     entries = [f'<span class="han-scale">{scale}</span>', f"<span>{note}</span>"]
     if explanation.unknown.any():
         entries.append(
@@ -232,7 +174,7 @@ def _legend(explanation: DocumentExplanation, shading: Shading) -> str:
     if explanation.truncated:
         entries.append('<span><mark class="han-unread">hatched</mark>: not read</span>')
     if not len(explanation.word_spans):
-        entries = ["<span>No words of this document were read.</span>"]
+        entries = [f"<span>{NO_WORDS}</span>"]
     return f'<div class="han-legend han-small">{"".join(entries)}</div>'
 
 
@@ -241,41 +183,5 @@ def _swatches(scale: str) -> str:
     return "".join(f'<mark class="{SCALES[scale]}{level}"></mark>' for level in levels)
 
 
-def _summary(explanation: DocumentExplanation, number: int) -> str:
-    excerpt = " ".join(explanation.text[: 2 * EXCERPT].split())
-    cut = excerpt[:EXCERPT] + "\N{HORIZONTAL ELLIPSIS}" * (len(excerpt) > EXCERPT)
-    return (
-        f'<span class="han-number">{number}</span> '
-        f"<b><bdi>{_label(explanation.predicted)}</bdi></b> "
-        f'<span class="han-number">{_probability(explanation):.3f}</span> '
-        f'<span class="han-small"><bdi>{_escaped(cut)}</bdi></span>'
-    )
-
-
-def _bar(share: float, scale: str | None = None) -> str:
-    kind = f' class="han-{scale}"' if scale else ""
-    return f'<span class="han-bar"><i{kind} style="width:{100 * share:.1f}%"></i></span>'
-
-
-def _quantity(shading: Shading) -> str:
-    return "contribution" if shading.signed else "attention"
-
-
 def _number(value: float, signed: bool = False) -> str:
-    digits = f"{value:+.2g}" if signed else f"{value:.2g}"
-    return digits.replace("-", "\N{MINUS SIGN}")
-
-
-def _probability(explanation: DocumentExplanation) -> float:
-    return float(
-        explanation.probabilities[explanation.classes.tolist().index(explanation.predicted)]
-    )
-
-
-def _label(label: Any) -> str:
-    return _escaped(str(label))
-
-
-def _escaped(text: str) -> str:
-    # A parser turns a raw carriage return into a line feed, and offsets would drift.
-    return escape(visible(text)).replace("\r", "&#13;")
+    return with_minus(format(value, "+.2g" if signed else ".2g"))

@@ -46,6 +46,11 @@ class Shading:
             return "attention"
         return "against" if value < 0 else "toward"
 
+    def written(self, sentence: int) -> str:
+        """Value of a sentence, in a form that keeps to a column."""
+        digits = ".3f" if self.sentence_limit < 100 else ".3g"
+        return format(float(self.sentences[sentence]), "+" * self.signed + digits)
+
     def share(self, sentence: int) -> float:
         """Part of a full bar that a sentence fills, from 0 to 1."""
         return abs(float(self.sentences[sentence])) / (self.sentence_limit or 1.0)

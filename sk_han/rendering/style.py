@@ -1,12 +1,15 @@
-"""Colours and style sheet of the HTML rendering, light and dark."""
+"""Colours of the renderings, light and dark, and the style sheet of the HTML."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sk_han.rendering.shading import LEVELS
 
-__all__ = ["DARK", "LIGHT", "SCALES", "Theme", "shades", "stylesheet"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["DARK", "LIGHT", "SCALES", "Theme", "shades", "stylesheet", "theme_of"]
 
 # Attention has one hue. Blue for and orange against stay apart for every colour vision.
 # Each scale with the letter of its classes, short because there is one a word.
@@ -58,6 +61,13 @@ def shades(theme: Theme, scale: str) -> list[str]:
     return [_mix(theme.page, strongest, level / LEVELS) for level in range(1, LEVELS + 1)]
 
 
+def theme_of(ax: Axes) -> Theme:
+    """Choose the theme of a figure by its background."""
+    from matplotlib.colors import to_rgb
+
+    return DARK if sum(to_rgb(ax.figure.get_facecolor())) < 1.5 else LIGHT
+
+
 def stylesheet() -> str:
     """Give the style sheet; every selector is scoped to the class ``sk-han``."""
     marks = "".join(
@@ -96,24 +106,22 @@ def _mix(weak: str, strong: str, share: float) -> str:
 _LAYOUT = """\
 .sk-han {
   box-sizing: border-box; max-width: 56rem; margin: 0 auto; padding: 1rem 1.25rem;
-  background: var(--page); color: var(--text);
+  background: var(--page); color: var(--text); overflow-wrap: anywhere;
+  -webkit-print-color-adjust: exact; print-color-adjust: exact;
   font: 1rem/1.75 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
 }
 .sk-han .han-head {
-  display: flex; flex-wrap: wrap; gap: .5rem 2.5rem; align-items: start;
-  padding-bottom: .75rem; margin-bottom: .75rem; border-bottom: 1px solid var(--rule);
+  display: flex; flex-wrap: wrap; gap: .5rem 2.5rem; align-items: start; margin-bottom: .75rem;
 }
 .sk-han .han-small { color: var(--muted); font-size: .8125rem; line-height: 1.5; }
-.sk-han .han-label {
-  font-size: 1.25rem; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere;
-}
+.sk-han .han-label { font-size: 1.25rem; font-weight: 600; line-height: 1.3; }
 .sk-han .han-classes {
-  display: grid; grid-template-columns: minmax(0, max-content) 9rem auto; gap: .125rem .625rem;
-  align-items: center; font-size: .8125rem; line-height: 1.4;
+  display: grid; grid-template-columns: minmax(0, max-content) minmax(3rem, 9rem) auto;
+  gap: .25rem .625rem; min-width: 0; align-items: center; font-size: .8125rem; line-height: 1.4;
 }
-.sk-han .han-classes bdi { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sk-han .han-number {
   color: var(--muted); font-variant-numeric: tabular-nums; white-space: nowrap;
+  direction: ltr; unicode-bidi: isolate;
 }
 .sk-han .han-bar { display: block; height: .5rem; border-radius: .25rem; background: var(--rule); }
 .sk-han .han-bar i { display: block; height: 100%; min-width: 1px; border-radius: inherit; }
@@ -121,39 +129,59 @@ _LAYOUT = """\
 .sk-han .han-bar i.han-attention { background: var(--attention); }
 .sk-han .han-bar i.han-toward { background: var(--toward); }
 .sk-han .han-bar i.han-against { background: var(--against); }
-.sk-han .han-row { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); column-gap: 1rem; }
+.sk-han .han-row { display: grid; grid-template-columns: 6.75rem minmax(0, 1fr); column-gap: 1rem; }
 .sk-han .han-weight {
-  display: grid; grid-template-columns: 3.25rem 1fr; column-gap: .5rem; align-items: center;
+  display: grid; grid-template-columns: 3.5rem 1fr; column-gap: .5rem; align-items: center;
   height: 1.75rem; font-size: .75rem; text-align: end; user-select: none;
   -webkit-user-select: none;
 }
-.sk-han .han-sentence { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
+.sk-han .han-sentence { white-space: pre-wrap; unicode-bidi: plaintext; }
 .sk-han mark {
   padding: 0; background: none; color: inherit; border-radius: 2px;
   text-underline-offset: .25em; text-decoration-skip-ink: none;
 }
 .sk-han details > summary { cursor: pointer; }
 .sk-han .han-text details > summary {
-  margin-inline-start: 7.5rem; color: var(--muted); font-size: .8125rem; user-select: none;
+  margin-inline-start: 7.75rem; color: var(--muted); font-size: .8125rem; user-select: none;
   -webkit-user-select: none;
 }
 .sk-han .han-document { border-top: 1px solid var(--rule); padding: .5rem 0; }
 .sk-han .han-document > summary { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.sk-han .han-document[open] > summary { margin-bottom: .75rem; }
+.sk-han .han-document > summary > * { margin-inline-end: .25rem; }
+.sk-han .han-document[open] > summary { margin-bottom: .75rem; white-space: normal; }
+.sk-han .han-document[open] > summary .han-excerpt { display: none; }
+.sk-han .han-wrong {
+  border-inline-start: .25rem solid var(--against); padding-inline-start: .75rem;
+}
+.sk-han .han-verdict { color: var(--against); font-size: .8125rem; font-weight: 600; }
+.sk-han .han-count { margin: 0 0 .75rem; }
 .sk-han .han-legend {
   display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; align-items: center;
-  margin-top: .75rem; padding-top: .75rem; border-top: 1px solid var(--rule);
+  padding-bottom: .75rem; margin-bottom: .75rem; border-bottom: 1px solid var(--rule);
 }
 .sk-han .han-scale { display: inline-flex; flex-wrap: wrap; align-items: center; gap: 0 .5rem; }
 .sk-han .han-scale span { display: inline-flex; align-items: center; white-space: pre; }
 .sk-han .han-scale mark { display: inline-block; width: 1.1rem; height: 1rem; border-radius: 0; }
 """
 
-# After the shades, which they modify.
+# After the shades, which they modify, and the layout, which a narrow page changes.
 _AFTER_MARKS = """\
 .sk-han mark.han-unknown { text-decoration-line: underline; text-decoration-style: dotted; }
 .sk-han mark.han-unread {
   color: var(--muted);
-  background: repeating-linear-gradient(135deg, var(--rule) 0 1px, transparent 1px 5px);
+  background: repeating-linear-gradient(135deg, var(--rule) 0 2px, transparent 2px 6px);
+}
+@media (max-width: 32rem) {
+.sk-han { padding: .75rem; }
+.sk-han .han-row { grid-template-columns: 3.5rem minmax(0, 1fr); column-gap: .75rem; }
+.sk-han .han-weight {
+  grid-template-columns: 1fr; height: auto; align-content: start; padding-top: .25rem;
+}
+.sk-han .han-text details > summary { margin-inline-start: 4.25rem; }
+.sk-han .han-scale mark { width: .5rem; }
+.sk-han .han-document > summary { white-space: normal; }
+.sk-han .han-excerpt {
+  display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+}
 }
 """

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sk_han.explanation import DocumentExplanation, Quantity
+from sk_han.rendering.notes import NO_WORDS, attention_note, contribution_note, fold_note
 from sk_han.rendering.rows import Piece, Row, chunks_of, folded, rows_of, visible
 from sk_han.rendering.shading import LEVELS, Shading, shading_of
 
@@ -38,28 +39,13 @@ def render_text(
     color: bool | None = None,
     width: int | None = None,
 ) -> str:
-    """Render one document as a line of probabilities and a paragraph for each sentence.
+    """Give a line of probabilities, a paragraph for each sentence and a legend.
 
-    Of a document of more than 20 sentences, the 20 with the largest weights are shown, and of
-    the others how many they are. Control characters are replaced by visible ones, so a document
-    cannot send commands to the terminal.
-
-    Parameters
-    ----------
-    explanation : DocumentExplanation
-    show : {"contributions", "attention"}, default="contributions"
-        What shades, marks and bars show.
-    color : bool, optional
-        Whether to shade words with ANSI codes; without, words of at least half the largest
-        weight stand between asterisks, or tildes where they speak against the target. By
-        default where standard output is a terminal, unless the environment sets ``NO_COLOR``
-        or ``TERM=dumb``.
-    width : int, optional
-        Columns to wrap at; by default those of the terminal.
-
-    Returns
-    -------
-    str
+    The parameters are those of `DocumentExplanation.to_text`. Of a document of more than 20
+    sentences, the 20 with the largest weights are shown, and of the others how many they are.
+    Without colour, words of at least half the largest weight stand between asterisks, or tildes
+    where they speak against the target. Control characters are replaced by visible ones, so a
+    document cannot send commands to the terminal.
     """
     color = _terminal_has_color() if color is None else color
     width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
@@ -68,8 +54,7 @@ def render_text(
     lines = [*_prose(_head(explanation), width)]
     for run, is_folded in folded(shading.sentences, OPEN_SENTENCES):
         if is_folded:
-            share = explanation.sentence_attention[run.start : run.stop].sum()
-            lines.append(f"       ... {len(run)} sentences with {share:.3f} of the attention")
+            lines.append(f"       ... {fold_note(shading, run)}")
             continue
         for i in run:
             margin = _margin(i, shading)
@@ -100,11 +85,9 @@ def _head(explanation: DocumentExplanation) -> str:
 
 
 def _margin(sentence: int, shading: Shading) -> str:
-    value = float(shading.sentences[sentence])
-    number = f"{value:+.3f}" if shading.signed else f"{value:.3f}"
     full, part = divmod(round(8 * BAR_CELLS * shading.share(sentence)), 8)
     bar = "█" * full + _EIGHTHS[part].strip()
-    return f"{number} {bar:<{BAR_CELLS}} "
+    return f"{shading.written(sentence)} {bar:<{BAR_CELLS}} "
 
 
 def _chunks(
@@ -182,14 +165,19 @@ def _columns(text: str) -> int:
 
 def _legend(explanation: DocumentExplanation, shading: Shading, color: bool) -> str:
     if not len(explanation.word_spans):
-        return "No words of this document were read."
+        return NO_WORDS
     limit = shading.word_limit
-    numbers = f"{limit / 2:.2g} to {limit:.2g}"
+    numbers = f"up to {limit:.2g}" if color else f"{limit / 2:.2g} to {limit:.2g}"
     if not shading.signed:
-        marks = "" if color else f" (*marked*: {numbers})"
-        return f"attention: weights of the model's pooling, not a measure of importance{marks}"
-    marks = "" if color else f" (*toward* or ~against~: {numbers})"
-    return f"contributions to {_label(explanation.target)} by {_label(explanation.method)}{marks}"
+        marks = "shaded" if color else "*marked*"
+        legend = f"attention: {attention_note(explanation.combine)} ({marks}: {numbers})"
+    else:
+        marks = "blue toward, orange against" if color else "*toward* or ~against~"
+        note = contribution_note(explanation, _label)
+        legend = f"{note} ({marks}: {numbers})"
+    if color and explanation.unknown.any():
+        legend += "; underlined: not in the vocabulary"
+    return legend
 
 
 def _label(label: object) -> str:

@@ -24,7 +24,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "max": {"pooling": "max"},
     "last": {"pooling": "last"},
     "last of one direction": {"pooling": "last", "bidirectional": False},
+    "sparsemax": {"attention": "sparsemax"},
+    "entmax15": {"attention": "entmax15"},
     "hops": {"attention_hops": 3},
+    "hops of sparsemax": {"attention_hops": 3, "attention": "sparsemax"},
+    "states that differ": {"diversity_penalty": 0.7},
     "context": {"context": "forward"},
     "context of both sides": {"context": "bidirectional", "context_pooling": "sum"},
     "gated context": {"context": "bidirectional", "context_gated": True},
@@ -34,6 +38,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "bidirectional": False,
         "context": "forward",
         "context_gated": True,
+        "attention": "entmax15",
+        "diversity_penalty": 0.7,
     },
 }
 each_member = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -178,6 +184,28 @@ class TestEveryMember:
         assert_close([g.cpu() for g in gradients], list(expected_gradients), rtol=0, atol=1e-10)
 
 
+class TestSparseAttention:
+    @pytest.mark.parametrize("attention", ["sparsemax", "entmax15"])
+    @pytest.mark.parametrize(
+        "options", [{}, {"attention_hops": 3}, {"context": "bidirectional"}], ids=str
+    )
+    def test_it_leaves_words_and_sentences_out_where_softmax_does_not(
+        self, make_network: MakeNetwork, batch: Any, options: dict[str, Any], attention: str
+    ) -> None:
+        n_zeros = []
+        for kind in ("softmax", attention):
+            network = make_network(attention=kind, **options)
+            with torch.no_grad():
+                for name, weight in network.named_parameters():
+                    weight.mul_(40 if name.endswith(".context") else 1)
+            output = network.attend(*batch)
+            n_zeros.append(
+                [int((w == 0).sum()) for w in (output.word_attention, output.sentence_attention)]
+            )
+        assert n_zeros[0] == [0, 0]
+        assert min(n_zeros[1]) > 0
+
+
 class TestHops:
     def test_attention_is_the_mean_of_the_hops(self, make_network: MakeNetwork, batch: Any) -> None:
         network, found = make_network(attention_hops=3), []
@@ -274,6 +302,11 @@ class TestCombinations:
                 "context='forward' .*attention_hops=2.*Set context=None, or attention_hops=1",
             ),
             ({"attention_hops": 0}, "attention_hops must be at least 1; got 0"),
+            (
+                {"pooling": "max", "attention": "sparsemax"},
+                "attention='sparsemax' .* pooling='max'.*Set attention='softmax', or pooling=",
+            ),
+            ({"attention": "hard"}, "attention must be one of 'softmax', .*; got 'hard'"),
             ({"rnn": "elman"}, "rnn must be one of 'gru', 'lstm', 'rnn'; got 'elman'"),
             ({"pooling": "sum"}, "pooling must be one of 'attention', 'mean', .*; got 'sum'"),
             ({"context": "both"}, "context must be one of None, 'forward', .*; got 'both'"),

@@ -1,0 +1,196 @@
+"""How faithful explanations are: our methods, LIME, SHAP and Captum on the same documents.
+
+``python benchmarks/faithfulness.py --data movies`` fits a HANClassifier with its defaults on the
+training documents, and measures explanations of others. Methods that take seconds a document
+are measured on the first few of these, beside all others on the same few.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import gzip
+import json
+import sys
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import corpora
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from other_explainers import OTHERS, installed
+
+from sk_han import HANClassifier, faithfulness_report
+from sk_han.datasets import make_reviews
+from sk_han.faithfulness import FaithfulnessReport
+
+Spans = list[list[tuple[int, int]]]
+
+DATA = ("movies", "imdb", "make_reviews")
+OURS = ["gradient_attention", "gradient_input", "integrated_gradients", "occlusion", "attention"]
+CONTROL = "random"
+
+
+class Documents(NamedTuple):
+    """Documents to train on, and others to explain."""
+
+    train_texts: list[str]
+    train_labels: NDArray
+    texts: list[str]
+    labels: NDArray
+    rationales: Spans | None
+
+
+def documents_of(name: str, n_documents: int) -> Documents:
+    """Give a corpus with at most so many documents to explain, drawn once for all."""
+    if name == "movies":
+        train_texts, train_labels = corpora.movies("train")
+        texts, labels, rationales = movie_rationales("val")
+    elif name == "imdb":
+        train_texts, train_labels = corpora.imdb("train")
+        texts, labels = corpora.imdb("test")
+        rationales = None
+    else:
+        texts, labels, rationales = make_reviews(3_000, random_state=1_000, return_rationales=True)
+        train_texts, train_labels = texts[:2_000], labels[:2_000]
+        texts, labels, rationales = texts[2_000:], labels[2_000:], rationales[2_000:]
+    rows = np.random.RandomState(0).permutation(len(texts))[:n_documents]
+    return Documents(
+        train_texts,
+        train_labels,
+        [texts[row] for row in rows],
+        labels[rows],
+        rationales and [rationales[row] for row in rows],
+    )
+
+
+def movie_rationales(split: str) -> tuple[list[str], NDArray, Spans]:
+    """Give film reviews of ERASER with the characters that people marked."""
+    path = corpora.data_folder() / "eraser_movies" / f"{split}.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    return (
+        [row["text"] for row in rows],
+        np.array([row["label"] for row in rows]),
+        [row["evidence_chars"] for row in rows],
+    )
+
+
+def shortened(documents: Documents, limit: int) -> Documents:
+    """Keep so many documents to train on and to explain, to try the script."""
+    rows = np.random.RandomState(0).permutation(len(documents.train_texts))[:limit]
+    return Documents(
+        [documents.train_texts[row] for row in rows],
+        documents.train_labels[rows],
+        *first_of(documents, limit),
+    )
+
+
+def first_of(documents: Documents, n: int) -> tuple[list[str], NDArray, Spans | None]:
+    """Give the first documents to explain."""
+    rationales = documents.rationales and documents.rationales[:n]
+    return documents.texts[:n], documents.labels[:n], rationales
+
+
+def parameter(text: str) -> tuple[str, Any]:
+    """Read ``name=value``; a value that is no Python literal is a string."""
+    name, _, value = text.partition("=")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+def print_ratios(report: FaithfulnessReport) -> None:
+    """Say what each method has beside the control."""
+    for method in report.methods:
+        if method != CONTROL:
+            ratios = [
+                f"{metric} {of[method] / of[CONTROL]:.1f}"
+                for metric, of in report.means.items()
+                if metric in ("comprehensiveness", "auprc", "token_f1")
+            ]
+            print(f"  {method} over {CONTROL}: {', '.join(ratios)}")
+
+
+def time_of_one(classifier: HANClassifier, texts: list[str]) -> tuple[float, float, float]:
+    """Median ms of predicting and of explaining one document, and the median of the ratios."""
+
+    def timed(function: Callable[[Any], object], text: str) -> float:
+        start = perf_counter()
+        function([text])
+        return 1000 * (perf_counter() - start)
+
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    taken = [
+        (timed(classifier.predict_proba, text), timed(classifier.explain, text))
+        for text in [texts[0], *texts]
+    ][1:]  # the first round warms up
+    torch.set_num_threads(n_threads)
+    predicting, explaining = zip(*taken, strict=True)
+    ratios = [after / before for before, after in taken]
+    return median(predicting), median(explaining), median(ratios)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="+", choices=DATA, default=["make_reviews"])
+    parser.add_argument("--methods", nargs="+", choices=[*OURS, *OTHERS], default=[*OURS, *OTHERS])
+    parser.add_argument("--documents", type=int, default=500, help="documents to explain, at most")
+    parser.add_argument(
+        "--slow-documents", type=int, default=50, help="of these for LIME, SHAP and Captum"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the classifier and the control")
+    parser.add_argument(
+        "--set",
+        nargs="+",
+        type=parameter,
+        default=[],
+        metavar="NAME=VALUE",
+        help="parameters of HANClassifier that are not its defaults",
+    )
+    parser.add_argument("--limit", type=int, help="documents to train on and explain, for a try")
+    arguments = parser.parse_args()
+    names = installed(arguments.methods)
+    ours = [name for name in names if name in OURS]
+    slow = {name: OTHERS[name] for name in names if name in OTHERS}
+    for name in arguments.data:
+        documents = documents_of(name, arguments.documents)
+        if arguments.limit:
+            documents = shortened(documents, arguments.limit)
+        classifier = HANClassifier(random_state=arguments.seed, **dict(arguments.set))
+        classifier.fit(documents.train_texts, documents.train_labels)
+        accuracy = classifier.score(documents.texts, documents.labels)
+        print(
+            f"\n{name}: {classifier}, fitted on {len(documents.train_texts):,} documents, right "
+            f"about {100 * accuracy:.1f} % of {len(documents.texts)} others; "
+            f"{torch.get_num_threads()} threads"
+        )
+        for methods, n in ((ours, len(documents.texts)), (slow, arguments.slow_documents)):
+            if not methods:
+                continue
+            print(f"{name}: measuring {', '.join(methods)}", file=sys.stderr)
+            texts, _, rationales = first_of(documents, n)
+            report = faithfulness_report(
+                classifier,
+                texts,
+                methods={one: one for one in ours} | slow if methods is slow else ours,
+                rationales=rationales,
+                random_state=arguments.seed,
+            )
+            print(f"\n{report}", flush=True)
+            print_ratios(report)
+        before, after, ratio = time_of_one(classifier, documents.texts[:100])
+        print(
+            f"\none document, 1 thread: predict_proba {before:.2f} ms, explain {after:.2f} ms, "
+            f"ratio {ratio:.2f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""How the numbers of an explanation are found: from an estimator and documents."""
+
+from sk_han.explainers.explanations import explain, explain_iter
+
+__all__ = ["explain", "explain_iter"]

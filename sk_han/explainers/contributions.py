@@ -1,0 +1,231 @@
+"""The methods: what each word and sentence brings to the log-odds of a class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sk_han.classifier import HANClassifier
+from sk_han.combination import combined_logits
+from sk_han.documents import DocumentArray
+from sk_han.explainers.scores import LogOdds, log_odds
+from sk_han.explanation import combine_attention
+from sk_han.nn.attribution import (
+    Attribution,
+    gradient_attention,
+    gradient_input,
+    integrated_gradients,
+)
+from sk_han.removal import without_each_sentence, without_each_word
+
+__all__ = ["METHODS", "Contributions", "contributions_to"]
+
+
+class Contributions(NamedTuple):
+    """What a batch of documents is explained by.
+
+    Attributes
+    ----------
+    logits : ndarray of shape (D, C)
+        Of the classifier.
+    word_attention, sentence_attention : ndarray of shape (n_words,) and (n_sentences,)
+    words, sentences : ndarray of shape (n_words,) and (n_sentences,)
+        The contributions.
+    ngrams : ndarray of shape (n_words,)
+        What the n-gram channel brings.
+    completeness_error : ndarray of shape (D,), or None
+    """
+
+    logits: NDArray[np.float64]
+    word_attention: NDArray[np.float64]
+    sentence_attention: NDArray[np.float64]
+    words: NDArray[np.float64]
+    sentences: NDArray[np.float64]
+    ngrams: NDArray[np.float64]
+    completeness_error: NDArray[np.float64] | None = None
+
+
+class _Batch(NamedTuple):
+    classifier: HANClassifier
+    documents: DocumentArray
+    score: LogOdds
+    combine: str
+    steps: int
+    spread: float
+    random: Any
+
+
+def contributions_to(
+    targets: NDArray[np.int64],
+    classifier: HANClassifier,
+    documents: DocumentArray,
+    *,
+    method: str,
+    combine: str,
+    steps: int,
+    spread: float,
+    random: np.random.Generator | np.random.RandomState,
+) -> Contributions:
+    """Find what the words and sentences of a batch bring to the log-odds of the targets.
+
+    Parameters
+    ----------
+    targets : ndarray of int64, shape (D,)
+        Number of the class; -1 for the predicted one.
+    classifier : HANClassifier
+    documents : DocumentArray of shape (D,)
+        Of ids within the vocabulary.
+    method, combine, steps, spread
+        As of `explain`.
+    random : Generator or RandomState
+        For ``method="random"``.
+
+    Returns
+    -------
+    Contributions
+    """
+    scales = classifier.logit_scales_
+    nothing = np.zeros((len(documents), len(classifier.classes_)))
+    added = combined_logits(nothing, documents, classifier.ngram_channel_, scales)
+    score = LogOdds(scales[0], added, targets)
+    return METHODS[method](_Batch(classifier, documents, score, combine, steps, spread, random))
+
+
+def _by_gradient_attention(batch: _Batch) -> Contributions:
+    return _by_gradients(batch, gradient_attention, batch.spread)[0]
+
+
+def _by_gradient_input(batch: _Batch) -> Contributions:
+    return _by_gradients(batch, gradient_input)[0]
+
+
+def _by_integrated_gradients(batch: _Batch) -> Contributions:
+    positions, weights = np.polynomial.legendre.leggauss(batch.steps)  # from -1 to 1
+    points = list(zip((1 + positions) / 2, weights / 2, strict=True))
+    found, attribution = _by_gradients(batch, partial(integrated_gradients, points=points))
+    return found._replace(completeness_error=np.abs(_array(attribution.missing)))
+
+
+def _by_gradients(
+    batch: _Batch, attribution: Callable[..., Attribution], spread: float = 0.0
+) -> tuple[Contributions, Attribution]:
+    """Add up what network and n-gram channel bring; of the network's part `spread` is evened."""
+    found = batch.classifier.net_.attribute(attribution, batch.documents, batch.score)
+    logits = batch.score.logits(found.logits)
+    ngrams = _of_ngrams(batch, logits)
+    words = _spread(_array(found.words), batch.documents, spread) + ngrams
+    contributions = Contributions(
+        logits,
+        _array(found.word_attention),
+        _array(found.sentence_attention),
+        words,
+        _by_sentence(words, batch.documents),
+        ngrams,
+    )
+    return contributions, found
+
+
+def _by_occlusion(batch: _Batch) -> Contributions:
+    """Leave each word out, and each sentence, and read the whole again."""
+    documents, attended = batch.documents, _attended(batch)
+    logits, n_words = attended.logits, documents.words_per_document
+    n_sentences = documents.sentences_per_document
+    return attended._replace(
+        words=_drops(batch, logits, without_each_word(documents), n_words),
+        sentences=_drops(batch, logits, without_each_sentence(documents), n_sentences),
+    )
+
+
+def _by_attention(batch: _Batch) -> Contributions:
+    attended = _attended(batch)
+    of_sentence = np.repeat(attended.sentence_attention, batch.documents.words_per_sentence)
+    words = combine_attention(attended.word_attention, of_sentence, batch.combine)
+    return attended._replace(words=words, sentences=attended.sentence_attention)
+
+
+def _by_chance(batch: _Batch) -> Contributions:
+    words = batch.random.uniform(-1, 1, batch.documents.n_words)
+    return _attended(batch)._replace(words=words, sentences=_by_sentence(words, batch.documents))
+
+
+METHODS: dict[str, Callable[[_Batch], Contributions]] = {
+    "gradient_attention": _by_gradient_attention,
+    "gradient_input": _by_gradient_input,
+    "integrated_gradients": _by_integrated_gradients,
+    "occlusion": _by_occlusion,
+    "attention": _by_attention,
+    "random": _by_chance,
+}
+
+
+def _attended(batch: _Batch) -> Contributions:
+    """Read documents without a method: contributions are nothing yet."""
+    found = batch.classifier.net_.attend(batch.documents)
+    logits = batch.score.logits(found.logits)
+    return Contributions(
+        logits,
+        _array(found.word_attention),
+        _array(found.sentence_attention),
+        np.zeros(batch.documents.n_words),
+        np.zeros(batch.documents.n_sentences),
+        _of_ngrams(batch, logits),
+    )
+
+
+def _of_ngrams(batch: _Batch, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    channel = batch.classifier.ngram_channel_
+    if channel is None:
+        return np.zeros(batch.documents.n_words)
+    factors = batch.classifier.logit_scales_[1] * batch.score.factors(logits)
+    return channel.word_parts(batch.documents, factors)
+
+
+def _drops(
+    batch: _Batch,
+    logits: NDArray[np.float64],
+    copies: Iterator[DocumentArray],
+    copies_per_document: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """How far the log-odds of each copy of a document are below those of the document."""
+    classifier, targets = batch.classifier, batch.score.targets_of(logits)
+    document = np.repeat(np.arange(len(logits)), copies_per_document)
+    whole, drops, first = log_odds(logits, targets), np.empty(len(document)), 0
+    for part in copies:
+        rows = slice(first, first + len(part))
+        logits = combined_logits(
+            classifier.net_.logits(part), part, classifier.ngram_channel_, classifier.logit_scales_
+        )
+        drops[rows] = whole[document[rows]] - log_odds(logits, targets[document[rows]])
+        first = rows.stop
+    return drops
+
+
+def _by_sentence(words: NDArray[np.float64], documents: DocumentArray) -> NDArray[np.float64]:
+    """Sum over the words of each sentence.
+
+    For the attention of sentences there is a gradient of its own, but states of the sentence
+    encoder smear onto neighbours: on 300 reviews of `make_reviews`, of which a network knew 2,000
+    others, the average precision for sentences that say the label is 0.976 with the sum and 0.953
+    with that gradient.
+    """
+    if not len(words):
+        return np.zeros(0)
+    return np.add.reduceat(words, documents.sentence_starts[:-1])
+
+
+def _spread(
+    words: NDArray[np.float64], documents: DocumentArray, share: float
+) -> NDArray[np.float64]:
+    """Divide a share of what the words of each sentence bring evenly among them."""
+    lengths = documents.words_per_sentence
+    even = np.repeat(_by_sentence(words, documents) / lengths, lengths)
+    return (1 - share) * words + share * even
+
+
+def _array(values: Tensor) -> NDArray[np.float64]:
+    return values.numpy(force=True).astype(np.float64)

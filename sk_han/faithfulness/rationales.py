@@ -1,0 +1,111 @@
+"""The words that people marked, and how high an explanation ranks them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score
+
+from sk_han.documents import starts_of
+from sk_han.explainers.sources import Source
+
+__all__ = ["agreement", "rationale_words"]
+
+
+def rationale_words(
+    rationales: Sequence[Sequence[tuple[int, int]]], sources: Sequence[Source]
+) -> NDArray[np.bool_]:
+    """Tell the words that a rationale covers, in whole or in part.
+
+    Parameters
+    ----------
+    rationales : sequence of n_documents sequences of (start, end)
+        Characters of each text; the spans may overlap and have any order.
+    sources : sequence of n_documents Source
+        Their texts, and where their words stand.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_words,)
+        For all documents, one after the other.
+
+    Raises
+    ------
+    ValueError
+        If the number of rationales is not that of the documents, or a span is empty, reversed or
+        outside its text.
+    TypeError
+        If a span is not two integers.
+    """
+    if len(rationales) != len(sources):
+        raise ValueError(
+            f"rationales must have one list of spans for each of the {len(sources)} "
+            f"documents; got {len(rationales)}. A document without a rationale has an empty list."
+        )
+    covered = [
+        _covered(_checked(spans, number, len(source.text)), source.word_spans)
+        for number, (spans, source) in enumerate(zip(rationales, sources, strict=True))
+    ]
+    return np.concatenate(covered)
+
+
+def agreement(
+    scores: NDArray[np.floating], marked: NDArray[np.bool_], lengths: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compare the scores of words with the words that people marked.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_words,)
+    marked : ndarray of bool, shape (n_words,)
+    lengths : ndarray of int64, shape (n_documents,)
+        Words of each document.
+
+    Returns
+    -------
+    auprc : ndarray of shape (n_documents,)
+        Area under the precision-recall curve, as average precision. NaN where no word is marked.
+    token_f1 : ndarray of shape (n_documents,)
+        F1 of the k words of the highest scores, where k words are marked: with as many words
+        chosen as marked, precision, recall and F1 are one. NaN where no word is marked.
+    """
+    starts = starts_of(lengths)
+    auprc, token_f1 = np.full((2, len(lengths)), np.nan)
+    n_marked = np.diff(starts_of(marked)[starts])
+    for i in np.flatnonzero(n_marked):
+        own, wanted = scores[starts[i] : starts[i + 1]], marked[starts[i] : starts[i + 1]]
+        auprc[i] = average_precision_score(wanted, own)
+        chosen = np.argsort(-own, kind="stable")[: n_marked[i]]
+        token_f1[i] = wanted[chosen].mean()
+    return auprc, token_f1
+
+
+def _checked(spans: Any, number: int, n_characters: int) -> NDArray[np.int64]:
+    """Give the spans of a document, shape (n_spans, 2)."""
+    for position, span in enumerate(spans):
+        if np.shape(span) != (2,) or not all(isinstance(edge, Integral) for edge in span):
+            raise TypeError(
+                f"Rationale {position} of document {number} must be (start, end), two integers; "
+                f"got {span!r}."
+            )
+        start, end = span
+        if not 0 <= start < end <= n_characters:
+            raise ValueError(
+                f"Rationale {position} of document {number} is ({start}, {end}); it must start "
+                f"before it ends and lie within the text of {n_characters} characters."
+            )
+    return np.array(spans, dtype=np.int64).reshape(-1, 2)
+
+
+def _covered(spans: NDArray[np.int64], word_spans: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell the words of a document that overlap a span."""
+    first = np.searchsorted(word_spans[:, 1], spans[:, 0], side="right")
+    last = np.searchsorted(word_spans[:, 0], spans[:, 1], side="left")
+    changes = np.zeros(len(word_spans) + 1, dtype=np.int64)
+    np.add.at(changes, first, 1)
+    np.add.at(changes, last, -1)
+    return np.cumsum(changes)[:-1] > 0

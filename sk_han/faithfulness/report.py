@@ -1,0 +1,168 @@
+"""What was measured about methods of explanation: frozen data, no model inside."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han._optional import import_optional
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+__all__ = ["HIGHER_IS_BETTER", "FaithfulnessReport"]
+
+HIGHER_IS_BETTER = {
+    "comprehensiveness": True,
+    "sufficiency": False,
+    "flip": False,
+    "auprc": True,
+    "token_f1": True,
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class FaithfulnessReport:
+    """How faithful methods of explanation are to one estimator, on one set of documents.
+
+    `faithfulness_report` makes it; `print` shows it as a table.
+
+    Parameters
+    ----------
+    values : mapping of str to mapping of str to ndarray of float64, shape (n_documents,)
+        ``values[metric][method]``: the documents one by one, NaN where a document was left out.
+    means : mapping of str to mapping of str to float
+        ``means[metric][method]`` over the documents that were not left out.
+    intervals : mapping of str to mapping of str to (float, float)
+        Lower and upper end of the bootstrap 95 % interval of each mean.
+    seconds : mapping of str to float
+        Time of each method for one document, for the explaining alone.
+    fractions : tuple of float
+        Over which comprehensiveness and sufficiency are means.
+    n_without_words : int
+        Documents left out of everything, since there is nothing to remove.
+    n_without_rationale : int or None
+        Documents left out of `auprc` and `token_f1`, since no word of theirs is marked. None if
+        no rationales were given.
+
+    Notes
+    -----
+    The metrics are `comprehensiveness`, `sufficiency` and `flip`, with rationales also `auprc`
+    and `token_f1`; see `faithfulness_report`.
+    """
+
+    values: Mapping[str, Mapping[str, NDArray[np.float64]]]
+    means: Mapping[str, Mapping[str, float]]
+    intervals: Mapping[str, Mapping[str, tuple[float, float]]]
+    seconds: Mapping[str, float]
+    fractions: tuple[float, ...]
+    n_without_words: int
+    n_without_rationale: int | None
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the methods, as they were given; the control last if it was added."""
+        return tuple(self.seconds)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return tuple(self.values)
+
+    @property
+    def n_documents(self) -> int:
+        """Number of the documents, with those that were left out."""
+        return len(next(iter(self.values["flip"].values())))
+
+    def to_frame(self) -> DataFrame:
+        """Give a pandas DataFrame with one row for each method.
+
+        Returns
+        -------
+        pandas.DataFrame
+            For each metric the columns ``metric``, ``metric_low`` and ``metric_high``, then
+            ``seconds``. The methods are the index.
+        """
+        pandas = import_optional("pandas", None, "FaithfulnessReport.to_frame")
+        columns: dict[str, list[float]] = {}
+        for metric in self.metrics:
+            intervals = [self.intervals[metric][method] for method in self.methods]
+            columns[metric] = [self.means[metric][method] for method in self.methods]
+            columns[f"{metric}_low"], columns[f"{metric}_high"] = map(
+                list, zip(*intervals, strict=True)
+            )
+        columns["seconds"] = list(self.seconds.values())
+        return pandas.DataFrame(columns, index=pandas.Index(self.methods, name="method"))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw comprehensiveness and sufficiency of each method, with their intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If matplotlib, of the extra ``plot``, is not installed.
+        """
+        from sk_han.rendering.faithfulness_figure import plot_faithfulness
+
+        return plot_faithfulness(self, ax)
+
+    def __repr__(self) -> str:
+        return f"FaithfulnessReport({self.n_documents} documents, {', '.join(self.methods)})"
+
+    def __str__(self) -> str:
+        header = ["", *map(_heading, self.metrics), "ms a document"]
+        rows = [
+            [
+                method,
+                *(
+                    _with_interval(self.means[metric][method], *self.intervals[metric][method])
+                    for metric in self.metrics
+                ),
+                f"{1000 * self.seconds[method]:.1f}",
+            ]
+            for method in self.methods
+        ]
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        lines = [
+            "  ".join(
+                [row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])],
+            ).rstrip()
+            for row in (header, *rows)
+        ]
+        return "\n".join([*lines, self._footnote])
+
+    @property
+    def _footnote(self) -> str:
+        left_out = ""
+        if self.n_without_words:
+            left_out = f", {self.n_without_words} of them without words and left out"
+        if self.n_without_rationale:
+            left_out += f"; {self.n_without_rationale} without a marked word count for no rationale"
+        shares = ", ".join(f"{100 * fraction:g}" for fraction in self.fractions)
+        return (
+            f"{self.n_documents} documents{left_out}. Means with 95 % intervals (bootstrap);\n"
+            f"comprehensiveness and sufficiency over {shares} % of the words. "
+            "(+) higher is better, (-) lower."
+        )
+
+
+def _heading(metric: str) -> str:
+    return f"{metric} ({'+' if HIGHER_IS_BETTER[metric] else '-'})"
+
+
+def _with_interval(mean: float, low: float, high: float) -> str:
+    return f"{mean:.3f} [{low:.3f}, {high:.3f}]"

@@ -1,0 +1,64 @@
+"""A faithfulness report as a matplotlib figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sk_han._optional import import_optional
+from sk_han.rendering.style import DARK, LIGHT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sk_han.faithfulness import FaithfulnessReport
+
+__all__ = ["plot_faithfulness"]
+
+
+def plot_faithfulness(report: FaithfulnessReport, ax: Axes | None = None) -> Axes:
+    """Draw comprehensiveness and sufficiency of each method, with their intervals.
+
+    Parameters
+    ----------
+    report : FaithfulnessReport
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Methods from top to bottom as in the report.
+    """
+    pyplot = import_optional("matplotlib.pyplot", "plot", "FaithfulnessReport.plot")
+    from matplotlib.colors import to_rgb
+
+    if ax is None:
+        height = 1.2 + 0.4 * len(report.methods)
+        _, ax = pyplot.subplots(figsize=(8, height), layout="constrained")
+    theme = DARK if sum(to_rgb(ax.figure.get_facecolor())) < 1.5 else LIGHT
+    rows = np.arange(len(report.methods))
+    # Shape and place tell the two apart where colour does not.
+    for metric, color, marker, shift, better in (
+        ("comprehensiveness", theme.toward[1], "o", -0.12, "higher"),
+        ("sufficiency", theme.against[1], "s", 0.12, "lower"),
+    ):
+        means = np.array([report.means[metric][method] for method in report.methods])
+        intervals = np.array([report.intervals[metric][method] for method in report.methods])
+        ax.errorbar(
+            means,
+            rows + shift,
+            # A percentile interval of a skewed sample may miss its own mean.
+            xerr=np.maximum([means - intervals[:, 0], intervals[:, 1] - means], 0),
+            fmt=marker,
+            color=color,
+            capsize=3,
+            label=f"{metric} ({better} is better)",
+        )
+    ax.axvline(0, color=theme.rule, zorder=0)
+    ax.set_yticks(rows, report.methods)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_xlabel("fall in the probability of the predicted class")
+    ax.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
+    return ax

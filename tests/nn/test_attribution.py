@@ -1,0 +1,297 @@
+"""What each word brings to a score, held against plain autograd."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from sk_han.nn import ContextPooling, HierarchicalAttentionNetwork
+from sk_han.nn.attribution import (
+    Attribution,
+    gradient_attention,
+    gradient_input,
+    integrated_gradients,
+)
+from sk_han.nn.segments import segment_numbers, segment_sum
+from tests.nn.conftest import Batch
+
+FACTORS = torch.tensor([[-1.0, 1.0], [2.0, 0.5], [0.25, -1.0], [1.0, 0.0], [0.5, 3.0]]).double()
+
+MIDPOINTS = [(0.25, 0.5), (0.75, 0.5)]
+FINE = [((k + 0.5) / 64, 1 / 64) for k in range(64)]
+
+FAMILY = [
+    {},
+    {"attention_hops": 3},
+    {"pooling": "mean"},
+    {"pooling": "max"},
+    {"pooling": "last"},
+    {"pooling": "last", "bidirectional": False},
+    {"context": "forward"},
+    {"context": "bidirectional", "context_gated": True},
+    {"rnn": "lstm", "num_layers": 2},
+    {"rnn": "rnn", "bidirectional": False},
+]
+each_member = pytest.mark.parametrize("params", FAMILY, ids=str)
+
+METHODS = {
+    "gradient_attention": gradient_attention,
+    "gradient_input": gradient_input,
+    "integrated_gradients": lambda *args: integrated_gradients(*args, points=MIDPOINTS),
+}
+each_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+
+MakeNetwork = Callable[..., HierarchicalAttentionNetwork]
+
+
+def fixed(logits: Tensor) -> Tensor:
+    """Factors that do not depend on the logits."""
+    return FACTORS.to(logits)
+
+
+def score_of_sentences(
+    network: HierarchicalAttentionNetwork, sentences: Tensor, batch: Batch
+) -> Tensor:
+    states = network.sentence_encoder(
+        sentences, torch.arange(len(sentences)), batch.sentences_per_document
+    )
+    documents, _ = network.sentence_attention.pool(states, batch.sentences_per_document)
+    return (FACTORS * network.output(documents)).sum()
+
+
+def attention_columns(
+    network: HierarchicalAttentionNetwork, states: Tensor, batch: Batch
+) -> list[Tensor]:
+    """Word attention of each hop or direction."""
+    pooling = network.word_attention
+    if isinstance(pooling, ContextPooling):
+        return [w for _, w in pooling._pooled(states, *batch[1:])]
+    _, weights = pooling.pool(states, batch.words_per_sentence)
+    return list(weights.T) if weights.dim() == 2 else [weights]
+
+
+@pytest.mark.parametrize("params", [p for p in FAMILY if p.get("pooling") is None], ids=str)
+def test_gradient_attention_is_attention_times_its_gradient(
+    make_network: MakeNetwork, batch: Batch, params: dict[str, object]
+) -> None:
+    network = make_network(**params)
+    states = network.word_states(batch.word_ids, batch.words_per_sentence).detach()
+    columns = attention_columns(network, states, batch)
+    leaves = [weights.detach().requires_grad_() for weights in columns]
+    segment = segment_numbers(batch.words_per_sentence)
+    sentences = [segment_sum(a.unsqueeze(1) * states, segment, 11) for a in leaves]
+    gradients = torch.autograd.grad(
+        score_of_sentences(network, torch.cat(sentences, dim=1), batch), leaves
+    )
+    expected = sum(a.detach() * g for a, g in zip(leaves, gradients, strict=True))
+    found = gradient_attention(network, *batch, fixed)
+    assert_close(found.words, expected, rtol=0, atol=1e-13)
+    assert found.words.abs().max() > 1e-4
+
+
+@each_member
+def test_words_of_a_sentence_share_its_vector_times_the_gradient(
+    make_network: MakeNetwork, batch: Batch, params: dict[str, object]
+) -> None:
+    network = make_network(**params)
+    states = network.word_states(batch.word_ids, batch.words_per_sentence)
+    pooling = network.word_attention
+    lengths = batch[1:] if isinstance(pooling, ContextPooling) else batch[1:2]
+    sentences = pooling.pool(states, *lengths)[0].detach().requires_grad_()
+    (gradient,) = torch.autograd.grad(score_of_sentences(network, sentences, batch), sentences)
+    found = gradient_attention(network, *batch, fixed).words
+    sums = segment_sum(found.unsqueeze(1), segment_numbers(batch.words_per_sentence), 11)
+    assert_close(sums.squeeze(1), (sentences * gradient).sum(1).detach(), rtol=0, atol=1e-13)
+
+
+def test_only_the_states_that_max_pooling_took_have_a_part() -> None:
+    network = HierarchicalAttentionNetwork(9, 2, pooling="max")
+    states = torch.tensor([[3.0, -1.0], [3.0, 5.0], [0.0, 7.0]])
+    gradient = torch.tensor([[2.0, 10.0], [1.0, 1.0]])
+    parts = network.word_attention.parts(states, torch.zeros(3), gradient, torch.tensor([2, 1]))
+    assert parts.tolist() == [6.0, 50.0, 7.0]  # 3 stands twice, and the first one counts
+
+
+def test_each_direction_counts_for_the_state_it_ended_on() -> None:
+    network = HierarchicalAttentionNetwork(9, 2, word_hidden=1, pooling="last")
+    states = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])
+    gradient = torch.tensor([[10.0, 100.0], [1.0, 1.0], [1.0, 10.0]])
+    parts = network.word_attention.parts(states, torch.zeros(4), gradient, torch.tensor([3, 0, 1]))
+    assert parts.tolist() == [200.0, 0.0, 50.0, 87.0]
+
+
+def token_gradients(
+    network: HierarchicalAttentionNetwork, batch: Batch, by: float = 1.0
+) -> tuple[Tensor, Tensor]:
+    """Word vector and gradient of each token, from a network in which no word repeats."""
+    unique = copy.deepcopy(network)
+    vectors = network.embedding.weight[batch.word_ids].detach()
+    unique.embedding = nn.Embedding.from_pretrained(by * vectors, freeze=False)
+    logits = unique(torch.arange(len(vectors)), *batch[1:])
+    (FACTORS * logits).sum().backward()
+    return vectors, unique.embedding.weight.grad
+
+
+@each_member
+def test_gradient_input_is_the_word_vector_times_its_gradient(
+    make_network: MakeNetwork, batch: Batch, params: dict[str, object]
+) -> None:
+    network = make_network(**params)
+    vectors, gradients = token_gradients(network, batch)
+    found = gradient_input(network, *batch, fixed).words
+    assert_close(found, (vectors * gradients).sum(1), rtol=0, atol=1e-13)
+
+
+def test_integrated_gradients_take_the_mean_gradient_on_the_way(
+    make_network: MakeNetwork, batch: Batch
+) -> None:
+    network = make_network()
+    vectors, first = token_gradients(network, batch, 0.25)
+    _, second = token_gradients(network, batch, 0.75)
+    found = integrated_gradients(network, *batch, fixed, points=MIDPOINTS).words
+    assert_close(found, (vectors * (first + second) / 2).sum(1), rtol=0, atol=1e-13)
+
+
+@each_member
+def test_integrated_gradients_sum_to_the_change_of_the_score(
+    make_network: MakeNetwork, batch: Batch, params: dict[str, object]
+) -> None:
+    network = make_network(**params)
+    found = integrated_gradients(network, *batch, fixed, points=FINE)
+    empty = copy.deepcopy(network)
+    empty.embedding.weight.data.zero_()
+    change = (FACTORS * (network(*batch) - empty(*batch))).sum(1).detach()
+    document = segment_numbers(batch.sentences_per_document)[
+        segment_numbers(batch.words_per_sentence)
+    ]
+    sums = segment_sum(found.words.unsqueeze(1), document, 5).squeeze(1)
+    assert_close(sums, change, rtol=0, atol=2e-2)  # max pooling jumps, the others are far closer
+    assert_close(found.missing, change - sums, rtol=0, atol=1e-13)
+
+
+def test_more_points_leave_less_missing(make_network: MakeNetwork, batch: Batch) -> None:
+    network = make_network()
+    coarse = integrated_gradients(network, *batch, fixed, points=MIDPOINTS).missing.abs().max()
+    fine = integrated_gradients(network, *batch, fixed, points=FINE).missing.abs().max()
+    assert 0 < fine < coarse / 100
+
+
+@each_method
+@each_member
+def test_logits_and_attention_are_those_of_the_network(
+    make_network: MakeNetwork,
+    batch: Batch,
+    method: Callable[..., Attribution],
+    params: dict[str, object],
+) -> None:
+    network = make_network(**params)
+    found, expected = method(network, *batch, fixed), network.attend(*batch)
+    for name in ("logits", "word_attention", "sentence_attention"):
+        assert_close(getattr(found, name), getattr(expected, name).detach(), rtol=0, atol=1e-13)
+
+
+@each_method
+@pytest.mark.parametrize("params", [{}, {"context": "forward"}], ids=str)
+def test_parts_of_a_batch_change_nothing(
+    make_network: MakeNetwork,
+    batch: Batch,
+    method: Callable[..., Attribution],
+    params: dict[str, object],
+) -> None:
+    whole = method(make_network(**params), *batch, fixed).words
+    in_parts = method(make_network(max_words=4, **params), *batch, fixed).words
+    assert_close(in_parts, whole, rtol=0, atol=1e-13)
+
+
+@each_method
+def test_the_table_of_projected_words_changes_nothing(
+    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
+) -> None:
+    network = make_network()
+    expected = method(network, *batch, fixed).words
+    network.tabulate()
+    assert_close(method(network, *batch, fixed).words, expected, rtol=0, atol=1e-13)
+
+
+@each_method
+def test_no_weight_gets_a_gradient(
+    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
+) -> None:
+    network = make_network()
+    method(network, *batch, fixed)
+    assert all(weight.grad is None for weight in network.parameters())
+
+
+@each_method
+def test_recurrent_networks_go_backward_in_training_mode_and_stay_in_theirs(
+    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
+) -> None:
+    network, modes = make_network(rnn="lstm").eval(), []
+    network.sentence_encoder.rnn.register_forward_hook(
+        lambda module, *_: modes.append((torch.is_grad_enabled(), module.training))
+    )
+    method(network, *batch, fixed)
+    assert (True, True) in modes  # cuDNN would refuse (True, False)
+    assert (True, False) not in modes
+    assert not any(module.training for module in network.modules())
+
+
+@each_method
+def test_what_is_found_remembers_no_graph(
+    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
+) -> None:
+    assert not any(values.requires_grad for values in method(make_network(), *batch, fixed))
+
+
+@each_method
+def test_gradients_are_found_where_the_caller_switched_them_off(
+    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
+) -> None:
+    network = make_network()
+    expected = method(network, *batch, fixed).words
+    with torch.no_grad():
+        assert torch.equal(method(network, *batch, fixed).words, expected)
+
+
+@each_method
+def test_frozen_weights_are_no_hindrance(
+    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
+) -> None:
+    network = make_network()
+    expected = method(network, *batch, fixed).words
+    network.requires_grad_(False)
+    assert_close(method(network, *batch, fixed).words, expected, rtol=0, atol=1e-13)
+
+
+@each_method
+@each_member
+def test_documents_without_words_have_no_parts(
+    make_network: MakeNetwork, method: Callable[..., Attribution], params: dict[str, object]
+) -> None:
+    nothing = torch.empty(0, dtype=torch.int64)
+    found = method(
+        make_network(**params), nothing, nothing, torch.zeros(5, dtype=torch.int64), fixed
+    )
+    assert found.words.shape == (0,)
+    assert found.missing.tolist() == [0] * 5
+
+
+@each_method
+def test_the_score_is_asked_for_its_factors_where_the_documents_stand(
+    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
+) -> None:
+    network = make_network()
+    seen = []
+
+    def score(logits: Tensor) -> Tensor:
+        seen.append(logits)
+        return fixed(logits)
+
+    method(network, *batch, score)
+    assert len(seen) == 1
+    assert_close(seen[0], network(*batch).detach(), rtol=0, atol=1e-13)

@@ -1,0 +1,120 @@
+"""Vectors of words from the words beside them, held against counts by a loop."""
+
+import numpy as np
+import pytest
+
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import cooccurrence as module
+from sk_han.cooccurrence import cooccurrence_vectors
+
+# 2 and 3 keep the same company (4 and 5), 6 and 7 another (8 and 9).
+SAME_COMPANY = DocumentArray.from_nested(
+    5 * [[[2, 4, 5], [3, 4, 5]], [[6, 8, 9]], [[7, 8, 9], [7, 8, 9]]]
+)
+
+
+def counted(documents, vocabulary_size, window):
+    """Count neighbours with loops."""
+    counts = np.zeros((vocabulary_size, vocabulary_size))
+    for document in documents:
+        words = [word for sentence in document for word in sentence]
+        for i, left in enumerate(words):
+            for distance, right in enumerate(words[i + 1 : i + 1 + window], start=1):
+                if left > 1 and right > 1:
+                    counts[left, right] += 1 / distance
+                    counts[right, left] += 1 / distance
+    return counts
+
+
+@pytest.mark.parametrize("words_at_once", [3, 7, 1 << 20])
+@pytest.mark.parametrize("window", [1, 2, 5])
+def test_counts_are_those_of_a_loop_whatever_is_counted_at_once(words_at_once, window, monkeypatch):
+    monkeypatch.setattr(module, "_WORDS_AT_ONCE", words_at_once)
+    documents = DocumentArray.from_nested(
+        [[[2, 3, 1, 4], [3]], [], [[5, 2, 2, 3, 4, 2, 5], [4, 4]], [[3]]]
+    )
+    found = module._counts(documents, 7, window).toarray()
+    np.testing.assert_allclose(found, counted(documents, 7, window), rtol=1e-6)
+
+
+def test_information_is_the_log_of_how_much_more_often_than_by_chance():
+    counts = np.array([[0, 2.0, 1.0], [2.0, 0, 0], [1.0, 0, 4.0]])
+    found = module._positive_mutual_information(module.csr_matrix(counts)).toarray()
+    of_word = np.array([3.0, 2.0, 5.0])
+    of_context = of_word**0.75 / (of_word**0.75).sum()
+    with np.errstate(divide="ignore"):
+        expected = np.maximum(np.log(counts / np.outer(of_word, of_context)), 0)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_words_of_the_same_company_have_like_vectors():
+    vectors, _ = cooccurrence_vectors(SAME_COMPANY, (10, 6), random_state=0)
+    cosines = vectors @ vectors.T / (0.1**2 * 6)
+    assert cosines[2, 3] > 0.8
+    assert cosines[6, 7] > 0.8
+    assert abs(cosines[[2, 3]][:, [6, 7]]).max() < 0.2
+
+
+def test_learnt_vectors_are_as_long_as_random_ones():
+    vectors, learnt = cooccurrence_vectors(SAME_COMPANY, (12, 6), random_state=0)
+    np.testing.assert_allclose(np.linalg.norm(vectors[learnt], axis=1), 0.1 * 6**0.5, rtol=1e-5)
+
+
+def test_padding_unknown_and_unseen_words_are_not_learnt():
+    _, learnt = cooccurrence_vectors(SAME_COMPANY, (12, 6), random_state=0)
+    assert np.flatnonzero(learnt).tolist() == [2, 3, 4, 5, 6, 7, 8, 9]
+
+
+def test_more_numbers_than_words_leave_finite_vectors():
+    vectors, learnt = cooccurrence_vectors(SAME_COMPANY, (10, 50), random_state=0)
+    assert learnt.sum() == 8
+    assert np.isfinite(vectors).all()
+
+
+@pytest.mark.parametrize("nested", [[], [[]], [[[2]]], [[[2], [3]], [[1, 1, 1]]], [[[2, 2, 2]]]])
+def test_next_to_nothing_to_count_gives_finite_vectors(nested):
+    documents = DocumentArray.from_nested(nested)
+    vectors, _ = cooccurrence_vectors(documents, (5, 3), random_state=0)
+    assert vectors.shape == (5, 3)
+    assert np.isfinite(vectors).all()
+
+
+def test_a_seed_gives_the_same_bits():
+    first, second = (
+        cooccurrence_vectors(SAME_COMPANY, (10, 6), random_state=3)[0] for _ in range(2)
+    )
+    np.testing.assert_array_equal(first, second)
+
+
+TEXTS = 6 * ["A good day. The sun shone.", "A bad day. The rain fell, and fell."]
+LABELS = np.array(6 * ["pos", "neg"])
+SIZES = {"embedding_dim": 5, "word_hidden": 3, "sentence_hidden": 3, "attention_dim": 3}
+
+
+class TestInTheClassifier:
+    def fitted(self, **params):
+        params = {"max_epochs": 1, "early_stopping": False, "device": "cpu", **params}
+        return HANClassifier(**SIZES, **params, random_state=0).fit(TEXTS, LABELS)
+
+    def test_training_starts_with_vectors_learnt_from_the_training_documents(self):
+        classifier = self.fitted(pretrained_embedding="cooccurrence", freeze_embedding=True)
+        found = classifier.net_.weights["embedding.weight"]
+        documents = HierarchicalTokenizer().fit_transform(TEXTS)
+        expected, learnt = cooccurrence_vectors(documents, found.shape, random_state=0)
+        cosines = found[learnt] @ found[learnt].T
+        np.testing.assert_allclose(cosines, expected[learnt] @ expected[learnt].T, atol=1e-5)
+
+    def test_documents_of_weight_0_are_not_read(self):
+        texts = [*TEXTS, "quite another matter here"]
+        labels, weights = np.append(LABELS, "pos"), np.append(np.ones(12), 0)
+        classifier = HANClassifier(
+            **SIZES, max_epochs=1, early_stopping=False, random_state=0,
+            pretrained_embedding="cooccurrence", freeze_embedding=True, ngram_range=None,
+        ).fit(texts, labels, sample_weight=weights)  # fmt: skip
+        row = classifier.tokenizer_.vocabulary_["matter"]
+        length = np.linalg.norm(classifier.net_.weights["embedding.weight"][row])
+        assert abs(length - 0.1 * 5**0.5) > 1e-4  # a learnt vector has this length
+
+    def test_another_word_is_refused_before_a_text_is_read(self):
+        with pytest.raises(ValueError, match=r"'word2vec'; give .* 'cooccurrence'"):
+            HANClassifier(pretrained_embedding="word2vec").fit([None, None], [0, 1])

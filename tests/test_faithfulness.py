@@ -1,0 +1,319 @@
+"""The report as a whole: what goes in, what is refused, what comes out."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from sk_han import DocumentArray, explain, faithfulness_report
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return fitted_classifier(max_epochs=5)
+
+
+@pytest.fixture(scope="module")
+def report(classifier):
+    return faithfulness_report(
+        classifier, UNSEEN, methods=("attention",), rationales=FIRST_WORDS, random_state=0
+    )
+
+
+# UNSEEN has eight documents; the seventh is empty.
+FIRST_WORDS = [[(0, 2)], [(0, 2)], [(0, 4)], [(0, 2)], [(0, 2)], [], [], [(0, 1), (2, 6)]]
+
+
+def reading_order(estimator, X):
+    """Score the first word of each document highest."""
+    return [-np.arange(len(e.words), dtype=float) for e in explain(estimator, X)]
+
+
+def report_of(estimator, X=UNSEEN, **params):
+    defaults = {"methods": {"first": reading_order}, "random_state": 0}
+    return faithfulness_report(estimator, X, **{**defaults, **params})
+
+
+class TestMethods:
+    def test_the_control_is_added(self, report) -> None:
+        assert report.methods == ("attention", "random")
+
+    def test_the_control_is_not_added_twice(self, classifier) -> None:
+        assert report_of(classifier, methods=["random", "attention"]).methods == (
+            "random",
+            "attention",
+        )
+
+    def test_a_mapping_gives_methods_names_of_their_own(self, classifier) -> None:
+        found = report_of(classifier, methods={"ours": "attention", "first": reading_order})
+        assert found.methods == ("ours", "first", "random")
+
+    def test_a_name_and_a_function_that_gives_its_numbers_are_measured_alike(
+        self, classifier
+    ) -> None:
+        def attention(estimator, X):
+            return [e.contributions for e in explain(estimator, X, method="attention")]
+
+        found = report_of(classifier, methods={"name": "attention", "function": attention})
+        for by_method in found.values.values():
+            np.testing.assert_array_equal(by_method["name"], by_method["function"])
+
+    def test_a_function_gets_the_estimator_and_the_documents_as_they_were_given(
+        self, classifier
+    ) -> None:
+        seen = []
+
+        def method(estimator, X):
+            seen.append((estimator, X))
+            return reading_order(estimator, X)
+
+        report_of(classifier, methods={"own": method})
+        assert seen == [(classifier, UNSEEN)]
+
+    def test_scores_of_another_number_of_documents_are_refused(self, classifier) -> None:
+        with pytest.raises(ValueError, match="'own' gave scores for 7 documents; there are 8"):
+            report_of(classifier, methods={"own": lambda e, X: reading_order(e, X)[1:]})
+
+    def test_scores_of_another_number_of_words_name_the_document(self, classifier) -> None:
+        def method(estimator, X):
+            scores = reading_order(estimator, X)
+            scores[3] = scores[3][:-1]
+            return scores
+
+        message = r"'own' gave scores of the shape \(7,\) for document 3; it has 8 words"
+        with pytest.raises(ValueError, match=message):
+            report_of(classifier, methods={"own": method})
+
+    def test_scores_that_are_no_number_name_document_and_word(self, classifier) -> None:
+        def method(estimator, X):
+            scores = reading_order(estimator, X)
+            scores[5][2] = np.nan
+            return scores
+
+        with pytest.raises(ValueError, match="NaN for word 2 of document 5"):
+            report_of(classifier, methods={"own": method})
+
+    @pytest.mark.parametrize("methods", ["attention", reading_order])
+    def test_a_lone_method_is_refused(self, classifier, methods) -> None:
+        with pytest.raises(TypeError, match="Put it into a dict"):
+            report_of(classifier, methods=methods)
+
+    @pytest.mark.parametrize("methods", [{"own": 3}, [reading_order], {3: "attention"}])
+    def test_what_is_no_method_is_refused(self, classifier, methods) -> None:
+        with pytest.raises(TypeError, match="must be a name that explain knows"):
+            report_of(classifier, methods=methods)
+
+    def test_a_name_that_explain_does_not_know_is_refused(self, classifier) -> None:
+        with pytest.raises(ValueError, match="lime"):
+            report_of(classifier, methods=["lime"])
+
+
+class TestDocuments:
+    def test_documents_without_words_are_left_out_and_counted(self, report) -> None:
+        assert report.n_documents == 8
+        assert report.n_without_words == 1
+        for metric in ("comprehensiveness", "sufficiency", "flip"):
+            missing = np.isnan(report.values[metric]["attention"])
+            assert np.flatnonzero(missing).tolist() == [6]
+
+    def test_an_empty_document_does_not_change_the_values_of_others(self, classifier) -> None:
+        without = [text for text in UNSEEN if text]
+        whole, part = report_of(classifier), report_of(classifier, without)
+        for metric in whole.metrics:
+            values = whole.values[metric]["first"]
+            np.testing.assert_allclose(
+                values[~np.isnan(values)], part.values[metric]["first"], atol=1e-6
+            )
+
+    def test_no_document_is_refused(self, classifier) -> None:
+        with pytest.raises(ValueError, match="0 sample"):
+            report_of(classifier, [])
+
+    def test_documents_that_are_all_empty_are_refused(self, classifier) -> None:
+        with pytest.raises(ValueError, match="None of the 2 documents has a word"):
+            report_of(classifier, ["", " "])
+
+    def test_an_iterator_is_read_once_for_all_methods(self, classifier) -> None:
+        listed, iterated = report_of(classifier), report_of(classifier, iter(UNSEEN))
+        assert listed.means == iterated.means
+
+    def test_word_ids_have_the_values_of_their_texts(self, classifier) -> None:
+        documents = classifier.tokenizer_.transform(UNSEEN)
+        assert isinstance(documents, DocumentArray)
+        assert report_of(classifier, documents).means == report_of(classifier).means
+
+    def test_a_pipeline_has_the_values_of_its_classifier(self) -> None:
+        pipeline = fitted_pipeline()
+        texts = report_of(pipeline)
+        documents = report_of(pipeline[-1], pipeline[0].transform(UNSEEN))
+        assert texts.means == documents.means
+
+    def test_one_class_never_flips_and_never_falls(self) -> None:
+        with pytest.warns(UserWarning, match="single class"):
+            same = tiny().fit(TEXTS, ["pos"] * len(TEXTS))
+        found = report_of(same, TEXTS[:3])
+        assert found.means["flip"]["first"] == 1.0
+        assert found.means["comprehensiveness"]["first"] == 0.0
+
+    @pytest.mark.parametrize("fractions", [[], [0.0], [0.1, 1.1], [float("nan")]])
+    def test_fractions_that_are_no_share_are_refused(self, classifier, fractions) -> None:
+        with pytest.raises(ValueError, match="shares above 0 and at most 1"):
+            report_of(classifier, fractions=fractions)
+
+
+class TestNumbers:
+    def test_the_whole_document_is_sufficient(self, classifier) -> None:
+        found = report_of(classifier, fractions=[1.0])
+        np.testing.assert_allclose(found.values["sufficiency"]["first"][:6], 0, atol=1e-7)
+
+    def test_all_words_taken_out_leave_the_empty_document(self, classifier) -> None:
+        found = report_of(classifier, fractions=[1.0])
+        proba, empty = classifier.predict_proba(UNSEEN), classifier.predict_proba([""])[0]
+        expected = proba.max(axis=1) - empty[proba.argmax(axis=1)]
+        np.testing.assert_allclose(
+            np.delete(found.values["comprehensiveness"]["first"], 6), np.delete(expected, 6)
+        )
+
+    def test_it_is_what_texts_without_the_words_are_predicted_as(self) -> None:
+        # Words are cut out within their sentence, so the rest of the text reads the same.
+        labels = np.where(np.array(LABELS) == "pos", 1, 0)
+        classifier = tiny(max_epochs=5).fit(TEXTS, labels)
+        found = report_of(classifier, ["Bad meal. The sun shone."], fractions=[1 / 7])
+        whole, without = classifier.predict_proba(
+            ["Bad meal. The sun shone.", "meal. The sun shone."]
+        )
+        top = whole.argmax()
+        assert found.means["comprehensiveness"]["first"] == pytest.approx(
+            whole[top] - without[top], abs=1e-6
+        )
+
+    def test_means_are_of_the_documents_that_count(self, report) -> None:
+        values = report.values["flip"]["attention"]
+        assert report.means["flip"]["attention"] == pytest.approx(np.nanmean(values))
+
+    def test_intervals_hold_their_means(self, report) -> None:
+        for metric in report.metrics:
+            for method in report.methods:
+                low, high = report.intervals[metric][method]
+                assert low <= report.means[metric][method] <= high
+
+    def test_an_interval_is_that_of_the_normal_distribution_for_many_documents(self) -> None:
+        from sk_han.faithfulness.measuring import _interval
+
+        values = np.random.RandomState(0).normal(size=2_000)
+        low, high = _interval(values, seed=0)
+        error = values.std() / np.sqrt(len(values))
+        assert high - low == pytest.approx(2 * 1.96 * error, rel=0.1)
+
+    def test_equal_documents_have_an_interval_without_width(self, classifier) -> None:
+        low, high = report_of(classifier, 3 * TEXTS[:1]).intervals["flip"]["first"]
+        assert low == high
+
+    def test_seconds_are_those_of_explaining_one_document(self, classifier) -> None:
+        from time import sleep
+
+        def slow(estimator, X):
+            sleep(0.08)
+            return reading_order(estimator, X)
+
+        found = report_of(classifier, methods={"slow": slow})
+        assert 0.01 <= found.seconds["slow"] < 0.08
+
+
+class TestSeeds:
+    def test_the_same_seed_gives_the_same_report(self, classifier) -> None:
+        first, second = report_of(classifier), report_of(classifier)
+        assert first.means == second.means
+        assert first.intervals == second.intervals
+
+    def test_another_seed_gives_another_control(self, classifier) -> None:
+        first, second = report_of(classifier), report_of(classifier, random_state=1)
+        assert (
+            first.means["comprehensiveness"]["random"]
+            != (second.means["comprehensiveness"]["random"])
+        )
+
+    @pytest.mark.parametrize("random_state", [None, 0])
+    def test_the_global_random_state_is_left_alone(self, classifier, random_state) -> None:
+        before = pickle.dumps(np.random.get_state())
+        report_of(classifier, random_state=random_state)
+        assert pickle.dumps(np.random.get_state()) == before
+
+
+class TestRationales:
+    def test_documents_without_a_marked_word_are_left_out_and_counted(self, report) -> None:
+        # The empty document has no word to mark, and counts as one without words.
+        assert report.n_without_rationale == 1
+        missing = np.isnan(report.values["auprc"]["attention"])
+        assert np.flatnonzero(missing).tolist() == [5, 6]
+
+    def test_a_method_that_ranks_marked_words_first_is_perfect(self, classifier) -> None:
+        found = report_of(classifier, rationales=FIRST_WORDS)
+        assert found.means["auprc"]["first"] == found.means["token_f1"]["first"] == 1.0
+
+    def test_without_rationales_there_is_no_such_metric(self, classifier) -> None:
+        found = report_of(classifier)
+        assert found.metrics == ("comprehensiveness", "sufficiency", "flip")
+        assert found.n_without_rationale is None
+
+    def test_no_marked_word_at_all_has_no_mean(self, classifier) -> None:
+        found = report_of(classifier, rationales=[[]] * 8)
+        assert np.isnan(found.means["auprc"]["first"])
+        assert found.n_without_rationale == 7
+
+
+class TestReport:
+    def test_it_survives_pickling(self, report) -> None:
+        again = pickle.loads(pickle.dumps(report))
+        assert again.means == report.means
+        assert str(again) == str(report)
+
+    def test_the_table_has_a_row_for_each_method(self, report) -> None:
+        lines = str(report).splitlines()
+        assert lines[0].split()[:2] == ["comprehensiveness", "(+)"]
+        assert [line.split()[0] for line in lines[1:3]] == ["attention", "random"]
+        mean = report.means["sufficiency"]["random"]
+        assert f"{mean:.3f} [" in lines[2]
+
+    def test_the_table_says_what_was_left_out(self, report) -> None:
+        assert "8 documents, 1 of them without words and left out; 1 without a marked word" in (
+            str(report)
+        )
+
+    def test_the_representation_is_one_line(self, report) -> None:
+        assert repr(report) == "FaithfulnessReport(8 documents, attention, random)"
+
+    def test_the_frame_has_a_row_for_each_method(self, report) -> None:
+        pytest.importorskip("pandas")
+        frame = report.to_frame()
+        assert frame.index.tolist() == ["attention", "random"]
+        assert frame.loc["random", "flip"] == report.means["flip"]["random"]
+        assert frame.loc["random", "flip_high"] == report.intervals["flip"]["random"][1]
+        assert frame.columns[-1] == "seconds"
+
+
+class TestFigure:
+    @pytest.fixture(autouse=True)
+    def _drawn_without_a_window(self):
+        matplotlib = pytest.importorskip("matplotlib")
+        matplotlib.use("agg")
+        yield
+        matplotlib.pyplot.close("all")
+
+    def test_each_method_has_a_line_with_both_means(self, report) -> None:
+        ax = report.plot()
+        assert [label.get_text() for label in ax.get_yticklabels()] == ["attention", "random"]
+        drawn = [container.lines[0].get_xdata().tolist() for container in ax.containers]
+        assert drawn == [
+            [report.means[metric][method] for method in report.methods]
+            for metric in ("comprehensiveness", "sufficiency")
+        ]
+
+    def test_it_draws_on_the_axes_given(self, report) -> None:
+        from matplotlib.figure import Figure
+
+        ax = Figure().subplots()
+        assert report.plot(ax=ax) is ax

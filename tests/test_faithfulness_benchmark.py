@@ -1,0 +1,95 @@
+"""What the published faithfulness figures rest on: the documents, and scores of other packages."""
+
+from __future__ import annotations
+
+import faithfulness
+import numpy as np
+import other_explainers
+import pytest
+from faithfulness import documents_of, first_of, parameter, shortened, time_of_one
+from other_explainers import OTHERS, installed, on_words
+
+from sk_han import explain
+from tests.tiny_models import UNSEEN, fitted_classifier
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return fitted_classifier(max_epochs=5)
+
+
+class TestOnWords:
+    def test_by_hand(self) -> None:
+        # "don't go": the pieces don, t and go; the words don't and go.
+        pieces = np.array([(0, 3, 0.5), (4, 5, 0.25), (6, 8, -1.0)])
+        words = np.array([(0, 5), (6, 8)])
+        assert on_words(pieces, words).tolist() == [0.75, -1.0]
+
+    def test_pieces_may_have_any_order(self) -> None:
+        pieces = np.array([(6, 8, -1.0), (0, 5, 0.5)])
+        assert on_words(pieces, np.array([(0, 5), (6, 8)])).tolist() == [0.5, -1.0]
+
+    def test_a_piece_counts_for_each_word_that_it_overlaps(self) -> None:
+        assert on_words(np.array([(0, 9, 2.0)]), np.array([(0, 4), (5, 9)])).tolist() == [2.0, 2.0]
+
+    def test_words_without_a_piece_score_nothing(self) -> None:
+        words = np.array([(0, 2), (3, 5)])
+        assert on_words(np.array([(2, 3, 1.0)]), words).tolist() == [0.0, 0.0]
+        assert on_words(np.zeros((0, 3)), words).tolist() == [0.0, 0.0]
+
+
+class TestDocuments:
+    def test_reviews_to_explain_are_others_than_those_trained_on(self) -> None:
+        documents = documents_of("make_reviews", 50)
+        assert len(documents.texts) == len(documents.labels) == len(documents.rationales) == 50
+        assert not set(documents.texts) & set(documents.train_texts)
+
+    def test_rationales_stay_with_their_texts(self) -> None:
+        texts, _, rationales = first_of(shortened(documents_of("make_reviews", 50), 20), 5)
+        for text, spans in zip(texts, rationales, strict=True):
+            assert all(text[start:end] == text[start:end].strip() != "" for start, end in spans)
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [("rnn=lstm", ("rnn", "lstm")), ("dropout=0.5", ("dropout", 0.5)), ("a=None", ("a", None))],
+    )
+    def test_parameters_are_literals_or_strings(self, text, expected) -> None:
+        assert parameter(text) == expected
+
+
+class TestOthers:
+    @pytest.mark.parametrize("name", list(OTHERS))
+    def test_each_word_of_each_document_has_a_score(
+        self, name, classifier, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pytest.importorskip(name)
+        monkeypatch.setattr(other_explainers, "LIME_SAMPLES", 20)
+        monkeypatch.setattr(other_explainers, "SHAP_EVALUATIONS", 20)
+        scores = OTHERS[name](classifier, UNSEEN)
+        assert [len(found) for found in scores] == [
+            len(e.words) for e in explain(classifier, UNSEEN)
+        ]
+
+    def test_packages_that_are_missing_are_left_out_and_named(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(
+            other_explainers, "find_spec", lambda name: None if name == "shap" else object()
+        )
+        assert installed(["attention", "lime", "shap"]) == ["attention", "lime"]
+        assert "not installed: shap" in capsys.readouterr().out
+
+    def test_one_document_takes_time(self, classifier) -> None:
+        assert all(value > 0 for value in time_of_one(classifier, UNSEEN[:3]))
+
+    def test_the_script_prints_its_tables(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        small = ["embedding_dim=8", "word_hidden=4", "max_epochs=1", "device=cpu"]
+        arguments = ["--limit", "40", "--documents", "9", "--methods", "attention", "--set", *small]
+        monkeypatch.setattr("sys.argv", ["faithfulness.py", *arguments])
+        faithfulness.main()
+        printed = capsys.readouterr().out
+        assert "right about" in printed
+        assert "attention over random: comprehensiveness" in printed
+        assert "predict_proba" in printed

@@ -1,0 +1,133 @@
+"""Metrics of removal, on models that can be worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sk_han import DocumentArray
+from sk_han.faithfulness.erasure import (
+    FLIP_GRID,
+    comprehensiveness_and_sufficiency,
+    flip_shares,
+    ranked,
+    top_counts,
+)
+
+PRAISE = 7
+
+
+def by_praise(documents: DocumentArray):
+    """Class 1 by the number of words of praise: 0.2 of its probability for each, none gives 0.3."""
+    starts = documents.sentence_starts[documents.document_starts]
+    praise = np.append(0, np.cumsum(documents.word_ids == PRAISE))
+    positive = 0.3 + 0.2 * np.diff(praise[starts])
+    return np.stack([1 - positive, positive], axis=1)
+
+
+@pytest.fixture
+def praise() -> DocumentArray:
+    """Ten words with three of praise in two sentences, and five words with none."""
+    return DocumentArray.from_nested([[[2, 7, 3, 4], [7, 5, 6, 7, 2, 3]], [[2, 3], [4, 5, 6]]])
+
+
+PRAISE_FIRST = np.array([0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 5, 4, 3, 2, 1], dtype=float)
+
+
+class TestRanked:
+    def test_the_highest_score_of_each_document_is_first(self, praise) -> None:
+        scores = np.array([0.1, -0.5, 0.7, 0.2, 0, 3, -1, 0.3, 0.4, 0.5, -1, -2, 9, 1, 0])
+        assert ranked(praise, scores).tolist() == [6, 8, 1, 5, 7, 0, 9, 4, 3, 2, 3, 4, 0, 1, 2]
+
+    def test_equal_scores_stand_in_reading_order(self, praise) -> None:
+        assert ranked(praise, np.zeros(15)).tolist() == [*range(10), *range(5)]
+
+
+class TestTopCounts:
+    def test_shares_are_rounded_up_to_whole_words(self) -> None:
+        lengths = np.array([1, 3, 10, 11, 19])
+        assert top_counts(lengths, 0.1).tolist() == [1, 1, 1, 2, 2]
+
+    def test_a_whole_number_of_words_is_not_rounded_up(self) -> None:
+        # 0.07 * 100 is 7.000000000000001.
+        lengths = np.arange(100, 1_100, 100)
+        for percent in range(1, 101):
+            assert (top_counts(lengths, percent / 100) == percent * lengths // 100).all()
+
+
+class TestComprehensivenessAndSufficiency:
+    def test_by_hand(self, praise) -> None:
+        # Document 0 is class 1 with 0.9. One word out: 0.7, alone 0.5. Three out: 0.3, alone 0.9.
+        # Document 1 is class 0 with 0.7 whatever is taken out.
+        rank = ranked(praise, PRAISE_FIRST)
+        found = comprehensiveness_and_sufficiency(by_praise, praise, rank, [0.1, 0.3])
+        np.testing.assert_allclose(found[0], [(0.2 + 0.6) / 2, 0], atol=1e-12)
+        np.testing.assert_allclose(found[1], [(0.4 + 0.0) / 2, 0], atol=1e-12)
+
+    def test_words_that_argue_for_the_other_class_go_last(self, praise) -> None:
+        rank = ranked(praise, -PRAISE_FIRST)
+        comprehensiveness, sufficiency = comprehensiveness_and_sufficiency(
+            by_praise, praise, rank, [0.7]
+        )
+        np.testing.assert_allclose(comprehensiveness, [0, 0], atol=1e-12)
+        np.testing.assert_allclose(sufficiency, [0.6, 0], atol=1e-12)
+
+    def test_the_whole_probability_is_that_of_the_predicted_class(self) -> None:
+        # Two words of no praise are class 0, the first column.
+        documents = DocumentArray.from_nested([[[2, 3]]])
+
+        def by_length(documents):
+            negative = 0.5 + 0.2 * documents.words_per_document
+            return np.stack([negative, 1 - negative], axis=1)
+
+        found = comprehensiveness_and_sufficiency(by_length, documents, np.array([0, 1]), [0.5])
+        np.testing.assert_allclose(found, [[0.2], [0.2]])
+
+
+class TestFlipShares:
+    def test_by_hand(self, praise) -> None:
+        # 0.9, then 0.7, then 0.5 (class 0, the first of equals) after two of ten words.
+        shares = flip_shares(by_praise, praise, ranked(praise, PRAISE_FIRST))
+        np.testing.assert_allclose(shares, [0.2, 1.0])
+
+    def test_the_share_is_of_whole_words(self) -> None:
+        # One word of seven is the first step of the grid, 1 %, rounded up.
+        documents = DocumentArray.from_nested([[[7, 7, 2, 3, 4, 5, 6]]])
+        rank = ranked(documents, np.array([1, 0, 0, 0, 0, 0, 0]))
+        np.testing.assert_allclose(flip_shares(by_praise, documents, rank), [1 / 7])
+
+    def test_the_first_change_counts_even_if_it_is_taken_back(self) -> None:
+        documents = DocumentArray.from_nested([[[2, 3, 4, 5]]])
+
+        def by_parity(documents):
+            odd = documents.words_per_document % 2
+            return np.stack([1 - odd, odd], axis=1).astype(float)
+
+        np.testing.assert_allclose(flip_shares(by_parity, documents, np.arange(4)), [0.25])
+
+    def test_no_words_left_is_no_decision_to_look_at(self) -> None:
+        asked = []
+
+        def remembered(documents):
+            asked.extend(documents.words_per_document)
+            return by_praise(documents)
+
+        flip_shares(remembered, DocumentArray.from_nested([[[2, 3, 4]]]), np.arange(3))
+        assert sorted(asked) == [1, 2, 3]
+
+    def test_documents_that_have_flipped_are_not_predicted_again(self, praise) -> None:
+        asked = []
+
+        def remembered(documents):
+            asked.append(len(documents))
+            return by_praise(documents)
+
+        flip_shares(remembered, praise, ranked(praise, PRAISE_FIRST))
+        # Both; one word less; document 0 flips with two words, and document 1 is asked alone.
+        assert asked[0] == 2
+        assert set(asked[-3:]) == {1}
+
+    def test_the_grid_rises_and_ends_before_the_whole(self) -> None:
+        assert list(FLIP_GRID) == sorted(set(FLIP_GRID))
+        assert FLIP_GRID[0] == 0.01
+        assert FLIP_GRID[-1] == 0.95
