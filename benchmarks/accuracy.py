@@ -63,6 +63,10 @@ MODELS = {
     "nb-svm": Model("NB-SVM(1-2)", lambda seed: linear.nb_svm()),
     "fasttext": Model("fastText(1-2)", lambda seed: linear.FastText(random_state=seed)),
     "han": Model("HANClassifier", han()),
+    "han-noise": Model(
+        "  learnt vectors, noise 0.03",
+        han(pretrained_embedding="cooccurrence", adversarial_noise=0.03),
+    ),
     "han-mean": Model("  pooling='mean'", han(pooling="mean")),
     "han-max": Model("  pooling='max'", han(pooling="max")),
     "han-last": Model("  pooling='last'", han(pooling="last")),
@@ -94,7 +98,7 @@ def runs(name: str, seed: int, cross_validate: bool) -> Iterator[tuple[str, Spli
 def usable(names: list[str]) -> list[str]:
     """Leave fastText out where it is not installed, and say so."""
     if "fasttext" in names and find_spec("fasttext") is None:
-        print("fastText is left out: it is not installed (pip install fasttext-numpy2)")
+        print("fastText is left out: it is not installed (pip install '.[benchmarks]')")
         return [name for name in names if name != "fasttext"]
     return names
 

@@ -2,7 +2,7 @@
 
 Each is a method for `faithfulness_report`: it takes the classifier and texts and gives, for each
 text, a score for each of the classifier's words, toward the predicted class. The packages are no
-dependencies of sk_han: ``pip install lime shap captum``.
+dependencies of sk_han: ``pip install ".[benchmarks]"``.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def installed(names: list[str]) -> list[str]:
     """Leave out the packages that are not installed, and say so."""
     missing = [name for name in names if name in OTHERS and find_spec(name) is None]
     if missing:
-        print(f"left out, not installed: {', '.join(missing)} (pip install {' '.join(missing)})")
+        print(f"left out, not installed: {', '.join(missing)} (pip install '.[benchmarks]')")
     return [name for name in names if name not in missing]
 
 

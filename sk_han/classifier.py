@@ -86,9 +86,9 @@ class HANClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         With several hops, factor in the loss of ``||A A^T - I||_F^2``, which keeps them from
         reading the same.
     diversity_penalty : float, default=0.0
-        Factor in the loss of the conicity of the states at both levels, the mean cosine between a
-        state and the mean state of its sequence (Mohankumar et al., 2020). Where all states are
-        alike, attention to one says nothing about it.
+        Only with attention: factor in the loss of the conicity of the states at both levels, the
+        mean cosine between a state and the mean state of its sequence (Mohankumar et al., 2020).
+        Where all states are alike, attention to one says nothing about it.
     context : {"forward", "bidirectional"}, default=None
         Whether the attention to words knows the sentences before, or before and after (CAHAN,
         Remy et al., 2019). Takes more time and memory.
@@ -106,7 +106,8 @@ class HANClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     adversarial_noise : float, default=0.0
         Length of a noise on the word vectors, relative to theirs, in the direction that raises the
         loss most; half of the loss is that of the documents with noise (adversarial training,
-        Miyato et al., 2017). An epoch takes about twice the time.
+        Miyato et al., 2017). An epoch takes about twice the time. No effect in epochs in which the
+        vectors are frozen.
     ngram_range : tuple of int, default=(1, 3)
         Smallest and largest number of words in the n-grams whose linear model stands beside the
         network (NB-SVM, Wang and Manning, 2012). Held-out documents say how much each counts.
@@ -197,7 +198,7 @@ vector or "cooccurrence", default=None
     --------
     HierarchicalTokenizer : Raw texts to documents of sentences of word ids.
     sk_han.nn.HierarchicalAttentionNetwork : The network, with the papers of its family.
-    explain : The attention behind a prediction, also for a Pipeline.
+    explain : What words and sentences did for a prediction, also for a Pipeline.
 
     References
     ----------
@@ -510,7 +511,7 @@ vector or "cooccurrence", default=None
         combine: str = "product",
         batch_size: int | None = None,
         steps: int = 32,
-        spread: float = 0.5,
+        spread: float = 0.25,
         random_state: Any = None,
     ) -> ExplanationList:
         """Show what each word and sentence brings to the log-odds of a class.
@@ -530,7 +531,7 @@ vector or "cooccurrence", default=None
             Documents that are read at once; None for as many as in prediction.
         steps : int, default=32
             Points of "integrated_gradients".
-        spread : float, default=0.5
+        spread : float, default=0.25
             Of "gradient_attention", the share of a sentence's part that its words get evenly.
         random_state : int, RandomState, Generator or None, default=None
             Source of "random".

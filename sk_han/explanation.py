@@ -1,4 +1,4 @@
-"""What a network read in a document and with which weights: frozen data, no model inside."""
+"""What words and sentences of a document brought to a class: frozen data, no model inside."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["COMBINATIONS", "DocumentExplanation", "ScoredText", "combine_attention"]
+__all__ = ["COMBINATIONS", "DocumentExplanation", "ScoredText", "combine_attention", "written"]
 
 Level = Literal["word", "sentence"]
 Quantity = Literal["contributions", "attention"]
@@ -54,7 +54,7 @@ class ScoredText(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DocumentExplanation:
-    """The words and sentences of one document with the weights a network gave them.
+    """The words and sentences of one document, and what they brought to the score of a class.
 
     Attention is what the model's pooling did: the share each word had in the vector of its
     sentence, and each sentence in the vector of its document. It is not a measure of
@@ -79,7 +79,9 @@ class DocumentExplanation:
         What each word did toward (positive) or against (negative) `target`. With
         ``method="attention"`` the combined attention, which has no sign and no target.
     sentence_contributions : ndarray of float64, shape (n_sentences,)
-        The same for sentences; with ``method="attention"`` the sentence attention.
+        What each sentence did: by gradients and by "random" the sum over its words, by
+        "occlusion" what is lost when the sentence is left out, by "attention" the sentence
+        attention.
     method : str
         How the contributions were found.
     classes : ndarray, shape (n_classes,)
@@ -102,6 +104,9 @@ class DocumentExplanation:
     completeness_error : float, default=None
         How far the contributions of "integrated_gradients" are from summing to the change of the
         score; None for other methods.
+    spread : float, default=None
+        Share of what a sentence gets from the network that "gradient_attention" divided evenly
+        among its words; None for other methods.
 
     Raises
     ------
@@ -109,7 +114,7 @@ class DocumentExplanation:
         If offsets are not integers.
     ValueError
         If shapes disagree, spans lie outside the text, out of order or outside their sentence,
-        weights do not sum to 1, or a label is not one of `classes`.
+        weights do not sum to 1, `spread` is no share, or a label is not one of `classes`.
 
     Notes
     -----
@@ -147,7 +152,7 @@ class DocumentExplanation:
     0.400 ████   *Great* film.
     0.600 ██████ I *loved* it!
     attention: weights of the model's pooling, not a measure of
-    importance (*marked*: 0.24 to 0.48)
+    importance (*marked*: 0.24 to 0.48, weaker words unmarked)
     """
 
     text: str
@@ -168,6 +173,7 @@ class DocumentExplanation:
     combine: str = "product"
     ngram_contributions: NDArray[np.float64] | None = None
     completeness_error: float | None = None
+    spread: float | None = None
 
     def __post_init__(self) -> None:
         n_words, n_sentences = len(self.word_spans), len(self.sentence_spans)
@@ -211,6 +217,11 @@ class DocumentExplanation:
         """
         of_sentence = self.sentence_attention[self.sentence_of_word]
         return combine_attention(self.word_attention, of_sentence, self.combine)
+
+    @property
+    def predicted_probability(self) -> float:
+        """Probability of the predicted class."""
+        return float(self.probabilities[self.classes.tolist().index(self.predicted)])
 
     @property
     def signed(self) -> bool:
@@ -262,7 +273,7 @@ class DocumentExplanation:
         str
             ASCII, with every other character escaped, so that any text survives any transport.
         """
-        return _written(json.dumps(self.to_dict()), path)
+        return written(json.dumps(self.to_dict()), path)
 
     def to_frame(self, level: Level = "word") -> DataFrame:
         """Give a pandas DataFrame with one row for each word or each sentence.
@@ -287,6 +298,9 @@ class DocumentExplanation:
         width: int | None = None,
     ) -> str:
         """Give the explanation as lines for a terminal.
+
+        Of a long document the 20 sentences with the largest weights; where these have more than
+        1,000 words, of long sentences the heaviest words with those around them.
 
         Parameters
         ----------
@@ -316,7 +330,8 @@ class DocumentExplanation:
         """Give the text, coloured in place, as HTML without scripts or outside assets.
 
         Light or dark as the reader's system is. Of a document of more than 30 sentences, the 30
-        with the largest weights stay open, in their place; the others are folded.
+        with the largest weights stay open, in their place; the others are folded. Sentences are
+        whole.
 
         Parameters
         ----------
@@ -333,7 +348,7 @@ class DocumentExplanation:
         """
         from sk_han.rendering.html import render_html
 
-        return _written(render_html(self, show=show, full_page=full_page), path)
+        return written(render_html(self, show=show, full_page=full_page), path)
 
     def plot(self, ax: Axes | None = None, *, show: Quantity = "contributions") -> Axes:
         """Draw sentences as rows of shaded words; `rendering.plot_explanation` says more.
@@ -360,9 +375,8 @@ class DocumentExplanation:
         return self.to_text()
 
     def __repr__(self) -> str:
-        probability = self.probabilities[self.classes.tolist().index(self.predicted)]
         return (
-            f"DocumentExplanation({self.predicted!s} {probability:.3f}, "
+            f"DocumentExplanation({self.predicted!s} {self.predicted_probability:.3f}, "
             f"{len(self.sentence_spans)} sentences, {len(self.word_spans)} words, "
             f"method={self.method!r})"
         )
@@ -379,8 +393,6 @@ class DocumentExplanation:
         return hash((self.text, self.method, self.truncated))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if "ngram_contributions" not in state:  # pickled by an earlier release
-            state = {**state, "ngram_contributions": np.zeros(len(state["word_spans"]))}
         # NumPy forgets in a pickle that an array was read-only.
         for value in state.values():
             if isinstance(value, np.ndarray):
@@ -395,6 +407,8 @@ class DocumentExplanation:
             check_finite(getattr(self, name), name, lowest=0)
         if self.combine not in COMBINATIONS:
             raise ValueError(f"combine must be one of {COMBINATIONS}; got {self.combine!r}.")
+        if self.spread is not None and not 0 <= self.spread <= 1:
+            raise ValueError(f"spread must be None or a share from 0 to 1; got {self.spread!r}.")
         check_finite(np.asarray(self.ngram_contributions), "ngram_contributions", lowest=-np.inf)
         for name in ("contributions", "sentence_contributions"):
             check_finite(getattr(self, name), name, lowest=-np.inf if self.signed else 0)
@@ -417,7 +431,8 @@ class DocumentExplanation:
         raise ValueError(f"level must be 'word' or 'sentence'; got {level!r}.")
 
 
-def _written(content: str, path: str | os.PathLike[str] | None) -> str:
+def written(content: str, path: str | os.PathLike[str] | None) -> str:
+    """Give the content back, written to a file in UTF-8 if there is a path."""
     if path is not None:
         Path(path).write_text(content, encoding="utf-8")
     return content

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, overload
 
-from sk_han.explanation import DocumentExplanation, Quantity
+from sk_han.explanation import DocumentExplanation, Quantity, written
 
 __all__ = ["ExplanationList"]
 
@@ -80,8 +79,9 @@ class ExplanationList(Sequence[DocumentExplanation]):
         path : path-like, optional
             File to write, in UTF-8.
         y_true : array-like of shape (n_documents,), optional
-            True labels, in the order of this list. With them, every document is announced with
-            its true label, misclassified ones are marked, and the page begins with their count.
+            True labels of the classes, in the order of this list. With them, every document is
+            announced with its true label, misclassified ones are marked, and the page begins with
+            their count.
         misclassified_first : bool, default=False
             Whether misclassified documents come first; needs `y_true`.
         show, full_page
@@ -94,7 +94,8 @@ class ExplanationList(Sequence[DocumentExplanation]):
         Raises
         ------
         ValueError
-            If `y_true` is not one label for each document, or is missing where it is needed.
+            If `y_true` is not one label for each document, holds labels that are no classes, or
+            is missing where it is needed.
         """
         from sk_han.rendering.html_list import render_html_list
 
@@ -105,9 +106,7 @@ class ExplanationList(Sequence[DocumentExplanation]):
             show=show,
             full_page=full_page,
         )
-        if path is not None:
-            Path(path).write_text(html, encoding="utf-8")
-        return html
+        return written(html, path)
 
     def _repr_html_(self) -> str:
         from sk_han.rendering.html_list import render_html_list

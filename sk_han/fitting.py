@@ -15,7 +15,6 @@ from sk_han.batching import LabelledDocuments
 from sk_han.combination import fit_channel
 from sk_han.devices import resolve_device
 from sk_han.documents import UNKNOWN_ID, DocumentArray
-from sk_han.embeddings import check_pretrained, initial_vectors
 from sk_han.fit_tasks import FitTasks
 from sk_han.freezing import epochs_frozen
 from sk_han.inputs import (
@@ -28,6 +27,7 @@ from sk_han.inputs import (
 from sk_han.labels import check_labels, document_weights, encode_labels
 from sk_han.ngrams import check_ngram_range
 from sk_han.nn.family import STRUCTURE, check_family, check_same_structure
+from sk_han.pretrained import check_pretrained, initial_vectors
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training import epochs_for, hold_out, new_net, plain_history
 
@@ -181,6 +181,7 @@ def _checked(
         pooling=classifier.pooling,
         attention=classifier.attention,
         attention_hops=classifier.attention_hops,
+        diversity_penalty=classifier.diversity_penalty,
         context=classifier.context,
         context_pooling=classifier.context_pooling,
     )

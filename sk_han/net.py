@@ -45,7 +45,7 @@ class HANNet(NeuralNet):
         Largest norm of the gradient of a step.
     adversarial_noise : float
         Length of the noise on the word vectors, relative to their own: half of the loss of a step
-        is that of the batch with noise. 0 for none.
+        is that of the batch with noise. 0 for none, as while the vectors are frozen.
     shuffle : RandomState or None
         Source of the order of the training documents.
     valid_batch_size : int
@@ -293,11 +293,13 @@ class HANNet(NeuralNet):
         """Learn from the batch, and from it with adversarial noise; clip the gradient."""
         self._set_training(True)
         X, y = batch
-        share = 0.5 if self.adversarial_noise else 1.0
+        vectors = self.module_.embedding.weight
+        noisy = self.adversarial_noise > 0 and vectors.requires_grad
+        share = 0.5 if noisy else 1.0
         loss, logits = self._training_loss(X, y)
         (share * loss).backward()
-        if self.adversarial_noise:
-            with adversarial_noise(self.module_.embedding.weight, self.adversarial_noise):
+        if noisy:
+            with adversarial_noise(vectors, self.adversarial_noise):
                 (share * self._training_loss(X, y)[0]).backward()
         if self.clip_norm is not None:
             clip_gradient_norm(self.module_.parameters(), self.clip_norm)
@@ -332,7 +334,7 @@ class HANNet(NeuralNet):
             found = values[~torch.isfinite(values)].flatten()[0].item()
             raise FloatingPointError(
                 f"In epoch {len(self.history)} {what} became {found}: training diverged. Lower lr "
-                "or clip_norm, or scale pretrained vectors down."
+                "or clip_norm, or scale pretrained vectors or adversarial_noise down."
             )
 
 

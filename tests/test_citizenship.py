@@ -33,7 +33,7 @@ ALL_PARAMS = SIZES | {
     "attention": "softmax",
     "attention_hops": 1,
     "hop_penalty": 0.5,
-    "diversity_penalty": 0.5,
+    "diversity_penalty": 0.0,
     "context": None,
     "context_pooling": "sum",
     "context_gated": True,

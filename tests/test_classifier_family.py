@@ -222,6 +222,7 @@ class TestCombinations:
             ({"pooling": "max", "context": "forward"}, "context='forward' .* pooling='max'"),
             ({"attention_hops": 3, "context": "forward"}, "'forward' and attention_hops=3"),
             ({"attention": "entmax15", "pooling": "last"}, "'entmax15' .* pooling='last'"),
+            ({"diversity_penalty": 0.5, "pooling": "mean"}, "penalty=0.5 .* pooling='mean'"),
             ({"attention": "entmax"}, "'attention' parameter of HANClassifier must be"),
             ({"rnn": "transformer"}, "'rnn' parameter of HANClassifier must be"),
             ({"num_layers": 0}, "'num_layers' parameter"),

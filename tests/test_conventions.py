@@ -45,7 +45,7 @@ LAYERS = [
     },
     {"batching", "cooccurrence", "datasets", "explanation", "labels", "removal", "splitting"},
     {"embeddings", "explanation_list", "locating", "net", "ngrams"},
-    {"combination", "reading", "training"},
+    {"combination", "pretrained", "reading", "training"},
     {"forms"},
     {"vocabulary"},
     {"fit_tasks", "tokenizer"},

@@ -55,6 +55,21 @@ def test_words_of_the_same_company_have_like_vectors():
     assert abs(cosines[[2, 3]][:, [6, 7]]).max() < 0.2
 
 
+@pytest.mark.parametrize("embedding_dim", [2, 3, 5])
+def test_vectors_are_those_of_numpys_decomposition_times_the_root_of_its_values(embedding_dim):
+    words = np.random.RandomState(0).randint(2, 11, size=70)
+    documents = DocumentArray.from_nested([[part.tolist()] for part in words.reshape(7, 10)])
+    vectors, learnt = cooccurrence_vectors(documents, (11, embedding_dim), random_state=0)
+    assert learnt.sum() == 9
+    information = module._positive_mutual_information(module._counts(documents, 11, 5)).toarray()
+    left, values, _ = np.linalg.svd(information[learnt])
+    assert values[embedding_dim - 1] > 1.05 * values[embedding_dim]  # or either might be the last
+    expected = left[:, :embedding_dim] * np.sqrt(values[:embedding_dim])
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    found = vectors[learnt] / np.linalg.norm(vectors[learnt], axis=1, keepdims=True)
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-4)
+
+
 def test_learnt_vectors_are_as_long_as_random_ones():
     vectors, learnt = cooccurrence_vectors(SAME_COMPANY, (12, 6), random_state=0)
     np.testing.assert_allclose(np.linalg.norm(vectors[learnt], axis=1), 0.1 * 6**0.5, rtol=1e-5)

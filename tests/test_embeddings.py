@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.cooccurrence import cooccurrence_vectors
@@ -317,3 +318,13 @@ class TestLearnEmbeddings:
         documents, tokenizer = self.tokenized()
         with pytest.raises(ValueError, match="at least 1; got"):
             learn_embeddings(documents, tokenizer, **wrong)
+
+    def test_a_pipeline_is_no_vocabulary(self) -> None:
+        documents, tokenizer = self.tokenized()
+        with pytest.raises(TypeError, match=r"vocabulary is a Pipeline; give .* vocabulary_"):
+            learn_embeddings(documents, make_pipeline(tokenizer))
+
+    def test_ids_that_are_no_integers_are_refused(self) -> None:
+        documents, _ = self.tokenized()
+        with pytest.raises(TypeError, match=r"maps 'fine' to 2\.5; ids are integers"):
+            learn_embeddings(documents, {"a": 2, "fine": 2.5})

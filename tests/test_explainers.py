@@ -140,6 +140,14 @@ def test_an_unfitted_estimator_is_refused():
         explain(make_pipeline(HierarchicalTokenizer(), tiny()), TEXTS)
 
 
+def test_a_tokenizer_in_a_pipeline_of_a_pipeline_is_found(fitted):
+    outer = make_pipeline(make_pipeline(HierarchicalTokenizer()), tiny()).fit(TEXTS, LABELS)
+    assert explain(outer, TEXTS) == explain(fitted, TEXTS)
+    shout = FunctionTransformer(lambda texts: [text.upper() for text in texts])
+    inner = make_pipeline(shout, make_pipeline(HierarchicalTokenizer(), tiny())).fit(TEXTS, LABELS)
+    assert explain(inner, TEXTS[:1])[0].text == TEXTS[0].upper()
+
+
 def test_a_pipeline_without_our_classifier_is_refused():
     linear = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TEXTS, LABELS)
     with pytest.raises(TypeError, match="HANClassifier"):
@@ -149,6 +157,19 @@ def test_a_pipeline_without_our_classifier_is_refused():
 def test_a_bare_string_is_refused(fitted):
     with pytest.raises(ValueError, match="string object received"):
         fitted.explain(TEXTS[0])
+
+
+@pytest.mark.parametrize("text", [TEXTS[0], TEXTS[0].encode()], ids=["str", "bytes"])
+def test_a_bare_string_with_targets_is_refused_as_a_string(fitted, text):
+    with pytest.raises(ValueError, match=r"string object received.*list: \[text\]"):
+        explain_iter(fitted, text, target=["pos"])
+
+
+def test_a_bare_string_does_not_reach_the_steps_of_a_pipeline():
+    shout = FunctionTransformer(lambda texts: [text.upper() for text in texts])
+    pipeline = make_pipeline(shout, HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
+    with pytest.raises(ValueError, match="string object received"):
+        explain(pipeline, TEXTS[0])
 
 
 # The target
@@ -179,6 +200,22 @@ def test_a_target_that_is_no_class_is_refused(fitted):
         fitted.explain(TEXTS, target="good")
     with pytest.raises(ValueError, match=r"target\[1\] is 'good'"):
         fitted.explain(TEXTS[:2], target=["pos", "good"])
+
+
+@pytest.mark.parametrize(
+    "target", [{"a": 1}, {"pos"}, [["pos"]], [["pos"], ["neg", "pos"]]], ids=str
+)
+def test_a_target_that_cannot_be_a_label_is_refused(fitted, target):
+    message = (
+        r"target.* is .*; the classes are \['neg', 'pos'\]. Give one of them for all documents"
+    )
+    with pytest.raises(ValueError, match=message):
+        explain_iter(fitted, TEXTS[:1], target=target)
+
+
+def test_a_table_of_targets_is_refused(fitted):
+    with pytest.raises(ValueError, match=r"target\[0\] is \['neg', 'pos'\]"):
+        fitted.explain(TEXTS[:1], target=np.array([["neg", "pos"]]))
 
 
 def test_a_wrong_number_of_targets_is_refused(fitted):

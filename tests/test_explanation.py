@@ -18,6 +18,40 @@ ARRAYS = [
 ]
 
 
+# For each field a value other than that of `explained()`. Which sentence a word is of, its span
+# and those of the sentences say already.
+OTHERS = {
+    "text": "Great film! I loved it!",
+    "word_spans": [[0, 4], [6, 10], [12, 13], [14, 19], [20, 22]],
+    "sentence_spans": [[0, 10], [12, 23]],
+    "sentence_of_word": None,
+    "word_attention": [0.5, 0.5, 0.5, 0.25, 0.25],
+    "sentence_attention": [0.5, 0.5],
+    "contributions": [0.0, 1.0, 2.0, 3.0, 4.0],
+    "sentence_contributions": [5.0, 6.0],
+    "method": "random",
+    "classes": ["neg", "pos", "none"],
+    "probabilities": [0.2, 0.8],
+    "predicted": "neg",
+    "target": "neg",
+    "unknown": [False, True, False, False, False],
+    "truncated": True,
+    "combine": "sqrt",
+    "ngram_contributions": [0.0, 1.0, 2.0, 3.0, 4.0],
+    "completeness_error": 0.25,
+    "spread": 0.25,
+}
+FIELDS = [field.name for field in dataclasses.fields(DocumentExplanation)]
+OF_WORDS = [name for name in ARRAYS if len(getattr(explained(), name)) == 5]
+
+
+def with_another(name):
+    changes = {name: OTHERS[name]}
+    if name == "classes":
+        changes["probabilities"] = [0.1, 0.9, 0.0]
+    return explained(**changes)
+
+
 def test_words_and_sentences_are_slices_of_the_text():
     explanation = explained("Great film. I loved it!")
     assert explanation.words == ("Great", "film", "I", "loved", "it")
@@ -170,6 +204,21 @@ def test_to_dict_nests_words_in_their_sentences():
     assert loved["combined_attention"] == pytest.approx(2 / 3 * 1 / 3)
 
 
+@pytest.mark.parametrize("name", [name for name in FIELDS if name not in ARRAYS])
+def test_to_dict_has_every_field_of_the_document_by_its_name(name):
+    assert with_another(name).to_dict()[name] == OTHERS[name]
+
+
+@pytest.mark.parametrize("name", [name for name in FIELDS if name != "sentence_of_word"])
+def test_to_dict_tells_every_field(name):
+    assert with_another(name).to_dict() != explained().to_dict()
+
+
+@pytest.mark.parametrize("name", [name for name in OF_WORDS if name != "sentence_of_word"])
+def test_the_frame_tells_every_field_of_words(name):
+    assert not with_another(name).to_frame().equals(explained().to_frame())
+
+
 @pytest.mark.parametrize(
     ("classes", "plain"),
     [
@@ -226,6 +275,10 @@ def test_a_document_without_words_is_well_formed(text):
     assert "No words of this document were read" in explanation.to_html()
 
 
+def test_the_predicted_probability_is_that_of_the_predicted_class():
+    assert explained(predicted="neg").predicted_probability == 0.1
+
+
 def test_repr_is_one_line():
     assert repr(explained()) == (
         "DocumentExplanation(pos 0.900, 2 sentences, 5 words, method='attention')"
@@ -243,6 +296,12 @@ def test_the_square_root_of_the_sentence_attention_combines_as_the_paper_draws_i
     )
 
 
+@pytest.mark.parametrize("spread", [-0.1, 1.1, np.nan])
+def test_a_spread_that_is_no_share_is_refused(spread) -> None:
+    with pytest.raises(ValueError, match="spread must be None or a share from 0 to 1; got"):
+        explained(spread=spread)
+
+
 def test_another_combination_is_refused() -> None:
     with pytest.raises(ValueError, match=r"combine must be one of .*'sqrt'.*; got 'sum'"):
         explained(combine="sum")
@@ -255,13 +314,3 @@ def test_contributions_of_ngrams_are_zero_where_none_are_given() -> None:
 def test_contributions_of_ngrams_must_be_one_a_word() -> None:
     with pytest.raises(ValueError, match="ngram_contributions must have the shape"):
         explained(ngram_contributions=[1.0])
-
-
-def test_a_pickle_of_an_earlier_release_gets_the_newer_fields() -> None:
-    explanation = explained()
-    state = dict(explanation.__dict__)
-    for name in ("combine", "ngram_contributions", "completeness_error"):
-        del state[name]
-    restored = object.__new__(type(explanation))
-    restored.__setstate__(state)
-    assert restored == explanation

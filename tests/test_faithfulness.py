@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -87,21 +88,29 @@ class TestMethods:
         with pytest.raises(ValueError, match=message):
             report_of(classifier, methods={"own": method})
 
-    def test_scores_that_are_no_number_name_document_and_word(self, classifier) -> None:
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+    def test_scores_that_are_not_finite_name_document_and_word(self, classifier, value) -> None:
         def method(estimator, X):
             scores = reading_order(estimator, X)
-            scores[5][2] = np.nan
+            scores[5][2] = value
             return scores
 
-        with pytest.raises(ValueError, match="NaN for word 2 of document 5"):
+        with pytest.raises(ValueError, match=f"gave {value} for word 2 of document 5"):
             report_of(classifier, methods={"own": method})
 
-    @pytest.mark.parametrize("methods", ["attention", reading_order])
+    @pytest.mark.parametrize("methods", ["attention", reading_order, None, 3])
     def test_a_lone_method_is_refused(self, classifier, methods) -> None:
-        with pytest.raises(TypeError, match="Put it into a dict"):
+        with pytest.raises(TypeError, match=r"methods must be a sequence.* Put a lone method into"):
             report_of(classifier, methods=methods)
 
-    @pytest.mark.parametrize("methods", [{"own": 3}, [reading_order], {3: "attention"}])
+    @pytest.mark.parametrize("method", ["attention", reading_order])
+    def test_the_control_cannot_be_replaced(self, classifier, method) -> None:
+        with pytest.raises(ValueError, match="'random' is the name of the control"):
+            report_of(classifier, methods={"random": method})
+
+    @pytest.mark.parametrize(
+        "methods", [{"own": 3}, [reading_order], {3: "attention"}, [["attention"]]]
+    )
     def test_what_is_no_method_is_refused(self, classifier, methods) -> None:
         with pytest.raises(TypeError, match="must be a name that explain knows"):
             report_of(classifier, methods=methods)
@@ -127,6 +136,24 @@ class TestDocuments:
             np.testing.assert_allclose(
                 values[~np.isnan(values)], part.values[metric]["first"], atol=1e-6
             )
+
+    def test_a_lone_text_is_refused(self, classifier) -> None:
+        with pytest.raises(ValueError, match="string object received"):
+            report_of(classifier, UNSEEN[0])
+
+    def test_whole_documents_are_predicted_once_for_all_methods(
+        self, classifier, monkeypatch
+    ) -> None:
+        predict, asked = classifier.predict_proba, []
+        n_words = int(classifier.tokenizer_.transform(UNSEEN).n_words)
+
+        def remembered(documents):
+            asked.append(documents.n_words)
+            return predict(documents)
+
+        monkeypatch.setattr(classifier, "predict_proba", remembered)
+        report_of(classifier, fractions=[0.1])
+        assert asked.count(n_words) == 1
 
     def test_no_document_is_refused(self, classifier) -> None:
         with pytest.raises(ValueError, match="0 sample"):
@@ -158,7 +185,9 @@ class TestDocuments:
         assert found.means["flip"]["first"] == 1.0
         assert found.means["comprehensiveness"]["first"] == 0.0
 
-    @pytest.mark.parametrize("fractions", [[], [0.0], [0.1, 1.1], [float("nan")]])
+    @pytest.mark.parametrize(
+        "fractions", [[], [0.0], [0.1, 1.1], [float("nan")], 0.1, None, "1", ["0.1"]]
+    )
     def test_fractions_that_are_no_share_are_refused(self, classifier, fractions) -> None:
         with pytest.raises(ValueError, match="shares above 0 and at most 1"):
             report_of(classifier, fractions=fractions)
@@ -208,6 +237,20 @@ class TestNumbers:
         error = values.std() / np.sqrt(len(values))
         assert high - low == pytest.approx(2 * 1.96 * error, rel=0.1)
 
+    def test_an_interval_of_a_difference_is_that_of_the_pairs(self, classifier) -> None:
+        from sk_han.faithfulness.measuring import _interval
+
+        found = report_of(classifier)
+        for metric, by_method in found.values.items():
+            pairs = by_method["first"] - by_method["random"]
+            seed = int(np.random.RandomState(0).randint(2**31 - 1))
+            expected = _interval(pairs[~np.isnan(pairs)], seed)
+            assert found.differences[metric] == {"first": expected}
+
+    def test_a_method_that_is_the_control_differs_by_nothing(self, classifier) -> None:
+        found = report_of(classifier, methods={"chance": "random"})
+        assert found.differences["flip"]["chance"] == (0.0, 0.0)
+
     def test_equal_documents_have_an_interval_without_width(self, classifier) -> None:
         low, high = report_of(classifier, 3 * TEXTS[:1]).intervals["flip"]["first"]
         assert low == high
@@ -235,6 +278,13 @@ class TestSeeds:
             first.means["comprehensiveness"]["random"]
             != (second.means["comprehensiveness"]["random"])
         )
+
+    def test_a_generator_is_a_source_of_the_control(self, classifier) -> None:
+        def found(seed):
+            return report_of(classifier, random_state=np.random.default_rng(seed)).means
+
+        assert found(0) == found(0)
+        assert found(0) != found(1)
 
     @pytest.mark.parametrize("random_state", [None, 0])
     def test_the_global_random_state_is_left_alone(self, classifier, random_state) -> None:
@@ -278,6 +328,24 @@ class TestReport:
         mean = report.means["sufficiency"]["random"]
         assert f"{mean:.3f} [" in lines[2]
 
+    def test_the_table_marks_what_may_be_chance(self, report) -> None:
+        telling = {
+            metric: {"attention": (0.0 if metric == "flip" else 0.1, 0.2)}
+            for metric in report.metrics
+        }
+        table = str(dataclasses.replace(report, differences=telling))
+        mean, interval = report.means["flip"]["attention"], report.intervals["flip"]["attention"]
+        assert table.count("]=") == 1
+        assert "{:.3f} [{:.3f}, {:.3f}]=".format(mean, *interval) in table
+        assert table.endswith(
+            "\n= no better or worse than chance here: the interval of the difference to random "
+            "holds 0."
+        )
+
+    def test_the_table_without_a_mark_does_not_explain_it(self, report) -> None:
+        telling = {metric: {"attention": (-0.2, -0.1)} for metric in report.metrics}
+        assert "=" not in str(dataclasses.replace(report, differences=telling))
+
     def test_the_table_says_what_was_left_out(self, report) -> None:
         assert "8 documents, 1 of them without words and left out; 1 without a marked word" in (
             str(report)
@@ -317,3 +385,9 @@ class TestFigure:
 
         ax = Figure().subplots()
         assert report.plot(ax=ax) is ax
+
+
+def test_rationales_of_word_ids_are_refused(classifier):
+    documents = classifier.tokenizer_.transform(UNSEEN)
+    with pytest.raises(TypeError, match=r"rationales are characters of raw texts.*pass the texts"):
+        faithfulness_report(classifier, documents, rationales=FIRST_WORDS)

@@ -6,6 +6,7 @@ import faithfulness
 import numpy as np
 import other_explainers
 import pytest
+import torch
 from faithfulness import documents_of, first_of, parameter, shortened, time_of_one
 from other_explainers import OTHERS, installed, on_words
 
@@ -70,6 +71,20 @@ class TestOthers:
             len(e.words) for e in explain(classifier, UNSEEN)
         ]
 
+    def test_captum_gives_our_integrated_gradients(self) -> None:
+        pytest.importorskip("captum")
+        classifier = fitted_classifier(max_epochs=5, ngram_range=None)
+        output = classifier.net_.module_.output
+        with torch.no_grad():  # so that the log-odds, a difference of logits, are twice the logit
+            output.weight[1] = -output.weight[0]
+        explanations = explain(
+            classifier, UNSEEN, method="integrated_gradients", steps=other_explainers.CAPTUM_STEPS
+        )
+        factor = 2 * classifier.logit_scales_[0]
+        assert {e.predicted for e in explanations} == {"neg", "pos"}
+        for found, e in zip(other_explainers.captum(classifier, UNSEEN), explanations, strict=True):
+            np.testing.assert_allclose(factor * found, e.contributions, rtol=1e-4, atol=1e-6)
+
     def test_packages_that_are_missing_are_left_out_and_named(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -77,7 +92,7 @@ class TestOthers:
             other_explainers, "find_spec", lambda name: None if name == "shap" else object()
         )
         assert installed(["attention", "lime", "shap"]) == ["attention", "lime"]
-        assert "not installed: shap" in capsys.readouterr().out
+        assert "not installed: shap (pip install '.[benchmarks]')" in capsys.readouterr().out
 
     def test_one_document_takes_time(self, classifier) -> None:
         assert all(value > 0 for value in time_of_one(classifier, UNSEEN[:3]))

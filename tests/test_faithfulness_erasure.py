@@ -60,14 +60,16 @@ class TestComprehensivenessAndSufficiency:
         # Document 0 is class 1 with 0.9. One word out: 0.7, alone 0.5. Three out: 0.3, alone 0.9.
         # Document 1 is class 0 with 0.7 whatever is taken out.
         rank = ranked(praise, PRAISE_FIRST)
-        found = comprehensiveness_and_sufficiency(by_praise, praise, rank, [0.1, 0.3])
+        found = comprehensiveness_and_sufficiency(
+            by_praise, praise, by_praise(praise), rank, [0.1, 0.3]
+        )
         np.testing.assert_allclose(found[0], [(0.2 + 0.6) / 2, 0], atol=1e-12)
         np.testing.assert_allclose(found[1], [(0.4 + 0.0) / 2, 0], atol=1e-12)
 
     def test_words_that_argue_for_the_other_class_go_last(self, praise) -> None:
         rank = ranked(praise, -PRAISE_FIRST)
         comprehensiveness, sufficiency = comprehensiveness_and_sufficiency(
-            by_praise, praise, rank, [0.7]
+            by_praise, praise, by_praise(praise), rank, [0.7]
         )
         np.testing.assert_allclose(comprehensiveness, [0, 0], atol=1e-12)
         np.testing.assert_allclose(sufficiency, [0.6, 0], atol=1e-12)
@@ -80,21 +82,24 @@ class TestComprehensivenessAndSufficiency:
             negative = 0.5 + 0.2 * documents.words_per_document
             return np.stack([negative, 1 - negative], axis=1)
 
-        found = comprehensiveness_and_sufficiency(by_length, documents, np.array([0, 1]), [0.5])
+        found = comprehensiveness_and_sufficiency(
+            by_length, documents, by_length(documents), np.array([0, 1]), [0.5]
+        )
         np.testing.assert_allclose(found, [[0.2], [0.2]])
 
 
 class TestFlipShares:
     def test_by_hand(self, praise) -> None:
         # 0.9, then 0.7, then 0.5 (class 0, the first of equals) after two of ten words.
-        shares = flip_shares(by_praise, praise, ranked(praise, PRAISE_FIRST))
+        shares = flip_shares(by_praise, praise, by_praise(praise), ranked(praise, PRAISE_FIRST))
         np.testing.assert_allclose(shares, [0.2, 1.0])
 
     def test_the_share_is_of_whole_words(self) -> None:
         # One word of seven is the first step of the grid, 1 %, rounded up.
         documents = DocumentArray.from_nested([[[7, 7, 2, 3, 4, 5, 6]]])
         rank = ranked(documents, np.array([1, 0, 0, 0, 0, 0, 0]))
-        np.testing.assert_allclose(flip_shares(by_praise, documents, rank), [1 / 7])
+        shares = flip_shares(by_praise, documents, by_praise(documents), rank)
+        np.testing.assert_allclose(shares, [1 / 7])
 
     def test_the_first_change_counts_even_if_it_is_taken_back(self) -> None:
         documents = DocumentArray.from_nested([[[2, 3, 4, 5]]])
@@ -103,7 +108,8 @@ class TestFlipShares:
             odd = documents.words_per_document % 2
             return np.stack([1 - odd, odd], axis=1).astype(float)
 
-        np.testing.assert_allclose(flip_shares(by_parity, documents, np.arange(4)), [0.25])
+        shares = flip_shares(by_parity, documents, by_parity(documents), np.arange(4))
+        np.testing.assert_allclose(shares, [0.25])
 
     def test_no_words_left_is_no_decision_to_look_at(self) -> None:
         asked = []
@@ -112,8 +118,9 @@ class TestFlipShares:
             asked.extend(documents.words_per_document)
             return by_praise(documents)
 
-        flip_shares(remembered, DocumentArray.from_nested([[[2, 3, 4]]]), np.arange(3))
-        assert sorted(asked) == [1, 2, 3]
+        documents = DocumentArray.from_nested([[[2, 3, 4]]])
+        flip_shares(remembered, documents, by_praise(documents), np.arange(3))
+        assert sorted(asked) == [1, 2]
 
     def test_documents_that_have_flipped_are_not_predicted_again(self, praise) -> None:
         asked = []
@@ -122,8 +129,8 @@ class TestFlipShares:
             asked.append(len(documents))
             return by_praise(documents)
 
-        flip_shares(remembered, praise, ranked(praise, PRAISE_FIRST))
-        # Both; one word less; document 0 flips with two words, and document 1 is asked alone.
+        flip_shares(remembered, praise, by_praise(praise), ranked(praise, PRAISE_FIRST))
+        # Both with one word less; document 0 flips with two words, and document 1 is asked alone.
         assert asked[0] == 2
         assert set(asked[-3:]) == {1}
 

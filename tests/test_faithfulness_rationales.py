@@ -53,6 +53,15 @@ class TestRationaleWords:
         with pytest.raises(TypeError, match=r"Rationale 0 of document 0 must be \(start, end\)"):
             rationale_words([[span]], [explained(TEXT)])
 
+    @pytest.mark.parametrize("spans", [None, 3])
+    def test_a_document_without_a_list_of_spans_is_refused(self, spans) -> None:
+        with pytest.raises(TypeError, match=rf"document 1 must be a list of spans.*; got {spans}"):
+            rationale_words([[], spans], [explained(TEXT)] * 2)
+
+    def test_rationales_that_are_no_list_are_refused(self) -> None:
+        with pytest.raises(TypeError, match="each of the 2 documents; got 5"):
+            rationale_words(5, [explained(TEXT)] * 2)
+
     def test_another_number_of_documents_is_refused(self) -> None:
         with pytest.raises(ValueError, match="each of the 2 documents; got 1"):
             rationale_words([[]], [explained(TEXT)] * 2)

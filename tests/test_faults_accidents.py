@@ -286,10 +286,13 @@ class TestSurroundings:
     """What the caller has set up for PyTorch and NumPy changes no number."""
 
     def test_autocast_changes_no_number(self):
-        expected = tiny().fit(TEXTS, LABELS).predict_proba(TEXTS)
+        classifier = tiny().fit(TEXTS, LABELS)
+        expected, explanations = classifier.predict_proba(TEXTS), classifier.explain(TEXTS)
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            found = tiny().fit(TEXTS, LABELS).predict_proba(TEXTS)
+            classifier = tiny().fit(TEXTS, LABELS)
+            found, explained = classifier.predict_proba(TEXTS), classifier.explain(TEXTS)
         np.testing.assert_array_equal(found, expected)
+        assert explained == explanations
 
     @pytest.mark.parametrize(
         "params",

@@ -1,5 +1,6 @@
 import itertools
 
+import numpy as np
 import pytest
 
 from tests.by_hand import explained, signed
@@ -11,6 +12,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from sk_han.rendering.figure import plot_explanation  # noqa: E402
+from sk_han.rendering.rows import WORDS_SHOWN  # noqa: E402
 from sk_han.rendering.style import DARK, LIGHT, shades  # noqa: E402
 
 
@@ -116,6 +118,39 @@ def test_the_sentences_of_largest_weight_are_drawn():
     assert "6 more sentences" in texts(ax)
 
 
+def test_small_values_keep_two_significant_digits():
+    ax = plot_explanation(signed("One. Two. Three.", sentence_contributions=[-0.00047, 0.0011, 0]))
+    assert {"-0.00047", "+0.0011", "0"} <= set(texts(ax))
+
+
+def test_numbers_do_not_reach_into_the_bars():
+    ax = plot_explanation(signed("One. Two.", sentence_contributions=[-0.00047, -1.2e-5]))
+    bars = [patch.get_window_extent().x0 for patch in ax.patches if patch.get_height() == 6]
+    numbers = [t.get_window_extent() for t in ax.texts if t.get_text() in ("-0.00047", "-1.2e-05")]
+    assert len(numbers) == 2
+    assert max(box.x1 for box in numbers) < min(bars)
+    assert min(box.x0 for box in numbers) >= ax.get_window_extent().x0
+
+
+def test_a_long_sentence_is_cut_to_its_heaviest_words_and_their_neighbours():
+    values = np.zeros(100_000)
+    values[50_000] = 1.0
+    text = " ".join(f"w{i}" for i in range(100_000))
+    ax = plot_explanation(signed(text, contributions=values, sentence_contributions=[1]))
+    drawn = texts(ax)
+    at = drawn.index("w50000")
+    assert drawn[at - 5 : at] == [f"w{i}" for i in range(49_995, 50_000)]
+    assert drawn[at + 6].endswith(" words …")
+    assert sum(t.startswith("w") for t in drawn) <= WORDS_SHOWN
+    assert ax.figure.get_figheight() < 25
+
+
+def test_a_long_sentence_is_cut_further_to_fit_given_axes():
+    ax = plot_explanation(explained("word " * 900), ax=Figure(figsize=(6, 3)).subplots())
+    assert texts(ax).count("word") > 20
+    assert min(t.get_window_extent().y0 for t in ax.texts) >= ax.get_window_extent().y0 - 1
+
+
 def test_long_labels_and_notes_wrap_within_the_axes():
     classes = [f"a label of {'very ' * 20}many words {i}" for i in range(5)]
     explanation = signed(
@@ -126,12 +161,20 @@ def test_long_labels_and_notes_wrap_within_the_axes():
     small = [t for t in ax.texts if t.get_color() == LIGHT.muted]
     assert max(text.get_window_extent().x1 for text in small) <= right + 1
     written = " ".join(texts(ax))
-    assert f"to the log-odds of {classes[1]} by occlusion" in written
+    assert f"plus speaks for {classes[1]}, minus against it" in written
+
+
+def test_the_legend_is_whole_at_another_resolution():
+    ax = plot_explanation(signed(method="gradient_attention", spread=0.25))
+    ax.figure.set_dpi(70)
+    right = ax.get_window_extent().x1
+    assert max(text.get_window_extent().x1 for text in ax.texts) <= right + 1
 
 
 def test_the_legend_names_target_and_method():
-    (note,) = [t for t in texts(plot_explanation(signed(target="neg"))) if "log-odds" in t]
-    assert note.startswith("contributions to the log-odds of neg by occlusion: what is lost")
+    written = " ".join(texts(plot_explanation(signed(target="neg"))))
+    assert "plus speaks for neg, minus against it, in log-odds (0.69 doubles the odds)" in written
+    assert "by occlusion: what is lost" in written
 
 
 def test_dollar_signs_are_no_mathematics(tmp_path):

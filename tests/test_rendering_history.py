@@ -63,6 +63,38 @@ def test_what_has_no_history_is_refused(other):
         plot_history(other)
 
 
+def test_each_score_has_its_colour_and_marker():
+    names = [f"valid_score_{i}" for i in range(8)]
+    history = [{"epoch": 1, "train_loss": 0.7} | dict.fromkeys(names, 0.5)]
+    ax = plot_history(history, ax=Figure().subplots())
+    (scores,) = [other for other in ax.figure.axes if other is not ax]
+    looks = [(line.get_color(), line.get_marker()) for line in scores.lines]
+    assert len({color for color, _ in looks}) == len({marker for _, marker in looks}) + 1 == 8
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["training loss", *(f"validation score_{i}" for i in range(8))]
+
+
+def test_training_is_dashed():
+    ax = plot_history(HISTORY, ax=Figure().subplots())
+    assert [line.get_linestyle() for line in ax.lines] == ["--", "-"]
+
+
+def test_epochs_without_a_number_are_counted_from_one():
+    ax = plot_history([{"train_loss": 1.0}, {"train_loss": 0.5}], ax=Figure().subplots())
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[1, 1.0], [2, 0.5]])
+
+
+@pytest.mark.parametrize("epoch", [{}, {"epoch": 1, "seconds": 2.0}, {"valid_loss": None}])
+def test_a_history_without_losses_and_scores_is_refused(epoch):
+    with pytest.raises(ValueError, match=r"history has nothing to draw.*need train_loss"):
+        plot_history([epoch])
+
+
+def test_an_epoch_that_is_no_mapping_is_refused():
+    with pytest.raises(TypeError, match=r"history\[1\] is 2, of type int"):
+        plot_history([{"train_loss": 1.0}, 2])
+
+
 def test_an_empty_history_is_refused():
     with pytest.raises(ValueError, match="history has no epoch"):
         plot_history([])

@@ -141,9 +141,11 @@ def test_the_legend_has_the_ends_of_the_scale():
 def test_the_legend_of_signed_contributions_names_target_and_method():
     legend = legend_of(render_html(signed(target="neg")))
     for entry in (
-        "against −1<",
-        ">+1 toward<",
-        "to the log-odds of <bdi>neg</bdi> by <bdi>occlusion</bdi>",
+        "<span>against −1 <mark",
+        "</mark> 0</span>",
+        "</mark> +1 toward</span>",
+        "plus speaks for <bdi>neg</bdi>, minus against it, in log-odds",
+        "by <bdi>occlusion</bdi>: what is lost",
     ):
         assert entry in legend
     assert legend.count("<mark") == 2 * LEVELS
@@ -153,9 +155,9 @@ def test_the_legend_of_signed_contributions_names_target_and_method():
     ("method", "meaning"),
     [
         ("attention", "weights of the model's pooling, not a measure of importance"),
-        ("gradient_attention", "attention × gradient, a first-order estimate"),
-        ("gradient_input", "word vector × gradient, a first-order estimate"),
-        ("integrated_gradients", "gradients averaged on the way from zero vectors to the words'"),
+        ("gradient_attention", "attention × gradient, an estimate"),
+        ("gradient_input", "word vector × gradient, an estimate"),
+        ("integrated_gradients", "gradients averaged while the words' vectors grow from zero"),
         ("occlusion", "what is lost when one word, or one sentence, is left out"),
         ("random", "random numbers, a control"),
     ],
@@ -172,11 +174,40 @@ def test_the_legend_of_integrated_gradients_has_the_completeness_error():
     assert "; the sum is 0.012 off</span>" in legend_of(render_html(explanation))
 
 
+@pytest.mark.parametrize(("spread", "share"), [(0.25, "25"), (1.0, "100"), (1 / 3, "33.3")])
+def test_the_legend_says_what_is_spread_over_a_sentence(spread, share):
+    legend = legend_of(render_html(signed(method="gradient_attention", spread=spread)))
+    assert f"estimate; {share} % of what a sentence gets from the network is shared" in legend
+
+
+@pytest.mark.parametrize("spread", [None, 0])
+def test_the_legend_is_silent_where_nothing_is_spread(spread):
+    legend = legend_of(render_html(signed(method="gradient_attention", spread=spread)))
+    assert "estimate</span>" in legend
+
+
 def test_the_legend_says_that_contributions_of_n_grams_are_exact():
     by_gradients = signed(method="gradient_input", ngram_contributions=np.ones(5))
-    assert "; n-grams exactly</span>" in legend_of(render_html(by_gradients))
+    assert "; the n-grams' part is exact</span>" in legend_of(render_html(by_gradients))
     for other in (signed(method="gradient_input"), signed(ngram_contributions=np.ones(5))):
         assert "n-grams" not in legend_of(render_html(other))
+
+
+def test_the_part_of_n_grams_is_not_called_exact_with_three_classes():
+    three = {"classes": ["neg", "pos", "other"], "probabilities": [0.1, 0.8, 0.1]}
+    explanation = signed(method="gradient_input", ngram_contributions=np.ones(5), **three)
+    assert "exact" not in legend_of(render_html(explanation))
+
+
+def test_small_values_keep_two_significant_digits_and_zero_has_no_sign():
+    html = render_html(signed("A. B. C.", sentence_contributions=[-0.00047, 0.0011, -0.0]))
+    numbers = re.findall(r'title="sentence[^"]*"><span class="han-number">([^<]*)<', html)
+    assert numbers == ["−0.00047", "+0.0011", "0"]
+    assert 'sentence 3: contribution 0"' in html
+
+
+def test_a_long_sentence_is_whole():
+    assert Page(render_html(explained("word " * 5000))).text == "word " * 5000
 
 
 def test_attention_by_the_square_root_says_so():

@@ -35,14 +35,15 @@ def test_any_text_is_escaped(text):
     assert "script" not in {tag for tag, _ in page.tags}
 
 
-@given(st.lists(ANYTHING, min_size=2, max_size=2, unique=True), ANYTHING)
-def test_any_labels_are_escaped(labels, true):
+@given(st.lists(ANYTHING, min_size=2, max_size=2, unique=True), st.sampled_from([0, 1]))
+def test_any_labels_are_escaped(labels, number):
+    true = labels[number]
     explanation = signed(
         classes=np.array(labels, dtype=object), predicted=labels[0], target=labels[1]
     )
     page = Page(ExplanationList([explanation]).to_html(y_true=[true]))
     expected = ExplanationList([signed(target="neg")]).to_html(
-        y_true=["pos" if true == labels[0] else "other"]
+        y_true=["pos" if number == 0 else "neg"]
     )
     assert [tag for tag, _ in page.tags] == [tag for tag, _ in Page(expected).tags]
     assert f"true: {visible(true)}" in page.all_text
@@ -126,6 +127,19 @@ def test_true_labels_may_be_any_array_like(wrap):
 )
 def test_true_labels_of_another_shape_are_refused(y_true, shape):
     message = rf"y_true must hold one label for each of the 2 documents.*got the shape {shape}"
+    with pytest.raises(ValueError, match=message):
+        predicting("pos", "neg").to_html(y_true=y_true)
+
+
+@pytest.mark.parametrize(
+    ("y_true", "message"),
+    [
+        ([0, 1], r"y_true\[0\] is 0, which is none of the classes \['neg', 'pos'\]"),
+        (["pos", "maybe"], r"y_true\[1\] is 'maybe'.* Give labels of classes_"),
+        (["pos", None], r"y_true\[1\] is None"),
+    ],
+)
+def test_true_labels_that_are_no_classes_are_refused(y_true, message):
     with pytest.raises(ValueError, match=message):
         predicting("pos", "neg").to_html(y_true=y_true)
 

@@ -1,7 +1,11 @@
+import dataclasses
 import re
+from collections import Counter
 
+import numpy as np
 import pytest
 
+from sk_han.rendering.rows import WORDS_SHOWN
 from sk_han.rendering.text import render_text
 from tests.by_hand import explained, signed
 
@@ -18,15 +22,16 @@ def test_a_document_reads_as_probabilities_sentences_and_a_legend():
         "0.333 ███    Bad *start*.",
         "0.667 ██████ I *loved* *it*!",
         "attention: weights of the model's pooling, not a measure of importance",
-        "(*marked*: 0.17 to 0.33)",
+        "(*marked*: 0.17 to 0.33, weaker words unmarked)",
     ]
 
 
 def test_signed_contributions_are_marked_by_sign():
     text = plain(signed("a b c.", target="neg", contributions=[0.1, -0.5, 0.4]))
     assert "+1.000 ██████ a ~b~ *c*." in text
-    assert "contributions to the log-odds of neg by occlusion" in text
-    assert "(*toward* or ~against~: 0.25 to 0.5)" in text
+    text = " ".join(text.split())
+    assert "plus speaks for neg, minus against it, in log-odds" in text
+    assert "*toward* or ~against~: 0.25 to 0.5, weaker words unmarked; plus speaks" in text
 
 
 def test_attention_is_shown_of_signed_explanations_on_request():
@@ -60,15 +65,16 @@ def test_unknown_words_are_underlined_in_color():
 
 def test_in_color_the_legend_tells_what_codes_show():
     colored = render_text(
-        signed("a b.", unknown=[False, True], contributions=[1, -0.5]), color=True, width=200
+        signed("a b.", unknown=[False, True], contributions=[1, -0.5]), color=True, width=300
     )
-    assert "(blue toward, orange against: up to 1)" in colored
+    assert "blue toward, orange against: up to 1; plus speaks" in colored
     assert "underlined: not in the vocabulary" in colored
     assert "(shaded: up to 0.67)" in render_text(explained("a b."), color=True, width=200)
 
 
 def test_random_contributions_are_said_to_be_random():
-    assert plain(signed(method="random")).splitlines()[3].startswith("random numbers, a control")
+    text = " ".join(plain(signed(method="random")).split())
+    assert text.endswith("weaker words unmarked; random numbers, a control")
 
 
 def test_str_has_no_codes_where_output_is_no_terminal(monkeypatch):
@@ -148,6 +154,65 @@ def test_folded_contributions_are_summed():
     assert "... 10 sentences with -0.010 in sum" in plain(
         signed(text, sentence_contributions=values)
     )
+
+
+def test_small_values_keep_two_significant_digits_in_their_column():
+    lines = plain(signed("A. B. C. D.", sentence_contributions=[0.5, -0.00047, 0.0011, -0.0]))
+    assert [line[:15] for line in lines.splitlines()[1:5]] == [
+        "+0.500   ██████",
+        "-0.00047       ",
+        "+0.0011        ",
+        "0              ",
+    ]
+
+
+def test_a_long_sentence_is_cut_to_its_heaviest_words_and_their_neighbours():
+    values = np.zeros(5000)
+    values[[2000, 4999]] = 1.0, -0.5
+    text = plain(
+        signed(
+            " ".join(f"w{i}" for i in range(5000)), contributions=values, sentence_contributions=[1]
+        )
+    )
+    text = " ".join(text.split())
+    assert "words … w1995 w1996 w1997 w1998 w1999 *w2000* w2001 w2002 w2003 w2004 w2005 …" in text
+    assert text.count("… w4994 w4995 w4996 w4997 w4998 ~w4999~ *toward* or") == 1
+    shown = re.findall(r"\bw\d+", text)
+    hidden = sum(int(n.replace(",", "")) for n in re.findall(r"… ([\d,]+) words …", text))
+    assert len(shown) <= WORDS_SHOWN
+    assert len(shown) + hidden == 5000
+
+
+@pytest.mark.parametrize("text", ["word " * 100_000, "w" * 1_000_000, "w " + "!" * 1_000_000])
+def test_the_size_of_what_is_printed_is_bounded(text):
+    assert len(plain(explained(text))) < 20_000
+
+
+def test_the_end_of_a_word_without_end_is_counted():
+    assert "www* … 700 characters …" in " ".join(plain(explained("w" * 1000)).split())
+
+
+def test_many_long_sentences_share_the_room():
+    text = ". ".join(" ".join(f"s{i}w{j}" for j in range(200)) for i in range(20))
+    shown = re.findall(r"\bs(\d+)w\d+", plain(explained(text)))
+    assert len(set(shown)) == 20
+    assert max(Counter(shown).values()) <= WORDS_SHOWN // 20
+
+
+def test_a_sentence_of_a_document_that_has_room_is_whole():
+    assert "words …" not in plain(explained("word " * WORDS_SHOWN))
+    assert "words …" in plain(explained("word " * (WORDS_SHOWN + 100)))
+
+
+def test_what_was_not_read_of_a_cut_sentence_is_counted():
+    text = "word " * 2000
+    cut = dataclasses.replace(
+        explained(text, contributions=[1.0] + [0.0] * 1999),
+        text=text + "never read",
+        sentence_spans=[[0, len(text) + 10]],
+        truncated=True,
+    )
+    assert "words … [not read: 11 characters]" in " ".join(plain(cut).split())
 
 
 def test_what_was_not_read_is_counted():

@@ -15,12 +15,7 @@ from sk_han.combination import combined_logits
 from sk_han.documents import DocumentArray
 from sk_han.explainers.scores import LogOdds, log_odds
 from sk_han.explanation import combine_attention
-from sk_han.nn.attribution import (
-    Attribution,
-    gradient_attention,
-    gradient_input,
-    integrated_gradients,
-)
+from sk_han.nn.attribution import Attribution, gradient_attention, gradient_input
 from sk_han.removal import without_each_sentence, without_each_word
 
 __all__ = ["METHODS", "Contributions", "contributions_to"]
@@ -90,36 +85,57 @@ def contributions_to(
     Contributions
     """
     scales = classifier.logit_scales_
-    nothing = np.zeros((len(documents), len(classifier.classes_)))
-    added = combined_logits(nothing, documents, classifier.ngram_channel_, scales)
-    score = LogOdds(scales[0], added, targets)
+    channel, n_classes = classifier.ngram_channel_, len(classifier.classes_)
+    added, without_words = (
+        combined_logits(np.zeros((len(those), n_classes)), those, channel, scales)
+        for those in (documents, DocumentArray.from_nested([[]]))
+    )
+    score = LogOdds(scales[0], added, without_words[0], targets)
     return METHODS[method](_Batch(classifier, documents, score, combine, steps, spread, random))
 
 
 def _by_gradient_attention(batch: _Batch) -> Contributions:
-    return _by_gradients(batch, gradient_attention, batch.spread)[0]
+    return _by_gradients(batch, gradient_attention, batch.spread)
 
 
 def _by_gradient_input(batch: _Batch) -> Contributions:
-    return _by_gradients(batch, gradient_input)[0]
+    return _by_gradients(batch, gradient_input)
 
 
 def _by_integrated_gradients(batch: _Batch) -> Contributions:
+    """Go from a document of zero vectors without n-grams to the document itself."""
+    attended, documents, net = _attended(batch), batch.documents, batch.classifier.net_
+    targets = batch.score.targets_of(attended.logits)
+    words, factors = np.zeros(documents.n_words), np.zeros_like(attended.logits)
     positions, weights = np.polynomial.legendre.leggauss(batch.steps)  # from -1 to 1
-    points = list(zip((1 + positions) / 2, weights / 2, strict=True))
-    found, attribution = _by_gradients(batch, partial(integrated_gradients, points=points))
-    return found._replace(completeness_error=np.abs(_array(attribution.missing)))
+    for position, weight in zip((1 + positions) / 2, weights / 2, strict=True):
+        score = batch.score.toward(targets).at(position)
+        found = net.attribute(partial(gradient_input, by=position), documents, score)
+        words += weight * _array(found.words)
+        factors += weight * score.factors(score.logits(found.logits))
+    ngrams = _of_ngrams(batch, factors)
+    start = batch.score.toward(targets).at(0.0)
+    logits = start.logits(net.attribute(partial(gradient_input, by=0.0), documents, start).logits)
+    change = log_odds(attended.logits, targets) - log_odds(logits, targets)
+    document = np.repeat(np.arange(len(documents)), documents.words_per_document)
+    sums = np.bincount(document, words + ngrams, len(documents))
+    return attended._replace(
+        words=words + ngrams,
+        sentences=_by_sentence(words + ngrams, documents),
+        ngrams=ngrams,
+        completeness_error=np.abs(change - sums),
+    )
 
 
 def _by_gradients(
     batch: _Batch, attribution: Callable[..., Attribution], spread: float = 0.0
-) -> tuple[Contributions, Attribution]:
+) -> Contributions:
     """Add up what network and n-gram channel bring; of the network's part `spread` is evened."""
     found = batch.classifier.net_.attribute(attribution, batch.documents, batch.score)
     logits = batch.score.logits(found.logits)
-    ngrams = _of_ngrams(batch, logits)
+    ngrams = _of_ngrams(batch, batch.score.factors(logits))
     words = _spread(_array(found.words), batch.documents, spread) + ngrams
-    contributions = Contributions(
+    return Contributions(
         logits,
         _array(found.word_attention),
         _array(found.sentence_attention),
@@ -127,7 +143,6 @@ def _by_gradients(
         _by_sentence(words, batch.documents),
         ngrams,
     )
-    return contributions, found
 
 
 def _by_occlusion(batch: _Batch) -> Contributions:
@@ -173,16 +188,16 @@ def _attended(batch: _Batch) -> Contributions:
         _array(found.sentence_attention),
         np.zeros(batch.documents.n_words),
         np.zeros(batch.documents.n_sentences),
-        _of_ngrams(batch, logits),
+        _of_ngrams(batch, batch.score.factors(logits)),
     )
 
 
-def _of_ngrams(batch: _Batch, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+def _of_ngrams(batch: _Batch, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each word brings by its n-grams to a score with these factors of the logits."""
     channel = batch.classifier.ngram_channel_
     if channel is None:
         return np.zeros(batch.documents.n_words)
-    factors = batch.classifier.logit_scales_[1] * batch.score.factors(logits)
-    return channel.word_parts(batch.documents, factors)
+    return channel.word_parts(batch.documents, batch.classifier.logit_scales_[1] * factors)
 
 
 def _drops(

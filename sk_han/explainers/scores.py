@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 from torch import Tensor
 
-__all__ = ["LogOdds", "class_numbers", "log_odds", "wrong_length"]
+__all__ = ["LogOdds", "log_odds"]
 
 
 @dataclass(frozen=True)
@@ -27,17 +27,29 @@ class LogOdds:
     scale : float
         Factor of the network's logits in those of the classifier.
     added : ndarray of shape (D, C)
-        What is added to them.
+        What is added to them: the logits of the n-gram channel.
+    added_without_words : ndarray of shape (C,)
+        What is added to those of a document without words.
     targets : ndarray of int64, shape (D,)
         Number of the class; -1 for the predicted one.
     """
 
     scale: float
     added: NDArray[np.float64]
+    added_without_words: NDArray[np.float64]
     targets: NDArray[np.int64]
 
     def __getitem__(self, rows: Any) -> LogOdds:
-        return LogOdds(self.scale, self.added[rows], self.targets[rows])
+        return replace(self, added=self.added[rows], targets=self.targets[rows])
+
+    def at(self, position: float) -> LogOdds:
+        """Give the score of documents on the way from one without words (0) to themselves (1)."""
+        way = self.added - self.added_without_words
+        return replace(self, added=self.added_without_words + position * way)
+
+    def toward(self, targets: NDArray[np.int64]) -> LogOdds:
+        """Give the score of these targets."""
+        return replace(self, targets=targets)
 
     def __call__(self, network_logits: Tensor) -> Tensor:
         """Give the factors of the network's logits, as `sk_han.nn.attribution` asks for them."""
@@ -70,54 +82,6 @@ def log_odds(logits: NDArray[np.float64], targets: NDArray[np.int64]) -> NDArray
     with np.errstate(under="ignore"):
         others = logsumexp(np.where(is_target, -np.inf, logits), axis=1)
     return logits[is_target] - others
-
-
-def class_numbers(
-    target: Any, classes: NDArray[Any], n_documents: int | None
-) -> NDArray[np.int64] | int:
-    """Find the numbers of target labels.
-
-    Parameters
-    ----------
-    target : label, array-like of n_documents labels, or None
-    classes : ndarray of shape (n_classes,)
-    n_documents : int or None
-        None where it is not known yet.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_documents,), or int
-        One number stands for all documents; -1 for the predicted class.
-
-    Raises
-    ------
-    ValueError
-        If a label is no class, or there are not as many labels as documents.
-    """
-    if target is None:
-        return -1
-    number_of = {label: number for number, label in enumerate(classes.tolist())}
-    is_one = isinstance(target, (str, bytes)) or np.ndim(target) == 0
-    labels = [target] if is_one else list(target)
-    numbers = np.empty(len(labels), dtype=np.int64)
-    for i, label in enumerate(labels):
-        plain = label.item() if isinstance(label, (np.generic, np.ndarray)) else label
-        if plain not in number_of:
-            name = "target" if is_one else f"target[{i}]"
-            raise ValueError(f"{name} is {plain!r}; the classes are {classes.tolist()}.")
-        numbers[i] = number_of[plain]
-    if is_one:
-        return int(numbers[0])
-    if n_documents not in (None, len(numbers)):
-        raise wrong_length(len(numbers), f"{n_documents} documents")
-    return numbers
-
-
-def wrong_length(n_labels: int, documents: str) -> ValueError:
-    """Say that there are not as many targets as documents."""
-    return ValueError(
-        f"target has {n_labels} labels for {documents}; give one label for each, or one for all."
-    )
 
 
 def _is_target(logits: NDArray[np.float64], targets: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -51,14 +51,14 @@ class Reader(NamedTuple):
         check_is_fitted(estimator)
         if isinstance(estimator, HANClassifier):
             return cls(estimator, estimator.tokenizer_, [])
-        if not isinstance(estimator, Pipeline) or not isinstance(estimator[-1], HANClassifier):
+        *steps, classifier = _steps(estimator)
+        if not isinstance(classifier, HANClassifier):
+            ends_in = f" that ends in {classifier!r}" if isinstance(estimator, Pipeline) else ""
             raise TypeError(
                 f"explain needs a HANClassifier or a Pipeline that ends in one; got "
-                f"{type(estimator).__name__}. After a search, pass search.best_estimator_."
+                f"{type(estimator).__name__}{ends_in}. After a search, pass search.best_estimator_."
             )
-        classifier = estimator[-1]
         check_is_fitted(classifier)
-        steps = [step for _, step in estimator.steps[:-1] if step not in (None, "passthrough")]
         for position, step in enumerate(steps):
             if isinstance(step, HierarchicalTokenizer):
                 if step is not steps[-1]:
@@ -71,16 +71,31 @@ class Reader(NamedTuple):
         return cls(classifier, classifier.tokenizer_, steps)
 
     def batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
-        """Read at most `size` documents at once; of an iterator, no more than these."""
-        for chunk in _chunks(X, size):
-            for documents, sources in self._located(self.before_tokenizer(chunk), size):
-                yield within_vocabulary(documents, self.classifier.vocabulary_size_), sources
+        """Read at most `size` documents at once; of an iterator, no more than these.
+
+        Raises
+        ------
+        ValueError
+            At once, if X is a lone text. What is wrong with a document is told as it is read.
+        """
+        if isinstance(X, (str, bytes, bytearray)):
+            check_texts(X)
+        return self._read(X, size)
+
+    def sees_text(self, X: Any) -> bool:
+        """Tell whether X are texts that spans point into, and not numbers of words."""
+        return self.tokenizer is not None and not holds_word_ids(X)
 
     def before_tokenizer(self, X: Any) -> Any:
         """Give X as the steps before the tokenizer make it."""
         for step in self.steps:
             X = step.transform(X)
         return X
+
+    def _read(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
+        for chunk in _chunks(X, size):
+            for documents, sources in self._located(self.before_tokenizer(chunk), size):
+                yield within_vocabulary(documents, self.classifier.vocabulary_size_), sources
 
     def _located(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
         if holds_word_ids(X) or self.tokenizer is None:
@@ -95,6 +110,13 @@ class Reader(NamedTuple):
             documents, spans = self.tokenizer.locate(of_batch)
             pairs = zip(of_batch, spans, strict=True)
             yield documents, [Source(text, *found) for text, found in pairs]
+
+
+def _steps(estimator: Any) -> list[Any]:
+    """Give the steps of a Pipeline, of Pipelines inside it too, or the estimator itself."""
+    if not isinstance(estimator, Pipeline):
+        return [] if estimator in (None, "passthrough") else [estimator]
+    return [inner for _, step in estimator.steps for inner in _steps(step)] or [None]
 
 
 def _chunks(X: Any, size: int) -> Iterator[Any]:

@@ -57,6 +57,7 @@ def top_counts(lengths: NDArray[np.int64], fraction: float) -> NDArray[np.int64]
 def comprehensiveness_and_sufficiency(
     predict: Predict,
     documents: DocumentArray,
+    whole: NDArray[np.float64],
     rank: NDArray[np.int64],
     fractions: Sequence[float],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -67,6 +68,8 @@ def comprehensiveness_and_sufficiency(
     predict : callable
         Documents to their probabilities, (n_documents, n_classes).
     documents : DocumentArray of shape (n_documents,)
+    whole : ndarray of shape (n_documents, n_classes)
+        What `predict` gives for the documents as they are.
     rank : ndarray of int64, shape (n_words,)
         Of each word within its document, as `ranked` gives it.
     fractions : sequence of float
@@ -80,7 +83,6 @@ def comprehensiveness_and_sufficiency(
         Fall with these words alone.
     """
     lengths = documents.words_per_document
-    whole = predict(documents)
     rows, predicted = np.arange(len(documents)), whole.argmax(axis=1)
     falls = np.zeros((2, len(documents)))
     for fraction in fractions:
@@ -92,13 +94,16 @@ def comprehensiveness_and_sufficiency(
 
 
 def flip_shares(
-    predict: Predict, documents: DocumentArray, rank: NDArray[np.int64]
+    predict: Predict,
+    documents: DocumentArray,
+    whole: NDArray[np.float64],
+    rank: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Find the smallest share of words whose removal, in the order of rank, changes the decision.
 
     Parameters
     ----------
-    predict, documents, rank
+    predict, documents, whole, rank
         As of `comprehensiveness_and_sufficiency`.
 
     Returns
@@ -108,7 +113,7 @@ def flip_shares(
         up to whole words; 1.0 where none changes the decision.
     """
     lengths = documents.words_per_document
-    decision = predict(documents).argmax(axis=1)
+    decision = whole.argmax(axis=1)
     shares = np.ones(len(documents))
     removed = np.zeros(len(documents), dtype=np.int64)
     holding = np.ones(len(documents), dtype=bool)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from numbers import Real
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -38,7 +39,7 @@ def faithfulness_report(
     methods: Sequence[str] | Mapping[str, Method] = ("gradient_attention", "attention", "random"),
     fractions: Sequence[float] = (0.01, 0.05, 0.1, 0.2, 0.5),
     rationales: Sequence[Sequence[tuple[int, int]]] | None = None,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: int | np.random.RandomState | np.random.Generator | None = None,
 ) -> FaithfulnessReport:
     """Measure whether the words that explanations name are those that the estimator decides by.
 
@@ -59,12 +60,13 @@ def faithfulness_report(
         Names that `explain` knows. Or a mapping of names for the report to such names or to
         functions ``(estimator, X) -> scores`` that give, for each document, an array of one
         score a word, toward the predicted class: so other packages are measured alike. The
-        words are those of `explain`. The control "random" is added where it is missing.
+        words are those of `explain`. The control "random" is added where it is missing, and no
+        other method may have its name.
     fractions : sequence of float, default=(0.01, 0.05, 0.1, 0.2, 0.5)
         Shares of the words to take out or to leave alone; of each document rounded up.
     rationales : sequence of n_documents sequences of (start, end), default=None
         What people marked, as characters of each text. A word is marked if it overlaps a span.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Source of the random control and of the bootstrap.
 
     Returns
@@ -75,11 +77,11 @@ def faithfulness_report(
     ------
     TypeError
         If the estimator is no HANClassifier and no Pipeline of our two steps, a method is
-        neither a name nor a function, or a span is not two integers.
+        neither a name nor a function, or rationales are no lists of two integers each.
     ValueError
-        If there are no documents or none with a word, a method is unknown, scores do not fit
-        the words or are not numbers, a fraction is not above 0 and at most 1, or a rationale is
-        outside its text.
+        If there are no documents or none with a word, a method is unknown or takes the name of
+        the control, scores do not fit the words or are not finite, a fraction is not above 0 and
+        at most 1, or a rationale is outside its text.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
 
@@ -99,12 +101,14 @@ def faithfulness_report(
     The first two and the last two are of DeYoung et al. (2020); there k, the number of words for
     F1, is one for the whole corpus, here each document has its own.
 
-    Documents with words removed are unlike those seen in training, so part of every fall is
-    surprise. That is the same for all methods: compare each with the random control, and compare
-    methods on one estimator, not estimators.
+    Documents with words removed are unlike those seen in training, so part of a fall is surprise.
+    The random control shows about how large it is: compare each method with the control, and
+    compare methods on one estimator, not estimators.
 
     Intervals are percentiles of 1,000 bootstrap resamples of the documents; they tell how the
-    means would vary over other documents, not over other fits.
+    means would vary over other documents, not over other fits. All methods are measured on the
+    same documents, so whether a method beats the control is told by the interval of its
+    difference to the control, in ``differences``, and not by whether two intervals overlap.
 
     References
     ----------
@@ -136,11 +140,22 @@ def faithfulness_report(
         )
     marked = None
     if rationales is not None:
+        if not reader.sees_text(X):
+            raise TypeError(
+                f"rationales are characters of raw texts, but X holds word ids "
+                f"({type(X).__name__}): pass the texts, to the whole Pipeline."
+            )
         marked = rationale_words(rationales, sources)
-    # scikit-learn takes None for NumPy's global generator, which is not ours to move.
-    rng = np.random.RandomState() if random_state is None else check_random_state(random_state)
-    seed = int(rng.randint(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        seed = int(random_state.integers(2**31 - 1))
+    else:
+        # scikit-learn takes None for NumPy's global generator, which is not ours to move.
+        rng = np.random.RandomState() if random_state is None else check_random_state(random_state)
+        seed = int(rng.randint(2**31 - 1))
 
+    read = documents[with_words]  # the documents left out have no words, so scores still fit
+    predict = reader.classifier.predict_proba
+    whole = predict(read)
     values: dict[str, dict[str, NDArray[np.float64]]] = {}
     seconds: dict[str, float] = {}
     for name, method in chosen.items():
@@ -148,7 +163,10 @@ def faithfulness_report(
         scores = _scores(estimator, X, method, seed)
         seconds[name] = (perf_counter() - start) / len(documents)
         flat = _checked_scores(scores, name, lengths)
-        measured = _measured(reader.classifier.predict_proba, documents, with_words, flat, shares)
+        of_read = _measured(predict, read, whole, ranked(read, flat), shares)
+        measured = {metric: np.full(len(documents), np.nan) for metric in of_read}
+        for metric, found in of_read.items():
+            measured[metric][with_words] = found
         if marked is not None:
             measured |= dict(
                 zip(("auprc", "token_f1"), agreement(flat, marked, lengths), strict=True)
@@ -164,6 +182,7 @@ def faithfulness_report(
         values=values,
         means=_of_each(values, _mean),
         intervals=_of_each(values, partial(_interval, seed=seed)),
+        differences=_of_each(_over_control(values), partial(_interval, seed=seed)),
         seconds=seconds,
         fractions=shares,
         n_without_words=n_without_words,
@@ -173,13 +192,14 @@ def faithfulness_report(
 
 def _named(methods: Any) -> dict[str, Method]:
     """Give the methods by the names they have in the report, with the control."""
-    if isinstance(methods, str) or callable(methods):
+    if isinstance(methods, str) or callable(methods) or not isinstance(methods, Iterable):
         raise TypeError(
             f"methods must be a sequence of names or a mapping of names to methods; got "
-            f"{methods!r}. Put it into a dict: {{'name': method}}."
+            f"{methods!r}. Put a lone method into a dict: {{'name': method}}."
         )
-    named = dict(methods) if isinstance(methods, Mapping) else {name: name for name in methods}
-    for name, method in named.items():
+    pairs = methods.items() if isinstance(methods, Mapping) else ((name, name) for name in methods)
+    given = list(pairs)
+    for name, method in given:
         if not isinstance(name, str) or not (isinstance(method, str) or callable(method)):
             raise TypeError(
                 f"A method must be a name that explain knows, or in a mapping of names a function "
@@ -189,16 +209,23 @@ def _named(methods: Any) -> dict[str, Method]:
             raise ValueError(
                 f"A method must be one of {list(METHODS)} or a function; got {method!r}."
             )
+        if name == CONTROL and method != CONTROL:
+            raise ValueError(
+                f"{CONTROL!r} is the name of the control, which every method is compared with; got "
+                f"{method!r} for it. Give that method another name."
+            )
+    named: dict[str, Method] = dict(given)
     return named if CONTROL in named else named | {CONTROL: CONTROL}
 
 
 def _checked_fractions(fractions: Sequence[float]) -> tuple[float, ...]:
-    shares = tuple(float(fraction) for fraction in fractions)
-    if not shares or not all(0 < share <= 1 for share in shares):
+    shares = tuple(fractions) if isinstance(fractions, Iterable) else ()
+    if not shares or not all(isinstance(share, Real) and 0 < share <= 1 for share in shares):
         raise ValueError(
-            f"fractions must be one or more shares above 0 and at most 1; got {fractions!r}."
+            f"fractions must be a sequence of one or more shares above 0 and at most 1, for "
+            f"example (0.1,); got {fractions!r}."
         )
-    return shares
+    return tuple(map(float, shares))
 
 
 def _scores(estimator: Any, X: Any, method: Method, seed: int) -> Sequence[Any]:
@@ -225,10 +252,11 @@ def _checked_scores(
                 f"The method {name!r} gave scores of the shape {array.shape} for document {i}; it "
                 f"has {length} words, those of explain(estimator, X)[{i}].words."
             )
-        if np.isnan(array).any():
+        if not np.isfinite(array).all():
+            word = int(np.isfinite(array).argmin())
             raise ValueError(
-                f"The method {name!r} gave NaN for word {np.isnan(array).argmax()} of document "
-                f"{i}; give a word that nothing is known of the score 0."
+                f"The method {name!r} gave {array[word]} for word {word} of document {i}; scores "
+                "must be finite. Give a word that nothing is known of the score 0."
             )
     return np.concatenate(arrays)
 
@@ -236,25 +264,31 @@ def _checked_scores(
 def _measured(
     predict: Callable[[DocumentArray], NDArray[np.float64]],
     documents: DocumentArray,
-    with_words: NDArray[np.int64],
-    scores: NDArray[np.float64],
+    whole: NDArray[np.float64],
+    rank: NDArray[np.int64],
     fractions: Sequence[float],
 ) -> dict[str, NDArray[np.float64]]:
-    """Measure the removal of words, NaN for documents that have none."""
-    read = documents[with_words]  # the documents left out have no words, so scores still fit
-    rank = ranked(read, scores)
+    """Measure the removal of words, for each document."""
     comprehensiveness, sufficiency = comprehensiveness_and_sufficiency(
-        predict, read, rank, fractions
+        predict, documents, whole, rank, fractions
     )
-    found = {
+    return {
         "comprehensiveness": comprehensiveness,
         "sufficiency": sufficiency,
-        "flip": flip_shares(predict, read, rank),
+        "flip": flip_shares(predict, documents, whole, rank),
     }
-    values = {metric: np.full(len(documents), np.nan) for metric in found}
-    for metric, of_read in found.items():
-        values[metric][with_words] = of_read
-    return values
+
+
+def _over_control(
+    values: Mapping[str, Mapping[str, NDArray[np.float64]]],
+) -> dict[str, dict[str, NDArray[np.float64]]]:
+    """Give each method's differences to the control, document by document."""
+    return {
+        metric: {
+            name: found - by_method[CONTROL] for name, found in by_method.items() if name != CONTROL
+        }
+        for metric, by_method in values.items()
+    }
 
 
 def _of_each(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -39,8 +39,13 @@ def rationale_words(
         If the number of rationales is not that of the documents, or a span is empty, reversed or
         outside its text.
     TypeError
-        If a span is not two integers.
+        If rationales are no lists of spans, or a span is not two integers.
     """
+    if not isinstance(rationales, Collection):
+        raise TypeError(
+            f"rationales must have one list of spans for each of the {len(sources)} documents; got "
+            f"{rationales!r}."
+        )
     if len(rationales) != len(sources):
         raise ValueError(
             f"rationales must have one list of spans for each of the {len(sources)} "
@@ -86,6 +91,11 @@ def agreement(
 
 def _checked(spans: Any, number: int, n_characters: int) -> NDArray[np.int64]:
     """Give the spans of a document, shape (n_spans, 2)."""
+    if not isinstance(spans, Collection):
+        raise TypeError(
+            f"The rationales of document {number} must be a list of spans (start, end); got "
+            f"{spans!r}. A document without a rationale has an empty list."
+        )
     for position, span in enumerate(spans):
         if np.shape(span) != (2,) or not all(isinstance(edge, Integral) for edge in span):
             raise TypeError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +41,10 @@ class FaithfulnessReport:
         ``means[metric][method]`` over the documents that were not left out.
     intervals : mapping of str to mapping of str to (float, float)
         Lower and upper end of the bootstrap 95 % interval of each mean.
+    differences : mapping of str to mapping of str to (float, float)
+        The same for the mean difference to the control "random", document by document, of every
+        other method. This interval says whether a method beats the control: one that holds 0
+        tells no difference from chance.
     seconds : mapping of str to float
         Time of each method for one document, for the explaining alone.
     fractions : tuple of float
@@ -59,6 +64,7 @@ class FaithfulnessReport:
     values: Mapping[str, Mapping[str, NDArray[np.float64]]]
     means: Mapping[str, Mapping[str, float]]
     intervals: Mapping[str, Mapping[str, tuple[float, float]]]
+    differences: Mapping[str, Mapping[str, tuple[float, float]]]
     seconds: Mapping[str, float]
     fractions: tuple[float, ...]
     n_without_words: int
@@ -128,10 +134,7 @@ class FaithfulnessReport:
         rows = [
             [
                 method,
-                *(
-                    _with_interval(self.means[metric][method], *self.intervals[metric][method])
-                    for metric in self.metrics
-                ),
+                *(self._cell(metric, method) for metric in self.metrics),
                 f"{1000 * self.seconds[method]:.1f}",
             ]
             for method in self.methods
@@ -145,6 +148,17 @@ class FaithfulnessReport:
         ]
         return "\n".join([*lines, self._footnote])
 
+    def _cell(self, metric: str, method: str) -> str:
+        low, high = self.intervals[metric][method]
+        mark = "=" if self._may_be_chance(metric, method) else " "
+        return f"{self.means[metric][method]:.3f} [{low:.3f}, {high:.3f}]{mark}"
+
+    def _may_be_chance(self, metric: str, method: str) -> bool:
+        if method not in self.differences[metric]:  # the control itself
+            return False
+        low, high = self.differences[metric][method]
+        return low <= 0 <= high
+
     @property
     def _footnote(self) -> str:
         left_out = ""
@@ -152,17 +166,20 @@ class FaithfulnessReport:
             left_out = f", {self.n_without_words} of them without words and left out"
         if self.n_without_rationale:
             left_out += f"; {self.n_without_rationale} without a marked word count for no rationale"
+        meaning = ""
+        pairs = product(self.metrics, self.methods)
+        if any(self._may_be_chance(metric, method) for metric, method in pairs):
+            meaning = (
+                "\n= no better or worse than chance here: "
+                "the interval of the difference to random holds 0."
+            )
         shares = ", ".join(f"{100 * fraction:g}" for fraction in self.fractions)
         return (
             f"{self.n_documents} documents{left_out}. Means with 95 % intervals (bootstrap);\n"
             f"comprehensiveness and sufficiency over {shares} % of the words. "
-            "(+) higher is better, (-) lower."
+            f"(+) higher is better, (-) lower.{meaning}"
         )
 
 
 def _heading(metric: str) -> str:
     return f"{metric} ({'+' if HIGHER_IS_BETTER[metric] else '-'})"
-
-
-def _with_interval(mean: float, low: float, high: float) -> str:
-    return f"{mean:.3f} [{low:.3f}, {high:.3f}]"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -10,10 +10,9 @@ from torch import Tensor
 
 from sk_han.nn.context import ContextPooling
 from sk_han.nn.han import HierarchicalAttentionNetwork
-from sk_han.nn.segments import segment_numbers, segment_sum
 from sk_han.nn.words import in_parts
 
-__all__ = ["Attribution", "gradient_attention", "gradient_input", "integrated_gradients"]
+__all__ = ["Attribution", "gradient_attention", "gradient_input"]
 
 # Takes logits (D, C), gives the factors (D, C) of the logits in the score of each document.
 Score = Callable[[Tensor], Tensor]
@@ -30,16 +29,12 @@ class Attribution(NamedTuple):
     sentence_attention : Tensor, shape (N,)
     words : Tensor, shape (T,)
         What each word brings to the score of its document.
-    missing : Tensor, shape (D,)
-        By integrated gradients, what the words lack to the change of the score from a document of
-        zero vectors; else zero.
     """
 
     logits: Tensor
     word_attention: Tensor
     sentence_attention: Tensor
     words: Tensor
-    missing: Tensor
 
 
 def gradient_attention(
@@ -98,7 +93,6 @@ def gradient_attention(
         _one_column(word_weights),
         _one_column(sentence_weights.detach()),
         words,
-        logits.new_zeros(len(logits)),
     )
 
 
@@ -108,47 +102,20 @@ def gradient_input(
     words_per_sentence: Tensor,
     sentences_per_document: Tensor,
     score: Score,
+    by: float = 1.0,
 ) -> Attribution:
     """Word vector times the gradient of the score with respect to it, summed over its entries.
 
-    `gradient_attention` says what parameters and result are. Atanasova et al. (2020) call it
-    InputXGradient.
-
-    References
-    ----------
-    Atanasova, Simonsen, Lioma, Augenstein (2020). A Diagnostic Study of Explainability Techniques
-    for Text Classification. EMNLP.
-    """
-    lengths = words_per_sentence, sentences_per_document
-    states = _scaled_states(network, word_ids, words_per_sentence, 1.0)
-    logits, word_weights, sentence_weights, gradient = _read_states(
-        network, states, *lengths, score
-    )
-    words = _input_parts(network, word_ids, words_per_sentence, gradient, 1.0)
-    return Attribution(logits, word_weights, sentence_weights, words, logits.new_zeros(len(logits)))
-
-
-def integrated_gradients(
-    network: HierarchicalAttentionNetwork,
-    word_ids: Tensor,
-    words_per_sentence: Tensor,
-    sentences_per_document: Tensor,
-    score: Score,
-    *,
-    points: Sequence[tuple[float, float]],
-) -> Attribution:
-    """`gradient_input` with the mean gradient on the way from zero vectors (Sundararajan, 2017).
-
-    The parts of the words sum to the score less that of a document of zero vectors, as well as
-    `points` integrate; `Attribution.missing` is what they lack.
+    Atanasova et al. (2020) call it InputXGradient. Its mean over documents on the way from zero
+    vectors are integrated gradients (Sundararajan et al., 2017).
 
     Parameters
     ----------
     network, word_ids, words_per_sentence, sentences_per_document, score
-        As of `gradient_attention`. The factors of the score are those of the document itself all
-        along the way.
-    points : sequence of pairs of float
-        Quadrature of the interval from 0 to 1: position and weight of each point.
+        As of `gradient_attention`.
+    by : float
+        What the word vectors are multiplied by before the network reads them: the gradient, logits
+        and weights are those of that document.
 
     Returns
     -------
@@ -157,28 +124,17 @@ def integrated_gradients(
     References
     ----------
     Sundararajan, Taly, Yan (2017). Axiomatic Attribution for Deep Networks. ICML.
+
+    Atanasova, Simonsen, Lioma, Augenstein (2020). A Diagnostic Study of Explainability Techniques
+    for Text Classification. EMNLP.
     """
     lengths = words_per_sentence, sentences_per_document
-    with torch.no_grad():
-        output = network.attend(word_ids, *lengths)
-        baseline = _scaled_states(network, word_ids, words_per_sentence, 0.0)
-        sentences, _ = _pool_words(network, baseline, *lengths)
-        baseline_logits, _ = _read_sentences(network, sentences, sentences_per_document)
-    factors = score(output.logits)
-    words = torch.zeros_like(output.word_attention)
-    for position, weight in points:
-        states = _scaled_states(network, word_ids, words_per_sentence, position)
-        *_, gradient = _read_states(network, states, *lengths, lambda _: factors)
-        parts = _input_parts(network, word_ids, words_per_sentence, gradient, position)
-        words += weight * parts
-    change = (factors * (output.logits - baseline_logits)).sum(1)  # (D,)
-    return Attribution(
-        output.logits,
-        output.word_attention,
-        output.sentence_attention,
-        words,
-        change - _sums(_sums(words, words_per_sentence), sentences_per_document),
+    states = _scaled_states(network, word_ids, words_per_sentence, by)
+    logits, word_weights, sentence_weights, gradient = _read_states(
+        network, states, *lengths, score
     )
+    words = _input_parts(network, word_ids, words_per_sentence, gradient, by)
+    return Attribution(logits, word_weights, sentence_weights, words)
 
 
 def _gradient(logits: Tensor, factors: Tensor, inputs: Tensor) -> Tensor:
@@ -277,12 +233,6 @@ def _input_parts(
     with torch.no_grad():
         (parts,) = in_parts(go_back, every, words_per_sentence, network.max_words)
     return parts
-
-
-def _sums(values: Tensor, lengths: Tensor) -> Tensor:
-    """Sum over each of consecutive pieces of these lengths."""
-    segment = segment_numbers(lengths).to(values.device)
-    return segment_sum(values.unsqueeze(1), segment, len(lengths)).squeeze(1)
 
 
 def _one_column(weights: Tensor) -> Tensor:

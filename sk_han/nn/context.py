@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from sk_han.nn.family import CHOICES, check_choice
 from sk_han.nn.initialization import uniform_, xavier_uniform_
 from sk_han.nn.layout import packed_layout
 from sk_han.nn.segments import segment_numbers, segment_parts, segment_sum
@@ -65,6 +66,8 @@ class ContextPooling(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        check_choice("pooling", pooling, CHOICES["context_pooling"])
+        check_choice("attention", attention, CHOICES["attention"])
         self.forwards = _Direction(input_size, attention_dim, pooling, gated, attention, generator)
         self.backwards = (
             _Direction(input_size, attention_dim, pooling, gated, attention, generator)

@@ -91,10 +91,11 @@ class HierarchicalAttentionNetwork(nn.Module):
         Several hops only: factor of ``||A A^T - I||_F^2``, R x R, in `HANOutput.penalty`: that of
         the document's sentences, plus the mean of that of the words over its sentences.
     diversity_penalty : float
-        Factor in `HANOutput.penalty` of the conicity of the states, the mean cosine between a
-        state and the mean state of its sequence (Mohankumar et al., 2020): that of the document's
-        sentences, plus the mean over its sentences of that of their words. A sequence of one
-        state is left out. Only where states differ can attention tell which of them counts.
+        Attention only: factor in `HANOutput.penalty` of the conicity of the states, the mean
+        cosine between a state and the mean state of its sequence (Mohankumar et al., 2020): that
+        of the document's sentences, plus the mean over its sentences of that of their words. A
+        sequence of one state is left out. Only where states differ can attention tell which of
+        them counts.
     context : {"forward", "bidirectional"} or None
         Whether the word attention knows the sentences before, or before and after
         (CAHAN of Remy et al., 2019; equations in `ContextPooling`). Sentences wait for each
@@ -187,6 +188,7 @@ class HierarchicalAttentionNetwork(nn.Module):
             pooling=pooling,
             attention=attention,
             attention_hops=attention_hops,
+            diversity_penalty=diversity_penalty,
             context=context,
             context_pooling=context_pooling,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from sk_han.nn.family import CHOICES, check_choice
 from sk_han.nn.initialization import uniform_, xavier_uniform_
 from sk_han.nn.segments import segment_numbers, segment_parts, segment_sum
 from sk_han.nn.sparse_attention import NORMALIZERS
@@ -48,6 +49,7 @@ class MultiHopAttention(nn.Module):
         attention: str = "softmax",
     ) -> None:
         super().__init__()
+        check_choice("attention", attention, CHOICES["attention"])
         self.weight = nn.Parameter(torch.empty(attention_dim, input_size))
         self.bias = nn.Parameter(torch.zeros(attention_dim))
         self.context = nn.Parameter(torch.empty(hops, attention_dim))

@@ -25,14 +25,19 @@ def as_dict(explanation: DocumentExplanation) -> dict[str, Any]:
             "attention": attention,
             "combined_attention": combined,
             "contribution": contribution,
+            "ngram_contribution": of_ngrams,
             "unknown": unknown,
         }
-        for text, (start, end), attention, combined, contribution, unknown in zip(
+        for text, (
+            start,
+            end,
+        ), attention, combined, contribution, of_ngrams, unknown in zip(
             explanation.words,
             explanation.word_spans.tolist(),
             explanation.word_attention.tolist(),
             explanation.combined_attention.tolist(),
             explanation.contributions.tolist(),
+            np.asarray(explanation.ngram_contributions).tolist(),
             explanation.unknown.tolist(),
             strict=True,
         )
@@ -62,6 +67,9 @@ def as_dict(explanation: DocumentExplanation) -> dict[str, Any]:
         "text": explanation.text,
         "method": explanation.method,
         "signed": explanation.signed,
+        "combine": explanation.combine,
+        "spread": explanation.spread,
+        "completeness_error": explanation.completeness_error,
         "classes": [_plain(label) for label in explanation.classes.tolist()],
         "probabilities": explanation.probabilities.tolist(),
         "predicted": _plain(explanation.predicted),
@@ -95,6 +103,7 @@ def as_frame(explanation: DocumentExplanation, level: Level) -> DataFrame:
             "attention": explanation.word_attention,
             "combined_attention": explanation.combined_attention,
             "contribution": explanation.contributions,
+            "ngram_contribution": explanation.ngram_contributions,
             "unknown": explanation.unknown,
         }
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sk_han._optional import import_optional
-from sk_han.rendering.style import DARK, LIGHT
+from sk_han.rendering.style import theme_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,12 +32,10 @@ def plot_faithfulness(report: FaithfulnessReport, ax: Axes | None = None) -> Axe
         Methods from top to bottom as in the report.
     """
     pyplot = import_optional("matplotlib.pyplot", "plot", "FaithfulnessReport.plot")
-    from matplotlib.colors import to_rgb
-
     if ax is None:
         height = 1.2 + 0.4 * len(report.methods)
         _, ax = pyplot.subplots(figsize=(8, height), layout="constrained")
-    theme = DARK if sum(to_rgb(ax.figure.get_facecolor())) < 1.5 else LIGHT
+    theme = theme_of(ax)
     rows = np.arange(len(report.methods))
     # Shape and place tell the two apart where colour does not.
     for metric, color, marker, shift, better in (

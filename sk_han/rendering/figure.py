@@ -10,8 +10,16 @@ import numpy as np
 from sk_han._optional import import_optional
 from sk_han.explanation import DocumentExplanation, Quantity
 from sk_han.rendering.notes import NO_WORDS, attention_note, contribution_note
-from sk_han.rendering.rows import Row, chunks_of, rows_of, visible
-from sk_han.rendering.shading import LEVELS, Shading, shading_of
+from sk_han.rendering.rows import (
+    FEWEST_WORDS,
+    Row,
+    chunks_of,
+    in_one_line,
+    rows_of,
+    shortened,
+    words_for_each,
+)
+from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
 from sk_han.rendering.style import shades, theme_of
 
 if TYPE_CHECKING:
@@ -25,10 +33,12 @@ LINE = 15.0
 BASELINE = 0.7 * LINE
 GAP = 4.0
 SPACE = 2.9
-NUMBER_RIGHT = 30.0
-BAR_LEFT, BAR = 36.0, 42.0
-TEXT_LEFT = 90.0
+NUMBER_RIGHT = 42.0
+BAR_LEFT, BAR = 48.0, 42.0
+TEXT_LEFT = 102.0
 SWATCH = 11.0
+# Letters are fitted to the pixels of the file: saved at another resolution a line may be longer.
+RESERVE = 0.95
 SMALL = FONT_SIZE - 1
 
 CLASSES_SHOWN = 3
@@ -54,7 +64,9 @@ def plot_explanation(
     show : {"contributions", "attention"}, default="contributions"
         What shades and bars show.
     max_sentences : int, default=20
-        How many sentences to draw: those of the largest weights, in reading order.
+        How many sentences to draw: those of the largest weights, in reading order. Where these
+        have more than 1,000 words, or the first does not fit given axes, long sentences are cut
+        to their heaviest words with those around them, and the others are counted.
 
     Returns
     -------
@@ -142,9 +154,9 @@ class _Sheet:
 def _paint_head(sheet: _Sheet, explanation: DocumentExplanation) -> None:
     order = np.argsort(-explanation.probabilities, kind="stable")[:CLASSES_SHOWN].tolist()
     probabilities = "   ".join(
-        f"{_label(explanation.classes[i])} {explanation.probabilities[i]:.3f}" for i in order
+        f"{in_one_line(explanation.classes[i])} {explanation.probabilities[i]:.3f}" for i in order
     )
-    predicted = sheet.text(0, f"predicted {_label(explanation.predicted)}", weight="bold")
+    predicted = sheet.text(0, f"predicted {in_one_line(explanation.predicted)}", weight="bold")
     _paint_at_end(sheet, sheet.length(predicted), probabilities, color=sheet.theme.muted)
     sheet.y += LINE + 2 * GAP
 
@@ -156,13 +168,15 @@ def _paint_rows(
     order = np.argsort(-np.abs(shading.sentences), kind="stable")
     chosen = sorted(order[:max_sentences].tolist())
     legend = GAP + LINE * (1 + len(_broken(sheet, _note(explanation, shading), size=SMALL)))
+    lowest = sheet.height - LINE - GAP - legend
+    n_words = words_for_each([rows[i] for i in chosen])
     drawn = 0
     for i in chosen:
-        before = len(sheet.ax.texts), len(sheet.ax.patches), sheet.y
-        _paint_margin(sheet, shading, i)
-        _paint_words(sheet, rows[i], shading)
-        if sheet.y + LINE + GAP + legend > sheet.height:
-            _take_back(sheet, *before)
+        fits = _paint_row(sheet, rows[i], shading, n_words, lowest)
+        while not (fits or drawn) and n_words > FEWEST_WORDS:
+            n_words //= 2
+            fits = _paint_row(sheet, rows[i], shading, n_words, lowest)
+        if not fits:
             break
         sheet.y += GAP
         drawn += 1
@@ -173,6 +187,17 @@ def _paint_rows(
         sheet.y += LINE + GAP
     if rows and rows[-1].sentence is None and explanation.truncated:
         _paint_words(sheet, rows[-1], shading)
+
+
+def _paint_row(sheet: _Sheet, row: Row, shading: Shading, n_words: int, lowest: float) -> bool:
+    """Draw a sentence, unless it reaches below `lowest`; say whether it was drawn."""
+    before = len(sheet.ax.texts), len(sheet.ax.patches), sheet.y
+    _paint_margin(sheet, shading, row.sentence or 0)
+    _paint_words(sheet, shortened(row, shading.words, n_words), shading)
+    if sheet.y > lowest:
+        _take_back(sheet, *before)
+        return False
+    return True
 
 
 def _paint_margin(sheet: _Sheet, shading: Shading, sentence: int) -> None:
@@ -200,7 +225,7 @@ def _paint_words(sheet: _Sheet, row: Row, shading: Shading) -> None:
             level = 0 if piece.word is None else shading.levels[piece.word]
             if level:
                 sheet.box(left - 1, length + 2, _shade(sheet, shading, level))
-            if piece.unread:
+            if piece.note:
                 artist.set_color(sheet.theme.muted)
             x += length
         x += SPACE
@@ -222,11 +247,11 @@ def _paint_legend(sheet: _Sheet, explanation: DocumentExplanation, shading: Shad
         return
     limit = shading.word_limit
     if shading.signed:
-        ends = f"against {-limit:+.2g}", f"{limit:+.2g} toward"
+        ends = f"against {brief(-limit, True)}", f"{brief(limit, True)} toward"
         levels = [*range(-LEVELS, 0), *range(1, LEVELS + 1)]
     else:
-        ends, levels = ("attention 0", f"{limit:.2g}"), [*range(1, LEVELS + 1)]
-    x = sheet.length(sheet.text(0, ends[0], **style)) + GAP
+        ends, levels = ("attention 0", brief(limit)), [*range(1, LEVELS + 1)]
+    x = sheet.length(sheet.text(0, ends[0], **style)) + 2 * GAP
     for level in levels:
         sheet.box(x, SWATCH, _shade(sheet, shading, level), top=3, height=9)
         x += SWATCH
@@ -237,14 +262,14 @@ def _paint_legend(sheet: _Sheet, explanation: DocumentExplanation, shading: Shad
 
 def _note(explanation: DocumentExplanation, shading: Shading) -> str:
     if shading.signed:
-        return contribution_note(explanation, _label)
+        return contribution_note(explanation, in_one_line)
     return attention_note(explanation.combine)
 
 
 def _paint_at_end(sheet: _Sheet, taken: float, text: str, **style: Any) -> None:
     """Write at the right end of the line, or on the next lines where this one is taken."""
     artist = sheet.text(sheet.width, text, ha="right", **style)
-    if taken + 2 * GAP + sheet.length(artist) > sheet.width:
+    if taken + 2 * GAP + sheet.length(artist) > sheet.width * RESERVE:
         artist.remove()
         for line in _broken(sheet, text, **style):
             sheet.y += LINE
@@ -254,10 +279,11 @@ def _paint_at_end(sheet: _Sheet, taken: float, text: str, **style: Any) -> None:
 def _broken(sheet: _Sheet, text: str, **style: Any) -> list[str]:
     """Lines of the text that are no wider than the sheet, unless a single word is."""
     lines, line = [], ""
+    width = sheet.width * RESERVE
     for word in text.split(" "):
         longer = f"{line} {word}" if line else word
         artist = sheet.text(0, longer, **style)
-        if line and sheet.length(artist) > sheet.width:
+        if line and sheet.length(artist) > width:
             lines.append(line)
             longer = word
         artist.remove()
@@ -273,7 +299,3 @@ def _reads_right_to_left(row: Row) -> bool:
     """Whether the first letter that has a direction has that of Arabic or Hebrew."""
     directions = (unicodedata.bidirectional(c) for piece in row.pieces for c in piece.text)
     return next((d in ("R", "AL") for d in directions if d in ("L", "R", "AL")), False)
-
-
-def _label(label: Any) -> str:
-    return " ".join(visible(str(label)).split())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,6 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_history"]
+
+LOSSES = ("train_loss", "valid_loss")
+SCORE_MARKERS = "s^Dv<>P"
 
 
 def plot_history(
@@ -26,7 +28,7 @@ def plot_history(
     estimator : HANClassifier, Pipeline or sequence of mapping
         A fitted classifier, a fitted Pipeline that ends in one, or what ``history_`` holds: a
         mapping for each epoch with `epoch`, `train_loss` and, where there are any, `valid_loss`
-        and scores, whose names start with ``valid_``.
+        and scores, whose names start with ``valid_``. Without `epoch`, epochs are counted from 1.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
 
@@ -40,9 +42,9 @@ def plot_history(
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     TypeError
-        If the estimator keeps no history.
+        If the estimator keeps no history, or an epoch is no mapping.
     ValueError
-        If the history has no epoch.
+        If the history has no epoch, or no loss and no score to draw.
 
     Examples
     --------
@@ -56,23 +58,25 @@ def plot_history(
     pyplot = import_optional("matplotlib.pyplot", "plot", "plot_history")
     from matplotlib.ticker import MaxNLocator
 
-    history = _history_of(estimator)
+    history = _checked(_history_of(estimator))
+    names = _names(history)
     if ax is None:
-        _, ax = pyplot.subplots()
+        _, ax = pyplot.subplots(layout="constrained")
     theme = theme_of(ax)
-    lines = _curve(ax, history, "train_loss", "training loss", theme.toward[1], "-")
-    lines += _curve(ax, history, "valid_loss", "validation loss", theme.against[1], "--")
+    lines = _curve(ax, history, "train_loss", "training loss", theme.toward[1], "o--")
+    lines += _curve(ax, history, "valid_loss", "validation loss", theme.against[1], "o-")
     ax.set_xlabel("epoch")
     ax.set_ylabel("loss")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    names = dict.fromkeys(name for epoch in history for name in epoch)
-    scores = [name for name in names if name.startswith("valid_") and name != "valid_loss"]
+    scores = [name for name in names if name not in LOSSES]
     if scores:
         twin = ax.twinx()
         twin.set_ylabel("score")
-        for name, style in zip(scores, itertools.cycle((":", "-.")), strict=False):
-            label = name.replace("valid_", "validation ")
-            lines += _curve(twin, history, name, label, theme.attention[1], style)
+        for i, name in enumerate(scores):
+            label = name.replace("valid_", "validation ", 1)
+            # The first two colours of most style sheets are like those of the losses.
+            marker = SCORE_MARKERS[i % len(SCORE_MARKERS)]
+            lines += _curve(twin, history, name, label, f"C{i + 2}", f"{marker}:")
     ax.legend(
         handles=lines,
         frameon=False,
@@ -92,9 +96,34 @@ def _history_of(estimator: Any) -> Any:
         if not hasattr(last, "history_"):
             _refuse(last)
         history = last.history_
+    return history
+
+
+def _checked(history: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """Give every epoch its number, and refuse what cannot be drawn."""
     if not len(history):
         raise ValueError("history has no epoch to draw; fit the estimator first.")
-    return history
+    for i, epoch in enumerate(history):
+        if not isinstance(epoch, Mapping):
+            raise TypeError(
+                "history must hold a mapping for each epoch, as history_ of a fitted HANClassifier "
+                f"does; history[{i}] is {epoch!r}, of type {type(epoch).__name__}."
+            )
+    return [{"epoch": i, **epoch} for i, epoch in enumerate(history, start=1)]
+
+
+def _names(history: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names of what can be drawn, in the order in which they come."""
+    names = dict.fromkeys(
+        name for epoch in history for name, value in epoch.items() if value is not None
+    )
+    drawable = [name for name in names if name == "train_loss" or name.startswith("valid_")]
+    if not drawable:
+        raise ValueError(
+            "history has nothing to draw: its epochs need train_loss, valid_loss or scores whose "
+            f"names start with valid_; got the keys {list(names)}."
+        )
+    return drawable
 
 
 def _refuse(estimator: Any) -> NoReturn:
@@ -114,4 +143,4 @@ def _curve(
     points = [(epoch["epoch"], epoch[key]) for epoch in history if epoch.get(key) is not None]
     if not points:
         return []
-    return ax.plot(*zip(*points, strict=True), style, marker="o", color=color, label=label)
+    return ax.plot(*zip(*points, strict=True), style, color=color, label=label)

@@ -8,10 +8,10 @@ from sk_han.explanation import DocumentExplanation, Quantity
 from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
 from sk_han.rendering.notes import NO_WORDS, attention_note, contribution_note, fold_note
 from sk_han.rendering.rows import Piece, Row, folded, rows_of
-from sk_han.rendering.shading import LEVELS, Shading, shading_of
+from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
 from sk_han.rendering.style import SCALES
 
-__all__ = ["document_markup", "predicted_probability", "render_html"]
+__all__ = ["document_markup", "render_html"]
 
 OPEN_SENTENCES = 30
 CLASSES_SHOWN = 5
@@ -21,8 +21,11 @@ REST_SHOWN = 2000
 def render_html(
     explanation: DocumentExplanation, *, show: Quantity = "contributions", full_page: bool = True
 ) -> str:
-    """Give one document as a page or a fragment; see `DocumentExplanation.to_html`."""
-    title = f"{escaped(explanation.predicted)} {predicted_probability(explanation):.3f}"
+    """Give one document as a page or a fragment; see `DocumentExplanation.to_html`.
+
+    Every sentence is whole, however long: what the page takes grows with the text, and no faster.
+    """
+    title = f"{escaped(explanation.predicted)} {explanation.predicted_probability:.3f}"
     return page(document_markup(explanation, show), title, full_page)
 
 
@@ -30,13 +33,6 @@ def document_markup(explanation: DocumentExplanation, show: Quantity) -> str:
     """Give what is predicted, the legend and the coloured text."""
     shading = shading_of(explanation, show)
     return _head(explanation) + _legend(explanation, shading) + _text(explanation, shading)
-
-
-def predicted_probability(explanation: DocumentExplanation) -> float:
-    """Probability of the predicted class."""
-    return float(
-        explanation.probabilities[explanation.classes.tolist().index(explanation.predicted)]
-    )
 
 
 def _head(explanation: DocumentExplanation) -> str:
@@ -153,18 +149,14 @@ def _legend(explanation: DocumentExplanation, shading: Shading) -> str:
     """The colour scale with its numbers, what it shows, and the marks that occur."""
     limit = shading.word_limit
     if shading.signed:
+        # Two parts: where the line breaks, each end stays with its half of the scale.
         scale = (
-            f"<span>against {_number(-limit, signed=True)}</span>"
-            f"<span>{_swatches('against')}</span><span>0</span>"
-            f"<span>{_swatches('toward')}</span>"
-            f"<span>{_number(limit, signed=True)} toward</span>"
+            f"<span>against {_number(-limit, signed=True)} {_swatches('against')} 0</span>"
+            f"<span>{_swatches('toward')} {_number(limit, signed=True)} toward</span>"
         )
         note = contribution_note(explanation, isolated)
     else:
-        scale = (
-            f"<span>attention 0</span><span>{_swatches('attention')}</span>"
-            f"<span>{_number(limit)}</span>"
-        )
+        scale = f"<span>attention 0 {_swatches('attention')} {_number(limit)}</span>"
         note = attention_note(explanation.combine)
     entries = [f'<span class="han-scale">{scale}</span>', f"<span>{note}</span>"]
     if explanation.unknown.any():
@@ -184,4 +176,4 @@ def _swatches(scale: str) -> str:
 
 
 def _number(value: float, signed: bool = False) -> str:
-    return with_minus(format(value, "+.2g" if signed else ".2g"))
+    return with_minus(brief(value, signed))

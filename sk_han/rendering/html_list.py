@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sk_han.explanation import DocumentExplanation, Quantity
-from sk_han.rendering.html import document_markup, predicted_probability
+from sk_han.rendering.html import document_markup
 from sk_han.rendering.markup import escaped, isolated, page
 
 __all__ = ["render_html_list"]
@@ -33,7 +33,7 @@ def render_html_list(
     The parameters are those of `ExplanationList.to_html`; `n_left_out` is how many more
     documents to speak of at the end.
     """
-    true = None if y_true is None else _checked(y_true, len(explanations))
+    true = None if y_true is None else _checked(y_true, explanations)
     wrong = [
         true is not None and bool(explanation.predicted != true[i])
         for i, explanation in enumerate(explanations)
@@ -64,14 +64,24 @@ def render_html_list(
     return page("".join(parts) or '<p class="han-small">No documents.</p>', title, full_page)
 
 
-def _checked(y_true: Any, n_documents: int) -> list[Any]:
+def _checked(y_true: Any, explanations: Sequence[DocumentExplanation]) -> list[Any]:
+    n_documents = len(explanations)
     labels = np.asarray(y_true, dtype=object)
     if labels.shape != (n_documents,):
         raise ValueError(
             f"y_true must hold one label for each of the {n_documents} documents, "
             f"shape ({n_documents},); got the shape {labels.shape}."
         )
-    return labels.tolist()
+    true: list[Any] = labels.tolist()
+    for i, (label, explanation) in enumerate(zip(true, explanations, strict=True)):
+        classes = explanation.classes.tolist()
+        if label not in classes:
+            raise ValueError(
+                f"y_true[{i}] is {label!r}, which is none of the classes {classes}. Give labels of "
+                "classes_, and leave out documents of classes that the classifier was not fitted "
+                "on."
+            )
+    return true
 
 
 def _count(wrong: list[bool]) -> str:
@@ -93,6 +103,6 @@ def _summary(explanation: DocumentExplanation, number: int, verdict: str) -> str
     cut = excerpt[:EXCERPT] + "\N{HORIZONTAL ELLIPSIS}" * (len(excerpt) > EXCERPT)
     return (
         f'<span class="han-number">{number}</span> <b>{isolated(explanation.predicted)}</b> '
-        f'<span class="han-number">{predicted_probability(explanation):.3f}</span> {verdict}'
+        f'<span class="han-number">{explanation.predicted_probability:.3f}</span> {verdict}'
         f'<span class="han-small han-excerpt"><bdi>{escaped(cut)}</bdi></span>'
     )

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from sk_han.explanation import DocumentExplanation
-from sk_han.rendering.shading import Shading
+from sk_han.rendering.shading import Shading, brief, number
 
 __all__ = ["NO_WORDS", "attention_note", "contribution_note", "fold_note"]
 
 NO_WORDS = "No words of this document were read."
 
 _NOTES = {
-    "gradient_attention": "attention \N{MULTIPLICATION SIGN} gradient, a first-order estimate",
-    "gradient_input": "word vector \N{MULTIPLICATION SIGN} gradient, a first-order estimate",
-    "integrated_gradients": "gradients averaged on the way from zero vectors to the words'",
+    "gradient_attention": "attention \N{MULTIPLICATION SIGN} gradient, an estimate",
+    "gradient_input": "word vector \N{MULTIPLICATION SIGN} gradient, an estimate",
+    "integrated_gradients": "gradients averaged while the words' vectors grow from zero",
     "occlusion": "what is lost when one word, or one sentence, is left out",
 }
 _BY_GRADIENTS = ("gradient_attention", "gradient_input", "integrated_gradients")
@@ -38,16 +38,26 @@ def contribution_note(explanation: DocumentExplanation, write: Callable[[Any], s
     if method == "random":
         return "random numbers, a control"
     note = f": {_NOTES[method]}" if method in _NOTES else ""
-    if method in _BY_GRADIENTS and np.any(explanation.ngram_contributions):
-        note += "; n-grams exactly"
+    if explanation.spread:
+        note += (
+            f"; {100 * explanation.spread:.3g} % of what a sentence gets from the network is "
+            "shared evenly by its words"
+        )
+    of_ngrams = method in _BY_GRADIENTS and np.any(explanation.ngram_contributions)
+    # The log-odds of one of two classes are linear in the n-grams; of more classes they are not.
+    if of_ngrams and len(explanation.classes) == 2:
+        note += "; the n-grams' part is exact"
     if explanation.completeness_error is not None:
-        note += f"; the sum is {explanation.completeness_error:.2g} off"
-    return f"contributions to the log-odds of {write(explanation.target)} by {write(method)}{note}"
+        note += f"; the sum is {brief(explanation.completeness_error)} off"
+    return (
+        f"plus speaks for {write(explanation.target)}, minus against it, in log-odds "
+        f"(0.69 doubles the odds), by {write(method)}{note}"
+    )
 
 
 def fold_note(shading: Shading, run: range) -> str:
     """Say how many sentences are folded away, and what they weigh together."""
     total = float(shading.sentences[run.start : run.stop].sum())
     if shading.signed:
-        return f"{len(run)} sentences with {total:+.3f} in sum"
-    return f"{len(run)} sentences with {total:.3f} of the attention"
+        return f"{len(run)} sentences with {number(total, True)} in sum"
+    return f"{len(run)} sentences with {number(total, False)} of the attention"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +13,24 @@ from numpy.typing import NDArray
 
 from sk_han.explanation import DocumentExplanation
 
-__all__ = ["Piece", "Row", "chunks_of", "folded", "rows_of", "visible"]
+__all__ = [
+    "Piece",
+    "Row",
+    "chunks_of",
+    "folded",
+    "in_one_line",
+    "rows_of",
+    "shortened",
+    "visible",
+    "words_for_each",
+]
+
+# What renderings that cannot fold show of the words of a document, if they show few sentences.
+WORDS_SHOWN = 1000
+FEWEST_WORDS = 20
+# Neighbours that stay on each side of a heavy word.
+AROUND = 5
+LONGEST_PIECE = 300
 
 # C0 controls have pictures in Unicode. Tab and line breaks are layout and stay.
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
@@ -20,11 +39,12 @@ _WITHOUT_PICTURE = re.compile("[\x80-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]
 
 
 class Piece(NamedTuple):
-    """Text of one word, or (`word` is None) what stands between words."""
+    """Text of one word, or (`word` is None) what stands between words, or a note on the text."""
 
     text: str
     word: int | None = None
     unread: bool = False
+    note: bool = False
 
 
 class Row(NamedTuple):
@@ -46,6 +66,18 @@ def visible(text: str) -> str:
     'a␀b␛[31m'
     """
     return _WITHOUT_PICTURE.sub("\ufffd", text.translate(_PICTURES))
+
+
+def in_one_line(label: object) -> str:
+    r"""Give a label as visible text without line breaks, tabs or runs of blanks.
+
+    Examples
+    --------
+    >>> from sk_han.rendering.rows import in_one_line
+    >>> in_one_line("very\n good\x00")
+    'very good␀'
+    """
+    return " ".join(visible(str(label)).split())
 
 
 def rows_of(explanation: DocumentExplanation) -> list[Row]:
@@ -84,28 +116,79 @@ def rows_of(explanation: DocumentExplanation) -> list[Row]:
 def chunks_of(row: Row) -> list[list[Piece]]:
     """Split a row at its blanks: what stands in one chunk has no blank between.
 
-    The texts are made `visible`, and what was not read becomes its number of characters: only
-    renderings that break lines themselves ask for chunks, and they have little room.
+    The texts are made `visible`, and what was not read, or is the rest of a word without end,
+    becomes its number of characters: only renderings that break lines themselves ask for chunks,
+    and they have little room. A note is a chunk of its own.
     """
     chunks: list[list[Piece]] = [[]]
     for piece in row.pieces:
-        if piece.unread:
-            note = f"[not read: {len(piece.text):,} characters]"
-            chunks += [[piece._replace(text=note)], []]
+        if piece.note or piece.unread:
+            note = piece.text if piece.note else f"[not read: {len(piece.text):,} characters]"
+            chunks += [[Piece(note, note=True)], []]
             continue
-        for part in re.findall(r"\s+|\S+", visible(piece.text)):
+        text = piece.text if piece.text.isspace() else piece.text[:LONGEST_PIECE]
+        for part in re.findall(r"\s+|\S+", visible(text)):
             if part.isspace():
                 chunks.append([])
             else:
                 chunks[-1].append(piece._replace(text=part))
+        if len(text) < len(piece.text):
+            chunks += [[_gap(len(piece.text) - len(text), "characters")], []]
     return [chunk for chunk in chunks if chunk]
 
 
-def folded(weights: NDArray[Any], n_open: int) -> list[tuple[range, bool]]:
-    """Runs of consecutive sentences, each with whether it is folded away.
+def words_for_each(rows: Sequence[Row]) -> int:
+    """How many words of each of these rows to show, so that all of them have room.
 
-    The `n_open` sentences of the largest magnitude stay open, in their place; what lies between
-    them is folded. Runs of one or two are not: a fold would take as much room.
+    Rows that have no more than `WORDS_SHOWN` words in all are shown whole.
+    """
+    lengths = [sum(piece.word is not None for piece in row.pieces) for row in rows]
+    if sum(lengths) <= WORDS_SHOWN:
+        return max(lengths, default=0)
+    return max(FEWEST_WORDS, WORDS_SHOWN // len(rows))
+
+
+def shortened(row: Row, weights: NDArray[Any], n_words: int) -> Row:
+    """Cut a row of more than `n_words` words to its heaviest ones with their neighbours.
+
+    `weights`, shape (n_words of the document,), are those of all words. A gap becomes a note of
+    how many words it had; what was not read stays.
+    """
+    words = [piece.word for piece in row.pieces if piece.word is not None]
+    if len(words) <= n_words:
+        return row
+    weights = weights[words[0] : words[-1] + 1]
+    # How many heavy words fit depends on whether they share neighbours.
+    n_heavy = bisect.bisect(
+        range(n_words),
+        n_words,
+        key=lambda n: sum(
+            len(run) for run, is_folded in folded(weights, n, AROUND) if not is_folded
+        ),
+    )
+    runs = folded(weights, n_heavy - 1, AROUND)
+    hidden = {words[i] for run, is_folded in runs if is_folded for i in run}
+    notes = {words[run[0]]: _gap(len(run), "words") for run, is_folded in runs if is_folded}
+    pieces, word = [], words[0]
+    for piece in row.pieces:
+        word = word if piece.word is None else piece.word
+        if piece.word in notes:
+            pieces.append(notes[piece.word])
+        if word not in hidden or piece.unread:
+            pieces.append(piece)
+    return Row(row.sentence, pieces)
+
+
+def _gap(n: int, what: str) -> Piece:
+    return Piece(f"\N{HORIZONTAL ELLIPSIS} {n:,} {what} \N{HORIZONTAL ELLIPSIS}", note=True)
+
+
+def folded(weights: NDArray[Any], n_open: int, around: int = 0) -> list[tuple[range, bool]]:
+    """Runs of consecutive sentences or words, each with whether it is folded away.
+
+    The `n_open` of the largest magnitude stay open, in their place, with `around` neighbours on
+    each side; what lies between is folded. Runs of one or two are not: a fold would take as much
+    room.
 
     Examples
     --------
@@ -115,7 +198,9 @@ def folded(weights: NDArray[Any], n_open: int) -> list[tuple[range, bool]]:
     [(range(0, 1), False), (range(1, 4), True), (range(4, 5), False)]
     """
     closed = np.ones(len(weights), dtype=bool)
-    closed[np.argsort(-np.abs(weights), kind="stable")[:n_open]] = False
+    heaviest = np.argsort(-np.abs(weights), kind="stable")[:n_open]
+    near = heaviest[:, None] + np.arange(-around, around + 1)
+    closed[np.clip(near, 0, max(0, len(weights) - 1))] = False
     edges = [0, *(np.flatnonzero(np.diff(closed)) + 1).tolist(), len(weights)]
     return [
         (range(start, stop), bool(closed[start]) and stop - start > 2)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sk_han.explanation import DocumentExplanation, Quantity
 
-__all__ = ["LEVELS", "Shading", "shading_of"]
+__all__ = ["LEVELS", "Shading", "brief", "number", "shading_of"]
 
 # Shades on each side of none: about as many as can be told apart side by side.
 LEVELS = 8
@@ -47,13 +47,39 @@ class Shading:
         return "against" if value < 0 else "toward"
 
     def written(self, sentence: int) -> str:
-        """Value of a sentence, in a form that keeps to a column."""
-        digits = ".3f" if self.sentence_limit < 100 else ".3g"
-        return format(float(self.sentences[sentence]), "+" * self.signed + digits)
+        """Value of a sentence, as `number` writes it."""
+        return number(float(self.sentences[sentence]), self.signed)
 
     def share(self, sentence: int) -> float:
         """Part of a full bar that a sentence fills, from 0 to 1."""
         return abs(float(self.sentences[sentence])) / (self.sentence_limit or 1.0)
+
+
+def number(value: float, signed: bool) -> str:
+    """Write a value with three decimals, and with the digits it needs where these show too little.
+
+    Examples
+    --------
+    >>> from sk_han.rendering.shading import number
+    >>> [number(value, signed=True) for value in (0.25, -0.00047, 0.0, 1234.5)]
+    ['+0.250', '-0.00047', '0', '+1.23e+03']
+    """
+    # Below, three decimals round to one significant digit or none.
+    if abs(value) < 0.00995:
+        return brief(value, signed)
+    return format(value, "+" * signed + (".3f" if abs(value) < 99.95 else ".3g"))
+
+
+def brief(value: float, signed: bool = False) -> str:
+    """Write a value with two significant digits, and zero without a sign.
+
+    Examples
+    --------
+    >>> from sk_han.rendering.shading import brief
+    >>> brief(0.123), brief(0.5, signed=True), brief(-0.0, signed=True)
+    ('0.12', '+0.5', '0')
+    """
+    return format(value, "+" * signed + ".2g") if value else "0"
 
 
 def shading_of(explanation: DocumentExplanation, show: Quantity) -> Shading:

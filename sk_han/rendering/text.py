@@ -13,8 +13,17 @@ import numpy as np
 
 from sk_han.explanation import DocumentExplanation, Quantity
 from sk_han.rendering.notes import NO_WORDS, attention_note, contribution_note, fold_note
-from sk_han.rendering.rows import Piece, Row, chunks_of, folded, rows_of, visible
-from sk_han.rendering.shading import LEVELS, Shading, shading_of
+from sk_han.rendering.rows import (
+    Piece,
+    Row,
+    chunks_of,
+    folded,
+    in_one_line,
+    rows_of,
+    shortened,
+    words_for_each,
+)
+from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
 
 __all__ = ["render_text"]
 
@@ -43,6 +52,8 @@ def render_text(
 
     The parameters are those of `DocumentExplanation.to_text`. Of a document of more than 20
     sentences, the 20 with the largest weights are shown, and of the others how many they are.
+    Where the shown ones have more than 1,000 words, long sentences are cut to their heaviest
+    words with those around them, and the others are counted; a word is cut at 300 characters.
     Without colour, words of at least half the largest weight stand between asterisks, or tildes
     where they speak against the target. Control characters are replaced by visible ones, so a
     document cannot send commands to the terminal.
@@ -51,14 +62,19 @@ def render_text(
     width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
     shading = shading_of(explanation, show)
     rows = rows_of(explanation)
+    runs = folded(shading.sentences, OPEN_SENTENCES)
+    shown = [i for run, is_folded in runs if not is_folded for i in run]
+    n_words = words_for_each([rows[i] for i in shown])
+    number_width = max((len(shading.written(i)) for i in shown), default=0)
     lines = [*_prose(_head(explanation), width)]
-    for run, is_folded in folded(shading.sentences, OPEN_SENTENCES):
+    for run, is_folded in runs:
         if is_folded:
             lines.append(f"       ... {fold_note(shading, run)}")
             continue
         for i in run:
-            margin = _margin(i, shading)
-            chunks = _chunks(rows[i], explanation, shading, color)
+            margin = f"{shading.written(i):<{number_width}} {_bar(shading.share(i))} "
+            row = shortened(rows[i], shading.words, n_words)
+            chunks = _chunks(row, explanation, shading, color)
             text = _wrapped(chunks, width - len(margin))
             lines.append(margin + ("\n" + " " * len(margin)).join(text))
     for row in rows:
@@ -79,15 +95,14 @@ def _terminal_has_color() -> bool:
 def _head(explanation: DocumentExplanation) -> str:
     order = np.argsort(-explanation.probabilities, kind="stable")[:CLASSES_SHOWN].tolist()
     probabilities = ", ".join(
-        f"{_label(explanation.classes[i])} {explanation.probabilities[i]:.3f}" for i in order
+        f"{in_one_line(explanation.classes[i])} {explanation.probabilities[i]:.3f}" for i in order
     )
-    return f"predicted {_label(explanation.predicted)} ({probabilities})"
+    return f"predicted {in_one_line(explanation.predicted)} ({probabilities})"
 
 
-def _margin(sentence: int, shading: Shading) -> str:
-    full, part = divmod(round(8 * BAR_CELLS * shading.share(sentence)), 8)
-    bar = "█" * full + _EIGHTHS[part].strip()
-    return f"{shading.written(sentence)} {bar:<{BAR_CELLS}} "
+def _bar(share: float) -> str:
+    full, part = divmod(round(8 * BAR_CELLS * share), 8)
+    return f"{'█' * full + _EIGHTHS[part].strip():<{BAR_CELLS}}"
 
 
 def _chunks(
@@ -167,18 +182,18 @@ def _legend(explanation: DocumentExplanation, shading: Shading, color: bool) -> 
     if not len(explanation.word_spans):
         return NO_WORDS
     limit = shading.word_limit
-    numbers = f"up to {limit:.2g}" if color else f"{limit / 2:.2g} to {limit:.2g}"
+    numbers = (
+        f"up to {brief(limit)}"
+        if color
+        else f"{brief(limit / 2)} to {brief(limit)}, weaker words unmarked"
+    )
     if not shading.signed:
         marks = "shaded" if color else "*marked*"
         legend = f"attention: {attention_note(explanation.combine)} ({marks}: {numbers})"
     else:
         marks = "blue toward, orange against" if color else "*toward* or ~against~"
-        note = contribution_note(explanation, _label)
-        legend = f"{note} ({marks}: {numbers})"
+        note = contribution_note(explanation, in_one_line)
+        legend = f"{marks}: {numbers}; {note}"
     if color and explanation.unknown.any():
         legend += "; underlined: not in the vocabulary"
     return legend
-
-
-def _label(label: object) -> str:
-    return " ".join(visible(str(label)).split())

@@ -225,3 +225,8 @@ def test_same_seed_gives_the_same_weights_and_leaves_global_state_alone() -> Non
     first, second = (AttentionPooling(3, 5, torch.Generator().manual_seed(7)) for _ in range(2))
     assert all(map(torch.equal, first.parameters(), second.parameters()))
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_an_attention_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"attention must be one of 'softmax', .*; got 'hard'"):
+        AttentionPooling(3, 11, attention="hard")

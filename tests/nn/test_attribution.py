@@ -11,19 +11,11 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from sk_han.nn import ContextPooling, HierarchicalAttentionNetwork
-from sk_han.nn.attribution import (
-    Attribution,
-    gradient_attention,
-    gradient_input,
-    integrated_gradients,
-)
+from sk_han.nn.attribution import Attribution, gradient_attention, gradient_input
 from sk_han.nn.segments import segment_numbers, segment_sum
 from tests.nn.conftest import Batch
 
 FACTORS = torch.tensor([[-1.0, 1.0], [2.0, 0.5], [0.25, -1.0], [1.0, 0.0], [0.5, 3.0]]).double()
-
-MIDPOINTS = [(0.25, 0.5), (0.75, 0.5)]
-FINE = [((k + 0.5) / 64, 1 / 64) for k in range(64)]
 
 FAMILY = [
     {},
@@ -42,7 +34,6 @@ each_member = pytest.mark.parametrize("params", FAMILY, ids=str)
 METHODS = {
     "gradient_attention": gradient_attention,
     "gradient_input": gradient_input,
-    "integrated_gradients": lambda *args: integrated_gradients(*args, points=MIDPOINTS),
 }
 each_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
@@ -147,38 +138,16 @@ def test_gradient_input_is_the_word_vector_times_its_gradient(
     assert_close(found, (vectors * gradients).sum(1), rtol=0, atol=1e-13)
 
 
-def test_integrated_gradients_take_the_mean_gradient_on_the_way(
-    make_network: MakeNetwork, batch: Batch
-) -> None:
-    network = make_network()
-    vectors, first = token_gradients(network, batch, 0.25)
-    _, second = token_gradients(network, batch, 0.75)
-    found = integrated_gradients(network, *batch, fixed, points=MIDPOINTS).words
-    assert_close(found, (vectors * (first + second) / 2).sum(1), rtol=0, atol=1e-13)
-
-
 @each_member
-def test_integrated_gradients_sum_to_the_change_of_the_score(
+def test_gradient_input_takes_the_gradient_where_the_vectors_are_multiplied(
     make_network: MakeNetwork, batch: Batch, params: dict[str, object]
 ) -> None:
     network = make_network(**params)
-    found = integrated_gradients(network, *batch, fixed, points=FINE)
-    empty = copy.deepcopy(network)
-    empty.embedding.weight.data.zero_()
-    change = (FACTORS * (network(*batch) - empty(*batch))).sum(1).detach()
-    document = segment_numbers(batch.sentences_per_document)[
-        segment_numbers(batch.words_per_sentence)
-    ]
-    sums = segment_sum(found.words.unsqueeze(1), document, 5).squeeze(1)
-    assert_close(sums, change, rtol=0, atol=2e-2)  # max pooling jumps, the others are far closer
-    assert_close(found.missing, change - sums, rtol=0, atol=1e-13)
-
-
-def test_more_points_leave_less_missing(make_network: MakeNetwork, batch: Batch) -> None:
-    network = make_network()
-    coarse = integrated_gradients(network, *batch, fixed, points=MIDPOINTS).missing.abs().max()
-    fine = integrated_gradients(network, *batch, fixed, points=FINE).missing.abs().max()
-    assert 0 < fine < coarse / 100
+    vectors, gradients = token_gradients(network, batch, 0.25)
+    found = gradient_input(network, *batch, fixed, by=0.25)
+    assert_close(found.words, (vectors * gradients).sum(1), rtol=0, atol=1e-13)
+    network.embedding.weight.data *= 0.25
+    assert_close(found.logits, network(*batch).detach(), rtol=0, atol=1e-13)
 
 
 @each_method
@@ -278,7 +247,7 @@ def test_documents_without_words_have_no_parts(
         make_network(**params), nothing, nothing, torch.zeros(5, dtype=torch.int64), fixed
     )
     assert found.words.shape == (0,)
-    assert found.missing.tolist() == [0] * 5
+    assert found.logits.shape == (5, 2)
 
 
 @each_method

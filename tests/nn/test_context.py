@@ -132,3 +132,17 @@ def test_no_sentences_pool_to_nothing(make_pooling: Callable[..., ContextPooling
     )
     assert pooled.shape == (0, 6)
     assert weights.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"attention": "hard"}, "attention must be one of 'softmax', .*; got 'hard'"),
+        ({"pooling": "max"}, "pooling must be one of 'mean', 'sum'; got 'max'"),
+    ],
+)
+def test_what_does_not_exist_is_refused(
+    make_pooling: Callable[..., ContextPooling], params: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_pooling(**params)

@@ -89,7 +89,7 @@ class TestNetwork:
         network.attend(*batch)
         return found
 
-    @pytest.mark.parametrize("options", [{}, {"context": "forward"}, {"pooling": "max"}], ids=str)
+    @pytest.mark.parametrize("options", [{}, {"context": "forward"}], ids=str)
     def test_penalty_is_the_conicity_times_its_factor(
         self, make_network: MakeNetwork, batch: Any, options: dict[str, Any]
     ) -> None:

@@ -306,6 +306,10 @@ class TestCombinations:
                 {"pooling": "max", "attention": "sparsemax"},
                 "attention='sparsemax' .* pooling='max'.*Set attention='softmax', or pooling=",
             ),
+            (
+                {"pooling": "max", "diversity_penalty": 0.5},
+                "diversity_penalty=0.5 .* pooling='max'.*Set diversity_penalty=0, or pooling=",
+            ),
             ({"attention": "hard"}, "attention must be one of 'softmax', .*; got 'hard'"),
             ({"rnn": "elman"}, "rnn must be one of 'gru', 'lstm', 'rnn'; got 'elman'"),
             ({"pooling": "sum"}, "pooling must be one of 'attention', 'mean', .*; got 'sum'"),

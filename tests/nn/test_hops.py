@@ -74,3 +74,8 @@ def test_overlap_of_a_document_worked_by_hand() -> None:
     sentences = torch.tensor([[1 / 2, 1 / 2], [1 / 2, 1 / 2], [1, 1]]).double()
     found = document_overlap(words, torch.tensor([2, 2, 1]), sentences, torch.tensor([2, 0, 1]))
     assert found.tolist() == [1 + 1, 0, 2 + 2]
+
+
+def test_an_attention_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"attention must be one of 'softmax', .*; got 'hard'"):
+        MultiHopAttention(3, 11, hops=5, attention="hard")

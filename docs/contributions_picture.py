@@ -1,9 +1,8 @@
-"""Draw docs/attention.png, the picture at the top of the README: attention over one review."""
+"""Draw docs/contributions.png, the picture at the top of the README: one review explained."""
 
 from pathlib import Path
 
 import matplotlib as mpl
-from matplotlib.figure import Figure
 from sklearn.pipeline import make_pipeline
 
 from sk_han import HANClassifier, HierarchicalTokenizer, explain
@@ -13,7 +12,7 @@ mpl.use("Agg")
 texts, labels = make_reviews(1500, random_state=0)
 model = make_pipeline(HierarchicalTokenizer(), HANClassifier(random_state=0))
 model.fit(texts[:1200], labels[:1200])
-explanation = explain(model, texts[1200:1201])[0]
-axes = Figure(figsize=(9, 4)).subplots()
-explanation.plot(ax=axes)
-axes.figure.savefig(Path(__file__).with_name("attention.png"), dpi=90, bbox_inches="tight")
+axes = explain(model, texts[1201:1202])[0].plot()
+axes.figure.savefig(
+    Path(__file__).with_name("contributions.png"), dpi=125, metadata={"Software": None}
+)

@@ -1,0 +1,69 @@
+"""Which class of each document is explained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["class_numbers", "wrong_length"]
+
+
+def class_numbers(
+    target: Any, classes: NDArray[Any], n_documents: int | None
+) -> NDArray[np.int64] | int:
+    """Find the numbers of target labels.
+
+    Parameters
+    ----------
+    target : label, array-like of n_documents labels, or None
+    classes : ndarray of shape (n_classes,)
+    n_documents : int or None
+        None where it is not known yet.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_documents,), or int
+        One number stands for all documents; -1 for the predicted class.
+
+    Raises
+    ------
+    ValueError
+        If a label is no class, or there are not as many labels as documents.
+    """
+    if target is None:
+        return -1
+    number_of = {label: number for number, label in enumerate(classes.tolist())}
+    is_one = not isinstance(target, (list, tuple)) and np.ndim(target) == 0
+    labels = [target] if is_one else list(target)
+    numbers = np.empty(len(labels), dtype=np.int64)
+    for i, label in enumerate(labels):
+        plain = label.tolist() if isinstance(label, (np.generic, np.ndarray)) else label
+        number = _number(plain, number_of)
+        if number is None:
+            name = "target" if is_one else f"target[{i}]"
+            raise ValueError(
+                f"{name} is {plain!r}; the classes are {classes.tolist()}. Give one of them for "
+                "all documents, or a list of one for each."
+            )
+        numbers[i] = number
+    if is_one:
+        return int(numbers[0])
+    if n_documents not in (None, len(numbers)):
+        raise wrong_length(len(numbers), f"{n_documents} documents")
+    return numbers
+
+
+def wrong_length(n_labels: int, documents: str) -> ValueError:
+    """Say that there are not as many targets as documents."""
+    return ValueError(
+        f"target has {n_labels} labels for {documents}; give one label for each, or one for all."
+    )
+
+
+def _number(label: Any, number_of: dict[Any, int]) -> int | None:
+    try:
+        return number_of.get(label)
+    except TypeError:  # a list or a dict, which has no hash
+        return None
