@@ -99,8 +99,8 @@ class DocumentExplanation:
     combine : {"product", "sqrt"}, default="product"
         How the attention of a word and of its sentence make its `combined_attention`.
     ngram_contributions : ndarray of float64, shape (n_words,), default=None
-        What each word did through the n-gram channel alone, exactly; zeros where there is none.
-        Methods by gradients have it in `contributions` as well.
+        What each word did through the n-gram channel alone, exactly with two classes; zeros where
+        there is none. Methods by gradients have it in `contributions` as well.
     completeness_error : float, default=None
         How far the contributions of "integrated_gradients" are from summing to the change of the
         score; None for other methods.

@@ -84,13 +84,7 @@ def contributions_to(
     -------
     Contributions
     """
-    scales = classifier.logit_scales_
-    channel, n_classes = classifier.ngram_channel_, len(classifier.classes_)
-    added, without_words = (
-        combined_logits(np.zeros((len(those), n_classes)), those, channel, scales)
-        for those in (documents, DocumentArray.from_nested([[]]))
-    )
-    score = LogOdds(scales[0], added, without_words[0], targets)
+    score = LogOdds(classifier.logit_scales_[0], _added(classifier, documents), targets)
     return METHODS[method](_Batch(classifier, documents, score, combine, steps, spread, random))
 
 
@@ -106,15 +100,16 @@ def _by_integrated_gradients(batch: _Batch) -> Contributions:
     """Go from a document of zero vectors without n-grams to the document itself."""
     attended, documents, net = _attended(batch), batch.documents, batch.classifier.net_
     targets = batch.score.targets_of(attended.logits)
+    without_words = _added(batch.classifier, DocumentArray.from_nested([[]]))
     words, factors = np.zeros(documents.n_words), np.zeros_like(attended.logits)
     positions, weights = np.polynomial.legendre.leggauss(batch.steps)  # from -1 to 1
     for position, weight in zip((1 + positions) / 2, weights / 2, strict=True):
-        score = batch.score.toward(targets).at(position)
+        score = batch.score.toward(targets).at(position, without_words)
         found = net.attribute(partial(gradient_input, by=position), documents, score)
         words += weight * _array(found.words)
         factors += weight * score.factors(score.logits(found.logits))
     ngrams = _of_ngrams(batch, factors)
-    start = batch.score.toward(targets).at(0.0)
+    start = batch.score.toward(targets).at(0.0, without_words)
     logits = start.logits(net.attribute(partial(gradient_input, by=0.0), documents, start).logits)
     change = log_odds(attended.logits, targets) - log_odds(logits, targets)
     document = np.repeat(np.arange(len(documents)), documents.words_per_document)
@@ -176,6 +171,12 @@ METHODS: dict[str, Callable[[_Batch], Contributions]] = {
     "attention": _by_attention,
     "random": _by_chance,
 }
+
+
+def _added(classifier: HANClassifier, documents: DocumentArray) -> NDArray[np.float64]:
+    """What the n-gram channel adds to the logits, shape (D, C)."""
+    nothing = np.zeros((len(documents), len(classifier.classes_)))
+    return combined_logits(nothing, documents, classifier.ngram_channel_, classifier.logit_scales_)
 
 
 def _attended(batch: _Batch) -> Contributions:

@@ -92,10 +92,13 @@ def explain(
     Notes
     -----
     The score is the log-odds of the target as the classifier gives them, network and n-gram
-    channel together. Methods by gradients take them as linear in the logits where the document
-    stands, which is exact for two classes, and add up what network and n-gram channel bring. The
-    channel's part, also apart in ``ngram_contributions``, is exact: what an n-gram brings is
-    divided evenly among its occurrences and their words; the intercept belongs to no word.
+    channel together. With two classes they are linear in the logits. With more,
+    "gradient_attention" and "gradient_input" take their slope where the document stands, and
+    "integrated_gradients" goes all the way from a document without words. These three add up what
+    network and n-gram channel bring; the channel's part is also apart in ``ngram_contributions``,
+    and exact with two classes. What an n-gram brings is divided evenly among its occurrences and
+    their words; the intercept belongs to no word. What a sentence brings is the sum of its words,
+    but by "occlusion", which leaves it out, and "attention".
 
     A recurrent encoder's state knows the words around it, so the word where attention reads is not
     the only one that speaks: therefore `spread`; docs/believing.md says what it gives and costs.

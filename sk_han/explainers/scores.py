@@ -28,24 +28,20 @@ class LogOdds:
         Factor of the network's logits in those of the classifier.
     added : ndarray of shape (D, C)
         What is added to them: the logits of the n-gram channel.
-    added_without_words : ndarray of shape (C,)
-        What is added to those of a document without words.
     targets : ndarray of int64, shape (D,)
         Number of the class; -1 for the predicted one.
     """
 
     scale: float
     added: NDArray[np.float64]
-    added_without_words: NDArray[np.float64]
     targets: NDArray[np.int64]
 
     def __getitem__(self, rows: Any) -> LogOdds:
         return replace(self, added=self.added[rows], targets=self.targets[rows])
 
-    def at(self, position: float) -> LogOdds:
-        """Give the score of documents on the way from one without words (0) to themselves (1)."""
-        way = self.added - self.added_without_words
-        return replace(self, added=self.added_without_words + position * way)
+    def at(self, position: float, start: NDArray[np.float64]) -> LogOdds:
+        """Give the score on the way from where `start` is added, at 0, to the documents, at 1."""
+        return replace(self, added=start + position * (self.added - start))
 
     def toward(self, targets: NDArray[np.int64]) -> LogOdds:
         """Give the score of these targets."""
