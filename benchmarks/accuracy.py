@@ -63,9 +63,8 @@ MODELS = {
     "nb-svm": Model("NB-SVM(1-2)", lambda seed: linear.nb_svm()),
     "fasttext": Model("fastText(1-2)", lambda seed: linear.FastText(random_state=seed)),
     "han": Model("HANClassifier", han()),
-    "han-noise": Model(
-        "  learnt vectors, noise 0.03",
-        han(pretrained_embedding="cooccurrence", adversarial_noise=0.03),
+    "han-random": Model(
+        "  random vectors, no noise", han(pretrained_embedding=None, adversarial_noise=0)
     ),
     "han-mean": Model("  pooling='mean'", han(pooling="mean")),
     "han-max": Model("  pooling='max'", han(pooling="max")),

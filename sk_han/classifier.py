@@ -103,21 +103,22 @@ class HANClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     embedding_dropout : float, default=0.0
         Share of the distinct words of a batch dropped in training, wherever they stand (Gal and
         Ghahramani, 2016).
-    adversarial_noise : float, default=0.0
+    adversarial_noise : float, default=0.03
         Length of a noise on the word vectors, relative to theirs, in the direction that raises the
         loss most; half of the loss is that of the documents with noise (adversarial training,
-        Miyato et al., 2017). An epoch takes about twice the time. No effect in epochs in which the
-        vectors are frozen.
+        Miyato et al., 2017). An epoch takes about twice the time that it takes with 0. No effect
+        in epochs in which the vectors are frozen.
     ngram_range : tuple of int, default=(1, 3)
         Smallest and largest number of words in the n-grams whose linear model stands beside the
         network (NB-SVM, Wang and Manning, 2012). Held-out documents say how much each counts.
         None leaves it out: the network alone, as published.
     pretrained_embedding : ndarray of shape (vocabulary_size, embedding_dim), mapping of word to \
-vector or "cooccurrence", default=None
+vector or "cooccurrence", default="cooccurrence"
         Initial word vectors; None draws them at random. "cooccurrence" learns them from how words
-        stand together in the training documents (see `sk_han.embeddings.learn_embeddings`). Rows
-        of an array follow the ids of the tokenizer, its first two rows are padding and unknown
-        word; words that a mapping lacks start at random.
+        stand together in the training documents (see `sk_han.embeddings.learn_embeddings`), where
+        the paper took word2vec; `partial_fit` learns them from its first portion. Rows of an array
+        follow the ids of the tokenizer, its first two rows are padding and unknown word; words that
+        a mapping lacks start at random.
     freeze_embedding : bool or int, default=False
         Whether word vectors stay as they start; an integer keeps them for so many epochs of a fit.
     optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
@@ -138,7 +139,7 @@ vector or "cooccurrence", default=None
         Decay of a running average of the weights, such as 0.999, that is validated and kept in
         their place; None keeps the weights themselves. The average starts anew with each `fit`.
     max_epochs : int or "auto", default="auto"
-        Passes over the training documents. "auto" takes about 600 steps: 3 epochs for large
+        Passes over the training documents. "auto" takes about 600 steps: 2 epochs for large
         collections, at most 20 for small ones.
     batch_size : int, default=64
         Documents a step.
@@ -300,9 +301,9 @@ vector or "cooccurrence", default=None
         dropout: float = 0.3,
         word_dropout: float = 0.2,
         embedding_dropout: float = 0.0,
-        adversarial_noise: float = 0.0,
+        adversarial_noise: float = 0.03,
         ngram_range: tuple[int, int] | None = (1, 3),
-        pretrained_embedding: Any = None,
+        pretrained_embedding: Any = "cooccurrence",
         freeze_embedding: bool | int = False,
         optimizer: str | type[torch.optim.Optimizer] = "adamw",
         lr: float = 0.003,

@@ -16,12 +16,14 @@ __all__ = ["cooccurrence_vectors"]
 _CONTEXT_SMOOTHING = 0.75
 
 _WORDS_AT_ONCE = 1 << 20  # counted at once, for the memory that their pairs take
+_MOST_WORDS = 1 << 24  # counted at all, for the memory of the counts: a few GB at most
 
 
 def cooccurrence_vectors(
     documents: DocumentArray,
     shape: tuple[int, int],
     *,
+    weights: NDArray[np.float64] | None = None,
     window: int = 5,
     scale: float = 0.1,
     random_state: np.random.RandomState | int | None = None,
@@ -31,12 +33,15 @@ def cooccurrence_vectors(
     The truncated singular value decomposition of the positive pointwise mutual information of
     words and contexts, ``U sqrt(S)``, as recommended by Levy, Goldberg and Dagan (2015); a
     neighbour at distance d counts 1/d. Every vector is then brought to the length
-    ``scale * sqrt(embedding_dim)``, that of random initial vectors.
+    ``scale * sqrt(embedding_dim)``, that of random initial vectors. Of more than 16 million words
+    a random sample of the documents is counted.
 
     Parameters
     ----------
     documents : DocumentArray
     shape : (vocabulary_size, embedding_dim)
+    weights : ndarray of shape (D,), default=None
+        How often each document counts; None counts each once.
     window : int, default=5
         Largest distance of a neighbour, within a document.
     scale : float, default=0.1
@@ -57,12 +62,18 @@ def cooccurrence_vectors(
     """
     rng = check_random_state(random_state)
     vocabulary_size, embedding_dim = shape
-    vectors = rng.normal(scale=scale, size=shape)
-    information = _positive_mutual_information(_counts(documents, vocabulary_size, window))
+    vectors = rng.normal(scale=scale, size=shape).astype(np.float32)
+    weights = np.ones(len(documents)) if weights is None else weights
+    if documents.n_words > _MOST_WORDS:
+        order = rng.permutation(len(documents))
+        rows = order[np.cumsum(documents.words_per_document[order]) <= _MOST_WORDS]
+        documents, weights = documents[rows], weights[rows]
+    counts = _counts(documents, weights, vocabulary_size, window)
+    information = _positive_mutual_information(counts)
     learnt = information.getnnz(axis=1) > 0
     rank = min(embedding_dim, learnt.sum() - 1)
     if rank < 1:
-        return vectors.astype(np.float32), np.zeros(vocabulary_size, dtype=bool)
+        return vectors, np.zeros(vocabulary_size, dtype=bool)
     left, singular_values, _ = randomized_svd(
         information[learnt], rank, n_iter=2, n_oversamples=20, random_state=rng
     )
@@ -70,17 +81,20 @@ def cooccurrence_vectors(
     vectors[learnt, rank:] = 0
     lengths = np.linalg.norm(vectors[learnt], axis=1, keepdims=True)
     vectors[learnt] *= scale * np.sqrt(embedding_dim) / np.maximum(lengths, 1e-12)
-    return vectors.astype(np.float32), learnt
+    return vectors, learnt
 
 
-def _counts(documents: DocumentArray, vocabulary_size: int, window: int) -> csr_matrix:
+def _counts(
+    documents: DocumentArray, weights: NDArray[np.float64], vocabulary_size: int, window: int
+) -> csr_matrix:
     """Weighted number of times that two words are neighbours, shape (V, V), symmetric."""
-    counts = csr_matrix((vocabulary_size, vocabulary_size), dtype=np.float32)
+    shape = (vocabulary_size, vocabulary_size)
+    counts = csr_matrix(shape, dtype=np.float32)
     document = np.repeat(np.arange(len(documents)), documents.words_per_document)
-    word_ids = documents.word_ids.astype(np.int64)
+    word_ids = documents.word_ids
     for start in range(0, len(word_ids), _WORDS_AT_ONCE):
         stop = start + _WORDS_AT_ONCE
-        pairs, shares = [], []
+        lefts, rights, shares = [], [], []
         for distance in range(1, window + 1):
             # The right neighbour may lie beyond `stop`.
             right = word_ids[start + distance : stop + distance]
@@ -88,13 +102,12 @@ def _counts(documents: DocumentArray, vocabulary_size: int, window: int) -> csr_
             of_left = document[start:stop][: len(right)]
             known = (left > UNKNOWN_ID) & (right > UNKNOWN_ID)
             near = known & (of_left == document[start + distance : stop + distance])
-            pairs.append(left[near] * vocabulary_size + right[near])
-            shares.append(np.full(len(pairs[-1]), 1 / distance))
-        distinct, pair = np.unique(np.concatenate(pairs), return_inverse=True)
-        count = np.bincount(pair, np.concatenate(shares)).astype(np.float32)
-        counts += csr_matrix(
-            (count, np.divmod(distinct, vocabulary_size)), (vocabulary_size, vocabulary_size)
-        )
+            lefts.append(left[near])
+            rights.append(right[near])
+            shares.append(weights[of_left[near]] / distance)
+        pairs = (np.concatenate(lefts), np.concatenate(rights))
+        # SciPy adds equal pairs up, here in double precision.
+        counts += csr_matrix((np.concatenate(shares), pairs), shape).astype(np.float32)
     return (counts + counts.T).tocsr()
 
 

@@ -131,7 +131,7 @@ def fitted_attributes(
         net.set_embedding(
             initial_vectors(
                 classifier.pretrained_embedding,
-                data.documents,
+                data,
                 None if tokenizer is None else tokenizer.vocabulary_,
                 (vocabulary_size, classifier.embedding_dim),
                 rng,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.batching import LabelledDocuments
 from sk_han.cooccurrence import cooccurrence_vectors
-from sk_han.documents import DocumentArray
 from sk_han.embeddings import embedding_matrix
 
 __all__ = ["check_pretrained", "initial_vectors"]
@@ -39,7 +39,7 @@ def check_pretrained(pretrained: Any) -> None:
 
 def initial_vectors(
     pretrained: Any,
-    documents: DocumentArray,
+    data: LabelledDocuments,
     vocabulary: Mapping[str, int] | None,
     shape: tuple[int, int],
     random_state: np.random.RandomState,
@@ -49,8 +49,8 @@ def initial_vectors(
     Parameters
     ----------
     pretrained : ndarray of this shape, mapping of word to vector, or "cooccurrence"
-    documents : DocumentArray
-        What "cooccurrence" learns vectors from.
+    data : LabelledDocuments
+        What "cooccurrence" learns vectors from, each document as often as it weighs.
     vocabulary : mapping of str to int, or None
         Ids of the words that a mapping is aligned with.
     shape : (vocabulary_size, embedding_dim)
@@ -66,7 +66,9 @@ def initial_vectors(
         If the array has another shape, or there are no words to align a mapping with.
     """
     if isinstance(pretrained, str):
-        return cooccurrence_vectors(documents, shape, random_state=random_state)[0]
+        return cooccurrence_vectors(
+            data.documents, shape, weights=data.weights, random_state=random_state
+        )[0]
     if not isinstance(pretrained, np.ndarray):
         if vocabulary is None:
             raise ValueError(

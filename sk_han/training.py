@@ -53,7 +53,7 @@ def epochs_for(max_epochs: int | str, n_documents: int, batch_size: int) -> int:
     if max_epochs != "auto":
         return int(max_epochs)
     steps_per_epoch = math.ceil(n_documents / batch_size)
-    return min(max(math.ceil(600 / steps_per_epoch), 3), 20)
+    return min(max(math.ceil(600 / steps_per_epoch), 2), 20)
 
 
 def hold_out(

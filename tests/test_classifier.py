@@ -258,7 +258,8 @@ class TestReproducibility:
 
 class TestEarlyStopping:
     def test_weights_of_the_best_epoch_are_kept(self):
-        classifier = tiny(max_epochs=12, lr=0.3, lr_schedule="constant", patience=20)
+        settings = {"lr_schedule": "constant", "patience": 20, "pretrained_embedding": None}
+        classifier = tiny(max_epochs=12, lr=0.3, **settings)
         classifier.fit(TEXTS[:30], LABELS[:30], X_val=TEXTS[:9], y_val=LABELS[:9])
         scores = [(h["valid_accuracy"], -h["valid_loss"]) for h in classifier.history_]
         assert max(scores) > scores[-1]  # else the test shows nothing
@@ -398,7 +399,8 @@ def moments(classifier):
 
 class TestGoingOn:
     def test_warm_start_goes_on_from_the_weights(self):
-        warm = tiny(warm_start=True, max_epochs=8, lr=0.02).fit(TEXTS, LABELS)
+        settings = {"warm_start": True, "max_epochs": 8, "lr": 0.02, "pretrained_embedding": None}
+        warm = tiny(**settings).fit(TEXTS, LABELS)
         first = warm.history_[0]["train_loss"]
         assert warm.fit(TEXTS, LABELS).history_[0]["train_loss"] < first
 

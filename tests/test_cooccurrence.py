@@ -33,8 +33,23 @@ def test_counts_are_those_of_a_loop_whatever_is_counted_at_once(words_at_once, w
     documents = DocumentArray.from_nested(
         [[[2, 3, 1, 4], [3]], [], [[5, 2, 2, 3, 4, 2, 5], [4, 4]], [[3]]]
     )
-    found = module._counts(documents, 7, window).toarray()
+    found = module._counts(documents, np.ones(4), 7, window).toarray()
     np.testing.assert_allclose(found, counted(documents, 7, window), rtol=1e-6)
+
+
+def test_a_document_counts_as_often_as_it_weighs():
+    documents = DocumentArray.from_nested([[[2, 3, 4]], [[3, 2]], [[4, 2, 2]]])
+    repeated = documents[[0, 0, 1, 2, 2, 2]]
+    found = module._counts(documents, np.array([2.0, 1.0, 3.0]), 5, 2).toarray()
+    np.testing.assert_allclose(found, counted(repeated, 5, 2), rtol=1e-6)
+
+
+def test_of_very_many_words_a_sample_of_the_documents_is_counted(monkeypatch):
+    documents = DocumentArray.from_nested([[[word, word + 1]] for word in range(2, 102, 2)])
+    monkeypatch.setattr(module, "_MOST_WORDS", 60)
+    _, learnt = cooccurrence_vectors(documents, (102, 3), random_state=0)
+    assert learnt.sum() == 60
+    assert not learnt[2:62].all()  # not the first documents alone
 
 
 def test_information_is_the_log_of_how_much_more_often_than_by_chance():
@@ -61,7 +76,8 @@ def test_vectors_are_those_of_numpys_decomposition_times_the_root_of_its_values(
     documents = DocumentArray.from_nested([[part.tolist()] for part in words.reshape(7, 10)])
     vectors, learnt = cooccurrence_vectors(documents, (11, embedding_dim), random_state=0)
     assert learnt.sum() == 9
-    information = module._positive_mutual_information(module._counts(documents, 11, 5)).toarray()
+    counts = module._counts(documents, np.ones(7), 11, 5)
+    information = module._positive_mutual_information(counts).toarray()
     left, values, _ = np.linalg.svd(information[learnt])
     assert values[embedding_dim - 1] > 1.05 * values[embedding_dim]  # or either might be the last
     expected = left[:, :embedding_dim] * np.sqrt(values[:embedding_dim])
@@ -118,6 +134,40 @@ class TestInTheClassifier:
         expected, learnt = cooccurrence_vectors(documents, found.shape, random_state=0)
         cosines = found[learnt] @ found[learnt].T
         np.testing.assert_allclose(cosines, expected[learnt] @ expected[learnt].T, atol=1e-5)
+
+    def test_they_are_the_default(self):
+        by_default, asked_for = (
+            self.fitted(freeze_embedding=True, **params).net_.weights["embedding.weight"]
+            for params in ({}, {"pretrained_embedding": "cooccurrence"})
+        )
+        np.testing.assert_array_equal(by_default, asked_for)
+        drawn = self.fitted(freeze_embedding=True, pretrained_embedding=None)
+        assert abs(drawn.net_.weights["embedding.weight"] - by_default).max() > 1e-3
+
+    def test_partial_fit_learns_them_from_its_first_portion(self):
+        settings = {"early_stopping": False, "freeze_embedding": True, "random_state": 0}
+        whole = HANClassifier(**SIZES, max_epochs=1, **settings).fit(TEXTS[:4], LABELS[:4])
+        portion = HANClassifier(**SIZES, **settings)
+        portion.partial_fit(TEXTS[:4], LABELS[:4], classes=["neg", "pos"])
+        for _ in range(2):
+            weights = portion.net_.weights["embedding.weight"]
+            np.testing.assert_array_equal(weights, whole.net_.weights["embedding.weight"])
+            portion.partial_fit(TEXTS[4:], LABELS[4:])
+
+    def test_a_weight_equals_repetition(self):
+        repeats = np.array(4 * [1, 2, 3])
+        settings = {"max_epochs": 1, "early_stopping": False, "freeze_embedding": True}
+        settings |= {"ngram_range": None, "random_state": 0}
+        weighted = HANClassifier(**SIZES, **settings)
+        weighted.fit(TEXTS, LABELS, sample_weight=repeats)
+        repeated = HANClassifier(**SIZES, **settings)
+        repeated.fit(np.repeat(TEXTS, repeats).tolist(), np.repeat(LABELS, repeats))
+        assert weighted.tokenizer_.vocabulary_ == repeated.tokenizer_.vocabulary_
+        np.testing.assert_allclose(
+            weighted.net_.weights["embedding.weight"],
+            repeated.net_.weights["embedding.weight"],
+            atol=1e-5,
+        )
 
     def test_documents_of_weight_0_are_not_read(self):
         texts = [*TEXTS, "quite another matter here"]
