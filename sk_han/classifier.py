@@ -111,7 +111,7 @@ class HANClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     ngram_range : tuple of int, default=(1, 3)
         Smallest and largest number of words in the n-grams whose linear model stands beside the
         network (NB-SVM, Wang and Manning, 2012). Held-out documents say how much each counts.
-        None leaves it out: the network alone, as published.
+        None leaves it out: the network alone.
     pretrained_embedding : ndarray of shape (vocabulary_size, embedding_dim), mapping of word to \
 vector or "cooccurrence", default="cooccurrence"
         Initial word vectors; None draws them at random. "cooccurrence" learns them from how words
@@ -144,7 +144,7 @@ vector or "cooccurrence", default="cooccurrence"
     batch_size : int, default=64
         Documents a step.
     class_weight : dict or "balanced", default=None
-        Weights of the classes in the loss.
+        Weights of the classes in the loss; they multiply `sample_weight`.
     early_stopping : bool, default=True
         Whether to hold out a part of the training documents (or to take `X_val`), to stop when
         they are no longer predicted better, and to keep the weights of the best epoch: that of
@@ -387,7 +387,8 @@ vector or "cooccurrence", default="cooccurrence"
         y : array-like of shape (n_documents,)
             Labels: strings, integers or booleans.
         sample_weight : array-like of shape (n_documents,), default=None
-            Weights >= 0 in the loss; a document of weight 0 is left out.
+            Weights >= 0 in the loss and in the counts that word vectors are learnt from; a
+            document of weight 0 is left out.
         X_val, y_val : as X and y, default=None
             Documents for early stopping, and for the scales of network and n-grams, in place of
             a part of X. A
@@ -423,7 +424,8 @@ vector or "cooccurrence", default="cooccurrence"
         Parameters
         ----------
         X, y, sample_weight
-            As of `fit`. The first call fits the tokenizer: it should see typical texts.
+            As of `fit`. The first call fits the tokenizer and learns the initial word vectors: it
+            should see many typical texts.
         classes : array-like of shape (n_classes,), default=None
             All labels that will ever come; needed in the first call.
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
+from threadpoolctl import threadpool_limits
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 
@@ -34,7 +35,7 @@ def cooccurrence_vectors(
     words and contexts, ``U sqrt(S)``, as recommended by Levy, Goldberg and Dagan (2015); a
     neighbour at distance d counts 1/d. Every vector is then brought to the length
     ``scale * sqrt(embedding_dim)``, that of random initial vectors. Of more than 16 million words
-    a random sample of the documents is counted.
+    those of documents drawn at random are counted, the last of them in part.
 
     Parameters
     ----------
@@ -66,7 +67,8 @@ def cooccurrence_vectors(
     weights = np.ones(len(documents)) if weights is None else weights
     if documents.n_words > _MOST_WORDS:
         order = rng.permutation(len(documents))
-        rows = order[np.cumsum(documents.words_per_document[order]) <= _MOST_WORDS]
+        n_words = np.cumsum(documents.words_per_document[order])
+        rows = order[: np.searchsorted(n_words, _MOST_WORDS) + 1]
         documents, weights = documents[rows], weights[rows]
     counts = _counts(documents, weights, vocabulary_size, window)
     information = _positive_mutual_information(counts)
@@ -74,9 +76,11 @@ def cooccurrence_vectors(
     rank = min(embedding_dim, learnt.sum() - 1)
     if rank < 1:
         return vectors, np.zeros(vocabulary_size, dtype=bool)
-    left, singular_values, _ = randomized_svd(
-        information[learnt], rank, n_iter=2, n_oversamples=20, random_state=rng
-    )
+    # Where singular values are close, vectors turn with the rounding, which follows the threads.
+    with threadpool_limits(1, user_api="blas"):
+        left, singular_values, _ = randomized_svd(
+            information[learnt], rank, n_iter=2, n_oversamples=20, random_state=rng
+        )
     vectors[learnt, :rank] = left * np.sqrt(singular_values)
     vectors[learnt, rank:] = 0
     lengths = np.linalg.norm(vectors[learnt], axis=1, keepdims=True)
@@ -90,8 +94,8 @@ def _counts(
     """Weighted number of times that two words are neighbours, shape (V, V), symmetric."""
     shape = (vocabulary_size, vocabulary_size)
     counts = csr_matrix(shape, dtype=np.float32)
-    document = np.repeat(np.arange(len(documents)), documents.words_per_document)
-    word_ids = documents.word_ids
+    document = np.repeat(np.arange(len(documents)), documents.words_per_document)[:_MOST_WORDS]
+    word_ids = documents.word_ids[:_MOST_WORDS]
     for start in range(0, len(word_ids), _WORDS_AT_ONCE):
         stop = start + _WORDS_AT_ONCE
         lefts, rights, shares = [], [], []

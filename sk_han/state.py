@@ -7,7 +7,10 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-__all__ = ["ModelFormatError", "checked_state"]
+__all__ = ["ModelFormatError", "checked_state", "params_of_earlier_releases"]
+
+# What a parameter was before there was one, where that is not its default.
+_BEFORE_THERE_WAS_ONE = {"HANClassifier": {"adversarial_noise": 0.0}}
 
 
 class ModelFormatError(ValueError):
@@ -27,7 +30,7 @@ def checked_state(
     state : dict
     estimator : HANClassifier or HierarchicalTokenizer
         The one that is restored. Parameters that the state lacks, since an earlier release had
-        none such, get its defaults.
+        none such, get what they were then.
     newest : int
         Newest format that this release reads.
     fitted : collection of str
@@ -50,7 +53,7 @@ def checked_state(
             f"The state of this {name} does not say its format: it is damaged, or was not "
             f"made by sk_han; {repair}"
         )
-    state = type(estimator)().get_params(deep=False) | state
+    state = params_of_earlier_releases(type(estimator)) | state
     found = state.pop("_state_format")
     if found > newest:
         raise ModelFormatError(
@@ -64,3 +67,9 @@ def checked_state(
             f"of sk_han; {repair}"
         )
     return state
+
+
+def params_of_earlier_releases(cls: type[BaseEstimator]) -> dict[str, Any]:
+    """Give what the parameters of an estimator are where a stored one does not say."""
+    params: dict[str, Any] = cls().get_params(deep=False)
+    return params | _BEFORE_THERE_WAS_ONE.get(cls.__name__, {})

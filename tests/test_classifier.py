@@ -258,6 +258,7 @@ class TestReproducibility:
 
 class TestEarlyStopping:
     def test_weights_of_the_best_epoch_are_kept(self):
+        # From learnt vectors so few words are learnt at once, and no epoch is worse than the best.
         settings = {"lr_schedule": "constant", "patience": 20, "pretrained_embedding": None}
         classifier = tiny(max_epochs=12, lr=0.3, **settings)
         classifier.fit(TEXTS[:30], LABELS[:30], X_val=TEXTS[:9], y_val=LABELS[:9])
@@ -399,6 +400,7 @@ def moments(classifier):
 
 class TestGoingOn:
     def test_warm_start_goes_on_from_the_weights(self):
+        # Learnt vectors of so few words make the first loss of both fits alike.
         settings = {"warm_start": True, "max_epochs": 8, "lr": 0.02, "pretrained_embedding": None}
         warm = tiny(**settings).fit(TEXTS, LABELS)
         first = warm.history_[0]["train_loss"]

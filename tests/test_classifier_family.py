@@ -145,6 +145,7 @@ class TestHopPenalty:
 @pytest.fixture(scope="module", params=["sparsemax", "entmax15"])
 def sparse(request):
     settings = {"max_epochs": 15, "lr": 0.02, "early_stopping": False}
+    # The fewer the words tell at first, the more of them get no attention.
     settings |= {"pretrained_embedding": None, "adversarial_noise": 0}
     return tiny(attention=request.param, **settings).fit(TEXTS, LABELS)
 
@@ -193,7 +194,7 @@ class TestDiversityPenalty:
         found = []
         for factor in (0.0, 1.0):
             settings = {"max_epochs": 15, "lr": 0.02, "dropout": 0.0, "word_dropout": 0.0}
-            settings |= {"pretrained_embedding": None}
+            settings |= {"pretrained_embedding": None}  # learnt vectors differ from the start
             classifier = tiny(diversity_penalty=factor, **settings).fit(TEXTS, LABELS)
             network = classifier.net_.module_.train()
             network.diversity_penalty = 1.0

@@ -57,7 +57,7 @@ LAYERS = [
 ]
 LAYER_OF = {room: number for number, layer in enumerate(LAYERS) for room in layer}
 
-CORE_PACKAGES = {"joblib", "numpy", "scipy", "sklearn", "skorch", "torch"}
+CORE_PACKAGES = {"joblib", "numpy", "scipy", "sklearn", "skorch", "threadpoolctl", "torch"}
 WITH_TORCH = {
     "classifier",
     "combination",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han import cooccurrence as module
@@ -50,6 +51,48 @@ def test_of_very_many_words_a_sample_of_the_documents_is_counted(monkeypatch):
     _, learnt = cooccurrence_vectors(documents, (102, 3), random_state=0)
     assert learnt.sum() == 60
     assert not learnt[2:62].all()  # not the first documents alone
+
+
+def test_the_documents_of_a_sample_keep_their_weights(monkeypatch):
+    documents = DocumentArray.from_nested([[[word, word, word]] for word in range(2, 52)])
+    monkeypatch.setattr(module, "_MOST_WORDS", 60)
+    counts, counted_documents = module._counts, []
+
+    def recorded(documents, weights, *further):
+        counted_documents.extend(zip(documents.to_nested(), weights, strict=True))
+        return counts(documents, weights, *further)
+
+    monkeypatch.setattr(module, "_counts", recorded)
+    cooccurrence_vectors(documents, (52, 3), weights=np.arange(2.0, 52.0), random_state=0)
+    assert len(counted_documents) == 20
+    assert all(nested[0][0] == weight for nested, weight in counted_documents)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_a_giant_a_part_is_counted_and_it_hides_no_other_document(seed, monkeypatch):
+    monkeypatch.setattr(module, "_MOST_WORDS", 60)
+    giant = [[*range(2, 92)]]
+    _, learnt = cooccurrence_vectors(
+        DocumentArray.from_nested([giant]), (112, 3), random_state=seed
+    )
+    assert np.flatnonzero(learnt).tolist() == [*range(2, 62)]
+    small = [[[word, word + 1]] for word in range(92, 112, 2)]
+    _, learnt = cooccurrence_vectors(
+        DocumentArray.from_nested([giant, *small]), (112, 3), random_state=seed
+    )
+    assert learnt.sum() == 60
+
+
+def test_the_number_of_threads_changes_no_bit():
+    ranks = np.exp(np.random.RandomState(0).rand(200_000) * np.log(2_998))
+    word_ids = 2 + ranks.astype(np.int32)
+    starts = np.arange(0, 200_001, 100)
+    documents = DocumentArray(word_ids, starts, np.arange(2_001))
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            found.append(cooccurrence_vectors(documents, (3_000, 100), random_state=0)[0])
+    np.testing.assert_array_equal(*found)
 
 
 def test_information_is_the_log_of_how_much_more_often_than_by_chance():
@@ -146,26 +189,38 @@ class TestInTheClassifier:
 
     def test_partial_fit_learns_them_from_its_first_portion(self):
         settings = {"early_stopping": False, "freeze_embedding": True, "random_state": 0}
-        whole = HANClassifier(**SIZES, max_epochs=1, **settings).fit(TEXTS[:4], LABELS[:4])
+        classifier = HANClassifier(**SIZES, max_epochs=1, **settings)
+        learnt = classifier.fit(TEXTS[:4], LABELS[:4]).net_.weights["embedding.weight"]
+        other = ["Fell a good rain. The shone day a sun.", "The bad sun a day. And fell the good."]
+        tokenizer = HierarchicalTokenizer(vocabulary=classifier.tokenizer_.vocabulary_)
+        of_other = classifier.set_params(tokenizer=tokenizer).fit(other, ["neg", "pos"])
+        assert abs(of_other.net_.weights["embedding.weight"] - learnt).max() > 1e-3
         portion = HANClassifier(**SIZES, **settings)
         portion.partial_fit(TEXTS[:4], LABELS[:4], classes=["neg", "pos"])
-        for _ in range(2):
-            weights = portion.net_.weights["embedding.weight"]
-            np.testing.assert_array_equal(weights, whole.net_.weights["embedding.weight"])
-            portion.partial_fit(TEXTS[4:], LABELS[4:])
+        portion.partial_fit(other, ["neg", "pos"])
+        np.testing.assert_array_equal(portion.net_.weights["embedding.weight"], learnt)
+
+    def test_a_fit_that_goes_on_keeps_them(self):
+        settings = {"early_stopping": False, "freeze_embedding": True, "random_state": 0}
+        classifier = HANClassifier(**SIZES, max_epochs=1, warm_start=True, **settings)
+        learnt = classifier.fit(TEXTS, LABELS).net_.weights["embedding.weight"]
+        going_on = classifier.fit(TEXTS[:1] + 3 * TEXTS[1:2], ["pos", "neg", "neg", "neg"])
+        np.testing.assert_array_equal(going_on.net_.weights["embedding.weight"], learnt)
 
     def test_a_weight_equals_repetition(self):
-        repeats = np.array(4 * [1, 2, 3])
+        repeats = np.where(LABELS == "pos", 1, 3)
         settings = {"max_epochs": 1, "early_stopping": False, "freeze_embedding": True}
         settings |= {"ngram_range": None, "random_state": 0}
         weighted = HANClassifier(**SIZES, **settings)
         weighted.fit(TEXTS, LABELS, sample_weight=repeats)
         repeated = HANClassifier(**SIZES, **settings)
         repeated.fit(np.repeat(TEXTS, repeats).tolist(), np.repeat(LABELS, repeats))
-        assert weighted.tokenizer_.vocabulary_ == repeated.tokenizer_.vocabulary_
+        unweighted = self.fitted(freeze_embedding=True).net_.weights["embedding.weight"]
+        assert abs(weighted.net_.weights["embedding.weight"] - unweighted).max() > 1e-3
+        rows = [repeated.tokenizer_.vocabulary_[word] for word in weighted.tokenizer_.vocabulary_]
         np.testing.assert_allclose(
-            weighted.net_.weights["embedding.weight"],
-            repeated.net_.weights["embedding.weight"],
+            weighted.net_.weights["embedding.weight"][2:],
+            repeated.net_.weights["embedding.weight"][rows],
             atol=1e-5,
         )
 

@@ -216,7 +216,7 @@ class TestWhatCannotBeSaved:
             ("optimizer", torch.optim.Adam, r"set_params\(optimizer='adamw'\)"),
             ("net_params", {"criterion": torch.nn.CrossEntropyLoss}, r"net_params=None"),
             ("random_state", np.random.RandomState(0), "another integer"),
-            ("pretrained_embedding", {"good": np.ones(7)}, r"pretrained_embedding=None"),
+            ("pretrained_embedding", {"good": np.ones(7)}, r"pretrained_embedding='coocc"),
         ],
     )
     def test_a_parameter_that_is_no_plain_value_is_named_with_the_repair(

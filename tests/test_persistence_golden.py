@@ -65,6 +65,9 @@ def test_there_is_a_file_of_each_kind():
 class TestFirstFormat:
     """What is printed alike may still be of another type, or not have reached its place."""
 
+    def test_what_they_were_trained_without_is_no_parameter_of_theirs(self):
+        assert golden("format_1").adversarial_noise == 0.0
+
     def test_parameters_of_the_net_reach_the_network(self):
         assert golden("format_1").net_.module_.max_words == 50
 

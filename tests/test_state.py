@@ -82,9 +82,15 @@ def test_a_tokenizer_without_all_that_it_learnt_is_unfitted(tokenizer):
 
 def test_a_parameter_that_an_earlier_release_lacked_has_its_default(estimator):
     state = estimator.__getstate__()
-    name, default = next(iter(type(estimator)().get_params().items()))
+    name, default = list(type(estimator)().get_params().items())[-1]
     del state[name]
     assert getattr(restored(estimator, state), name) == default
+
+
+def test_a_classifier_from_before_adversarial_noise_has_none(fitted):
+    state = fitted.__getstate__()
+    del state["adversarial_noise"]
+    assert restored(fitted, state).adversarial_noise == 0.0
 
 
 class TestCopies:

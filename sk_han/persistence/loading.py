@@ -21,7 +21,7 @@ from sk_han.ngrams import NgramChannel, check_ngram_range
 from sk_han.nn.shapes import weight_shapes
 from sk_han.persistence.archive import read_archive
 from sk_han.persistence.plain import from_plain
-from sk_han.state import ModelFormatError
+from sk_han.state import ModelFormatError, params_of_earlier_releases
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.vocabulary import check_vocabulary
 
@@ -150,7 +150,8 @@ def _unfitted(cls: Any, data: Any, arrays: _Arrays) -> Any:
     name = cls.__name__
     known = cls._parameter_constraints
     stored = _fields(data["params"], f"params of the {name}", [], known)
-    return _made(cls, {key: _parameter(key, value, arrays) for key, value in stored.items()})
+    params = {key: _parameter(key, value, arrays) for key, value in stored.items()}
+    return _made(cls, params_of_earlier_releases(cls) | params)
 
 
 def _made(cls: Any, params: dict[str, Any], **others: Any) -> Any:

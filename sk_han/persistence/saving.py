@@ -33,7 +33,8 @@ _REPAIRS = {
     "net_params": "Take out what is no plain value, or set_params(net_params=None); the fitted "
     "network keeps what it needs.",
     "optimizer": "set_params(optimizer='adamw') first; predicting needs none.",
-    "pretrained_embedding": "set_params(pretrained_embedding=None) first; the fitted vectors stay.",
+    "pretrained_embedding": "set_params(pretrained_embedding='cooccurrence') first; the fitted "
+    "vectors stay.",
     "random_state": "set_params(random_state=0), or another integer, first.",
     "sentence_splitter": _JOBLIB,
     "strip_accents": _JOBLIB,
