@@ -29,7 +29,7 @@ def measure(name: str) -> None:
     start = perf_counter()
     classifier = HANClassifier(
         pretrained_embedding=None,
-        adversarial_noise=0,  # reads a document once a step
+        adversarial_noise=0,  # with it every document is read twice
         max_epochs=1,
         early_stopping=False,
         random_state=0,
