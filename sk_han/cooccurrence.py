@@ -17,7 +17,7 @@ __all__ = ["cooccurrence_vectors"]
 _CONTEXT_SMOOTHING = 0.75
 
 _WORDS_AT_ONCE = 1 << 20  # counted at once, for the memory that their pairs take
-_MOST_WORDS = 1 << 24  # counted at all, for the memory of the counts: a few GB at most
+_MOST_WORDS = 1 << 24  # counted at all, for the memory of the counts: a GB or two
 
 
 def cooccurrence_vectors(
@@ -48,7 +48,8 @@ def cooccurrence_vectors(
     scale : float, default=0.1
         Root mean square of the entries.
     random_state : int, RandomState instance or None, default=None
-        Source of the vectors of words that have no neighbours, and of the decomposition.
+        Source of the vectors of words that have no neighbours, of the sample, and of the
+        decomposition.
 
     Returns
     -------
