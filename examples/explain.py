@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sk_han import HANClassifier, HierarchicalTokenizer, explain
 from sk_han.datasets import make_reviews
 
-texts, labels = make_reviews(1500, random_state=0)
+texts, labels = make_reviews(2500, random_state=0)
 pipeline = make_pipeline(HierarchicalTokenizer(), HANClassifier(random_state=0, verbose=1))
 pipeline.fit(texts[:-3], labels[:-3])
 
