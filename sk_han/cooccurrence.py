@@ -95,6 +95,7 @@ def _counts(
     """Weighted number of times that two words are neighbours, shape (V, V), symmetric."""
     shape = (vocabulary_size, vocabulary_size)
     counts = csr_matrix(shape, dtype=np.float32)
+    # The last document of a sample may reach beyond the limit.
     document = np.repeat(np.arange(len(documents)), documents.words_per_document)[:_MOST_WORDS]
     word_ids = documents.word_ids[:_MOST_WORDS]
     for start in range(0, len(word_ids), _WORDS_AT_ONCE):
