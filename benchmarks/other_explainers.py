@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from sk_han import HANClassifier
 from sk_han.documents import concatenated_ranges
-from sk_han.inputs import within_vocabulary
-from sk_han.net import network_input
+from sk_han.training.net import network_input
+from sk_han.validation.documents import within_vocabulary
 
 __all__ = ["OTHERS", "installed", "on_words"]
 

@@ -18,8 +18,8 @@ from corpora import reviews
 from sklearn.feature_extraction.text import CountVectorizer
 
 from sk_han import HierarchicalTokenizer
-from sk_han.reading import TextReader
-from sk_han.splitting import DEFAULT_TOKEN_PATTERN, sentence_spans
+from sk_han.text.analyzer import TextReader
+from sk_han.text.sentences import DEFAULT_TOKEN_PATTERN, sentence_spans
 
 
 def run(function: Callable[[str], object], texts: list[str]) -> None:

@@ -21,9 +21,9 @@ from corpora import reviews
 from padded_han import PaddedHAN
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
-from sk_han.net import network_input
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.optimizers import RowwiseAdamW, clip_gradient_norm
+from sk_han.training.net import network_input
 
 BATCHES = 10
 

@@ -13,12 +13,11 @@ if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
     from sk_han.documents import DocumentArray
     from sk_han.explainers import explain, explain_iter
-    from sk_han.explanation import DocumentExplanation
-    from sk_han.explanation_list import ExplanationList
+    from sk_han.explanation import DocumentExplanation, ExplanationList
     from sk_han.faithfulness import faithfulness_report
     from sk_han.persistence import load, save
-    from sk_han.state import ModelFormatError
     from sk_han.tokenizer import HierarchicalTokenizer
+    from sk_han.utils.state import ModelFormatError
 
 __version__ = "0.1.0"
 
@@ -39,10 +38,10 @@ __all__ = [
 _MODULE_OF = {
     "DocumentArray": "sk_han.documents",
     "DocumentExplanation": "sk_han.explanation",
-    "ExplanationList": "sk_han.explanation_list",
+    "ExplanationList": "sk_han.explanation",
     "HANClassifier": "sk_han.classifier",
     "HierarchicalTokenizer": "sk_han.tokenizer",
-    "ModelFormatError": "sk_han.state",
+    "ModelFormatError": "sk_han.utils.state",
     "explain": "sk_han.explainers",
     "explain_iter": "sk_han.explainers",
     "faithfulness_report": "sk_han.faithfulness",
@@ -51,7 +50,17 @@ _MODULE_OF = {
 }
 
 
-_MODULES = {"datasets", "embeddings", "nn", "persistence"}
+# Public modules, documented in docs/api.md.
+_MODULES = {
+    "datasets",
+    "embeddings",
+    "explanation",
+    "faithfulness",
+    "nn",
+    "persistence",
+    "rendering",
+    "tokenizer",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -11,20 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han._compat import CallbackSupportMixin, HasMethods, Interval, StrOptions, fit_context
-from sk_han.combination import combined_logits
-from sk_han.devices import available_devices
 from sk_han.fitting import fitted_attributes
-from sk_han.inputs import as_documents, within_vocabulary
-from sk_han.labels import as_labels
-from sk_han.net import HANNet, probabilities
-from sk_han.ngrams import NgramChannel
-from sk_han.state import checked_state
+from sk_han.linear.calibration import combined_logits
+from sk_han.linear.ngrams import NgramChannel
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training import OPTIMIZERS, restored_net
+from sk_han.training.builder import OPTIMIZERS, restored_net
+from sk_han.training.devices import available_devices
+from sk_han.training.net import HANNet
+from sk_han.utils.compat import CallbackSupportMixin, HasMethods, Interval, StrOptions, fit_context
+from sk_han.utils.softmax import softmax
+from sk_han.utils.state import checked_state
+from sk_han.validation.documents import as_documents, within_vocabulary
+from sk_han.validation.labels import as_labels
 
 if TYPE_CHECKING:
-    from sk_han.explanation_list import ExplanationList
+    from sk_han.explanation.collection import ExplanationList
 
 __all__ = ["HANClassifier"]
 
@@ -487,7 +488,7 @@ vector or "cooccurrence", default="cooccurrence"
         ndarray of shape (n_documents, n_classes)
             Columns in the order of `classes_`; rows sum to 1.
         """
-        return probabilities(self._logits(X))
+        return softmax(self._logits(X))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score each document before the softmax.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PADDING_ID", "UNKNOWN_ID", "DocumentArray"]
+__all__ = ["PADDING_ID", "UNKNOWN_ID", "DocumentArray", "LabelledDocuments"]
 
 PADDING_ID = 0
 UNKNOWN_ID = 1
@@ -310,3 +311,27 @@ def _check_ids(ids: NDArray[Any]) -> None:
             f"word) to 2**31 - 1, and {PADDING_ID} is the padding, which a DocumentArray does "
             "not hold (DocumentArray.from_padded takes it off)."
         )
+
+
+@dataclass(frozen=True)
+class LabelledDocuments:
+    """Documents with what the loss needs to know of each.
+
+    Attributes
+    ----------
+    documents : DocumentArray of shape (n_documents,)
+    targets : ndarray of int64, shape (n_documents,)
+        Number of the class, from 0.
+    weights : ndarray of float64, shape (n_documents,)
+        Positive weight in the loss.
+    """
+
+    documents: DocumentArray
+    targets: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __getitem__(self, rows: Any) -> LabelledDocuments:
+        return LabelledDocuments(self.documents[rows], self.targets[rows], self.weights[rows])

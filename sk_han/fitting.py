@@ -11,25 +11,24 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from sk_han.batching import LabelledDocuments
-from sk_han.combination import fit_channel
-from sk_han.devices import resolve_device
-from sk_han.documents import UNKNOWN_ID, DocumentArray
-from sk_han.fit_tasks import FitTasks
-from sk_han.freezing import epochs_frozen
-from sk_han.inputs import (
+from sk_han.documents import UNKNOWN_ID, DocumentArray, LabelledDocuments
+from sk_han.embeddings.initial import check_pretrained, initial_vectors
+from sk_han.linear.calibration import fit_channel
+from sk_han.linear.ngrams import check_ngram_range
+from sk_han.nn.family import STRUCTURE, check_family, check_same_structure
+from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.training.builder import epochs_for, hold_out, new_net, plain_history
+from sk_han.training.callbacks.fit_tasks import FitTasks
+from sk_han.training.callbacks.freezing import epochs_frozen
+from sk_han.training.devices import resolve_device
+from sk_han.validation.documents import (
     as_documents,
     check_documents,
     holds_word_ids,
     vocabulary_size_of,
     within_vocabulary,
 )
-from sk_han.labels import check_labels, document_weights, encode_labels
-from sk_han.ngrams import check_ngram_range
-from sk_han.nn.family import STRUCTURE, check_family, check_same_structure
-from sk_han.pretrained import check_pretrained, initial_vectors
-from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training import epochs_for, hold_out, new_net, plain_history
+from sk_han.validation.labels import check_labels, document_weights, encode_labels
 
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
@@ -141,7 +140,8 @@ def fitted_attributes(
 
     if not one_epoch:
         fitted["ngram_channel_"], fitted["logit_scales_"] = fit_channel(
-            net,
+            net.logits,
+            len(given.classes),
             training,
             validation,
             data,

@@ -17,7 +17,12 @@ from sklearn.feature_extraction.text import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han._compat import (
+from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
+from sk_han.text.analyzer import TextReader
+from sk_han.text.sentences import DEFAULT_TOKEN_PATTERN, compile_token_pattern
+from sk_han.text.vocabulary import check_vocabulary, learn_vocabulary
+from sk_han.text.word_types import WordForms, read_forms
+from sk_han.utils.compat import (
     CallbackSupportMixin,
     HasMethods,
     Interval,
@@ -25,13 +30,8 @@ from sk_han._compat import (
     StrOptions,
     fit_context,
 )
-from sk_han._validation import check_texts
-from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
-from sk_han.forms import WordForms, read_forms
-from sk_han.reading import TextReader
-from sk_han.splitting import DEFAULT_TOKEN_PATTERN, compile_token_pattern
-from sk_han.state import checked_state
-from sk_han.vocabulary import check_vocabulary, learn_vocabulary
+from sk_han.utils.state import checked_state
+from sk_han.validation.texts import check_texts
 
 __all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer"]
 

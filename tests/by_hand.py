@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.explanation import DocumentExplanation
+from sk_han.explanation.document import DocumentExplanation
 
 REVIEW = "Great film. I loved it!"
 

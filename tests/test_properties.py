@@ -68,7 +68,7 @@ class TestAnyText:
         )
 
 
-# tests/test_splitting.py has more of them, for the patterns alone.
+# tests/text/test_sentences.py has more of them, for the patterns alone.
 HOSTILE = ["a", ".", "\n", "<", "http://", " ", "1.", "e\u0301", "\ud800", "Mr. a.b <br/>\n- 1) '"]
 
 

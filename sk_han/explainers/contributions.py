@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sk_han.classifier import HANClassifier
-from sk_han.combination import combined_logits
 from sk_han.documents import DocumentArray
+from sk_han.explainers.perturbation import without_each_sentence, without_each_word
 from sk_han.explainers.scores import LogOdds, log_odds
-from sk_han.explanation import combine_attention
+from sk_han.explanation.document import combine_attention
+from sk_han.linear.calibration import combined_logits
 from sk_han.nn.attribution import Attribution, gradient_attention, gradient_input
-from sk_han.removal import without_each_sentence, without_each_word
 
 __all__ = ["METHODS", "Contributions", "contributions_to"]
 

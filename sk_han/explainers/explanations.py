@@ -15,9 +15,9 @@ from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.explainers.contributions import METHODS, contributions_to
 from sk_han.explainers.sources import Reader, Source
 from sk_han.explainers.targets import class_numbers, wrong_length
-from sk_han.explanation import COMBINATIONS, DocumentExplanation
-from sk_han.explanation_list import ExplanationList
-from sk_han.net import probabilities
+from sk_han.explanation.collection import ExplanationList
+from sk_han.explanation.document import COMBINATIONS, DocumentExplanation
+from sk_han.utils.softmax import softmax
 
 __all__ = ["explain", "explain_iter"]
 
@@ -234,7 +234,7 @@ def _explained(
             spread=spread,
             **how,
         )
-        proba = probabilities(found.logits)
+        proba = softmax(found.logits)
         predicted = proba.argmax(axis=1)
         explained = np.where(numbers < 0, predicted, numbers)
         word_starts = documents.sentence_starts[documents.document_starts]

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han._validation import check_texts
 from sk_han.classifier import HANClassifier
 from sk_han.documents import DocumentArray, starts_of
-from sk_han.inputs import as_documents, holds_word_ids, within_vocabulary
 from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
+from sk_han.validation.texts import check_texts
 
 __all__ = ["Reader", "Source"]
 

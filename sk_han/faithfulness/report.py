@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._optional import import_optional
+from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sk_han.nn.context import ContextPooling
 from sk_han.nn.han import HierarchicalAttentionNetwork
-from sk_han.nn.words import in_parts
+from sk_han.nn.pooling.context import ContextPooling
+from sk_han.nn.ragged.words import in_parts
 
 __all__ = ["Attribution", "gradient_attention", "gradient_input"]
 

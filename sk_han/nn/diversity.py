@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sk_han.nn.segments import segment_numbers, segment_sum
+from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
 __all__ = ["conicity", "document_conicity"]
 

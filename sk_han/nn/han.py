@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.context import ContextPooling
 from sk_han.nn.diversity import conicity, document_conicity
 from sk_han.nn.dropout import dropout, row_dropout, word_dropout
+from sk_han.nn.encoders.gru import BidirectionalGRU, recurrent_encoder
+from sk_han.nn.encoders.packed import PackedRNN
 from sk_han.nn.family import check_family
-from sk_han.nn.hops import document_overlap
 from sk_han.nn.initialization import normal_, xavier_uniform_
-from sk_han.nn.layout import packed_layout
-from sk_han.nn.packed import PackedRNN
-from sk_han.nn.pooling import Pooling, pooling_of
-from sk_han.nn.recurrent import BidirectionalGRU, recurrent_encoder
-from sk_han.nn.words import distinct_words, in_parts
+from sk_han.nn.pooling.context import ContextPooling
+from sk_han.nn.pooling.multi_hop import document_overlap
+from sk_han.nn.pooling.unweighted import Pooling, pooling_of
+from sk_han.nn.ragged.layout import packed_layout
+from sk_han.nn.ragged.words import distinct_words, in_parts
 
 __all__ = ["HANOutput", "HierarchicalAttentionNetwork"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sk_han.nn.scratch import scratch
+from sk_han.nn.engines.scratch import scratch
 
 __all__ = ["RowwiseAdamW", "clip_gradient_norm"]
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 import sk_han
-from sk_han._optional import import_optional
 from sk_han.classifier import HANClassifier
 from sk_han.persistence.replacing import replacing
+from sk_han.utils.optional import import_optional
 
 __all__ = ["export_safetensors"]
 

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.pipeline import Pipeline
 
-from sk_han._compat import Interval, StrOptions, validate_parameter_constraints
 from sk_han.classifier import HANClassifier
 from sk_han.documents import UNKNOWN_ID
-from sk_han.ngrams import NgramChannel, check_ngram_range
+from sk_han.linear.ngrams import NgramChannel, check_ngram_range
 from sk_han.nn.shapes import weight_shapes
 from sk_han.persistence.archive import read_archive
 from sk_han.persistence.plain import from_plain
-from sk_han.state import ModelFormatError, params_of_earlier_releases
+from sk_han.text.vocabulary import check_vocabulary
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.vocabulary import check_vocabulary
+from sk_han.utils.compat import Interval, StrOptions, validate_parameter_constraints
+from sk_han.utils.state import ModelFormatError, params_of_earlier_releases
 
 __all__ = ["load", "restored"]
 

@@ -14,14 +14,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import sk_han
-from sk_han._compat import validate_parameter_constraints
 from sk_han.classifier import HANClassifier
-from sk_han.ngrams import NgramChannel
+from sk_han.linear.ngrams import NgramChannel
 from sk_han.persistence.archive import read_archive, write_archive
 from sk_han.persistence.loading import restored
 from sk_han.persistence.plain import to_plain
 from sk_han.persistence.replacing import replacing
 from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.utils.compat import validate_parameter_constraints
 
 __all__ = ["save"]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sk_han._optional import import_optional
-from sk_han.explanation import DocumentExplanation, Level
+from sk_han.explanation.document import DocumentExplanation, Level
+from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
     from pandas import DataFrame

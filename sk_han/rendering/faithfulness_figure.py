@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sk_han._optional import import_optional
 from sk_han.rendering.style import theme_of
+from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

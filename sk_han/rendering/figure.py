@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sk_han._optional import import_optional
-from sk_han.explanation import DocumentExplanation, Quantity
+from sk_han.explanation.document import DocumentExplanation, Quantity
 from sk_han.rendering.notes import NO_WORDS, attention_note, contribution_note
 from sk_han.rendering.rows import (
     FEWEST_WORDS,
@@ -21,6 +20,7 @@ from sk_han.rendering.rows import (
 )
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
 from sk_han.rendering.style import shades, theme_of
+from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

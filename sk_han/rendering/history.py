@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from sk_han._optional import import_optional
 from sk_han.rendering.style import theme_of
+from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

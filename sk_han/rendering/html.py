@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sk_han.explanation import DocumentExplanation, Quantity
+from sk_han.explanation.document import DocumentExplanation, Quantity
 from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
 from sk_han.rendering.notes import NO_WORDS, attention_note, contribution_note, fold_note
 from sk_han.rendering.rows import Piece, Row, folded, rows_of

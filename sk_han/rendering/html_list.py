@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.explanation import DocumentExplanation, Quantity
+from sk_han.explanation.document import DocumentExplanation, Quantity
 from sk_han.rendering.html import document_markup
 from sk_han.rendering.markup import escaped, isolated, page
 

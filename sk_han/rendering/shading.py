@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.explanation import DocumentExplanation, Quantity
+from sk_han.explanation.document import DocumentExplanation, Quantity
 
 __all__ = ["LEVELS", "Shading", "brief", "number", "shading_of"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sk_han.explanation import DocumentExplanation, Quantity
+from sk_han.explanation.document import DocumentExplanation, Quantity
 from sk_han.rendering.notes import NO_WORDS, attention_note, contribution_note, fold_note
 from sk_han.rendering.rows import (
     Piece,

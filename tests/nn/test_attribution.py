@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from sk_han.nn import ContextPooling, HierarchicalAttentionNetwork
 from sk_han.nn.attribution import Attribution, gradient_attention, gradient_input
-from sk_han.nn.segments import segment_numbers, segment_sum
+from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 from tests.nn.conftest import Batch
 
 FACTORS = torch.tensor([[-1.0, 1.0], [2.0, 0.5], [0.25, -1.0], [1.0, 0.0], [0.5, 3.0]]).double()

@@ -1,0 +1,383 @@
+"""Pretrained word vectors, aligned with a vocabulary."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.embeddings.cooccurrence import cooccurrence_vectors
+from sk_han.embeddings.files import read_vectors
+
+__all__ = [
+    "Embeddings",
+    "embedding_matrix",
+    "learn_embeddings",
+    "load_embeddings",
+]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Embeddings(Mapping[str, NDArray[np.float32]]):
+    """Word vectors by word, with their coverage of a vocabulary: what `load_embeddings` gives.
+
+    Parameters
+    ----------
+    rows : mapping of str to int
+        Where the vector of each word stands.
+    vectors : ndarray of float32, shape (n_vectors, embedding_dim)
+    n_words : int, default=None
+        Number of words of the vocabulary that vectors were looked for.
+    n_known : int, default=None
+        Number of these that have one.
+    running_coverage : float, default=None
+        Share of the words of some documents that have a vector, repetitions counted.
+    """
+
+    rows: Mapping[str, int]
+    vectors: NDArray[np.float32]
+    n_words: int | None = None
+    n_known: int | None = None
+    running_coverage: float | None = None
+
+    @property
+    def embedding_dim(self) -> int:
+        """Size of a vector."""
+        return self.vectors.shape[1]
+
+    @property
+    def coverage(self) -> float | None:
+        """Share of the words of the vocabulary that have a vector; None without a vocabulary."""
+        if self.n_words is None or self.n_known is None:
+            return None
+        return self.n_known / self.n_words
+
+    def __getitem__(self, word: str) -> NDArray[np.float32]:
+        return self.vectors[self.rows[word]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    # Mapping compares item by item, and whether two arrays are equal has no single answer.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __deepcopy__(self, memo: Any) -> Embeddings:
+        # scikit-learn's clone copies parameters deeply, once for each fold and candidate.
+        return self
+
+    def __repr__(self) -> str:
+        found = f"{len(self):,} words"
+        if self.coverage is not None:
+            found = f"{self.n_known:,} of {self.n_words:,} words ({100 * self.coverage:.1f} %)"
+        if self.running_coverage is not None:
+            found += f", {100 * self.running_coverage:.1f} % of running words"
+        return f"Embeddings({found}, embedding_dim={self.embedding_dim})"
+
+
+def load_embeddings(
+    path: str | os.PathLike[str] | Any,
+    vocabulary: Any = None,
+    documents: DocumentArray | None = None,
+) -> Embeddings:
+    r"""Load pretrained word vectors.
+
+    Parameters
+    ----------
+    path : str, path-like, or gensim KeyedVectors
+        A text file in the format of GloVe or word2vec, compressed with gzip or not. Or vectors
+        that are loaded already: gensim's ``KeyedVectors``, or a mapping of words to vectors.
+    vocabulary : fitted HierarchicalTokenizer or mapping of str to int, default=None
+        The words to load, for example ``tokenizer.vocabulary_``; None loads all.
+    documents : DocumentArray, default=None
+        Documents of ids of this vocabulary, to measure the share of running words too.
+
+    Returns
+    -------
+    Embeddings
+        A mapping of words to vectors that shows how much of the vocabulary it covers. Give it
+        to ``HANClassifier(pretrained_embedding=...)``, which aligns it with the vocabulary that
+        it learns from raw text, or to `embedding_matrix` for an array.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    TypeError
+        If the vocabulary is no mapping.
+    ValueError
+        If the file is empty, cut off, or not such text, if a line is not like the others, or if
+        no word of the vocabulary has a vector. The message names the line and the repair.
+
+    Notes
+    -----
+    A word takes its own vector. Where the file has none, a word in lower case takes that of the
+    first word of the file that differs in case only ("Paris" for "paris"), and a word with
+    capitals that of its lower case. Of two vectors of a word the first counts.
+
+    The file is read line by line: of other words nothing is kept, and their numbers are counted,
+    not parsed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sk_han import HierarchicalTokenizer
+    >>> from sk_han.embeddings import load_embeddings
+    >>> tokenizer = HierarchicalTokenizer()
+    >>> documents = tokenizer.fit_transform(["A fine film.", "A fine, fine day."])
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "vectors.txt")
+    ...     _ = path.write_text("fine 0.5 0.25\ndull -0.5 0.0\na 0.0 0.125\n")
+    ...     vectors = load_embeddings(path, tokenizer, documents)
+    >>> vectors
+    Embeddings(2 of 4 words (50.0 %), 71.4 % of running words, embedding_dim=2)
+    >>> vectors["fine"].tolist()
+    [0.5, 0.25]
+    """
+    if vocabulary is None:
+        if documents is not None:
+            raise ValueError(
+                "documents hold word ids, whose words only their vocabulary knows: give it too."
+            )
+        return _collected(_entries(path), None)
+    ids = _ids_of(vocabulary)
+    embeddings = _collected(_entries(path), ids.keys() | {word.lower() for word in ids})
+    known = [row for word, row in ids.items() if _key(word, embeddings) is not None]
+    if not known:
+        source = path if isinstance(path, (str, os.PathLike)) else f"the {type(path).__name__}"
+        raise ValueError(
+            f"No word of the vocabulary has a vector in {source}; check that both are of one "
+            f"language and write words alike. First words of the vocabulary: {list(ids)[:5]}."
+        )
+    running_coverage = None
+    if documents is not None and documents.n_words:
+        running_coverage = float(np.isin(documents.word_ids, known).mean())
+    return Embeddings(embeddings.rows, embeddings.vectors, len(ids), len(known), running_coverage)
+
+
+def learn_embeddings(
+    documents: DocumentArray,
+    vocabulary: Any,
+    *,
+    embedding_dim: int = 200,
+    window: int = 5,
+    random_state: Any = None,
+) -> Embeddings:
+    """Learn word vectors from text, labelled or not.
+
+    Words that keep the same company get like vectors (equations in `cooccurrence_vectors`). For the
+    training documents themselves, ``HANClassifier(pretrained_embedding="cooccurrence")`` does the
+    same within `fit`; this is for more text than has labels.
+
+    Parameters
+    ----------
+    documents : DocumentArray
+        The more, the better.
+    vocabulary : fitted HierarchicalTokenizer or mapping of str to int
+        The words of the ids in `documents`.
+    embedding_dim : int, default=200
+        Size of a vector.
+    window : int, default=5
+        Words are neighbours up to this distance, the nearer the more.
+    random_state : int, RandomState instance or None, default=None
+        Source of the decomposition's start, and of the documents drawn from very many.
+
+    Returns
+    -------
+    Embeddings
+        As of `load_embeddings`: for ``HANClassifier(pretrained_embedding=...)``.
+
+    Raises
+    ------
+    TypeError
+        If the vocabulary is no mapping, or `documents` are no DocumentArray.
+    ValueError
+        If documents hold ids beyond the vocabulary, or no two known words stand near each other.
+
+    Notes
+    -----
+    Of more than 16 million words, those of documents drawn at random are counted. Ten million take
+    about half a minute and a gigabyte of memory.
+
+    References
+    ----------
+    Levy, Goldberg, Dagan (2015). Improving Distributional Similarity with Lessons Learned from
+    Word Embeddings. TACL.
+
+    Examples
+    --------
+    >>> from sk_han import HierarchicalTokenizer
+    >>> from sk_han.datasets import make_reviews
+    >>> from sk_han.embeddings import learn_embeddings
+    >>> tokenizer = HierarchicalTokenizer()
+    >>> documents = tokenizer.fit_transform(make_reviews(100, random_state=0)[0])
+    >>> vectors = learn_embeddings(documents, tokenizer, embedding_dim=8, random_state=0)
+    >>> vectors["the"].shape
+    (8,)
+    """
+    ids = _ids_of(vocabulary)
+    if not isinstance(documents, DocumentArray):
+        raise TypeError(
+            f"documents is a {type(documents).__name__}; give the DocumentArray that the "
+            "tokenizer makes of texts: tokenizer.transform(texts)."
+        )
+    for name, value in {"embedding_dim": embedding_dim, "window": window}.items():
+        if not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
+    n_rows = max(ids.values(), default=UNKNOWN_ID) + 1
+    highest = documents.word_ids.max(initial=UNKNOWN_ID)
+    if highest >= n_rows:
+        raise ValueError(
+            f"documents hold the word id {highest}, but the vocabulary ends at {n_rows - 1}: "
+            "tokenize them with the tokenizer of this vocabulary."
+        )
+    vectors, learnt = cooccurrence_vectors(
+        documents, (n_rows, int(embedding_dim)), window=int(window), random_state=random_state
+    )
+    words = {word: row for word, row in ids.items() if learnt[row]}
+    if not words:
+        raise ValueError(
+            f"No two words of the vocabulary stand near each other in {len(documents)} documents "
+            f"of {documents.n_words} words: there is nothing to learn from."
+        )
+    running_coverage = float(learnt[documents.word_ids].mean())
+    return Embeddings(words, vectors, len(ids), len(words), running_coverage)
+
+
+def embedding_matrix(
+    vectors: Any,
+    vocabulary: Mapping[str, int],
+    embedding_dim: int,
+    random_state: Any = None,
+) -> NDArray[np.float32]:
+    """Put the vector of each word on the row of its id.
+
+    Parameters
+    ----------
+    vectors : mapping of str to array-like of shape (embedding_dim,)
+        A dict, or anything that knows ``word in vectors`` and ``vectors[word]``. A word that is
+        not in it takes the vector of its lower case.
+    vocabulary : mapping of str to int
+        Ids of the words, from 2.
+    embedding_dim : int
+    random_state : int, RandomState instance or None, default=None
+        Source of the rows of words without a vector, which are as large as those with one.
+
+    Returns
+    -------
+    ndarray of float32, shape (highest id + 1, embedding_dim)
+
+    Raises
+    ------
+    ValueError
+        If no word of the vocabulary has a vector, or a vector has another size.
+
+    Examples
+    --------
+    >>> from sk_han.embeddings import embedding_matrix
+    >>> vectors = {"good": [1.0, 0.0], "bad": [-1.0, 0.0]}
+    >>> matrix = embedding_matrix(vectors, {"good": 2, "fine": 3}, 2, random_state=0)
+    >>> matrix.shape, matrix[2].tolist()
+    ((4, 2), [1.0, 0.0])
+    """
+    found = {word: key for word in vocabulary if (key := _key(word, vectors)) is not None}
+    if not found:
+        raise ValueError(
+            "No word of the vocabulary has a pretrained vector; check that both are lower case "
+            f"or both are not. First words: {list(vocabulary)[:5]}."
+        )
+    of_word = {word: np.asarray(vectors[key], dtype=np.float32) for word, key in found.items()}
+    for word, vector in of_word.items():
+        if vector.shape != (embedding_dim,):
+            raise ValueError(
+                f"The pretrained vector of {word!r} has the shape {vector.shape}, but "
+                f"embedding_dim={embedding_dim}; set embedding_dim to the size of the vectors."
+            )
+    known = np.stack(list(of_word.values()))
+    n_rows = max(vocabulary.values()) + 1
+    matrix = check_random_state(random_state).normal(
+        scale=known.std(), size=(n_rows, embedding_dim)
+    )
+    matrix[[vocabulary[word] for word in found]] = known
+    return matrix.astype(np.float32)
+
+
+def _entries(path: Any) -> Iterable[tuple[str, Callable[[], Any]]]:
+    """Words, each with what gives its vector."""
+    if isinstance(path, (str, os.PathLike)):
+        return read_vectors(path)
+    words = getattr(path, "key_to_index", path)  # KeyedVectors are not iterable
+    if not isinstance(words, Mapping):
+        raise TypeError(
+            f"path is a {type(path).__name__}; give the path of a text file, gensim's "
+            "KeyedVectors (model.wv), or a mapping of words to vectors."
+        )
+    return ((word, partial(path.__getitem__, word)) for word in words)
+
+
+def _ids_of(vocabulary: Any) -> Mapping[str, int]:
+    if hasattr(vocabulary, "get_params"):
+        check_is_fitted(vocabulary)
+        vocabulary = getattr(vocabulary, "vocabulary_", vocabulary)
+    if not isinstance(vocabulary, Mapping):
+        raise TypeError(
+            f"vocabulary is a {type(vocabulary).__name__}; give a fitted HierarchicalTokenizer or "
+            "its vocabulary_, a mapping of words to ids."
+        )
+    for word, number in vocabulary.items():
+        if not isinstance(number, Integral):
+            raise TypeError(f"vocabulary maps {word!r} to {number!r}; ids are integers.")
+    return vocabulary
+
+
+def _collected(
+    entries: Iterable[tuple[str, Callable[[], Any]]], wanted: Set[str] | None
+) -> Embeddings:
+    """Keep the vectors of wanted words, and those that stand in for their lower case."""
+    rows: dict[str, int] = {}
+    stand_ins: dict[str, int] = {}
+    data, n_vectors, shape = bytearray(), 0, (0,)
+    for word, vector_of in entries:
+        lower = word.lower()
+        is_new = word not in rows and (wanted is None or word in wanted)
+        stands_in = (
+            lower not in rows
+            and lower not in stand_ins
+            and lower != word
+            and (wanted is None or lower in wanted)
+        )
+        if is_new or stands_in:
+            vector = np.asarray(vector_of(), dtype=np.float32)
+            shape = shape if n_vectors else vector.shape
+            if vector.ndim != 1 or vector.shape != shape:
+                raise ValueError(
+                    f"The vector of {word!r} has the shape {vector.shape}; expected one row of "
+                    f"numbers for each word, all of one length, as {shape} before it."
+                )
+            data += vector.tobytes()
+            if is_new:
+                rows[word] = n_vectors
+            if stands_in:
+                stand_ins[lower] = n_vectors
+            n_vectors += 1
+    vectors = np.frombuffer(data, dtype=np.float32).reshape(n_vectors, *shape)
+    vectors.flags.writeable = False
+    return Embeddings(stand_ins | rows, vectors)
+
+
+def _key(word: str, vectors: Any) -> str | None:
+    """Under which word the vector of a word is found, if at all."""
+    return next((key for key in (word, word.lower()) if key in vectors), None)

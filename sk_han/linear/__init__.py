@@ -1,0 +1,1 @@
+"""Linear models beside the network, and the calibration of all parts together."""

@@ -1,0 +1,1 @@
+"""Encoders: recurrent networks over ragged sequences."""

@@ -1,0 +1,1 @@
+"""Engines: bodies of recurrence and attention with a backward written by hand."""

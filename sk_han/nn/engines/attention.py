@@ -1,0 +1,60 @@
+"""Additive attention over ragged sequences with a backward written by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import embedding_bag
+
+from sk_han.nn.engines.scratch import scratch
+from sk_han.nn.engines.tanh import tanh_
+from sk_han.nn.ragged.segments import segment_numbers, segment_softmax
+
+__all__ = ["AttentionFunction"]
+
+
+class AttentionFunction(torch.autograd.Function):
+    """Pool sequences by attention: the equations of `AttentionPooling`, in fewer passes.
+
+    ``AttentionFunction.apply(states, weight, bias, context, lengths)`` takes states of shape
+    (T, H) and gives the pooled states of shape (N, H) and the weights of shape (T,).
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, context: Tensor, lengths: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Weigh and sum; `embedding_bag` sums weighted rows without an array of products."""
+        segment = segment_numbers(lengths)
+        u = tanh_(torch.addmm(bias, states, weight.T))  # (T, A)
+        weights = segment_softmax(u @ context, segment, len(lengths))  # (T,)
+        starts = torch.cumsum(lengths, 0) - lengths
+        pooled = embedding_bag(
+            torch.arange(len(states), device=states.device),
+            states,
+            starts,
+            mode="sum",
+            per_sample_weights=weights,
+        )  # (N, H)
+        ctx.save_for_backward(states, weight, context, u, weights, segment)
+        return pooled, weights
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, grad_weights: Tensor) -> tuple[Tensor | None, ...]:
+        """Go back through sum, softmax, context vector, tanh and projection."""
+        states, weight, context, u, weights, segment = ctx.saved_tensors
+        of_state = scratch("of_state", tuple(states.shape), grad)  # pooled gradient of each state
+        torch.index_select(grad, 0, segment, out=of_state)
+        product = scratch("product", tuple(states.shape), grad)
+        grad_weights = torch.mul(of_state, states, out=product).sum(1) + grad_weights  # (T,)
+        mean = grad.new_zeros(len(grad)).index_add_(0, segment, weights * grad_weights)  # (N,)
+        grad_score = weights * (grad_weights - mean[segment])  # (T,)
+        grad_u = scratch("grad_u", tuple(u.shape), grad)
+        torch.mul(u, u, out=grad_u).neg_().add_(1)
+        grad_u.mul_(context).mul_(grad_score.unsqueeze(1))  # (T, A): before the tanh
+        grad_states = torch.addmm(of_state.mul_(weights.unsqueeze(1)), grad_u, weight)
+        return grad_states, grad_u.T @ states, grad_u.sum(0), grad_score @ u, None

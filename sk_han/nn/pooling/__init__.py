@@ -1,0 +1,1 @@
+"""Poolings: how the states of a sequence become one vector."""

@@ -1,0 +1,143 @@
+"""Additive attention pooling: many states become one, weighted by what they say."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from sk_han.nn.engines.attention import AttentionFunction
+from sk_han.nn.family import CHOICES, check_choice
+from sk_han.nn.initialization import uniform_, xavier_uniform_
+from sk_han.nn.ragged.normalizers import NORMALIZERS
+from sk_han.nn.ragged.segments import segment_numbers, segment_parts, segment_sum
+
+__all__ = ["AttentionPooling"]
+
+
+class AttentionPooling(nn.Module):
+    """Weighted mean of the states of a sequence, after Yang et al. (2016), equations 5 to 7.
+
+    ``u_t = tanh(W h_t + b)``, ``alpha_t = softmax_t(u_t . c)``, result ``sum_t alpha_t h_t``,
+    where the context vector ``c`` stands for the question "is this one informative?".
+
+    Parameters
+    ----------
+    input_size : int
+        Size H of each state.
+    attention_dim : int
+        Size A of ``u_t`` and ``c``.
+    generator : torch.Generator, optional
+        Source of the initial weights; by default PyTorch's global one.
+    attention : {"softmax", "sparsemax", "entmax15"}
+        How scores become weights; the last two, in place of the softmax of the paper, give
+        weights that are exactly 0 (equations in `sk_han.nn.ragged.normalizers`).
+
+    Attributes
+    ----------
+    output_size : int
+        Size of a pooled state, H.
+    fused : bool or None
+        Which of two bodies computes: True for `AttentionFunction`, False for plain operations,
+        None to choose by device: the first on the CPU, where it is faster, the second elsewhere.
+        Both give the same numbers. Softmax only: the others have plain operations alone.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sk_han.nn import AttentionPooling
+    >>> pooling = AttentionPooling(input_size=4, attention_dim=3)
+    >>> states = torch.randn(2, 5, 4)
+    >>> mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], dtype=torch.bool)
+    >>> pooled, weights = pooling(states, mask)
+    >>> pooled.shape, weights[0, 3:].tolist()
+    (torch.Size([2, 4]), [0.0, 0.0])
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        attention_dim: int,
+        generator: torch.Generator | None = None,
+        *,
+        attention: str = "softmax",
+    ) -> None:
+        super().__init__()
+        check_choice("attention", attention, CHOICES["attention"])
+        self.weight = nn.Parameter(torch.empty(attention_dim, input_size))
+        self.bias = nn.Parameter(torch.empty(attention_dim))
+        self.context = nn.Parameter(torch.empty(attention_dim))
+        self.output_size = input_size
+        self.attention = attention
+        self.fused: bool | None = None
+        self.reset_parameters(generator)
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw the weights: Glorot for the projection, zero bias, a small context vector."""
+        xavier_uniform_(self.weight, generator)
+        nn.init.zeros_(self.bias)
+        uniform_(self.context, len(self.context) ** -0.5, generator)
+
+    def forward(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Pool padded sequences.
+
+        Parameters
+        ----------
+        states : Tensor, shape (N, L, H)
+        mask : Tensor of bool, shape (N, L)
+            True where a state is real. What stands elsewhere is never read.
+
+        Returns
+        -------
+        pooled : Tensor, shape (N, H)
+            Zero for a sequence without a real state.
+        weights : Tensor, shape (N, L)
+            Zero on padding; the others of a sequence sum to 1.
+        """
+        pooled, weights = self.pool(states[mask], mask.sum(dim=1))
+        padded = weights.new_zeros(mask.shape).masked_scatter(mask, weights)  # (N, L)
+        return pooled, padded
+
+    def pool(self, states: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Pool sequences that lie one after the other, without padding.
+
+        Parameters
+        ----------
+        states : Tensor, shape (T, H)
+        lengths : Tensor of int64, shape (N,)
+            Number of states of each sequence, together T.
+
+        Returns
+        -------
+        pooled : Tensor, shape (N, H)
+        weights : Tensor, shape (T,)
+        """
+        fused = states.device.type == "cpu" if self.fused is None else self.fused
+        if fused and self.attention == "softmax":
+            pooled, weights = AttentionFunction.apply(
+                states, self.weight, self.bias, self.context, lengths
+            )
+            return pooled, weights
+        segment = segment_numbers(lengths).to(states.device)  # (T,)
+        u = torch.tanh(torch.addmm(self.bias, states, self.weight.T))  # (T, A)
+        weights = NORMALIZERS[self.attention](u @ self.context, segment, len(lengths))  # (T,)
+        return segment_sum(weights.unsqueeze(1) * states, segment, len(lengths)), weights
+
+    def parts(self, states: Tensor, weights: Tensor, gradient: Tensor, lengths: Tensor) -> Tensor:
+        """What each state brings to a linear score of the pooled vectors, as `pool` weighed it.
+
+        Parameters
+        ----------
+        states, lengths : Tensor
+            As of `pool`.
+        weights : Tensor, shape (T,)
+            As `pool` gave them; held fixed.
+        gradient : Tensor, shape (N, H)
+            Of the score, with respect to the pooled vectors.
+
+        Returns
+        -------
+        Tensor, shape (T,)
+            Those of a sequence sum to ``pooled . gradient``.
+        """
+        segment = segment_numbers(lengths).to(states.device)
+        return segment_parts(states, weights, gradient, segment)

@@ -1,0 +1,1 @@
+"""Operations on ragged sequences: many sequences one after the other, without padding."""

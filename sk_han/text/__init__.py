@@ -1,0 +1,1 @@
+"""Raw text to words: sentences, words with their offsets, word types, vocabulary."""

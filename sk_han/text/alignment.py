@@ -1,0 +1,203 @@
+"""Where the sentences and words that a user's callables returned stand in the text."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+from sk_han.text.sentences import DEFAULT_TOKEN_PATTERN
+
+__all__ = ["Span", "locate_sentences", "locate_words", "strings_of"]
+
+Span: TypeAlias = tuple[int, int]
+
+_WORD = re.compile(DEFAULT_TOKEN_PATTERN)
+_VISIBLE = re.compile(r"\S+")
+# A changed word is sought among so many words of the text before and after its turn. The number
+# is fixed to keep the work linear.
+_REACH = 4
+
+
+def strings_of(returned: Any, parameter: str) -> list[str]:
+    """Check what a callable returned and list it."""
+    if not isinstance(returned, (str, bytes)) and isinstance(returned, Iterable):
+        pieces = list(returned)
+        kinds = {type(piece) for piece in pieces if not isinstance(piece, str)}
+        if not kinds:
+            return pieces
+        got = "objects of type " + ", ".join(sorted(kind.__name__ for kind in kinds))
+    else:
+        got = f"a {type(returned).__name__}"
+    raise TypeError(
+        f"{parameter} must return a list of strings; it returned {got}. For tokens of spaCy, "
+        "return [token.text for token in doc]."
+    )
+
+
+def locate_sentences(text: str, sentences: Iterable[str]) -> list[Span]:
+    """Find sentences in the text they were cut from.
+
+    Parameters
+    ----------
+    text : str
+    sentences : iterable of str
+        In reading order. Text may be left out between them and their white space may differ.
+
+    Returns
+    -------
+    list of (start, end)
+        Without white space at either end; blank sentences are left out.
+
+    Raises
+    ------
+    ValueError
+        If a sentence does not occur in the text behind the one before.
+
+    Examples
+    --------
+    >>> from sk_han.text.alignment import locate_sentences
+    >>> locate_sentences("One  two. Three.", ["One two.", "Three."])
+    [(0, 9), (10, 16)]
+    """
+    spans: list[Span] = []
+    squeezed: _Squeezed | None = None
+    position = 0
+    for sentence in sentences:
+        wanted = sentence.strip()
+        if not wanted:
+            continue
+        visible = _VISIBLE.search(text, position)
+        if visible and text.startswith(wanted, visible.start()):
+            span = (visible.start(), visible.start() + len(wanted))
+        else:
+            squeezed = squeezed or _Squeezed(text)
+            span = squeezed.find(wanted, position)
+        spans.append(span)
+        position = span[1]
+    return spans
+
+
+class _Squeezed:
+    """A text without its white space, and the way back."""
+
+    def __init__(self, text: str) -> None:
+        runs = list(_VISIBLE.finditer(text))
+        self.text = "".join([run.group() for run in runs])
+        self.raw_starts = [run.start() for run in runs]
+        self.starts = list(accumulate((run.end() - run.start() for run in runs), initial=0))
+
+    def find(self, sentence: str, position: int) -> Span:
+        wanted = "".join(sentence.split())
+        # A search that fails reads the rest of the text, but it is also the last one.
+        start = self.text.find(wanted, self._squeezed(position))
+        if start < 0:
+            raise ValueError(
+                f"sentence_splitter returned {sentence[:60]!r}, which is not in the document "
+                f"behind character {position}. It must return the sentences as they stand in "
+                "the text, in order; change spelling or case in the tokenizer's other parameters."
+            )
+        return self._raw(start), self._raw(start + len(wanted) - 1) + 1
+
+    def _squeezed(self, position: int) -> int:
+        run = bisect_right(self.raw_starts, position) - 1
+        if run < 0:
+            return 0
+        return min(self.starts[run] + position - self.raw_starts[run], self.starts[run + 1])
+
+    def _raw(self, position: int) -> int:
+        run = bisect_right(self.starts, position) - 1
+        return self.raw_starts[run] + position - self.starts[run]
+
+
+def locate_words(text: str, sentence: Span, words: list[str]) -> list[Span]:
+    """Find the words of a sentence, or the words of the text they were made from.
+
+    Words that all occur in the sentence, in order and apart from case, stand where they occur.
+    Otherwise (lemmas, stems) like words are paired with like, those between them in order, and
+    a word for which the text has none left gets an empty span behind the one before.
+
+    Parameters
+    ----------
+    text : str
+    sentence : (start, end)
+    words : list of str
+
+    Returns
+    -------
+    list of (start, end)
+        One for each word, inside the sentence, in order, without overlap.
+
+    Examples
+    --------
+    >>> from sk_han.text.alignment import locate_words
+    >>> locate_words("He was going home.", (0, 18), ["he", "be", "go", "home"])
+    [(0, 2), (3, 6), (7, 12), (13, 17)]
+    """
+    found = _literal_spans(text, sentence, words)
+    return _aligned_spans(text, sentence, words) if found is None else found
+
+
+def _literal_spans(text: str, sentence: Span, words: list[str]) -> list[Span] | None:
+    start, end = sentence
+    haystack = text[start:end]
+    folded = haystack.lower()
+    ignore_case = len(folded) == len(haystack)  # "İ" has two characters in lower case
+    if ignore_case:
+        haystack = folded
+    spans = []
+    position = 0
+    for word in words:
+        wanted = word.lower() if ignore_case else word
+        at = haystack.find(wanted, position)
+        # Not inside another word, unless that began with the word before: do|n't.
+        while at > position and (haystack[at - 1 : at] + wanted[:1]).isalnum():
+            at = haystack.find(wanted, at + 1)
+        if at < 0:
+            return None
+        position = at + len(wanted)
+        spans.append((start + at, start + position))
+    return spans
+
+
+def _aligned_spans(text: str, sentence: Span, words: list[str]) -> list[Span]:
+    places = [match.span() for match in _WORD.finditer(text, *sentence)]
+    wordy = [k for k, word in enumerate(words) if _WORD.search(word)]
+    if len(wordy) == len(places):
+        place_of = dict(zip(wordy, range(len(places)), strict=True))
+    else:
+        place_of = _paired([words[k] for k in wordy], [text[a:b] for a, b in places])
+        place_of = {wordy[k]: place for k, place in place_of.items()}
+    spans = []
+    last = sentence[0]
+    for k in range(len(words)):
+        span = places[place_of[k]] if k in place_of else (last, last)
+        spans.append(span)
+        last = span[1]
+    return spans
+
+
+def _paired(words: list[str], places: list[str]) -> dict[int, int]:
+    """Pair words with the words of the text, like with like, the others in between."""
+    pairs: dict[int, int] = {}
+    unpaired: list[int] = []
+    free = 0  # the first place not yet passed
+    for k, word in enumerate(words):
+        turn = free + len(unpaired)
+        for place in range(max(free, turn - _REACH), min(turn + _REACH + 1, len(places))):
+            if _alike(word, places[place]):
+                pairs.update(zip(unpaired, range(free, place), strict=False))
+                pairs[k] = place
+                unpaired, free = [], place + 1
+                break
+        else:
+            unpaired.append(k)
+    pairs.update(zip(unpaired, range(free, len(places)), strict=False))
+    return pairs
+
+
+def _alike(word: str, place: str) -> bool:
+    """Whether two words share their first three letters, or all of a shorter one."""
+    return word[:3].lower() == place[:3].lower()

@@ -1,0 +1,78 @@
+"""How one text becomes sentences of words, by our own patterns or the user's callables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from sk_han.text.alignment import Span, locate_sentences, locate_words, strings_of
+from sk_han.text.sentences import compile_token_pattern, sentence_spans
+
+__all__ = ["LocatedSentence", "TextReader"]
+
+
+class LocatedSentence(NamedTuple):
+    """A sentence, its words as read, and where all of them stand in the text."""
+
+    span: Span
+    words: list[str]
+    word_spans: list[Span]
+
+
+@dataclass(frozen=True)
+class TextReader:
+    """Reads texts as sentences of words.
+
+    Parameters
+    ----------
+    token_pattern : str
+        Finds the words, unless there is a `word_tokenizer`.
+    sentence_splitter : callable, optional
+        Takes a text and returns its sentences.
+    word_tokenizer : callable, optional
+        Takes a sentence and returns its words.
+    """
+
+    token_pattern: str
+    sentence_splitter: Callable[[str], Iterable[str]] | None = None
+    word_tokenizer: Callable[[str], Iterable[str]] | None = None
+
+    def read(self, text: str) -> list[list[str]]:
+        """Give the words of every sentence that has any."""
+        if self.word_tokenizer is not None:
+            words = [self._words(text[start:end]) for start, end in self._sentences(text)]
+        else:
+            findall = self._patterns[not text.isascii()].findall
+            words = [findall(text, start, end) for start, end in self._sentences(text)]
+        return list(filter(None, words))
+
+    def locate(self, text: str) -> Iterator[LocatedSentence]:
+        """Give the same with offsets."""
+        pattern = self._patterns[not text.isascii()]
+        for start, end in self._sentences(text):
+            if self.word_tokenizer is not None:
+                words = self._words(text[start:end])
+                word_spans = locate_words(text, (start, end), words)
+            else:
+                matches = pattern.finditer(text, start, end)
+                word_spans = [match.span(pattern.groups) for match in matches]
+                words = [text[a:b] for a, b in word_spans]
+            if words:
+                yield LocatedSentence((start, end), words, word_spans)
+
+    def _sentences(self, text: str) -> list[Span]:
+        if self.sentence_splitter is None:
+            return sentence_spans(text)
+        sentences = strings_of(self.sentence_splitter(text), "sentence_splitter")
+        return locate_sentences(text, sentences)
+
+    def _words(self, sentence: str) -> list[str]:
+        assert self.word_tokenizer is not None
+        return strings_of(self.word_tokenizer(sentence), "word_tokenizer")
+
+    @cached_property
+    def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        return compile_token_pattern(self.token_pattern)

@@ -1,0 +1,244 @@
+r"""Sentences and words of a text, as character offsets, in one pass over it.
+
+The work is linear in the length of the text, keeps no state and needs no data files. One cheap
+pattern finds the places where a sentence could end, and the text around each decides; a second
+pattern finds the words of each sentence between its offsets, without copying it. A single pattern
+for words and breaks was measured too: 44 microseconds a review instead of 62 when breaks are
+taken as they come, but more as soon as each has offsets by which to judge it (50 for the offsets
+alone), and it would tie the sentences to the token pattern.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sk_han.text.abbreviations import BEFORE_NAME, BEFORE_NUMBER, MAY_END, MONTHS, STARTERS
+from sk_han.text.characters import (
+    CHARACTER_MARKS,
+    CHARACTER_WORDS,
+    STRONG_TERMINATORS,
+    WEAK_TERMINATORS,
+    WORD_CHARACTERS,
+)
+
+__all__ = ["DEFAULT_TOKEN_PATTERN", "compile_token_pattern", "sentence_spans"]
+
+# A word of a script with spaces, with what may stand inside it: apostrophes (don't), the point
+# of Catalan, geresh and gershayim of Hebrew, the soft hyphen, and the joiners of Persian and
+# Indic scripts. Else one character with its marks; after U+1039 and U+17D2 (virama, coeng) the
+# next letter stands below this one. No quantifier is nested into another, so that the time is
+# linear on any text.
+DEFAULT_TOKEN_PATTERN = (
+    f"[{WORD_CHARACTERS}]+(?:['’·׳״\\u00ad\\u200c\\u200d][{WORD_CHARACTERS}]+)*"
+    f"|[{CHARACTER_WORDS}](?:[{CHARACTER_MARKS}]|(?<=[\\u1039\\u17d2])[{CHARACTER_WORDS}])*"
+)
+_ASCII_TOKEN_PATTERN = r"[0-9A-Za-z]+(?:'[0-9A-Za-z]+)*"
+
+_LINE_ENDS = "\n\r\v\f\x85\u2028\u2029"
+_CLOSERS = "\"')]}*_"
+_ALL_CLOSERS = _CLOSERS + "”’»›」』）】〉》］｝〕〗〙〛＂＇"
+_TAG = (
+    "/?(?:br|p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|hr|blockquote|pre|section|article"
+    "|header|footer|title|option)\\b[^<>]*>"
+)
+
+
+def _break_pattern(terminators: str, closers: str, line_ends: str) -> re.Pattern[str]:
+    # It opens with one class of characters, so that the engine runs to the next candidate
+    # quickly. The branches for terminators and line ends cannot fail, and what they read is not
+    # read again, so that the time is linear. Group 1 stands where the sentence would end. German
+    # closes with “ and «, which open elsewhere; French puts a space before ».
+    marks = f"(?<=[{terminators}])[{terminators}]*[{re.escape(closers)}]*"
+    late_closer = "(?:[“«‹](?=\\s)|[ \xa0\u202f]»(?=\\s))?"
+    line_end = f"(?<=[{line_ends}])"
+    return re.compile(
+        f"[{terminators}{line_ends}<](?:{marks}{late_closer}()|{line_end}|(?<=<)(?i:{_TAG}))\\s*"
+    )
+
+
+_BREAK = _break_pattern(WEAK_TERMINATORS + STRONG_TERMINATORS, _ALL_CLOSERS, _LINE_ENDS)
+_ASCII_BREAK = _break_pattern(".!?", _CLOSERS, "\n\r\v\f")
+
+# A line that starts something new: an item of a list, or a rule of dashes.
+_ITEM = re.compile(r"[-*+•‣◦·–—][^\S\n]|\(?\d{1,3}[.)]\s|\(?[A-Za-z]\)\s|[-=_*~#]{3}")
+_OPENERS = "\"'([{“‘«‹„‚¿¡「『（《"
+_LONGEST_ABBREVIATION = 8
+_ADDRESS_SIGNS = frozenset("@/\\:_.<>=&")
+_STRONG = frozenset(STRONG_TERMINATORS)
+_LINE_END_SET = frozenset(_LINE_ENDS)
+
+
+def compile_token_pattern(token_pattern: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compile a token pattern for text in ASCII and for any text.
+
+    Parameters
+    ----------
+    token_pattern : str
+        A regular expression with at most one group, which then is the word.
+
+    Returns
+    -------
+    ascii, any : tuple of re.Pattern
+        Two patterns that agree on ASCII text. For the default the first is 1.5 times as fast.
+
+    Raises
+    ------
+    ValueError
+        If the pattern is no regular expression or has several groups.
+    """
+    try:
+        pattern = re.compile(token_pattern)
+    except re.error as error:
+        raise ValueError(
+            f"token_pattern={token_pattern!r} is no regular expression: {error}."
+        ) from error
+    if pattern.groups > 1:
+        raise ValueError(
+            f"token_pattern may have one group, which is the word; {token_pattern!r} has "
+            f"{pattern.groups}. Write the others as (?:...)."
+        )
+    if token_pattern == DEFAULT_TOKEN_PATTERN:
+        return re.compile(_ASCII_TOKEN_PATTERN), pattern
+    return pattern, pattern
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Find the sentences of a text.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    list of (start, end)
+        Offsets of each sentence in reading order, without the white space around it. Only
+        white space and HTML tags that break lines lie between sentences.
+
+    Notes
+    -----
+    Sentences end at the terminators of Latin, Greek, Cyrillic, CJK, Arabic, Indic, Armenian,
+    Ethiopic, Burmese, Khmer, Tibetan and other scripts, together with the quotes and brackets
+    that close there; at blank lines, before the items of a list, and at HTML breaks such as
+    ``<br />`` and ``</p>``. They do not end after common abbreviations and initials, in numbers,
+    addresses and ellipses, or at the end of a line alone, which may be a wrapped one. Thai and
+    Lao mark the ends of sentences by spaces, as they do for clauses; these are left whole.
+
+    Examples
+    --------
+    >>> from sk_han.text.sentences import sentence_spans
+    >>> text = 'Dr. No paid $3.50. "Why?" he asked.<br />Nobody knew...'
+    >>> [text[start:end] for start, end in sentence_spans(text)]
+    ['Dr. No paid $3.50.', '"Why?" he asked.', 'Nobody knew...']
+    """
+    spans = []
+    start = len(text) - len(text.lstrip())
+    for candidate in (_ASCII_BREAK if text.isascii() else _BREAK).finditer(text):
+        begin, end = candidate.span()
+        stop = candidate.end(1)
+        if stop > 0:  # terminators
+            if not _ends_sentence(text, start, begin, stop, end):
+                continue
+        elif text[begin] == "<" or _starts_anew(text, begin, end):
+            stop = start + len(text[start:begin].rstrip())
+        else:
+            continue
+        if start < stop:
+            spans.append((start, stop))
+        start = end
+    if start < len(text):
+        spans.append((start, start + len(text[start:].rstrip())))
+    return spans
+
+
+def _starts_anew(text: str, begin: int, end: int) -> bool:
+    """Whether a paragraph or list item starts after the white space ``text[begin:end]``."""
+    gap = text[begin:end]
+    return (
+        gap.count("\n") > 1
+        or gap.count("\r") > 1
+        or "\f" in gap
+        or "\u2029" in gap
+        or _ITEM.match(text, end) is not None
+    )
+
+
+def _ends_sentence(text: str, start: int, begin: int, stop: int, end: int) -> bool:
+    """Whether a sentence ends with the marks ``text[begin:stop]``.
+
+    The sentence began at `start`; from `stop` to `end` there is white space.
+    """
+    following = text[end : end + 1]
+    if not following:
+        return True
+    marks = text[begin:stop]
+    if marks == "." and text[stop:end] == " " and following not in WEAK_TERMINATORS:
+        return not _abbreviates(text, start, begin, end)  # by far the most frequent case
+    if not _STRONG.isdisjoint(marks):
+        # Japanese goes on after a quoted sentence: 「はい。」と言った。
+        return not (marks[-1] in "」』" and "ぁ" <= following <= "ゖ")
+    ellipsis = ".." in marks or "…" in marks or "‥" in marks
+    if stop == end:  # in a number, an address; but Chinese and Japanese put no space
+        is_end = "\u3040" <= following <= "\u9fff" or _lacks_space(text, begin, end)
+        return is_end and not ellipsis
+    if not _LINE_END_SET.isdisjoint(text[stop:end]) and _starts_anew(text, stop, end):
+        return True
+    if following in WEAK_TERMINATORS:  # the marks go on: . . .
+        return False
+    if marks == ".":
+        return not _abbreviates(text, start, begin, end)
+    if following in _OPENERS:
+        following = text[end + 1 : end + 2]
+    plain = marks[-1] in WEAK_TERMINATORS and not ellipsis
+    return plain or not following.islower()
+
+
+def _lacks_space(text: str, begin: int, end: int) -> bool:
+    """Whether a space was forgotten, as in "so it goes.The next", rather than in an address.
+
+    Three reviews in a hundred of IMDB forget it, some of them everywhere.
+    """
+    before, after = text[max(0, begin - 2) : begin], text[end : end + 2]
+    if not (before.islower() and after.istitle() and (before + after).isalpha()):
+        return False
+    around = text[max(0, begin - 40) : begin].split()[-1] + text[end : end + 40].split()[0]
+    return _ADDRESS_SIGNS.isdisjoint(around.rstrip(".!?:"))
+
+
+def _abbreviates(text: str, start: int, begin: int, end: int) -> bool:
+    """Whether the full stop at `begin`, before white space up to `end`, leaves a sentence open."""
+    before = text[max(start, begin - 2 * _LONGEST_ABBREVIATION) : begin].split()
+    if not before:
+        return False
+    word = before[-1].lstrip(_OPENERS + "-")
+    if len(word) > _LONGEST_ABBREVIATION:
+        return False
+    following = text[end]
+    lower = word.lower()
+    known = lower in BEFORE_NAME or word in BEFORE_NAME
+    if text[begin - 1].isspace():  # tokens set apart by spaces: "mr . smith", ". . . and"
+        return known or (word == "." and following.islower())
+    if known:
+        return True
+    if word.isdecimal():
+        return _is_ordinal(text, start, begin, end, word)
+    if following.isdecimal() and lower in BEFORE_NUMBER:
+        return True
+    if lower in MAY_END:
+        return following.islower() or following.isdecimal()
+    # What is left are initials and acronyms: J. R. Tolkien, the U.S. Senate, z. B., p. m.
+    if (len(word) != 1 and word[-2:-1] != ".") or word.swapcase() == word:
+        return False
+    next_word = text[end : end + 10].split(maxsplit=1)[0]
+    if len(word) == 1 and word.islower() and following.islower():  # "e. g." but "plan b. we"
+        return any(len(other) < 4 and other[-1] == "." for other in (*before[-2:-1], next_word))
+    return next_word.strip(_OPENERS + ",;:.!?…") not in STARTERS
+
+
+def _is_ordinal(text: str, start: int, begin: int, end: int, number: str) -> bool:
+    """Whether a number before a full stop counts items or, as in "am 3. Oktober", days."""
+    if len(number) <= 3 and begin - len(number) <= start + 1:  # 1 for a bracket
+        return True
+    if len(number) > 2:
+        return False
+    return text[end].islower() or text[end : end + 10].split(maxsplit=1)[0].lower() in MONTHS

@@ -1,0 +1,129 @@
+"""Vocabularies: words and their ids, learnt from texts or given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import UNKNOWN_ID
+from sk_han.text.word_types import WordForms
+
+__all__ = ["check_vocabulary", "learn_vocabulary"]
+
+_FIRST_ID = UNKNOWN_ID + 1
+
+
+def learn_vocabulary(
+    forms: WordForms, words: list[str], *, min_df: float = 1, max_features: int | None = None
+) -> dict[str, int]:
+    """Give ids from 2 to words by falling frequency, then in alphabetical order.
+
+    Parameters
+    ----------
+    forms : WordForms
+        The training documents.
+    words : list of str
+        The word of each form; several forms ("The", "the") may be one word.
+    min_df : int or float, default=1
+        Number or share of documents in which a word must occur.
+    max_features : int, default=None
+        Number of words to keep.
+
+    Returns
+    -------
+    dict of str to int
+
+    Raises
+    ------
+    ValueError
+        If no word is left.
+    """
+    index = {word: i for i, word in enumerate(dict.fromkeys(words))}
+    distinct = list(index)
+    word_of_form = np.fromiter(map(index.__getitem__, words), np.int64, len(words))
+    numbers = word_of_form[forms.numbers]  # (n_words,)
+    counts = np.bincount(numbers, minlength=len(distinct))
+    n_documents = len(forms.sentences_per_document)
+    least = min_df if isinstance(min_df, Integral) else min_df * n_documents
+    kept = counts > 0  # words left out by stop words and limits have forms, but no count
+    if not kept.any():
+        raise ValueError(
+            "empty vocabulary; perhaps the documents are blank, only contain stop words, or "
+            "token_pattern matches none of their words"
+        )
+    if least > 1:
+        kept &= _document_counts(numbers, forms.words_per_document, len(distinct)) >= least
+        if not kept.any():
+            raise ValueError(
+                f"After pruning, no terms remain: no word occurs in {least:g} of the "
+                f"{n_documents} documents. Try a lower min_df."
+            )
+    by_rank = sorted(np.flatnonzero(kept).tolist(), key=lambda i: (-counts[i], distinct[i]))[
+        :max_features
+    ]
+    return {distinct[i]: rank for rank, i in enumerate(by_rank, start=_FIRST_ID)}
+
+
+def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
+    """Check a given vocabulary and make it a dict.
+
+    Parameters
+    ----------
+    vocabulary : mapping of str to int or iterable of str
+        Words and their ids, or words in the order of their ids. A set is sorted.
+
+    Returns
+    -------
+    dict of str to int
+
+    Raises
+    ------
+    TypeError
+        If a word is no string or an id no integer, or if `vocabulary` is one string.
+    ValueError
+        If there are no words, a word or id occurs twice, or an id is below 2 or beyond int32.
+    """
+    if isinstance(vocabulary, str):
+        raise TypeError(f"vocabulary must hold words; got the string {vocabulary!r}.")
+    if isinstance(vocabulary, Mapping):
+        words, ids = list(vocabulary), list(vocabulary.values())
+    else:
+        words = sorted(vocabulary) if isinstance(vocabulary, Set) else list(vocabulary)
+        ids = list(range(_FIRST_ID, _FIRST_ID + len(words)))
+    if not words:
+        raise ValueError("empty vocabulary; leave it out (None) to learn it from the documents.")
+    for word, i in zip(words, ids, strict=True):
+        if not isinstance(word, str):
+            raise TypeError(f"vocabulary has {word!r} of type {type(word).__name__} for a word.")
+        if not isinstance(i, Integral) or isinstance(i, bool):
+            raise TypeError(f"vocabulary gives {word!r} the id {i!r}, which is not an integer.")
+        if i < _FIRST_ID:
+            raise ValueError(
+                f"vocabulary gives {word!r} the id {i}; ids start at {_FIRST_ID}, for 0 is the "
+                "padding and 1 the unknown word."
+            )
+        if int(i) > np.iinfo(np.int32).max:
+            raise ValueError(f"vocabulary gives {word!r} the id {i}, which is beyond 2**31 - 1.")
+    checked = {word: int(i) for word, i in zip(words, ids, strict=True)}
+    if len(checked) < len(words):
+        raise ValueError(f"Duplicate term in vocabulary: {_repeated(words)!r}.")
+    if len(set(ids)) < len(ids):
+        raise ValueError(f"vocabulary gives the id {_repeated(ids)!r} to several words.")
+    return checked
+
+
+def _document_counts(
+    numbers: NDArray[np.int64], words_per_document: NDArray[np.int64], n_distinct: int
+) -> NDArray[np.int64]:
+    """In how many documents each word occurs, shape (n_distinct,)."""
+    document = np.repeat(np.arange(len(words_per_document)), words_per_document)
+    pairs = np.unique(document * n_distinct + numbers)
+    return np.bincount(pairs % n_distinct, minlength=n_distinct)
+
+
+def _repeated(values: list[object]) -> object:
+    seen: set[object] = set()
+    return next(value for value in values if value in seen or seen.add(value))  # type: ignore[func-returns-value]

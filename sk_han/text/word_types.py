@@ -1,0 +1,181 @@
+"""Word forms: documents as numbers of the distinct words that stand in them, as written.
+
+Six million words of reviews have two hundred thousand forms. Whatever is decided for a form
+(lower case, accents, stop words, id) is decided once; the rest is arithmetic on arrays.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+
+from sk_han.documents import concatenated_ranges, starts_of
+from sk_han.text.analyzer import TextReader
+
+__all__ = ["WordForms", "read_forms"]
+
+# With fewer documents a second process costs more than it saves.
+_SMALLEST_CHUNK = 500
+
+
+@dataclass(frozen=True)
+class WordForms:
+    """Documents as numbers of word forms. Every sentence has a word."""
+
+    forms: list[str]
+    numbers: NDArray[np.int32]  # (n_words,), index into forms
+    words_per_sentence: NDArray[np.int64]  # (n_sentences,)
+    sentences_per_document: NDArray[np.int64]  # (n_documents,)
+    word_spans: NDArray[np.int64] | None = None  # (n_words, 2), where asked for
+    sentence_spans: NDArray[np.int64] | None = None  # (n_sentences, 2), where asked for
+
+    @property
+    def words_per_document(self) -> NDArray[np.int64]:
+        """Number of words of each document, shape (n_documents,)."""
+        return np.diff(starts_of(self.words_per_sentence)[starts_of(self.sentences_per_document)])
+
+    def without(self, dropped: NDArray[np.bool_]) -> WordForms:
+        """Leave out words whose form is marked, and sentences that have none left."""
+        return self._where(~dropped[self.numbers]) if dropped.any() else self
+
+    def truncated(self, max_sentences: int | None, max_words: int | None) -> WordForms:
+        """Keep the first sentences of each document and the first words of each sentence."""
+        kept = np.ones(len(self.numbers), dtype=bool)
+        if max_sentences is not None:
+            row = concatenated_ranges(
+                np.zeros_like(self.sentences_per_document), self.sentences_per_document
+            )  # (n_sentences,)
+            kept &= np.repeat(row < max_sentences, self.words_per_sentence)
+        if max_words is not None:
+            column = concatenated_ranges(
+                np.zeros_like(self.words_per_sentence), self.words_per_sentence
+            )  # (n_words,)
+            kept &= column < max_words
+        return self if kept.all() else self._where(kept)
+
+    def _where(self, kept: NDArray[np.bool_]) -> WordForms:
+        words = _count(kept, self.words_per_sentence)  # (n_sentences,)
+        remains = words > 0
+        return replace(
+            self,
+            numbers=self.numbers[kept],
+            words_per_sentence=words[remains],
+            sentences_per_document=_count(remains, self.sentences_per_document),
+            word_spans=None if self.word_spans is None else self.word_spans[kept],
+            sentence_spans=None if self.sentence_spans is None else self.sentence_spans[remains],
+        )
+
+
+def read_forms(
+    texts: list[str], reader: TextReader, *, located: bool = False, n_jobs: int | None = None
+) -> WordForms:
+    """Read texts as word forms.
+
+    Parameters
+    ----------
+    texts : list of str
+    reader : TextReader
+    located : bool, default=False
+        Whether to give the spans, which takes about twice the time.
+    n_jobs : int, default=None
+        Number of processes, as in scikit-learn. The result does not depend on it.
+
+    Returns
+    -------
+    WordForms
+        The forms in the order in which they first occur.
+    """
+    n_chunks = min(effective_n_jobs(n_jobs), len(texts) // _SMALLEST_CHUNK)
+    if n_chunks < 2:
+        return _read_chunk(texts, reader, located)
+    bounds = [len(texts) * i // n_chunks for i in range(n_chunks + 1)]
+    return _joined(
+        Parallel(n_jobs=n_jobs)(
+            delayed(_read_chunk)(texts[start:end], reader, located)
+            for start, end in pairwise(bounds)
+        )
+    )
+
+
+def _read_chunk(texts: list[str], reader: TextReader, located: bool) -> WordForms:
+    return _read_located(texts, reader) if located else _read(texts, reader)
+
+
+class _Numbering(dict[str, int]):
+    """Numbers new keys from 0 as they are looked up, which is faster than any loop here."""
+
+    def __missing__(self, form: str) -> int:
+        number = self[form] = len(self)
+        return number
+
+
+def _read(texts: list[str], reader: TextReader) -> WordForms:
+    number_of = _Numbering()
+    # Arrays, since a list of the words themselves would take fifteen times the memory.
+    numbers, words_per_sentence, sentences_per_document = array("i"), array("q"), array("q")
+    for text in texts:
+        sentences = reader.read(text)
+        sentences_per_document.append(len(sentences))
+        words_per_sentence.extend(map(len, sentences))
+        numbers.extend(map(number_of.__getitem__, chain.from_iterable(sentences)))
+    return WordForms(
+        list(number_of),
+        np.array(numbers, dtype=np.int32),
+        np.array(words_per_sentence, dtype=np.int64),
+        np.array(sentences_per_document, dtype=np.int64),
+    )
+
+
+def _read_located(texts: list[str], reader: TextReader) -> WordForms:
+    number_of = _Numbering()
+    numbers, words_per_sentence, sentences_per_document = array("i"), array("q"), array("q")
+    word_spans, sentence_spans = array("q"), array("q")
+    for text in texts:
+        sentences = list(reader.locate(text))
+        sentences_per_document.append(len(sentences))
+        for span, words, spans in sentences:
+            sentence_spans.extend(span)
+            words_per_sentence.append(len(words))
+            numbers.extend(map(number_of.__getitem__, words))
+            word_spans.extend(chain.from_iterable(spans))
+    return WordForms(
+        list(number_of),
+        np.array(numbers, dtype=np.int32),
+        np.array(words_per_sentence, dtype=np.int64),
+        np.array(sentences_per_document, dtype=np.int64),
+        np.array(word_spans, dtype=np.int64).reshape(-1, 2),
+        np.array(sentence_spans, dtype=np.int64).reshape(-1, 2),
+    )
+
+
+def _joined(chunks: list[WordForms]) -> WordForms:
+    number_of = _Numbering()
+    numbers = [
+        np.fromiter(map(number_of.__getitem__, chunk.forms), np.int32, len(chunk.forms))[
+            chunk.numbers
+        ]
+        for chunk in chunks
+    ]
+    return WordForms(
+        list(number_of),
+        np.concatenate(numbers),
+        np.concatenate([chunk.words_per_sentence for chunk in chunks]),
+        np.concatenate([chunk.sentences_per_document for chunk in chunks]),
+        _joined_spans([chunk.word_spans for chunk in chunks]),
+        _joined_spans([chunk.sentence_spans for chunk in chunks]),
+    )
+
+
+def _joined_spans(spans: list[NDArray[np.int64] | None]) -> NDArray[np.int64] | None:
+    given = [part for part in spans if part is not None]
+    return np.concatenate(given) if given else None
+
+
+def _count(marked: NDArray[np.bool_], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many are marked in each of consecutive pieces of these lengths."""
+    return np.diff(starts_of(marked)[starts_of(lengths)])

@@ -1,0 +1,1 @@
+"""Training with skorch: the net, its batches, its builder and its callbacks."""

@@ -1,0 +1,1 @@
+"""Callbacks of a training: the best epoch, freezing, averaging, progress, stopping."""

@@ -1,0 +1,1 @@
+"""What every room needs: compatibility, optional packages, stored state, softmax."""

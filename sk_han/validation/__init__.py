@@ -1,0 +1,1 @@
+"""Checks of what users hand over: texts, documents, labels and weights."""

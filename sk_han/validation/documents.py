@@ -1,0 +1,98 @@
+"""What a user hands over as X, made into documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.validation.texts import check_texts
+
+if TYPE_CHECKING:
+    from sk_han.tokenizer import HierarchicalTokenizer
+
+__all__ = [
+    "as_documents",
+    "check_documents",
+    "holds_word_ids",
+    "vocabulary_size_of",
+    "within_vocabulary",
+]
+
+
+def holds_word_ids(X: Any) -> bool:
+    """Tell tokenized documents (a DocumentArray or an array of integers) from raw text."""
+    return isinstance(X, DocumentArray) or (
+        hasattr(X, "dtype") and getattr(X, "ndim", 0) in (2, 3) and np.asarray(X).dtype.kind in "iu"
+    )
+
+
+def check_documents(X: Any) -> DocumentArray | NDArray[np.integer[Any]] | list[str]:
+    """Give word ids as they are and raw texts as a list, so that their number is known.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If X holds no documents; see `check_texts` for raw texts.
+    """
+    if not holds_word_ids(X):
+        return check_texts(X)
+    if len(X) == 0:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+    return X
+
+
+def as_documents(X: Any, tokenizer: HierarchicalTokenizer | None) -> DocumentArray:
+    """Give X as a DocumentArray.
+
+    Parameters
+    ----------
+    X : DocumentArray, ndarray of int of shape (D, S, W) or (D, W), or D raw texts
+    tokenizer : HierarchicalTokenizer or None
+        Fitted, for raw texts.
+
+    Returns
+    -------
+    DocumentArray of shape (D,)
+
+    Raises
+    ------
+    TypeError
+        If X holds texts and there is no tokenizer.
+    ValueError
+        If X has no documents.
+    """
+    if not holds_word_ids(X):
+        if tokenizer is None:
+            raise TypeError(
+                f"X is a {type(X).__name__}, but this HANClassifier was fitted on word ids. Give "
+                "it a DocumentArray or an array of integers from the tokenizer that made its "
+                "training data, or fit it on raw text."
+            )
+        X = tokenizer.transform(X)
+    X = check_documents(X)
+    return X if isinstance(X, DocumentArray) else DocumentArray.from_padded(X)
+
+
+def vocabulary_size_of(
+    documents: DocumentArray, tokenizer: HierarchicalTokenizer | None, vectors: Any
+) -> int:
+    """Count the word ids of training documents, with those that only tokenizer or vectors know."""
+    highest_id = int(documents.word_ids.max(initial=UNKNOWN_ID))
+    if tokenizer is not None:
+        highest_id = max(tokenizer.vocabulary_.values())
+    elif isinstance(vectors, np.ndarray):
+        # Behind a tokenizer's own vocabulary, its last words may not occur in training.
+        highest_id = max(highest_id, len(vectors) - 1)
+    return highest_id + 1
+
+
+def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> DocumentArray:
+    """Replace ids beyond the vocabulary by the unknown word."""
+    beyond = documents.word_ids >= vocabulary_size
+    if not beyond.any():
+        return documents
+    known = np.where(beyond, UNKNOWN_ID, documents.word_ids)
+    return DocumentArray(known, documents.sentence_starts, documents.document_starts)

@@ -1,0 +1,151 @@
+"""Raw documents in any container, checked and handed on as one list of strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from typing import Any
+
+import numpy as np
+
+__all__ = ["check_texts", "is_missing"]
+
+_ONE_COLUMN = "pass the column that holds the text, for example df['text']"
+
+
+def check_texts(X: Any) -> list[str]:
+    """Check raw documents and give them as a list of strings.
+
+    Parameters
+    ----------
+    X : iterable of str
+        A list, tuple, one-dimensional NumPy array, pandas or polars Series, Arrow array, or a
+        frame or two-dimensional array of a single column. An iterator is read to its end.
+        Documents given as bytes are decoded as UTF-8.
+
+    Returns
+    -------
+    list of str
+        `X` itself if it is a list of strings.
+
+    Raises
+    ------
+    ValueError
+        If `X` is a single string, holds no document, or has several columns.
+    TypeError
+        If `X` has no order (a dict, a set) or is a sparse matrix, or if a document is missing
+        or no text.
+    UnicodeDecodeError
+        If the bytes of a document are not UTF-8.
+
+    Examples
+    --------
+    >>> from sk_han.validation.texts import check_texts
+    >>> check_texts(("Good.", b"Bad."))
+    ['Good.', 'Bad.']
+    """
+    documents = _as_list(X)
+    if not documents:
+        raise ValueError("Found 0 sample(s) while a minimum of 1 is required: X has no documents.")
+    if set(map(type, documents)) == {str}:  # the usual case, 25,000 documents in a millisecond
+        return documents
+    return [_as_text(document, i) for i, document in enumerate(documents)]
+
+
+def _as_list(X: Any) -> list[Any]:
+    """List the documents of any container that has an order."""
+    if isinstance(X, list):
+        return X
+    if isinstance(X, (str, bytes, bytearray)):
+        raise ValueError(
+            "Iterable over raw text documents expected, string object received. "
+            "Put a single document into a list: [text]."
+        )
+    if isinstance(X, (Mapping, Set)):
+        raise TypeError(
+            f"Documents need an order; got a {type(X).__name__}. Pass a list, for example "
+            f"list({'X.values()' if isinstance(X, Mapping) else 'X'})."
+        )
+    if hasattr(X, "tocsr") or hasattr(X, "word_ids"):
+        raise TypeError(
+            f"Raw text documents expected; got a {type(X).__name__}, which holds numbers. "
+            "Pass the texts from which it was made."
+        )
+    if hasattr(X, "collect"):  # lazy frames of polars
+        raise TypeError(f"Documents expected; got a {type(X).__name__}. Call its collect() first.")
+    if getattr(X, "ndim", 1) != 1 or hasattr(X, "columns"):
+        X = _only_column(X)
+    # Arrow yields scalar objects when iterated, and pandas and NumPy lists are faster.
+    for name in ("to_pylist", "to_list", "tolist"):
+        if hasattr(X, name):
+            return list(getattr(X, name)())
+    if not isinstance(X, Iterable):
+        raise TypeError(
+            f"Iterable over raw text documents expected; got {X!r} of type {type(X).__name__}."
+        )
+    return list(X)
+
+
+def _only_column(X: Any) -> Any:
+    """Give the one column of a frame (pandas, polars, Arrow) or array, else refuse."""
+    shape = tuple(X.shape)
+    if len(shape) != 2 or shape[1] != 1:
+        columns = getattr(X, "column_names", getattr(X, "columns", None))
+        named = "" if columns is None else f" with the columns {list(map(str, columns))}"
+        raise ValueError(
+            f"One text a document expected; got a {type(X).__name__} of shape {shape}{named}: "
+            f"{_ONE_COLUMN}."
+        )
+    if hasattr(X, "iloc"):  # pandas
+        return X.iloc[:, 0]
+    if hasattr(X, "to_series"):  # polars
+        return X.to_series()
+    if hasattr(X, "column"):  # Arrow
+        return X.column(0)
+    return np.asarray(X)[:, 0]
+
+
+def _as_text(document: Any, i: int) -> str:
+    if isinstance(document, str):
+        return str.__str__(document)  # str() of a member of an Enum is its name
+    if isinstance(document, (bytes, bytearray)):
+        return _decoded(bytes(document), i)
+    kind = type(document).__name__
+    if is_missing(document):
+        raise TypeError(
+            f"Document {i} is missing: {document!r} of type {kind}. Leave it out or make it "
+            "empty, for example with X.fillna('')."
+        )
+    if isinstance(document, Iterable):
+        raise TypeError(
+            f"Document {i} is a {kind}, not a string: {_short(document)}. Join its words with "
+            "' '.join(document), or pass word ids with DocumentArray.from_nested."
+        )
+    raise TypeError(
+        f"Document {i} is a {kind}, not a string: {_short(document)}. Convert it with str, or "
+        f"{_ONE_COLUMN}."
+    )
+
+
+def _decoded(document: bytes, i: int) -> str:
+    try:
+        return document.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UnicodeDecodeError(
+            error.encoding,
+            error.object,
+            error.start,
+            error.end,
+            f"{error.reason} (document {i}; decode it with its own encoding first)",
+        ) from None
+
+
+def is_missing(document: Any) -> bool:
+    """Whether a document or label is None, NaN, pandas' NA or NaT."""
+    if document is None or type(document).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(document, (float, np.floating)) and bool(np.isnan(document))
+
+
+def _short(document: Any) -> str:
+    text = repr(document)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,689 @@
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline, make_pipeline
+from skorch.callbacks import Callback, EarlyStopping, EpochScoring
+
+import sk_han
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han.training.net import HANNet
+
+GOOD = ["It was a good day. The sun shone.", "We came late. A good meal!", "Good. Very good."]
+BAD = ["It was a bad day. The rain fell.", "We came late. A bad meal!", "Bad. Very bad."]
+TEXTS = 8 * (GOOD + BAD)
+LABELS = np.array(8 * (3 * ["pos"] + 3 * ["neg"]))
+
+
+def tiny(**params):
+    """Make a classifier that fits in a fraction of a second."""
+    defaults = {
+        "embedding_dim": 7,
+        "word_hidden": 5,
+        "sentence_hidden": 3,
+        "attention_dim": 4,
+        "max_epochs": 2,
+        "batch_size": 16,
+        "random_state": 0,
+        "device": "cpu",
+    }
+    return HANClassifier(**{**defaults, **params})
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return tiny().fit(TEXTS, LABELS)
+
+
+class TestFitAndPredict:
+    def test_a_cue_word_is_learnt(self):
+        classifier = tiny(max_epochs=30, lr=0.02, early_stopping=False).fit(TEXTS, LABELS)
+        assert classifier.score(TEXTS, LABELS) == 1.0
+
+    def test_raw_text_and_pipeline_give_the_same_numbers(self, fitted):
+        pipeline = make_pipeline(HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
+        np.testing.assert_array_equal(pipeline.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+
+    def test_padded_tokenizer_gives_the_same_numbers(self, fitted):
+        padded = make_pipeline(HierarchicalTokenizer(output="padded"), tiny()).fit(TEXTS, LABELS)
+        np.testing.assert_array_equal(padded.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+
+    def test_tokenizer_parameter_is_cloned_and_fitted(self):
+        tokenizer = HierarchicalTokenizer(lowercase=False)
+        classifier = tiny(tokenizer=tokenizer).fit(TEXTS, LABELS)
+        assert "Good" in classifier.tokenizer_.vocabulary_
+        assert not hasattr(tokenizer, "vocabulary_")
+
+    def test_columns_follow_the_sorted_classes(self, fitted):
+        proba = fitted.predict_proba(TEXTS)
+        assert fitted.classes_.tolist() == ["neg", "pos"]
+        np.testing.assert_array_equal(fitted.predict(TEXTS), fitted.classes_[proba.argmax(axis=1)])
+
+    def test_probabilities_sum_to_one(self, fitted):
+        np.testing.assert_allclose(fitted.predict_proba(TEXTS).sum(axis=1), 1.0, atol=1e-12)
+
+    def test_decision_function_of_two_classes_is_the_log_odds(self, fitted):
+        proba = fitted.predict_proba(TEXTS)
+        np.testing.assert_allclose(
+            fitted.decision_function(TEXTS), np.log(proba[:, 1] / proba[:, 0]), atol=1e-9
+        )
+
+    def test_decision_function_of_three_classes_has_a_column_each(self):
+        labels = np.arange(len(TEXTS)) % 3
+        assert tiny().fit(TEXTS, labels).decision_function(TEXTS[:5]).shape == (5, 3)
+
+    @pytest.mark.parametrize(
+        "labels",
+        [LABELS == "pos", np.where(LABELS == "pos", 7, -2), LABELS.astype(object), list(LABELS)],
+        ids=["bool", "int", "object", "list"],
+    )
+    def test_labels_come_back_in_their_type(self, labels):
+        predicted = tiny().fit(TEXTS, labels).predict(TEXTS)
+        assert predicted.dtype == np.asarray(labels).dtype
+        assert set(predicted) <= set(labels)
+
+    def test_two_dimensional_integers_are_documents_of_one_sentence(self):
+        X = np.array([[2, 3, 0], [4, 0, 0], [2, 0, 0], [4, 3, 3]] * 10)
+        y = np.array([0, 1, 0, 1] * 10)
+        cube = tiny().fit(X[:, np.newaxis, :], y).predict_proba(X[:, np.newaxis, :])
+        np.testing.assert_array_equal(tiny().fit(X, y).predict_proba(X), cube)
+
+    def test_ids_beyond_the_vocabulary_are_read_as_unknown(self):
+        X = DocumentArray.from_nested([[[2, 3]], [[4]]] * 10)
+        classifier = tiny().fit(X, [0, 1] * 10)
+        assert classifier.vocabulary_size_ == 5
+        beyond = DocumentArray.from_nested([[[2, 99]]])
+        unknown = DocumentArray.from_nested([[[2, 1]]])
+        np.testing.assert_array_equal(
+            classifier.predict_proba(beyond), classifier.predict_proba(unknown)
+        )
+
+    def test_a_document_does_not_depend_on_its_neighbours(self, fitted):
+        together = fitted.predict_proba(TEXTS + ["A very long tale. " * 50])
+        alone = np.vstack([fitted.predict_proba([text]) for text in TEXTS[:6]])
+        np.testing.assert_allclose(together[:6], alone, atol=1e-6)
+
+    @pytest.mark.parametrize("text", ["", " \n\t", "?!", "zyx xyz", "<br />"])
+    def test_documents_without_known_words_have_a_probability(self, fitted, text):
+        proba = fitted.predict_proba([text, TEXTS[0]])
+        assert np.isfinite(proba).all()
+        np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+
+    def test_empty_training_documents_are_allowed(self):
+        assert np.isfinite(tiny().fit(["", *TEXTS], ["neg", *LABELS]).history_[-1]["train_loss"])
+
+    def test_a_single_class_is_predicted_with_a_warning(self):
+        with pytest.warns(UserWarning, match="single class, 'only'"):
+            classifier = tiny().fit(TEXTS, ["only"] * len(TEXTS))
+        assert classifier.predict(TEXTS[:2]).tolist() == ["only", "only"]
+
+    def test_collections_too_small_to_split_are_trained_on_whole(self):
+        classifier = tiny().fit(TEXTS[:4], LABELS[[0, 1, 3, 4]])
+        assert "valid_loss" not in classifier.history_[0]
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "explain"])
+    def test_unfitted_methods_say_so(self, method):
+        with pytest.raises(NotFittedError):
+            getattr(tiny(), method)(TEXTS)
+
+    @pytest.mark.parametrize("document", [None, float("nan"), 3, ["a", "list"]])
+    def test_a_document_that_is_no_text_is_named(self, document):
+        with pytest.raises(TypeError, match="17"):
+            tiny().fit([*TEXTS[:17], document, *TEXTS[18:]], LABELS)
+
+    def test_a_bare_string_is_refused(self, fitted):
+        with pytest.raises(ValueError, match="string object received"):
+            fitted.predict("one text")
+
+    def test_no_documents_are_refused(self, fitted):
+        with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+            fitted.predict([])
+        with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+            tiny().fit([], [])
+
+    def test_blank_documents_alone_are_refused_in_fit(self):
+        with pytest.raises(ValueError, match="vocabulary"):
+            tiny().fit(["", " "], ["a", "b"])
+
+    def test_wrong_number_of_labels_is_refused(self):
+        with pytest.raises(ValueError, match=r"48 documents.*47 labels"):
+            tiny().fit(TEXTS, LABELS[:-1])
+
+    def test_texts_for_a_classifier_fitted_on_ids_are_refused(self):
+        classifier = tiny().fit(DocumentArray.from_nested([[[2]], [[3]]] * 10), [0, 1] * 10)
+        with pytest.raises(TypeError, match="fitted on word ids"):
+            classifier.predict(TEXTS)
+
+    @pytest.mark.parametrize(
+        "params",
+        [{"dropout": 1.0}, {"lr": 0}, {"max_epochs": 0}, {"optimizer": "best"}, {"patience": 0}],
+    )
+    def test_wrong_parameters_are_named(self, params):
+        with pytest.raises(ValueError, match=next(iter(params))):
+            tiny(**params).fit(TEXTS, LABELS)
+
+    def test_an_absent_device_names_those_present(self):
+        with pytest.raises(ValueError, match=r"'warp'.*\['cpu'"):
+            tiny(device="warp").fit(TEXTS, LABELS)
+
+
+class TestWeights:
+    def test_a_document_of_weight_zero_is_left_out(self):
+        weights = np.where(np.arange(len(TEXTS)) < 12, 0.0, 1.0)
+        documents = HierarchicalTokenizer().fit_transform(TEXTS)
+        weighted = tiny().fit(documents, LABELS, sample_weight=weights)
+        without = tiny().fit(documents[12:], LABELS[12:])
+        np.testing.assert_array_equal(
+            weighted.predict_proba(documents), without.predict_proba(documents)
+        )
+
+    def test_a_weight_of_two_equals_the_document_twice(self):
+        params = {
+            "batch_size": 99,
+            "early_stopping": False,
+            "dropout": 0.0,
+            "word_dropout": 0.0,
+            "max_epochs": 4,
+            "ngram_range": None,
+        }
+        documents = HierarchicalTokenizer().fit_transform(TEXTS[:6])
+        weighted = tiny(**params).fit(documents, LABELS[:6], sample_weight=[2, 1, 1, 1, 1, 1])
+        twice = tiny(**params).fit(documents[[0, *range(6)]], LABELS[[0, *range(6)]])
+        np.testing.assert_allclose(
+            weighted.predict_proba(documents), twice.predict_proba(documents), atol=1e-5
+        )
+
+    def test_class_weight_equals_sample_weight(self):
+        by_class = tiny(class_weight={"pos": 3.0, "neg": 1.0}, early_stopping=False)
+        by_sample = tiny(early_stopping=False)
+        np.testing.assert_array_equal(
+            by_class.fit(TEXTS, LABELS).predict_proba(TEXTS),
+            by_sample.fit(
+                TEXTS, LABELS, sample_weight=np.where(LABELS == "pos", 3.0, 1.0)
+            ).predict_proba(TEXTS),
+        )
+
+    @pytest.mark.parametrize("size", [1e-300, 1e300])
+    def test_only_ratios_of_weights_matter(self, size):
+        plain = tiny().fit(TEXTS, LABELS)
+        scaled = tiny().fit(TEXTS, LABELS, sample_weight=np.full(len(TEXTS), size))
+        np.testing.assert_array_equal(scaled.predict_proba(TEXTS), plain.predict_proba(TEXTS))
+
+    @pytest.mark.parametrize("weight", [np.nan, np.inf, -1, "a", None])
+    def test_a_class_weight_that_is_no_weight_is_refused(self, weight):
+        with pytest.raises(ValueError, match="'pos'"):
+            tiny(class_weight={"pos": weight}).fit(TEXTS, LABELS)
+
+    def test_class_weight_of_an_unknown_label_is_refused(self):
+        with pytest.raises(ValueError, match="maybe"):
+            tiny(class_weight={"maybe": 2.0}).fit(TEXTS, LABELS)
+
+
+class TestReproducibility:
+    def test_the_same_seed_gives_the_same_bits(self, fitted):
+        np.testing.assert_array_equal(
+            tiny().fit(TEXTS, LABELS).predict_proba(TEXTS), fitted.predict_proba(TEXTS)
+        )
+
+    def test_another_seed_gives_other_numbers(self, fitted):
+        other = tiny(random_state=1).fit(TEXTS, LABELS)
+        assert not np.array_equal(other.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+
+    def test_global_generators_are_left_alone(self):
+        np.random.seed(5)
+        torch.manual_seed(5)
+        expected = np.random.get_state()[1].copy(), torch.get_rng_state()
+        tiny().fit(TEXTS, LABELS).predict_proba(TEXTS)
+        np.testing.assert_array_equal(np.random.get_state()[1], expected[0])
+        assert torch.equal(torch.get_rng_state(), expected[1])
+
+    def test_parameters_are_not_touched_by_fit(self):
+        callbacks, net_params = [("mine", Callback())], {"module__max_words": 50}
+        classifier = tiny(callbacks=callbacks, net_params=net_params)
+        before = classifier.get_params()
+        classifier.fit(TEXTS, LABELS)
+        assert classifier.get_params() == before
+        assert classifier.callbacks is callbacks
+        assert net_params == {"module__max_words": 50}
+        assert clone(classifier).get_params().keys() == before.keys()
+
+
+class TestEarlyStopping:
+    def test_weights_of_the_best_epoch_are_kept(self):
+        # From learnt vectors so few words are learnt at once, and no epoch is worse than the best.
+        settings = {"lr_schedule": "constant", "patience": 20, "pretrained_embedding": None}
+        classifier = tiny(max_epochs=12, lr=0.3, **settings)
+        classifier.fit(TEXTS[:30], LABELS[:30], X_val=TEXTS[:9], y_val=LABELS[:9])
+        scores = [(h["valid_accuracy"], -h["valid_loss"]) for h in classifier.history_]
+        assert max(scores) > scores[-1]  # else the test shows nothing
+        proba = classifier.net_.predict_proba(classifier.tokenizer_.transform(TEXTS[:9]))
+        targets = np.searchsorted(classifier.classes_, LABELS[:9])
+        loss = -np.log(proba[np.arange(9), targets]).mean()
+        assert loss == pytest.approx(-max(scores)[1], rel=1e-4)
+
+    def test_training_stops_when_patience_is_spent(self):
+        classifier = tiny(max_epochs=40, lr=0.5, lr_schedule="constant", patience=2)
+        assert classifier.fit(TEXTS, LABELS).n_iter_ < 40
+
+    def test_the_held_out_part_is_stratified(self):
+        assert (
+            tiny(validation_fraction=0.25)
+            .fit(TEXTS, LABELS)
+            .net_.train_split.keywords["valid_ds"]
+            .targets.tolist()
+            .count(0)
+            == 6
+        )
+
+    def test_the_only_document_of_a_class_is_trained_on(self):
+        classifier = tiny().fit(TEXTS, ["odd", *LABELS[1:]])
+        assert "valid_loss" in classifier.history_[0]
+
+    def test_without_it_every_document_is_trained_on(self):
+        classifier = tiny(early_stopping=False).fit(TEXTS, LABELS)
+        assert "valid_loss" not in classifier.history_[0]
+
+    def test_a_pipeline_hands_over_validation_texts_tokenized(self):
+        with sk_han_routing():
+            classifier = tiny().set_fit_request(X_val=True, y_val=True)
+            pipeline = Pipeline(
+                [("tokenizer", HierarchicalTokenizer()), ("han", classifier)],
+                transform_input=["X_val"],
+            )
+            pipeline.fit(TEXTS, LABELS, X_val=TEXTS[:6], y_val=LABELS[:6])
+        assert "valid_loss" in pipeline[-1].history_[0]
+
+    def test_raw_validation_texts_behind_word_ids_are_refused_with_the_repair(self):
+        documents = HierarchicalTokenizer().fit_transform(TEXTS)
+        with pytest.raises(TypeError, match=r"X_val is a list.*transform_input"):
+            tiny().fit(documents, LABELS, X_val=TEXTS[:3], y_val=LABELS[:3])
+
+    @pytest.mark.parametrize("given", [{"X_val": TEXTS[:3]}, {"y_val": LABELS[:3]}])
+    def test_validation_texts_and_labels_go_together(self, given):
+        with pytest.raises(ValueError, match="X_val and y_val"):
+            tiny().fit(TEXTS, LABELS, **given)
+
+    def test_a_validation_label_that_is_no_class_is_named(self):
+        with pytest.raises(ValueError, match=r"y_val.*'maybe'"):
+            tiny().fit(TEXTS, LABELS, X_val=TEXTS[:1], y_val=["maybe"])
+
+    def test_a_users_skorch_callback_may_stop_training(self):
+        stopper = EarlyStopping(monitor="train_loss", threshold=1e9, patience=1)
+        classifier = tiny(max_epochs=9, callbacks=[stopper]).fit(TEXTS, LABELS)
+        assert classifier.n_iter_ == 2  # the first is better than none, the second no better
+
+
+def sk_han_routing():
+    import sklearn
+
+    return sklearn.config_context(enable_metadata_routing=True)
+
+
+class Interrupted(Callback):
+    """Raise in the middle of an epoch, as Ctrl-C or a fault would."""
+
+    def __init__(self, error=KeyboardInterrupt):
+        self.error = error
+
+    def on_batch_end(self, net, **kwargs):
+        raise self.error
+
+
+class TestAccidents:
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+    def test_an_interrupted_fit_leaves_the_earlier_state(self, error):
+        classifier = tiny().fit(TEXTS, LABELS)
+        before, state = classifier.predict_proba(TEXTS), dict(vars(classifier))
+        classifier.set_params(callbacks=[Interrupted(error)])
+        with pytest.raises(error):
+            classifier.fit(TEXTS[:20], LABELS[:20])
+        assert classifier.history_ is state["history_"]
+        np.testing.assert_array_equal(classifier.predict_proba(TEXTS), before)
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+    def test_an_interrupted_partial_fit_leaves_the_earlier_state(self, error):
+        classifier = tiny().fit(TEXTS, LABELS)
+        before = classifier.predict_proba(TEXTS)
+        classifier.set_params(callbacks=[Interrupted(error)])
+        with pytest.raises(error):
+            classifier.partial_fit(TEXTS[:20], LABELS[:20])
+        np.testing.assert_array_equal(classifier.predict_proba(TEXTS), before)
+
+    def test_an_interrupted_partial_fit_leaves_the_optimizer_as_it_was(self):
+        classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+        expected = moments(classifier)
+        with pytest.raises(KeyboardInterrupt):
+            classifier.set_params(callbacks=[Interrupted()]).partial_fit(TEXTS, LABELS)
+        assert moments(classifier) == expected
+
+    def test_a_model_of_weights_that_are_no_numbers_is_never_returned(self):
+        wild = tiny(optimizer="sgd", lr=1e36, clip_norm=None, early_stopping=False)
+        with pytest.raises(FloatingPointError, match="lr"):
+            wild.fit(TEXTS, LABELS)
+        with pytest.raises(FloatingPointError, match="lr"):
+            wild.partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+
+    def test_a_model_of_logits_that_are_no_numbers_is_never_returned(self, monkeypatch):
+        monkeypatch.setattr(
+            HANNet, "logits", lambda self, documents: np.full((2, 2), np.inf, np.float32)
+        )
+        with pytest.raises(FloatingPointError, match="logit became inf"):
+            tiny().fit(TEXTS, LABELS)
+
+    def test_a_failed_first_fit_leaves_it_unfitted(self):
+        classifier = tiny(callbacks=[Interrupted()])
+        with pytest.raises(KeyboardInterrupt):
+            classifier.fit(TEXTS, LABELS)
+        with pytest.raises(NotFittedError):
+            classifier.predict(TEXTS)
+
+    def test_a_loss_that_is_no_number_is_an_error_with_advice(self):
+        X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
+        vectors = np.full((4, 7), np.nan, dtype=np.float32)
+        with pytest.raises(FloatingPointError, match=r"epoch 1 the loss became nan.*lr"):
+            tiny(pretrained_embedding=vectors).fit(X, [0, 1] * 10)
+
+
+def moments(classifier):
+    """Give the optimizer's moments as plain numbers."""
+    state = classifier.net_.optimizer_.state_dict()["state"]
+    return {i: {k: torch.as_tensor(v).tolist() for k, v in s.items()} for i, s in state.items()}
+
+
+class TestGoingOn:
+    def test_warm_start_goes_on_from_the_weights(self):
+        # Learnt vectors of so few words make the first loss of both fits alike.
+        settings = {"warm_start": True, "max_epochs": 8, "lr": 0.02, "pretrained_embedding": None}
+        warm = tiny(**settings).fit(TEXTS, LABELS)
+        first = warm.history_[0]["train_loss"]
+        assert warm.fit(TEXTS, LABELS).history_[0]["train_loss"] < first
+
+    def test_warm_start_refuses_new_classes(self):
+        warm = tiny(warm_start=True).fit(TEXTS, LABELS)
+        with pytest.raises(ValueError, match="'maybe'"):
+            warm.fit(TEXTS, ["maybe", *LABELS[1:]])
+
+    def test_warm_start_may_change_the_optimizer(self):
+        warm = tiny(warm_start=True).fit(TEXTS, LABELS).set_params(optimizer="adam")
+        assert np.isfinite(warm.fit(TEXTS, LABELS).history_[-1]["train_loss"])
+
+    def test_warm_start_heeds_changed_parameters(self):
+        warm = tiny(warm_start=True, freeze_embedding=True).fit(TEXTS, LABELS)
+        before = warm.net_.weights["embedding.weight"]
+        warm.set_params(freeze_embedding=False, dropout=0.0).fit(TEXTS, LABELS)
+        assert warm.net_.module_.dropout == 0.0
+        assert not np.array_equal(warm.net_.weights["embedding.weight"], before)
+
+    def test_warm_start_refuses_other_sizes(self):
+        warm = tiny(warm_start=True).fit(TEXTS, LABELS).set_params(word_hidden=11)
+        with pytest.raises(ValueError, match="word_hidden is 11 now, and 5"):
+            warm.fit(TEXTS, LABELS)
+
+    def test_partial_fit_needs_all_classes_first(self):
+        with pytest.raises(ValueError, match="classes must be passed"):
+            tiny().partial_fit(TEXTS, LABELS)
+
+    def test_partial_fit_knows_classes_that_come_later(self):
+        classifier = tiny().partial_fit(TEXTS[:3], LABELS[:3], classes=["neg", "pos"])
+        assert classifier.partial_fit(TEXTS[3:6], LABELS[3:6]).predict_proba(TEXTS).shape[1] == 2
+
+    def test_partial_fit_names_a_label_that_is_no_class(self):
+        with pytest.raises(ValueError, match="'pos'"):
+            tiny().partial_fit(TEXTS, LABELS, classes=["neg", "maybe"])
+
+    def test_partial_fit_refuses_other_classes_later(self):
+        classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+        with pytest.raises(ValueError, match="not the same"):
+            classifier.partial_fit(TEXTS, LABELS, classes=["neg", "pos", "maybe"])
+
+    def test_partial_fit_draws_new_noise_each_time(self):
+        classifier = tiny(lr=1e-12, weight_decay=0.0).partial_fit(
+            TEXTS, LABELS, classes=["neg", "pos"]
+        )
+        losses = [h["train_loss"] for h in classifier.partial_fit(TEXTS, LABELS).history_]
+        assert losses[0] != losses[1]
+
+    def test_partial_fit_goes_on_with_the_history(self):
+        classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+        classifier.partial_fit(TEXTS, LABELS)
+        assert [epoch["epoch"] for epoch in classifier.history_] == [1, 2]
+        assert classifier.n_iter_ == 2
+
+    def test_partial_fit_learns(self):
+        classifier = tiny(lr=0.02, word_dropout=0.0)
+        for _ in range(30):
+            classifier.partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+        assert classifier.score(TEXTS, LABELS) == 1.0
+
+
+class TestEmbedding:
+    def test_an_array_of_vectors_is_where_training_starts(self):
+        X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
+        vectors = np.arange(28, dtype=np.float32).reshape(4, 7) / 28
+        frozen = tiny(pretrained_embedding=vectors, freeze_embedding=True).fit(X, [0, 1] * 10)
+        np.testing.assert_array_equal(frozen.net_.weights["embedding.weight"], vectors)
+
+    def test_a_mapping_is_aligned_with_the_vocabulary(self):
+        vectors = {"good": np.arange(7), "bad": -np.arange(7)}
+        classifier = tiny(pretrained_embedding=vectors, freeze_embedding=True).fit(TEXTS, LABELS)
+        row = classifier.tokenizer_.vocabulary_["bad"]
+        np.testing.assert_array_equal(
+            classifier.net_.weights["embedding.weight"][row], -np.arange(7)
+        )
+
+    def test_an_array_may_hold_words_that_training_lacks(self):
+        X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
+        vectors = np.ones((6, 7), dtype=np.float32)
+        assert tiny(pretrained_embedding=vectors).fit(X, [0, 1] * 10).vocabulary_size_ == 6
+
+    def test_a_list_of_vectors_is_refused(self):
+        X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
+        with pytest.raises(TypeError, match="NumPy array"):
+            tiny(pretrained_embedding=[[0.0] * 7] * 4).fit(X, [0, 1] * 10)
+
+    def test_a_wrong_shape_names_the_right_one(self):
+        X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
+        with pytest.raises(ValueError, match=r"\(3, 7\).*\(4, 7\)"):
+            tiny(pretrained_embedding=np.zeros((3, 7))).fit(X, [0, 1] * 10)
+
+
+class TestSaving:
+    def test_fitted_state_is_arrays_and_plain_types(self, fitted):
+        def check(value):
+            if isinstance(value, dict):
+                [check(item) for item in value.values()]
+            elif isinstance(value, (list, tuple)):
+                [check(item) for item in value]
+            else:
+                assert isinstance(value, (np.ndarray, str, int, float, bool, type(None))), value
+
+        state = fitted.__getstate__()
+        check({**state, "tokenizer_": state["tokenizer_"].__getstate__()})
+
+    def test_a_new_process_gives_equal_probabilities(self, fitted, tmp_path):
+        joblib.dump(fitted, tmp_path / "model.joblib")
+        joblib.dump(TEXTS[:9], tmp_path / "texts.joblib")
+        script = (
+            "import joblib, numpy, sys; folder = sys.argv[1]; "
+            "model = joblib.load(folder + '/model.joblib'); "
+            "texts = joblib.load(folder + '/texts.joblib'); "
+            "numpy.save(folder + '/proba.npy', model.predict_proba(texts))"
+        )
+        subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, timeout=120)
+        np.testing.assert_array_equal(
+            np.load(tmp_path / "proba.npy"), fitted.predict_proba(TEXTS[:9])
+        )
+
+    def test_a_loaded_model_learns_on(self, fitted):
+        loaded = joblib_round_trip(fitted)
+        assert np.isfinite(loaded.partial_fit(TEXTS, LABELS).history_[0]["train_loss"])
+
+    def test_changed_parameters_do_not_hinder_loading(self):
+        classifier = tiny().fit(TEXTS, LABELS).set_params(word_hidden=11)
+        assert joblib_round_trip(classifier).predict(TEXTS[:1]).shape == (1,)
+
+    def test_a_state_of_a_later_format_is_refused(self, fitted):
+        state = fitted.__getstate__() | {"_state_format": 99}
+        with pytest.raises(ValueError, match=r"format 99.*newer sk_han"):
+            HANClassifier().__setstate__(state)
+
+    def test_a_memory_mapped_model_predicts_the_same(self, fitted, tmp_path):
+        joblib.dump(fitted, tmp_path / "model.joblib")
+        loaded = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
+        np.testing.assert_array_equal(loaded.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+
+    def test_the_batch_size_of_predictions_is_kept(self):
+        classifier = tiny(net_params={"valid_batch_size": 3}).fit(TEXTS, LABELS)
+        assert joblib_round_trip(classifier).net_.valid_batch_size == 3
+
+    def test_a_device_that_is_gone_becomes_the_cpu(self, fitted):
+        state = fitted.__getstate__() | {"device_": "cuda:7"}
+        loaded = HANClassifier.__new__(HANClassifier)
+        loaded.__setstate__(state)
+        assert loaded.device_ == "cpu"
+
+
+def joblib_round_trip(estimator):
+    import io
+
+    file = io.BytesIO()
+    joblib.dump(estimator, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+class TestModelSelection:
+    def test_grid_search_over_both_steps_gives_the_same_bits_with_any_n_jobs(self, one_thread):
+        pipeline = Pipeline([("tokenizer", HierarchicalTokenizer()), ("han", tiny())])
+        grid = {"tokenizer__min_df": [1, 2], "han__word_hidden": [3, 5]}
+        searches = [
+            GridSearchCV(pipeline, grid, cv=2, n_jobs=n, scoring="neg_log_loss").fit(TEXTS, LABELS)
+            for n in (1, 2)
+        ]
+        np.testing.assert_array_equal(
+            searches[0].cv_results_["mean_test_score"], searches[1].cv_results_["mean_test_score"]
+        )
+        np.testing.assert_array_equal(
+            searches[0].predict_proba(TEXTS), searches[1].predict_proba(TEXTS)
+        )
+
+    def test_nested_tokenizer_parameters_can_be_searched(self):
+        search = GridSearchCV(
+            tiny(tokenizer=HierarchicalTokenizer()), {"tokenizer__min_df": [1, 999]}, cv=2
+        )
+        with pytest.warns(Warning, match="fits failed|non-finite"):
+            search.fit(TEXTS, LABELS)
+        assert search.best_params_ == {"tokenizer__min_df": 1}
+
+    def test_cross_validation_scores_each_fold(self):
+        scores = cross_val_score(tiny(), TEXTS, LABELS, cv=3)
+        assert scores.shape == (3,)
+        assert np.isfinite(scores).all()
+
+
+class TestNet:
+    @pytest.mark.parametrize(
+        "name", ["batch_size", "max_epochs", "callbacks", "module", "optimizer"]
+    )
+    def test_net_params_do_not_override_the_classifiers_own(self, name):
+        with pytest.raises(ValueError, match=name):
+            tiny(net_params={name: None}).fit(TEXTS, LABELS)
+
+    def test_loaded_weights_replace_the_table_of_projected_words(self, tmp_path):
+        first, second = tiny().fit(TEXTS, LABELS), tiny(random_state=1).fit(TEXTS, LABELS)
+        first.net_.save_params(f_params=tmp_path / "weights.pt")
+        second.net_.load_params(f_params=tmp_path / "weights.pt")
+        documents = first.tokenizer_.transform(TEXTS)
+        np.testing.assert_allclose(
+            second.net_.logits(documents), first.net_.logits(documents), atol=1e-6
+        )
+
+    def test_every_callback_sees_the_last_epoch(self):
+        class Counter(Callback):
+            def on_epoch_end(self, net, **kwargs):
+                net.history.record("mine", len(net.history))
+
+        stopped = tiny(callbacks=[("mine", Counter())], max_epochs=40, lr=0.5, patience=1)
+        stopped.fit(TEXTS, LABELS)
+        assert [epoch["mine"] for epoch in stopped.history_] == [
+            epoch["epoch"] for epoch in stopped.history_
+        ]
+
+    def test_the_net_predicts_for_itself(self):
+        classifier = tiny(ngram_range=None, early_stopping=False).fit(TEXTS, LABELS)
+        documents = classifier.tokenizer_.transform(TEXTS)
+        np.testing.assert_allclose(
+            classifier.net_.predict_proba(documents), classifier.predict_proba(TEXTS), atol=1e-6
+        )
+
+    def test_net_params_reach_the_net(self):
+        classifier = tiny(net_params={"module__max_words": 50}).fit(TEXTS, LABELS)
+        assert classifier.net_.module_.max_words == 50
+
+    def test_an_optimizer_class_is_taken(self):
+        classifier = tiny(optimizer=torch.optim.RMSprop).fit(TEXTS, LABELS)
+        assert isinstance(classifier.net_.optimizer_, torch.optim.RMSprop)
+
+    def test_an_optimizer_without_weight_decay_is_taken(self):
+        classifier = tiny(optimizer=torch.optim.Rprop).fit(TEXTS, LABELS)
+        assert isinstance(classifier.net_.optimizer_, torch.optim.Rprop)
+
+    def test_what_is_no_optimizer_is_refused(self):
+        with pytest.raises(TypeError, match="optimizer"):
+            tiny(optimizer=int).fit(TEXTS, LABELS)
+
+    def test_sizes_may_be_numpy_integers(self):
+        sizes = {"embedding_dim": 3, "word_hidden": 2, "sentence_hidden": 2, "attention_dim": 2}
+        tiny(**{name: np.int64(size) for name, size in sizes.items()}).fit(TEXTS, LABELS)
+
+    def test_skorch_scoring_callbacks_see_the_held_out_documents(self):
+        scoring = ("recall", EpochScoring("recall_macro", lower_is_better=False))
+        classifier = tiny(callbacks=[scoring]).fit(TEXTS, LABELS)
+        assert 0 <= classifier.net_.history[-1, "recall_macro"] <= 1
+
+    def test_one_cycle_rises_to_lr_and_falls(self):
+        class Rates(Callback):
+            def on_train_begin(self, net, **kwargs):
+                self.rates_ = []
+
+            def on_batch_end(self, net, training=False, **kwargs):
+                if training:
+                    self.rates_.append(net.optimizer_.param_groups[0]["lr"])
+
+        classifier = tiny(callbacks=[("rates", Rates())], max_epochs=10, lr=0.01, patience=99)
+        rates = dict(classifier.fit(TEXTS, LABELS).net_.callbacks_)["rates"].rates_
+        assert max(rates) == pytest.approx(0.01, rel=0.05)
+        assert rates[0] < 0.001
+        assert rates[-1] < 0.001
+
+    def test_verbose_shows_a_progress_bar(self, capfd):
+        tiny(verbose=1).fit(TEXTS, LABELS)
+        shown = capfd.readouterr().err
+        assert "epoch 2" in shown
+        assert "valid_accuracy" in shown
+
+    def test_silence_is_the_default(self, capfd):
+        tiny().fit(TEXTS, LABELS)
+        assert capfd.readouterr() == ("", "")
+
+    @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+    def test_a_gpu_gives_the_numbers_of_the_cpu(self):
+        params = {"dropout": 0.0, "word_dropout": 0.0, "max_epochs": 1}
+        on_gpu = tiny(device="cuda", **params).fit(TEXTS, LABELS)
+        on_cpu = tiny(device="cpu", **params).fit(TEXTS, LABELS)
+        assert on_gpu.device_ == "cuda"
+        np.testing.assert_allclose(
+            on_gpu.predict_proba(TEXTS), on_cpu.predict_proba(TEXTS), atol=1e-4
+        )
+
+
+def test_package_exports_what_it_lists():
+    assert all(hasattr(sk_han, name) for name in sk_han.__all__)

@@ -1,0 +1,330 @@
+"""Pretrained word vectors: loaded, and put on the rows of their words."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han.embeddings import (
+    Embeddings,
+    embedding_matrix,
+    learn_embeddings,
+    load_embeddings,
+)
+from sk_han.embeddings.cooccurrence import cooccurrence_vectors
+
+VOCABULARY = {"film": 2, "fine": 3, "dull": 4, "joy": 5}
+VECTORS = {"fine": [3.0, 0.0, 4.0], "joy": [4.0, 3.0, 0.0], "bread": [9.0, 9.0, 9.0]}
+
+
+def matrix_of(vectors: Any, vocabulary: Any = VOCABULARY, embedding_dim: int = 3) -> np.ndarray:
+    return embedding_matrix(vectors, vocabulary, embedding_dim, np.random.RandomState(0))
+
+
+class TestEmbeddingMatrix:
+    def test_each_vector_stands_on_the_row_of_its_word(self) -> None:
+        matrix = matrix_of(VECTORS)
+        assert matrix.dtype == np.float32
+        assert matrix.shape == (6, 3)
+        assert matrix[3].tolist() == VECTORS["fine"]
+        assert matrix[5].tolist() == VECTORS["joy"]
+
+    def test_rows_follow_the_highest_id_where_ids_have_gaps(self) -> None:
+        assert matrix_of(VECTORS, {"fine": 3, "joy": 11}).shape == (12, 3)
+
+    def test_words_without_a_vector_are_as_large_as_those_with_one(self) -> None:
+        vocabulary = {f"word{i}": i for i in range(2, 1009)} | {"fine": 1009}
+        matrix = matrix_of(VECTORS, vocabulary)
+        assert matrix[:1009].std() == pytest.approx(np.std(VECTORS["fine"]), rel=0.1)
+
+    def test_same_seed_gives_the_same_rows(self) -> None:
+        assert np.array_equal(matrix_of(VECTORS), matrix_of(VECTORS))
+
+    def test_vectors_may_come_from_anything_that_answers_in_and_brackets(self) -> None:
+        class Vectors:
+            def __contains__(self, word: str) -> bool:
+                return word in VECTORS
+
+            def __getitem__(self, word: str) -> np.ndarray:
+                return np.array(VECTORS[word], dtype=np.float64)
+
+        assert np.array_equal(matrix_of(Vectors()), matrix_of(VECTORS))
+
+    def test_no_known_word_is_refused_with_some_of_the_words(self) -> None:
+        with pytest.raises(
+            ValueError, match=r"lower case .* First words: \['film', 'fine', 'dull'"
+        ):
+            matrix_of({"FINE": [3.0, 0.0, 4.0]})
+
+    def test_vectors_of_another_size_are_refused_with_the_size_to_set(self) -> None:
+        with pytest.raises(ValueError, match=r"shape \(3,\), but embedding_dim=5"):
+            matrix_of(VECTORS, embedding_dim=5)
+
+    @pytest.mark.parametrize("vector", [3.0, [3.0], [[3.0, 0.0, 4.0]]])
+    def test_one_vector_of_another_shape_is_a_value_error(self, vector: Any) -> None:
+        with pytest.raises(ValueError, match="shape"):
+            matrix_of({"fine": vector, "joy": [4.0, 3.0, 0.0]})
+
+    def test_numbers_in_place_of_vectors_are_a_value_error(self) -> None:
+        with pytest.raises(ValueError, match="shape"):
+            matrix_of({"fine": 3.0, "joy": 4.0})
+
+    def test_a_word_with_capitals_takes_the_vector_of_its_lower_case(self) -> None:
+        assert matrix_of(VECTORS, {"Fine": 2, "fine": 3})[2].tolist() == VECTORS["fine"]
+
+    def test_a_vector_of_its_own_goes_before_that_of_the_lower_case(self) -> None:
+        vectors = {"fine": [1.0, 0.0], "Fine": [0.0, 1.0]}
+        assert matrix_of(vectors, {"Fine": 2}, 2)[2].tolist() == [0.0, 1.0]
+
+
+class KeyedVectors:
+    """What gensim 4 gives, as far as it matters here."""
+
+    def __init__(self, vectors: dict[str, list[float]]) -> None:
+        self.key_to_index = {word: row for row, word in enumerate(vectors)}
+        self.vectors = np.array(list(vectors.values()), dtype=np.float32)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.key_to_index
+
+    def __getitem__(self, word: str) -> np.ndarray:
+        return self.vectors[self.key_to_index[word]]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Vectors of four words, one of them twice."""
+    path = tmp_path / "vectors.txt"
+    path.write_text("fine 3 0 4\nParis 1 1 1\njoy 4 3 0\nPARIS 2 2 2\nbread 9 9 9\njoy 0 0 0\n")
+    return path
+
+
+class TestLoadEmbeddings:
+    def test_without_a_vocabulary_all_words_are_loaded(self, path: Path) -> None:
+        vectors = load_embeddings(path)
+        assert list(vectors) == ["paris", "fine", "Paris", "joy", "PARIS", "bread"]
+        assert len(vectors) == 6
+        assert vectors["bread"].tolist() == [9.0, 9.0, 9.0]
+        assert vectors.embedding_dim == 3
+
+    def test_with_a_vocabulary_no_other_vector_is_kept(self, path: Path) -> None:
+        vectors = load_embeddings(path, VOCABULARY)
+        assert set(vectors) == {"fine", "joy"}
+        assert vectors.vectors.tolist() == [VECTORS["fine"], VECTORS["joy"]]
+
+    def test_a_fitted_tokenizer_is_as_good_as_its_vocabulary(self, path: Path) -> None:
+        tokenizer = HierarchicalTokenizer().fit(["A fine joy."])
+        assert set(load_embeddings(path, tokenizer)) == {"fine", "joy"}
+
+    def test_a_tokenizer_that_is_not_fitted_is_refused(self, path: Path) -> None:
+        with pytest.raises(NotFittedError):
+            load_embeddings(path, HierarchicalTokenizer())
+
+    @pytest.mark.parametrize("vocabulary", [["fine", "joy"], "fine"])
+    def test_words_without_ids_are_refused(self, path: Path, vocabulary: Any) -> None:
+        with pytest.raises(TypeError, match="vocabulary_, a mapping of words to ids"):
+            load_embeddings(path, vocabulary)
+
+    def test_of_two_vectors_of_a_word_the_first_counts(self, path: Path) -> None:
+        assert load_embeddings(path, VOCABULARY)["joy"].tolist() == VECTORS["joy"]
+        assert load_embeddings(path)["joy"].tolist() == VECTORS["joy"]
+
+    def test_the_first_word_with_capitals_stands_in_for_its_lower_case(self, path: Path) -> None:
+        assert load_embeddings(path, {"paris": 2})["paris"].tolist() == [1.0, 1.0, 1.0]
+        assert load_embeddings(path)["paris"].tolist() == [1.0, 1.0, 1.0]
+
+    def test_no_word_stands_in_where_the_lower_case_has_a_vector(self, path: Path) -> None:
+        path.write_text("Joy 1 1\njoy 2 2\nJOY 3 3\n")
+        assert load_embeddings(path, {"joy": 2})["joy"].tolist() == [2.0, 2.0]
+        assert load_embeddings(path)["joy"].tolist() == [2.0, 2.0]
+
+    def test_the_lower_case_is_loaded_for_words_with_capitals(self, path: Path) -> None:
+        vectors = load_embeddings(path, {"Fine": 2, "Film": 3})
+        assert vectors["fine"].tolist() == VECTORS["fine"]
+        assert vectors.coverage == 0.5
+
+    def test_loading_some_words_and_all_words_gives_one_matrix(self, path: Path) -> None:
+        vocabulary = {"Fine": 2, "paris": 3, "PARIS": 4, "film": 5, "joy": 6}
+        some, all_words = (
+            embedding_matrix(vectors, vocabulary, 3, random_state=0)
+            for vectors in (load_embeddings(path, vocabulary), load_embeddings(path))
+        )
+        np.testing.assert_array_equal(some, all_words)
+
+    def test_no_known_word_is_refused_with_the_file_and_some_words(self, path: Path) -> None:
+        with pytest.raises(ValueError, match=r"vectors.txt; .*\['film', 'dull'\]"):
+            load_embeddings(path, {"film": 2, "dull": 3})
+
+    def test_a_damaged_line_of_a_wanted_word_is_an_error(self, path: Path) -> None:
+        path.write_text("fine 1 2\njoy 1 x\n")
+        with pytest.raises(ValueError, match=r"vectors.txt, line 2"):
+            load_embeddings(path, VOCABULARY)
+
+
+class TestLoadedVectors:
+    """Vectors that are in memory already, in place of a path."""
+
+    @pytest.mark.parametrize("vectors", [VECTORS, KeyedVectors(VECTORS)], ids=["dict", "gensim"])
+    def test_they_are_taken_like_a_file(self, vectors: Any) -> None:
+        loaded = load_embeddings(vectors, VOCABULARY)
+        assert {word: vector.tolist() for word, vector in loaded.items()} == {
+            word: VECTORS[word] for word in ("fine", "joy")
+        }
+        assert loaded.coverage == 0.5
+        assert len(load_embeddings(vectors)) == 3
+
+    def test_vectors_of_unlike_sizes_are_refused(self) -> None:
+        with pytest.raises(ValueError, match=r"'joy' has the shape \(2,\).*\(3,\) before"):
+            load_embeddings({"fine": [1.0, 2.0, 3.0], "joy": [1.0, 2.0]})
+
+    def test_numbers_in_place_of_vectors_are_refused(self) -> None:
+        with pytest.raises(ValueError, match=r"'fine' has the shape \(\)"):
+            load_embeddings({"fine": 1.0})
+
+    def test_another_object_is_refused_with_what_would_do(self) -> None:
+        with pytest.raises(TypeError, match=r"path is a ndarray; give .* KeyedVectors"):
+            load_embeddings(np.zeros((3, 2)))
+
+
+class TestCoverage:
+    def test_it_is_the_share_of_the_words(self, path: Path) -> None:
+        assert load_embeddings(path, VOCABULARY).coverage == 0.5
+
+    def test_it_is_unknown_without_a_vocabulary(self, path: Path) -> None:
+        assert load_embeddings(path).coverage is None
+
+    def test_running_words_count_as_often_as_they_occur(self, path: Path) -> None:
+        tokenizer = HierarchicalTokenizer(vocabulary=VOCABULARY)
+        documents = tokenizer.fit_transform(["Fine, fine. A film!", "Joy!"])
+        vectors = load_embeddings(path, tokenizer, documents)
+        assert vectors.running_coverage == 3 / 5  # "a" is unknown to the vocabulary
+
+    def test_documents_without_words_have_none(self, path: Path) -> None:
+        tokenizer = HierarchicalTokenizer(vocabulary=VOCABULARY)
+        vectors = load_embeddings(path, tokenizer, tokenizer.fit_transform([""]))
+        assert vectors.running_coverage is None
+
+    def test_documents_need_their_vocabulary(self, path: Path) -> None:
+        documents = HierarchicalTokenizer().fit_transform(["Fine."])
+        with pytest.raises(ValueError, match="vocabulary"):
+            load_embeddings(path, documents=documents)
+
+    def test_the_printed_form_says_it(self) -> None:
+        vectors = np.zeros((12_345, 2), dtype=np.float32)
+        rows = {f"word{row}": row for row in range(12_345)}
+        assert repr(Embeddings(rows, vectors, 20_000, 12_345, 0.987)) == (
+            "Embeddings(12,345 of 20,000 words (61.7 %), 98.7 % of running words, embedding_dim=2)"
+        )
+        assert repr(Embeddings(rows, vectors)) == "Embeddings(12,345 words, embedding_dim=2)"
+
+
+class TestEmbeddings:
+    def test_vectors_cannot_be_changed(self, path: Path) -> None:
+        with pytest.raises(ValueError, match="read-only"):
+            load_embeddings(path)["fine"][0] = 1.0
+
+    def test_a_deep_copy_shares_the_vectors(self, path: Path) -> None:
+        vectors = load_embeddings(path)
+        assert copy.deepcopy({"pretrained_embedding": vectors})["pretrained_embedding"] is vectors
+
+    def test_a_pickle_brings_them_back(self, path: Path) -> None:
+        vectors = load_embeddings(path, VOCABULARY)
+        restored = pickle.loads(pickle.dumps(vectors))
+        assert repr(restored) == repr(vectors)
+        assert restored["fine"].tolist() == VECTORS["fine"]
+
+    def test_comparing_two_is_no_error(self, path: Path) -> None:
+        assert load_embeddings(path) != load_embeddings(path)
+
+    def test_every_fold_aligns_them_with_its_own_vocabulary(self, path: Path) -> None:
+        texts, labels = 4 * ["A fine joy.", "Dull bread."], 4 * ["good", "bad"]
+        classifier = HANClassifier(
+            embedding_dim=3,
+            word_hidden=2,
+            sentence_hidden=2,
+            attention_dim=2,
+            max_epochs=1,
+            pretrained_embedding=load_embeddings(path),
+            freeze_embedding=True,
+            random_state=0,
+            device="cpu",
+        )
+        assert np.isfinite(cross_val_score(classifier, texts, labels, cv=2)).all()
+        classifier.fit(texts, labels)
+        row = classifier.tokenizer_.vocabulary_["joy"]
+        assert classifier.net_.weights["embedding.weight"][row].tolist() == VECTORS["joy"]
+
+
+class TestLearnEmbeddings:
+    TEXTS = 4 * ["A fine film, a fine joy.", "A dull film and no joy."]
+
+    def tokenized(self) -> tuple[DocumentArray, HierarchicalTokenizer]:
+        tokenizer = HierarchicalTokenizer(min_df=2)
+        return tokenizer.fit_transform(self.TEXTS), tokenizer
+
+    def test_each_word_has_the_vector_of_its_id(self) -> None:
+        documents, tokenizer = self.tokenized()
+        vocabulary = tokenizer.vocabulary_
+        found = learn_embeddings(documents, tokenizer, embedding_dim=4, window=2, random_state=0)
+        shape = (max(vocabulary.values()) + 1, 4)
+        expected, _ = cooccurrence_vectors(documents, shape, window=2, random_state=0)
+        assert set(found) == set(vocabulary)
+        for word, row in vocabulary.items():
+            np.testing.assert_array_equal(found[word], expected[row])
+
+    def test_words_that_never_occur_are_left_to_chance_and_not_covered(self) -> None:
+        documents, tokenizer = self.tokenized()
+        with_more = {**tokenizer.vocabulary_, "absent": max(tokenizer.vocabulary_.values()) + 3}
+        found = learn_embeddings(documents, with_more, embedding_dim=4, random_state=0)
+        assert "absent" not in found
+        assert found.coverage == pytest.approx((len(with_more) - 1) / len(with_more))
+
+    def test_a_classifier_starts_with_vectors_of_more_text_than_has_labels(self) -> None:
+        documents, tokenizer = self.tokenized()
+        vectors = learn_embeddings(documents, tokenizer, embedding_dim=4, random_state=0)
+        classifier = HANClassifier(
+            pretrained_embedding=vectors, freeze_embedding=True, embedding_dim=4, word_hidden=3,
+            sentence_hidden=3, attention_dim=3, max_epochs=1, device="cpu", random_state=0,
+        ).fit(["A fine day.", "A dull day."] * 4, [1, 0] * 4)  # fmt: skip
+        row = classifier.tokenizer_.vocabulary_["fine"]
+        found = classifier.net_.weights["embedding.weight"][row]
+        np.testing.assert_array_equal(found, vectors["fine"])
+
+    def test_documents_of_another_vocabulary_are_refused(self) -> None:
+        documents, _ = self.tokenized()
+        with pytest.raises(ValueError, match=r"word id \d+, but the vocabulary ends at 3"):
+            learn_embeddings(documents, {"a": 2, "fine": 3})
+
+    def test_texts_are_refused_with_the_repair(self) -> None:
+        with pytest.raises(TypeError, match=r"tokenizer\.transform"):
+            learn_embeddings(self.TEXTS, {"a": 2})  # type: ignore[arg-type]
+
+    def test_text_without_neighbours_is_refused(self) -> None:
+        documents = DocumentArray.from_nested([[[2]], [[3]]])
+        with pytest.raises(ValueError, match="2 documents of 2 words"):
+            learn_embeddings(documents, {"a": 2, "b": 3})
+
+    @pytest.mark.parametrize("wrong", [{"embedding_dim": 0}, {"window": 1.5}])
+    def test_sizes_are_checked(self, wrong: dict[str, Any]) -> None:
+        documents, tokenizer = self.tokenized()
+        with pytest.raises(ValueError, match="at least 1; got"):
+            learn_embeddings(documents, tokenizer, **wrong)
+
+    def test_a_pipeline_is_no_vocabulary(self) -> None:
+        documents, tokenizer = self.tokenized()
+        with pytest.raises(TypeError, match=r"vocabulary is a Pipeline; give .* vocabulary_"):
+            learn_embeddings(documents, make_pipeline(tokenizer))
+
+    def test_ids_that_are_no_integers_are_refused(self) -> None:
+        documents, _ = self.tokenized()
+        with pytest.raises(TypeError, match=r"maps 'fine' to 2\.5; ids are integers"):
+            learn_embeddings(documents, {"a": 2, "fine": 2.5})

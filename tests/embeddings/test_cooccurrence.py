@@ -1,0 +1,240 @@
+"""Vectors of words from the words beside them, held against counts by a loop."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import cooccurrence as module
+from sk_han.embeddings.cooccurrence import cooccurrence_vectors
+
+# 2 and 3 keep the same company (4 and 5), 6 and 7 another (8 and 9).
+SAME_COMPANY = DocumentArray.from_nested(
+    5 * [[[2, 4, 5], [3, 4, 5]], [[6, 8, 9]], [[7, 8, 9], [7, 8, 9]]]
+)
+
+
+def counted(documents, vocabulary_size, window):
+    """Count neighbours with loops."""
+    counts = np.zeros((vocabulary_size, vocabulary_size))
+    for document in documents:
+        words = [word for sentence in document for word in sentence]
+        for i, left in enumerate(words):
+            for distance, right in enumerate(words[i + 1 : i + 1 + window], start=1):
+                if left > 1 and right > 1:
+                    counts[left, right] += 1 / distance
+                    counts[right, left] += 1 / distance
+    return counts
+
+
+@pytest.mark.parametrize("words_at_once", [3, 7, 1 << 20])
+@pytest.mark.parametrize("window", [1, 2, 5])
+def test_counts_are_those_of_a_loop_whatever_is_counted_at_once(words_at_once, window, monkeypatch):
+    monkeypatch.setattr(module, "_WORDS_AT_ONCE", words_at_once)
+    documents = DocumentArray.from_nested(
+        [[[2, 3, 1, 4], [3]], [], [[5, 2, 2, 3, 4, 2, 5], [4, 4]], [[3]]]
+    )
+    found = module._counts(documents, np.ones(4), 7, window).toarray()
+    np.testing.assert_allclose(found, counted(documents, 7, window), rtol=1e-6)
+
+
+def test_a_document_counts_as_often_as_it_weighs():
+    documents = DocumentArray.from_nested([[[2, 3, 4]], [[3, 2]], [[4, 2, 2]]])
+    repeated = documents[[0, 0, 1, 2, 2, 2]]
+    found = module._counts(documents, np.array([2.0, 1.0, 3.0]), 5, 2).toarray()
+    np.testing.assert_allclose(found, counted(repeated, 5, 2), rtol=1e-6)
+
+
+def test_of_very_many_words_a_sample_of_the_documents_is_counted(monkeypatch):
+    documents = DocumentArray.from_nested([[[word, word + 1]] for word in range(2, 102, 2)])
+    monkeypatch.setattr(module, "_MOST_WORDS", 60)
+    _, learnt = cooccurrence_vectors(documents, (102, 3), random_state=0)
+    assert learnt.sum() == 60
+    assert not learnt[2:62].all()  # not the first documents alone
+
+
+def test_the_documents_of_a_sample_keep_their_weights(monkeypatch):
+    documents = DocumentArray.from_nested([[[word, word, word]] for word in range(2, 52)])
+    monkeypatch.setattr(module, "_MOST_WORDS", 60)
+    counts, counted_documents = module._counts, []
+
+    def recorded(documents, weights, *further):
+        counted_documents.extend(zip(documents.to_nested(), weights, strict=True))
+        return counts(documents, weights, *further)
+
+    monkeypatch.setattr(module, "_counts", recorded)
+    cooccurrence_vectors(documents, (52, 3), weights=np.arange(2.0, 52.0), random_state=0)
+    assert len(counted_documents) == 20
+    assert all(nested[0][0] == weight for nested, weight in counted_documents)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_a_giant_a_part_is_counted_and_it_hides_no_other_document(seed, monkeypatch):
+    monkeypatch.setattr(module, "_MOST_WORDS", 60)
+    giant = [[*range(2, 92)]]
+    _, learnt = cooccurrence_vectors(
+        DocumentArray.from_nested([giant]), (112, 3), random_state=seed
+    )
+    assert np.flatnonzero(learnt).tolist() == [*range(2, 62)]
+    small = [[[word, word + 1]] for word in range(92, 112, 2)]
+    _, learnt = cooccurrence_vectors(
+        DocumentArray.from_nested([giant, *small]), (112, 3), random_state=seed
+    )
+    assert learnt.sum() == 60
+
+
+def test_the_number_of_threads_changes_no_bit():
+    ranks = np.exp(np.random.RandomState(0).rand(200_000) * np.log(2_998))
+    word_ids = 2 + ranks.astype(np.int32)
+    starts = np.arange(0, 200_001, 100)
+    documents = DocumentArray(word_ids, starts, np.arange(2_001))
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            found.append(cooccurrence_vectors(documents, (3_000, 100), random_state=0)[0])
+    np.testing.assert_array_equal(*found)
+
+
+def test_information_is_the_log_of_how_much_more_often_than_by_chance():
+    counts = np.array([[0, 2.0, 1.0], [2.0, 0, 0], [1.0, 0, 4.0]])
+    found = module._positive_mutual_information(module.csr_matrix(counts)).toarray()
+    of_word = np.array([3.0, 2.0, 5.0])
+    of_context = of_word**0.75 / (of_word**0.75).sum()
+    with np.errstate(divide="ignore"):
+        expected = np.maximum(np.log(counts / np.outer(of_word, of_context)), 0)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_words_of_the_same_company_have_like_vectors():
+    vectors, _ = cooccurrence_vectors(SAME_COMPANY, (10, 6), random_state=0)
+    cosines = vectors @ vectors.T / (0.1**2 * 6)
+    assert cosines[2, 3] > 0.8
+    assert cosines[6, 7] > 0.8
+    assert abs(cosines[[2, 3]][:, [6, 7]]).max() < 0.2
+
+
+@pytest.mark.parametrize("embedding_dim", [2, 3, 5])
+def test_vectors_are_those_of_numpys_decomposition_times_the_root_of_its_values(embedding_dim):
+    words = np.random.RandomState(0).randint(2, 11, size=70)
+    documents = DocumentArray.from_nested([[part.tolist()] for part in words.reshape(7, 10)])
+    vectors, learnt = cooccurrence_vectors(documents, (11, embedding_dim), random_state=0)
+    assert learnt.sum() == 9
+    counts = module._counts(documents, np.ones(7), 11, 5)
+    information = module._positive_mutual_information(counts).toarray()
+    left, values, _ = np.linalg.svd(information[learnt])
+    assert values[embedding_dim - 1] > 1.05 * values[embedding_dim]  # or either might be the last
+    expected = left[:, :embedding_dim] * np.sqrt(values[:embedding_dim])
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    found = vectors[learnt] / np.linalg.norm(vectors[learnt], axis=1, keepdims=True)
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-4)
+
+
+def test_learnt_vectors_are_as_long_as_random_ones():
+    vectors, learnt = cooccurrence_vectors(SAME_COMPANY, (12, 6), random_state=0)
+    np.testing.assert_allclose(np.linalg.norm(vectors[learnt], axis=1), 0.1 * 6**0.5, rtol=1e-5)
+
+
+def test_padding_unknown_and_unseen_words_are_not_learnt():
+    _, learnt = cooccurrence_vectors(SAME_COMPANY, (12, 6), random_state=0)
+    assert np.flatnonzero(learnt).tolist() == [2, 3, 4, 5, 6, 7, 8, 9]
+
+
+def test_more_numbers_than_words_leave_finite_vectors():
+    vectors, learnt = cooccurrence_vectors(SAME_COMPANY, (10, 50), random_state=0)
+    assert learnt.sum() == 8
+    assert np.isfinite(vectors).all()
+
+
+@pytest.mark.parametrize("nested", [[], [[]], [[[2]]], [[[2], [3]], [[1, 1, 1]]], [[[2, 2, 2]]]])
+def test_next_to_nothing_to_count_gives_finite_vectors(nested):
+    documents = DocumentArray.from_nested(nested)
+    vectors, _ = cooccurrence_vectors(documents, (5, 3), random_state=0)
+    assert vectors.shape == (5, 3)
+    assert np.isfinite(vectors).all()
+
+
+def test_a_seed_gives_the_same_bits():
+    first, second = (
+        cooccurrence_vectors(SAME_COMPANY, (10, 6), random_state=3)[0] for _ in range(2)
+    )
+    np.testing.assert_array_equal(first, second)
+
+
+TEXTS = 6 * ["A good day. The sun shone.", "A bad day. The rain fell, and fell."]
+LABELS = np.array(6 * ["pos", "neg"])
+SIZES = {"embedding_dim": 5, "word_hidden": 3, "sentence_hidden": 3, "attention_dim": 3}
+
+
+class TestInTheClassifier:
+    def fitted(self, **params):
+        params = {"max_epochs": 1, "early_stopping": False, "device": "cpu", **params}
+        return HANClassifier(**SIZES, **params, random_state=0).fit(TEXTS, LABELS)
+
+    def test_training_starts_with_vectors_learnt_from_the_training_documents(self):
+        classifier = self.fitted(pretrained_embedding="cooccurrence", freeze_embedding=True)
+        found = classifier.net_.weights["embedding.weight"]
+        documents = HierarchicalTokenizer().fit_transform(TEXTS)
+        expected, learnt = cooccurrence_vectors(documents, found.shape, random_state=0)
+        cosines = found[learnt] @ found[learnt].T
+        np.testing.assert_allclose(cosines, expected[learnt] @ expected[learnt].T, atol=1e-5)
+
+    def test_they_are_the_default(self):
+        by_default, asked_for = (
+            self.fitted(freeze_embedding=True, **params).net_.weights["embedding.weight"]
+            for params in ({}, {"pretrained_embedding": "cooccurrence"})
+        )
+        np.testing.assert_array_equal(by_default, asked_for)
+        drawn = self.fitted(freeze_embedding=True, pretrained_embedding=None)
+        assert abs(drawn.net_.weights["embedding.weight"] - by_default).max() > 1e-3
+
+    def test_partial_fit_learns_them_from_its_first_portion(self):
+        settings = {"early_stopping": False, "freeze_embedding": True, "random_state": 0}
+        classifier = HANClassifier(**SIZES, max_epochs=1, **settings)
+        learnt = classifier.fit(TEXTS[:4], LABELS[:4]).net_.weights["embedding.weight"]
+        other = ["Fell a good rain. The shone day a sun.", "The bad sun a day. And fell the good."]
+        tokenizer = HierarchicalTokenizer(vocabulary=classifier.tokenizer_.vocabulary_)
+        of_other = classifier.set_params(tokenizer=tokenizer).fit(other, ["neg", "pos"])
+        assert abs(of_other.net_.weights["embedding.weight"] - learnt).max() > 1e-3
+        portion = HANClassifier(**SIZES, **settings)
+        portion.partial_fit(TEXTS[:4], LABELS[:4], classes=["neg", "pos"])
+        portion.partial_fit(other, ["neg", "pos"])
+        np.testing.assert_array_equal(portion.net_.weights["embedding.weight"], learnt)
+
+    def test_a_fit_that_goes_on_keeps_them(self):
+        settings = {"early_stopping": False, "freeze_embedding": True, "random_state": 0}
+        classifier = HANClassifier(**SIZES, max_epochs=1, warm_start=True, **settings)
+        learnt = classifier.fit(TEXTS, LABELS).net_.weights["embedding.weight"]
+        going_on = classifier.fit(TEXTS[:1] + 3 * TEXTS[1:2], ["pos", "neg", "neg", "neg"])
+        np.testing.assert_array_equal(going_on.net_.weights["embedding.weight"], learnt)
+
+    def test_a_weight_equals_repetition(self):
+        repeats = np.where(LABELS == "pos", 1, 3)
+        settings = {"max_epochs": 1, "early_stopping": False, "freeze_embedding": True}
+        settings |= {"ngram_range": None, "random_state": 0}
+        weighted = HANClassifier(**SIZES, **settings)
+        weighted.fit(TEXTS, LABELS, sample_weight=repeats)
+        repeated = HANClassifier(**SIZES, **settings)
+        repeated.fit(np.repeat(TEXTS, repeats).tolist(), np.repeat(LABELS, repeats))
+        unweighted = self.fitted(freeze_embedding=True).net_.weights["embedding.weight"]
+        assert abs(weighted.net_.weights["embedding.weight"] - unweighted).max() > 1e-3
+        rows = [repeated.tokenizer_.vocabulary_[word] for word in weighted.tokenizer_.vocabulary_]
+        np.testing.assert_allclose(
+            weighted.net_.weights["embedding.weight"][2:],
+            repeated.net_.weights["embedding.weight"][rows],
+            atol=1e-5,
+        )
+
+    def test_documents_of_weight_0_are_not_read(self):
+        texts = [*TEXTS, "quite another matter here"]
+        labels, weights = np.append(LABELS, "pos"), np.append(np.ones(12), 0)
+        classifier = HANClassifier(
+            **SIZES, max_epochs=1, early_stopping=False, random_state=0,
+            pretrained_embedding="cooccurrence", freeze_embedding=True, ngram_range=None,
+        ).fit(texts, labels, sample_weight=weights)  # fmt: skip
+        row = classifier.tokenizer_.vocabulary_["matter"]
+        length = np.linalg.norm(classifier.net_.weights["embedding.weight"][row])
+        assert abs(length - 0.1 * 5**0.5) > 1e-4  # a learnt vector has this length
+
+    def test_another_word_is_refused_before_a_text_is_read(self):
+        with pytest.raises(ValueError, match=r"'word2vec'; give .* 'cooccurrence'"):
+            HANClassifier(pretrained_embedding="word2vec").fit([None, None], [0, 1])

@@ -1,0 +1,368 @@
+"""The methods of explain, each held against numbers found in another way."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import logsumexp
+
+from sk_han import DocumentArray, HierarchicalTokenizer
+from sk_han.documents import LabelledDocuments
+from sk_han.explainers import scores
+from sk_han.explainers.contributions import METHODS
+from sk_han.linear.ngrams import NgramChannel, fit_ngram_channel, hash_ngrams
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
+
+GRADIENTS = ("gradient_attention", "gradient_input", "integrated_gradients")
+THREE = np.array(["a", "b", "c"] * 6)
+
+each_method = pytest.mark.parametrize("method", METHODS)
+by_gradients = pytest.mark.parametrize("method", GRADIENTS)
+
+
+@pytest.fixture(scope="module")
+def two():
+    return tiny(max_epochs=3).fit(TEXTS, LABELS)
+
+
+@pytest.fixture(scope="module")
+def three():
+    return tiny(max_epochs=3).fit(TEXTS, THREE)
+
+
+@pytest.fixture(scope="module")
+def pure():
+    return tiny(max_epochs=3, ngram_range=None).fit(TEXTS, LABELS)
+
+
+def log_odds(classifier, texts, label):
+    logits = np.log(classifier.predict_proba(texts))
+    t = classifier.classes_.tolist().index(label)
+    return logits[:, t] - logsumexp(np.delete(logits, t, axis=1), axis=1)
+
+
+# What is spread over a sentence
+
+
+def of_sentences(explanation, words):
+    return np.bincount(explanation.sentence_of_word, words)
+
+
+def test_spread_evens_its_share_of_what_the_network_brings(two):
+    for published, spread in zip(
+        two.explain(UNSEEN, spread=0), two.explain(UNSEEN, spread=0.25), strict=True
+    ):
+        network = published.contributions - published.ngram_contributions
+        even = of_sentences(published, network) / of_sentences(published, np.ones_like(network))
+        expected = 0.75 * network + 0.25 * even[published.sentence_of_word]
+        found = spread.contributions - spread.ngram_contributions
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_spread_leaves_sentences_and_ngrams_as_they_are(two):
+    for published, spread in zip(
+        two.explain(UNSEEN, spread=0), two.explain(UNSEEN, spread=1), strict=True
+    ):
+        np.testing.assert_array_equal(spread.ngram_contributions, published.ngram_contributions)
+        np.testing.assert_allclose(
+            spread.sentence_contributions, published.sentence_contributions, atol=1e-12
+        )
+
+
+@each_method
+def test_an_explanation_remembers_its_spread(two, method):
+    explanation = two.explain(TEXTS[:1], method=method, spread=0.125)[0]
+    assert explanation.spread == (0.125 if method == "gradient_attention" else None)
+
+
+def test_a_quarter_is_spread_by_default(two):
+    assert two.explain(TEXTS[:1])[0].spread == 0.25
+
+
+@pytest.mark.parametrize("spread", [-0.1, 1.1, "half", None])
+def test_a_spread_that_is_no_share_is_refused(two, spread):
+    with pytest.raises(ValueError, match="spread must be a number from 0 to 1; got"):
+        two.explain(UNSEEN, spread=spread)
+
+
+@pytest.mark.parametrize("random_state", ["a", 1.5, -1])
+def test_a_random_state_that_is_none_is_refused(two, random_state):
+    with pytest.raises(ValueError, match="random_state must be an integer >= 0"):
+        two.explain(UNSEEN, method="random", random_state=random_state)
+
+
+# The n-gram channel
+
+
+@pytest.mark.parametrize("targets", [[0, 1] * 9, [0, 1, 2] * 6], ids=["two", "three"])
+@pytest.mark.parametrize("ngram_range", [(1, 1), (1, 3), (2, 2)])
+def test_parts_of_the_words_sum_to_the_logit_less_the_intercept(targets, ngram_range):
+    documents = HierarchicalTokenizer().fit_transform(TEXTS)
+    C = max(targets) + 1
+    data = LabelledDocuments(documents, np.array(targets), np.ones(18))
+    channel = fit_ngram_channel(data, C, ngram_range)
+    nothing = channel.logits(DocumentArray.from_nested([[]]))[0]  # what the intercept gives
+    for c in range(C):
+        factors = np.tile(np.eye(C)[c], (18, 1))
+        parts = channel.word_parts(documents, factors)
+        sums = [p.sum() for p in np.split(parts, np.cumsum(documents.words_per_document)[:-1])]
+        np.testing.assert_allclose(
+            sums + nothing[c], channel.logits(documents)[:, c], rtol=0, atol=1e-6
+        )
+
+
+def test_parts_of_ngrams_worked_by_hand():
+    x, y, both = (
+        int(hash_ngrams(DocumentArray.from_nested([[ids]]), (len(ids),) * 2)[0][0])
+        for ids in ([2], [3], [2, 3])
+    )
+    known = sorted([(x, 2, 3), (y, 1, 6), (both, 2, 12)])  # with ratio and weight
+    buckets, ratios, weights = (np.array(column) for column in zip(*known, strict=True))
+    channel = NgramChannel(
+        (1, 2),
+        buckets,
+        ratios[:, np.newaxis].astype(np.float32),
+        weights[:, np.newaxis].astype(np.float32),
+        np.array([5.0], dtype=np.float32),
+    )
+    documents = DocumentArray.from_nested([[[2, 3], [3, 2, 3]], [[4]]])  # "x y. y x y"
+    parts = channel.word_parts(documents, np.array([[-1.0, 1.0], [-1.0, 1.0]]))
+    # The length is 3: x brings 3 / 3 by 2 occurrences, y 6 / 3 by 3, "x y" 12 / 3 by 2 of 2 words.
+    of_x, of_y, of_both = 1 / 2, 2 / 3, 1
+    expected = [of_x + of_both, of_y + of_both, of_y, of_x + of_both, of_y + of_both, 0]
+    np.testing.assert_allclose(parts, expected, atol=1e-12)
+
+
+def test_unknown_words_have_no_part(two):
+    explanation = two.explain(["Zebra giraffe."])[0]
+    # "<unknown> <unknown>" is in no training document.
+    assert explanation.ngram_contributions.tolist() == [0, 0]
+
+
+def test_without_a_channel_its_contributions_are_zero(pure):
+    assert not np.any(pure.explain(TEXTS[:1])[0].ngram_contributions)
+
+
+@each_method
+def test_every_method_tells_what_the_ngrams_bring(two, method):
+    expected = two.explain(TEXTS[:2])
+    found = two.explain(TEXTS[:2], method=method, steps=2)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.ngram_contributions, other.ngram_contributions)
+        assert np.any(one.ngram_contributions)
+
+
+@by_gradients
+def test_contributions_add_what_network_and_ngrams_bring(two, method):
+    explanation = two.explain(TEXTS[:1], method=method, target="pos")[0]
+    channel, scales = two.ngram_channel_, two.logit_scales_
+    two.ngram_channel_, two.logit_scales_ = None, scales[:1]
+    network = two.explain(TEXTS[:1], method=method, target="pos")[0].contributions
+    two.ngram_channel_, two.logit_scales_ = channel, scales
+    np.testing.assert_allclose(
+        explanation.contributions, network + explanation.ngram_contributions, atol=1e-6
+    )
+
+
+# The score
+
+
+def test_contributions_of_three_classes_weigh_the_others_by_their_probability(three):
+    channel, documents = three.ngram_channel_, three.tokenizer_.transform(TEXTS[:1])
+    explanation = three.explain(TEXTS[:1], target="b")[0]
+    proba = explanation.probabilities
+    q = np.array([proba[0], 0, proba[2]]) / (proba[0] + proba[2])
+    factors = np.array([[0, 1, 0] - q])
+    expected = three.logit_scales_[1] * channel.word_parts(documents, factors)
+    np.testing.assert_allclose(explanation.ngram_contributions, expected, atol=1e-12)
+
+
+@by_gradients
+def test_the_other_class_of_two_turns_every_sign(two, method):
+    for_pos, for_neg = (
+        two.explain(TEXTS[:4], target=label, method=method, steps=3) for label in ("pos", "neg")
+    )
+    for one, other in zip(for_pos, for_neg, strict=True):
+        for name in ("contributions", "sentence_contributions", "ngram_contributions"):
+            np.testing.assert_allclose(getattr(one, name), -getattr(other, name), atol=1e-7)
+
+
+@pytest.mark.parametrize("model", ["two", "three"])
+def test_integrated_gradients_sum_to_the_change_of_the_log_odds(model, request):
+    classifier = request.getfixturevalue(model)
+    label = classifier.classes_[-1]
+    explanations = classifier.explain(TEXTS[:3], method="integrated_gradients", target=label)
+    weight, channel = classifier.net_.module_.embedding.weight, classifier.ngram_channel_
+    whole = log_odds(classifier, TEXTS[:3], label)
+    kept = weight.detach().clone()
+    try:  # a document of zero vectors, without n-grams
+        with torch.no_grad():
+            weight.zero_()
+        classifier.net_.prepare_to_predict()
+        nothing = channel.buckets[:0], channel.ratios[:0], channel.weights[:0], channel.intercept
+        classifier.ngram_channel_ = NgramChannel(channel.ngram_range, *nothing)
+        start = log_odds(classifier, TEXTS[:3], label)
+    finally:
+        with torch.no_grad():
+            weight.copy_(kept)
+        classifier.net_.prepare_to_predict()
+        classifier.ngram_channel_ = channel
+    for explanation, change in zip(explanations, whole - start, strict=True):
+        assert explanation.contributions.sum() == pytest.approx(change, abs=1e-5)
+        assert explanation.completeness_error < 1e-5
+
+
+def test_fewer_steps_leave_a_larger_completeness_error(two):
+    errors = [
+        max(
+            e.completeness_error
+            for e in two.explain(TEXTS, method="integrated_gradients", steps=steps)
+        )
+        for steps in (1, 3)
+    ]
+    assert errors[1] < errors[0] / 10
+
+
+@each_method
+def test_only_integrated_gradients_have_a_completeness_error(two, method):
+    error = two.explain(TEXTS[:1], method=method)[0].completeness_error
+    assert (error is not None) == (method == "integrated_gradients")
+
+
+# Occlusion
+
+
+@pytest.mark.parametrize("model", ["two", "three"])
+def test_occlusion_is_the_drop_without_the_word(model, request):
+    classifier = request.getfixturevalue(model)
+    sentences = [["it", "was", "a", "bad", "day"], ["the", "rain", "fell"], ["good"]]
+
+    def text(sentences):
+        return " ".join(" ".join(words) + "." for words in sentences if words)
+
+    label = classifier.classes_[1]
+    explanation = classifier.explain([text(sentences)], method="occlusion", target=label)[0]
+    whole = log_odds(classifier, [text(sentences)], label)[0]
+    expected = []
+    for i, words in enumerate(sentences):
+        for j in range(len(words)):
+            rest = [*sentences[:i], words[:j] + words[j + 1 :], *sentences[i + 1 :]]
+            expected.append(whole - log_odds(classifier, [text(rest)], label)[0])
+    np.testing.assert_allclose(explanation.contributions, expected, atol=1e-5)
+
+
+def test_occlusion_of_sentences_is_the_drop_without_the_sentence(two):
+    sentences = ["It was a bad day.", "The rain fell.", "Good."]
+    explanation = two.explain([" ".join(sentences)], method="occlusion", target="neg")[0]
+    whole = log_odds(two, [" ".join(sentences)], "neg")[0]
+    expected = [
+        whole - log_odds(two, [" ".join(sentences[:i] + sentences[i + 1 :])], "neg")[0]
+        for i in range(3)
+    ]
+    np.testing.assert_allclose(explanation.sentence_contributions, expected, atol=1e-5)
+
+
+# Sentences, attention, chance
+
+
+@pytest.mark.parametrize("method", [*GRADIENTS, "random"])
+def test_a_sentence_has_the_sum_of_its_words(two, method):
+    for e in two.explain(TEXTS[:3], method=method):
+        sums = np.bincount(e.sentence_of_word, e.contributions)
+        np.testing.assert_allclose(e.sentence_contributions, sums, atol=1e-12)
+
+
+def test_attention_by_the_square_root_is_not_a_share(two):
+    explanation = two.explain(TEXTS[:1], method="attention", combine="sqrt")[0]
+    root = np.sqrt(explanation.sentence_attention)[explanation.sentence_of_word]
+    np.testing.assert_allclose(
+        explanation.combined_attention, root * explanation.word_attention, atol=1e-15
+    )
+    np.testing.assert_array_equal(explanation.contributions, explanation.combined_attention)
+    assert explanation.combined_attention.sum() > 1.1
+
+
+def test_chance_depends_on_the_seed_alone(two):
+    first, again, other = (
+        two.explain(TEXTS, method="random", random_state=seed) for seed in (0, 0, 1)
+    )
+    assert first == again
+    assert first != other
+
+
+def test_chance_does_not_depend_on_the_batch(two):
+    whole = two.explain(TEXTS, method="random", random_state=0)
+    parts = two.explain(TEXTS, method="random", random_state=0, batch_size=5)
+    for one, other in zip(parts, whole, strict=True):
+        np.testing.assert_array_equal(one.contributions, other.contributions)
+
+
+def test_a_random_state_goes_on(two):
+    random = np.random.RandomState(0)
+    first, second = (two.explain(TEXTS[:2], method="random", random_state=random) for _ in "12")
+    assert first != second
+
+
+# All members
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        {"rnn": "lstm", "num_layers": 2},
+        {"rnn": "rnn", "bidirectional": False},
+        {"pooling": "mean"},
+        {"pooling": "max"},
+        {"pooling": "last"},
+        {"attention_hops": 3},
+        {"context": "bidirectional", "context_gated": True},
+        {"embedding_dim": 1},
+    ],
+    ids=str,
+)
+def member(request):
+    return tiny(ngram_range=None, **request.param).fit(TEXTS[:6], LABELS[:6])
+
+
+@each_method
+def test_every_member_of_the_family_is_explained_by_every_method(member, method):
+    explanations = member.explain(UNSEEN, method=method, steps=2)
+    assert [len(e.words) for e in explanations] == [len(e.contributions) for e in explanations]
+    assert any(np.any(e.contributions) for e in explanations)
+
+
+def test_integrated_gradients_of_every_member_sum_to_the_change(member):
+    explanations = member.explain(UNSEEN, method="integrated_gradients")
+    # Max pooling takes another state at some points of the way, where the gradient jumps.
+    tolerance = 1e-3 if member.pooling == "max" else 1e-6
+    assert max(e.completeness_error for e in explanations) < tolerance
+
+
+@pytest.fixture(scope="module")
+def one_class():
+    with pytest.warns(UserWarning, match="single class"):
+        return tiny().fit(TEXTS, np.repeat("pos", 18))
+
+
+@each_method
+def test_one_class_has_nothing_to_explain(one_class, method):
+    explanation = one_class.explain(TEXTS[:2], method=method)[0]
+    if method not in ("attention", "random"):
+        assert not np.any(explanation.contributions)
+    assert explanation.target == "pos"
+
+
+def test_log_odds_leave_the_target_out_of_the_others():
+    logits, targets = np.array([[1.0, 2.0, 3.0]]), np.array([1])
+    assert scores.log_odds(logits, targets) == pytest.approx(2 - np.log(np.exp(1) + np.exp(3)))
+    q = np.exp([1, 3]) / np.exp([1, 3]).sum()
+    factors = scores.LogOdds(1.0, np.zeros((1, 3)), targets).factors(logits)[0]
+    np.testing.assert_allclose(factors, [-q[0], 1, -q[1]], atol=1e-15)
+
+
+def test_log_odds_of_certain_documents_are_finite():
+    logits = np.array([[900.0, -900.0, 0.0], [-900.0, 900.0, 900.0]])
+    targets = np.array([1, 0])
+    assert scores.log_odds(logits, targets).tolist() == [-1800.0, pytest.approx(-1800 - np.log(2))]
+    factors = scores.LogOdds(1.0, np.zeros((2, 3)), targets).factors(logits)
+    expected = [[-1, 1, 0], [1, -0.5, -0.5]]
+    np.testing.assert_allclose(factors, expected, atol=1e-12)

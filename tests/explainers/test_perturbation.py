@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sk_han import DocumentArray
+from sk_han.explainers.perturbation import keep_words, without_each_sentence, without_each_word
+
+EVERY_BATCH_SIZE = pytest.mark.parametrize("max_words", [1, 7, 23, 10_000])
+
+
+def nested(batches):
+    return [document for batch in batches for document in batch.to_nested()]
+
+
+class TestKeepWords:
+    def test_only_marked_words_stay_in_their_sentences(self, documents, nested_ids) -> None:
+        kept = documents.word_ids > 2
+        expected = [
+            [chosen for sentence in document if (chosen := [i for i in sentence if i > 2])]
+            for document in nested_ids
+        ]
+        assert keep_words(documents, kept).to_nested() == expected
+
+    def test_a_document_that_loses_all_its_words_stays(self, documents) -> None:
+        none = keep_words(documents, np.zeros(documents.n_words, dtype=bool))
+        assert none.to_nested() == [[], [], [], [], []]
+
+    def test_keeping_all_changes_nothing(self, documents, nested_ids) -> None:
+        everything = keep_words(documents, np.ones(documents.n_words, dtype=bool))
+        assert everything.to_nested() == nested_ids
+
+    @pytest.mark.parametrize(
+        "kept", [np.ones(21, dtype=bool), np.ones(22, dtype=int), np.ones((22, 1), dtype=bool)]
+    )
+    def test_marks_that_do_not_fit_the_words_are_refused(self, documents, kept) -> None:
+        with pytest.raises(ValueError, match="one value for each of the 22 words; got dtype"):
+            keep_words(documents, kept)
+
+
+class TestWithoutEach:
+    @EVERY_BATCH_SIZE
+    def test_each_word_is_left_out_once_in_reading_order(
+        self, documents, nested_ids, max_words
+    ) -> None:
+        expected = []
+        for document in nested_ids:
+            for i, sentence in enumerate(document):
+                for j in range(len(sentence)):
+                    shorter = sentence[:j] + sentence[j + 1 :]
+                    expected.append([*document[:i], *[shorter] * bool(shorter), *document[i + 1 :]])
+        assert nested(without_each_word(documents, max_words)) == expected
+
+    @EVERY_BATCH_SIZE
+    def test_each_sentence_is_left_out_once_in_reading_order(
+        self, documents, nested_ids, max_words
+    ) -> None:
+        expected = [
+            document[:i] + document[i + 1 :]
+            for document in nested_ids
+            for i in range(len(document))
+        ]
+        assert nested(without_each_sentence(documents, max_words)) == expected
+
+    def test_batches_hold_as_many_copies_as_fit(self) -> None:
+        # Copies of 3 words before the removal: two fit into 7, and not three.
+        one = DocumentArray.from_nested([[[2, 3, 4]]])
+        assert [len(batch) for batch in without_each_word(one, 7)] == [2, 1]
+
+    def test_documents_without_words_have_nothing_to_leave_out(self) -> None:
+        assert list(without_each_word(DocumentArray.from_nested([[], []]))) == []
+        assert list(without_each_sentence(DocumentArray.from_nested([]))) == []

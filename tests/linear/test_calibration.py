@@ -1,0 +1,163 @@
+"""Scales of the network's logits and of the n-gram channel's."""
+
+import numpy as np
+import pytest
+
+from sk_han import DocumentArray, HANClassifier, load, save
+from sk_han.datasets import make_reviews
+from sk_han.linear.calibration import combined_logits, fit_scales
+from sk_han.utils.softmax import softmax
+
+
+def sure(targets, n_classes, scale):
+    """Give logits that lean towards the right class, with noise, and are scaled."""
+    noise = np.random.RandomState(1).normal(size=(len(targets), n_classes))
+    return scale * (2 * np.eye(n_classes)[targets] + noise)
+
+
+class TestFitScales:
+    def test_a_temperature_takes_overconfidence_back(self):
+        targets = np.random.RandomState(0).randint(3, size=2000)
+        calibrated = fit_scales([sure(targets, 3, 1.0)], targets, np.ones(2000), np.ones(1))
+        too_sure = fit_scales([sure(targets, 3, 5.0)], targets, np.ones(2000), np.ones(1))
+        assert too_sure == pytest.approx(calibrated / 5, rel=0.01)
+
+    def test_the_probability_is_the_share_of_right_documents(self):
+        # Logits of a coin that is right in 3 of 4 cases: log 3 is the calibrated log-odds.
+        targets = np.array([1, 1, 1, 0] * 500)
+        logits = np.tile([0.0, 10.0], (2000, 1))
+        scale = fit_scales([logits], targets, np.ones(2000), np.ones(1))
+        assert softmax(scale * logits)[0, 1] == pytest.approx(0.75, abs=1e-3)
+
+    def test_logits_that_know_nothing_are_left_out(self):
+        targets = np.random.RandomState(0).randint(2, size=2000)
+        noise = 9 * np.random.RandomState(2).normal(size=(2000, 2))
+        prior = np.ones(2)
+        scales = fit_scales([noise, sure(targets, 2, 1.0)], targets, np.ones(2000), prior)
+        assert scales[0] < 0.02
+        assert scales[1] > 0.5
+
+    def test_wrong_logits_are_not_turned_round(self):
+        targets = np.random.RandomState(0).randint(2, size=500)
+        wrong, right = sure(1 - targets, 2, 1.0), sure(targets, 2, 1.0)
+        assert fit_scales([wrong, right], targets, np.ones(500), np.ones(2))[0] == 0
+
+    def test_logits_alone_are_never_taken_away(self):
+        targets = np.random.RandomState(0).randint(2, size=500)
+        assert fit_scales([sure(1 - targets, 2, 9.0)], targets, np.ones(500), np.ones(1)) == 0.01
+
+    def test_sure_logits_underflow_in_silence(self):
+        logits = np.array([[0.0, 2000.0], [2000.0, 0.0], [0.0, 1500.0]])
+        with np.errstate(all="raise"):
+            fit_scales([logits], np.array([1, 0, 1]), np.ones(3), np.ones(1))
+
+    def test_a_single_document_leads_not_far_away(self):
+        scales = fit_scales([np.array([[0.0, 1.0]])], np.array([1]), np.ones(1), np.ones(1))
+        assert 1 < scales[0] < 1.3
+
+    def test_a_weight_counts_as_repetition(self):
+        targets = np.array([0, 1, 1, 0, 1])
+        logits, weights = sure(targets, 2, 1.0), np.array([3.0, 1.0, 1.0, 1.0, 1.0])
+        rows = [0, 0, 0, 1, 2, 3, 4]
+        # The prior counts as one document, so both are repeated until it counts for little.
+        weighted = fit_scales(
+            [np.tile(logits, (999, 1))], np.tile(targets, 999), np.tile(weights, 999), np.ones(1)
+        )
+        repeated = fit_scales(
+            [np.tile(logits[rows], (999, 1))],
+            np.tile(targets[rows], 999),
+            np.ones(6993),
+            np.ones(1),
+        )
+        assert weighted == pytest.approx(repeated, rel=1e-2)
+
+
+@pytest.fixture(scope="module")
+def reviews():
+    return make_reviews(200, random_state=0)
+
+
+def small(**params):
+    sizes = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "attention_dim": 4}
+    return HANClassifier(**{**sizes, "max_epochs": 2, "random_state": 0, "device": "cpu", **params})
+
+
+class TestClassifier:
+    def test_its_logits_are_the_scaled_sum(self, reviews):
+        texts, labels = reviews
+        classifier = small().fit(texts, labels)
+        documents = classifier.tokenizer_.transform(texts)
+        logits = classifier.logit_scales_[0] * classifier.net_.logits(documents).astype(float)
+        logits += classifier.logit_scales_[1] * classifier.ngram_channel_.logits(documents)
+        np.testing.assert_allclose(classifier.predict_proba(texts), softmax(logits))
+
+    def test_without_a_channel_there_is_a_temperature(self, reviews):
+        classifier = small(ngram_range=None).fit(*reviews)
+        assert classifier.ngram_channel_ is None
+        assert classifier.logit_scales_.shape == (1,)
+        assert classifier.logit_scales_[0] != 1
+
+    def test_the_network_does_not_depend_on_the_channel(self, reviews):
+        texts, labels = reviews
+        documents = DocumentArray.from_nested([[[2, 3], [4]], [[5]]])
+        network, both = (small(ngram_range=r).fit(texts, labels) for r in (None, (1, 2)))
+        np.testing.assert_array_equal(network.net_.logits(documents), both.net_.logits(documents))
+
+    def test_the_channel_learns_from_the_held_out_documents_too(self, reviews):
+        texts, labels = reviews
+        held_out, given = small().fit(texts, labels), small(early_stopping=False).fit(texts, labels)
+        np.testing.assert_array_equal(held_out.ngram_channel_.weights, given.ngram_channel_.weights)
+
+    def test_documents_given_for_validation_are_not_learnt_from(self, reviews):
+        texts, labels = reviews
+        given = small().fit(texts[:150], labels[:150], X_val=texts[150:], y_val=labels[150:])
+        alone = small(early_stopping=False).fit(texts[:150], labels[:150])
+        np.testing.assert_array_equal(given.ngram_channel_.weights, alone.ngram_channel_.weights)
+        assert given.logit_scales_.tolist() != alone.logit_scales_.tolist()
+
+    def test_a_fit_that_goes_on_keeps_the_scales(self, reviews):
+        # Held-out documents are drawn anew, and the network has learnt from most of them.
+        texts, labels = reviews
+        classifier = small(warm_start=True, random_state=None).fit(texts, labels)
+        scales = classifier.logit_scales_
+        assert classifier.fit(texts, labels).logit_scales_ is scales
+        classifier.fit(texts[:150], labels[:150], X_val=texts[150:], y_val=labels[150:])
+        assert classifier.logit_scales_.tolist() != scales.tolist()
+
+    @pytest.mark.parametrize("size", [1e-50, 1e307])
+    def test_weights_may_be_of_any_size(self, reviews, size):
+        texts, labels = reviews
+        weights = np.where(labels == labels[0], size, 1.0)
+        assert np.isfinite(small().fit(texts, labels, weights).predict_proba(texts)).all()
+
+    def test_sizes_of_ngrams_may_be_numpy_integers(self, reviews, tmp_path):
+        classifier = small(ngram_range=(np.int64(1), np.int64(2))).fit(*reviews)
+        save(classifier, tmp_path / "model.han")
+        assert load(tmp_path / "model.han").ngram_channel_.ngram_range == (1, 2)
+
+    def test_partial_fit_keeps_the_channel_of_a_fit(self, reviews):
+        texts, labels = reviews
+        classifier = small().fit(texts, labels)
+        channel, scales = classifier.ngram_channel_, classifier.logit_scales_
+        classifier.partial_fit(texts[:20], labels[:20])
+        assert classifier.ngram_channel_ is channel
+        assert classifier.logit_scales_ is scales
+
+    def test_partial_fit_alone_has_no_channel(self, reviews):
+        texts, labels = reviews
+        classifier = small().partial_fit(texts, labels, classes=np.unique(labels))
+        assert classifier.ngram_channel_ is None
+        assert classifier.logit_scales_.tolist() == [1.0]
+
+    @pytest.mark.parametrize("ngram_range", [(2, 1), "12", 3])
+    def test_a_wrong_range_is_named(self, reviews, ngram_range):
+        with pytest.raises(ValueError, match="ngram_range"):
+            small(ngram_range=ngram_range).fit(*reviews)
+
+
+def test_combined_logits_need_no_channel():
+    logits = np.array([[1.0, 2.0]], dtype=np.float32)
+    documents = DocumentArray.from_nested([[[2]]])
+    np.testing.assert_array_equal(
+        combined_logits(logits, documents, None, np.array([3.0])), [[3.0, 6.0]]
+    )

@@ -1,0 +1,159 @@
+"""The n-gram channel."""
+
+import numpy as np
+import pytest
+
+from sk_han import DocumentArray
+from sk_han.documents import LabelledDocuments
+from sk_han.linear.ngrams import NgramChannel, check_ngram_range, fit_ngram_channel, hash_ngrams
+
+# In two sentences, in one, twice the same, empty, with a word that no other has.
+NESTED = [[[2, 3], [4]], [[2, 3, 4]], [[5, 4], [5, 4]], [], [[4, 5], [6]], [[2, 4]]]
+TARGETS = np.array([1, 1, 0, 0, 0, 1])
+
+
+def labelled(nested=NESTED, targets=TARGETS, weights=None):
+    weights = np.ones(len(targets)) if weights is None else weights
+    return LabelledDocuments(DocumentArray.from_nested(nested), targets, weights)
+
+
+def bucket_of(*word_ids):
+    buckets, _ = hash_ngrams(DocumentArray.from_nested([[word_ids]]), (len(word_ids),) * 2)
+    return int(buckets[0])
+
+
+class TestHashing:
+    def test_ngrams_stay_within_a_sentence(self):
+        buckets, first_words = hash_ngrams(DocumentArray.from_nested(NESTED[:2]), (1, 3))
+        expected = [(2,), (3,), (4,), (2,), (3,), (4,), (2, 3), (2, 3), (3, 4), (2, 3, 4)]
+        assert buckets.tolist() == [bucket_of(*ngram) for ngram in expected]
+        assert first_words.tolist() == [0, 1, 2, 3, 4, 5, 0, 3, 4, 3]
+
+    def test_the_order_of_words_counts(self):
+        assert bucket_of(4, 5) != bucket_of(5, 4)
+
+    def test_few_ngrams_share_a_bucket(self):
+        ids = np.arange(2, 30_002)
+        buckets, _ = hash_ngrams(DocumentArray.from_nested([[ids]]), (1, 2))
+        # 60,000 balls fall into 2 ** 22 urns: 427 are expected to meet another.
+        assert len(buckets) - len(np.unique(buckets)) < 600
+
+    @pytest.mark.parametrize("nested", [[], [[]], [[[7]]]])
+    def test_documents_may_hold_no_ngram(self, nested):
+        buckets, first_words = hash_ngrams(DocumentArray.from_nested(nested), (2, 3))
+        assert len(buckets) == len(first_words) == 0
+
+    def test_no_ngram_is_longer_than_a_sentence(self):
+        documents = DocumentArray.from_nested(NESTED)
+        found, expected = hash_ngrams(documents, (1, 10**12)), hash_ngrams(documents, (1, 3))
+        np.testing.assert_array_equal(found[0], expected[0])
+
+
+class TestLogits:
+    @pytest.fixture
+    def channel(self):
+        """Two classes, three n-grams; numbers chosen so that lengths are 5 and 13."""
+        known = {(2,): (3.0, 1.0), (2, 3): (4.0, -2.0), (4,): (12.0, 6.0)}
+        order = sorted(known, key=lambda ngram: bucket_of(*ngram))
+        return NgramChannel(
+            ngram_range=(1, 2),
+            buckets=np.array([bucket_of(*ngram) for ngram in order]),
+            ratios=np.array([[known[ngram][0]] for ngram in order], dtype=np.float32),
+            weights=np.array([[known[ngram][1]] for ngram in order], dtype=np.float32),
+            intercept=np.array([0.5], dtype=np.float32),
+        )
+
+    @pytest.mark.parametrize(
+        ("document", "log_odds"),
+        [
+            ([[2, 3]], 0.5 + (1 - 2) / 5),
+            ([[2, 3], [4]], 0.5 + (1 - 2 + 6) / 13),
+            ([[2], [2], [4, 4]], 0.5 + (1 + 6) / np.sqrt(9 + 144)),  # each counts once
+            ([[7, 8]], 0.5),
+            ([], 0.5),
+        ],
+    )
+    def test_they_are_those_worked_by_hand(self, channel, document, log_odds):
+        logits = channel.logits(DocumentArray.from_nested([document]))
+        np.testing.assert_allclose(logits, [[-log_odds / 2, log_odds / 2]], rtol=1e-6)
+
+    def test_a_document_does_not_depend_on_its_neighbours(self, monkeypatch):
+        channel = fit_ngram_channel(labelled(), 2, (1, 2))
+        documents = DocumentArray.from_nested(NESTED)
+        together = channel.logits(documents)
+        alone = [channel.logits(documents[i : i + 1])[0] for i in range(len(documents))]
+        np.testing.assert_allclose(together, alone, rtol=1e-6)
+        monkeypatch.setattr("sk_han.linear.ngrams._BATCH_SIZE", 4)
+        np.testing.assert_array_equal(channel.logits(documents), together)
+
+
+class TestFit:
+    def test_ngrams_of_a_single_document_are_left_out(self):
+        channel = fit_ngram_channel(labelled(), 2, (1, 2))
+        shared = [(2,), (3,), (4,), (5,), (2, 3)]
+        assert channel.buckets.tolist() == sorted(bucket_of(*ngram) for ngram in shared)
+
+    def test_ratios_are_those_worked_by_hand(self):
+        # The word 2 is in both documents of class 1, the word 3 in one of each.
+        data = labelled([[[2]], [[2, 3]], [[3]]], np.array([1, 1, 0]))
+        channel = fit_ngram_channel(data, 2, (1, 1))
+        smoothing, share = 8, 2 / 3
+        inside = np.array([2, 1]) + smoothing * share
+        outside = np.array([0, 1]) + smoothing * (1 - share)
+        expected = np.log(inside / inside.sum()) - np.log(outside / outside.sum())
+        order = np.argsort([bucket_of(2), bucket_of(3)])
+        np.testing.assert_allclose(channel.ratios[:, 0], expected[order], rtol=1e-5)
+
+    def test_what_tells_classes_apart_is_learnt(self):
+        nested = [[[2, 3]], [[2, 4]], [[5, 3]], [[5, 4]], [[6, 3]], [[6, 4]]]
+        targets = np.array([0, 0, 1, 1, 2, 2])
+        channel = fit_ngram_channel(labelled(nested, targets), 3, (1, 2))
+        logits = channel.logits(DocumentArray.from_nested(nested))
+        assert logits.argmax(axis=1).tolist() == targets.tolist()
+
+    def test_negation_is_learnt_from_pairs(self):
+        nested = [[[2, 3]], [[4, 3]], [[2, 5]], [[4, 5]]] * 3  # class 1: 2 with 3, or 4 with 5
+        targets = np.array([1, 0, 0, 1] * 3)
+        documents = DocumentArray.from_nested(nested)
+        pairs = fit_ngram_channel(labelled(nested, targets), 2, (1, 2)).logits(documents)
+        assert pairs.argmax(axis=1).tolist() == targets.tolist()
+        words = fit_ngram_channel(labelled(nested, targets), 2, (1, 1)).logits(documents)
+        np.testing.assert_allclose(words[:, 0], words[:, 1], atol=1e-6)
+
+    def test_a_heavy_document_decides(self):
+        nested, targets = [[[2, 3]], [[2, 3]]], np.array([0, 1])
+        data = labelled(nested, targets, np.array([1.0, 9.0]))
+        logits = fit_ngram_channel(data, 2, (1, 2)).logits(data.documents)
+        assert logits.argmax(axis=1).tolist() == [1, 1]
+
+    def test_only_ratios_of_weights_matter(self):
+        weights = np.arange(1.0, 7.0)
+        one = fit_ngram_channel(labelled(weights=weights), 2, (1, 2))
+        other = fit_ngram_channel(labelled(weights=1e6 * weights), 2, (1, 2))
+        np.testing.assert_allclose(one.weights, other.weights, atol=1e-5)
+
+    @pytest.mark.parametrize(
+        ("nested", "targets", "n_classes"),
+        [
+            ([[[2]], [[3]]], [0, 1], 2),
+            ([[], []], [0, 1], 2),
+            ([[[2]], [[2]]], [0, 1], 3),
+            ([[[2]], [[2]]], [0, 0], 1),
+        ],
+        ids=["nothing twice", "no words", "a class without documents", "one class"],
+    )
+    def test_there_may_be_nothing_to_learn(self, nested, targets, n_classes):
+        assert fit_ngram_channel(labelled(nested, np.array(targets)), n_classes, (1, 2)) is None
+
+
+class TestRange:
+    @pytest.mark.parametrize("ngram_range", [None, (1, 1), (2, 3), (1, np.int64(2))])
+    def test_these_are_taken(self, ngram_range):
+        check_ngram_range(ngram_range)
+
+    @pytest.mark.parametrize(
+        "ngram_range", [(0, 1), (2, 1), (1,), (1, 2, 3), (1, 1.5), ("1", 2), (True, 2)]
+    )
+    def test_these_are_refused(self, ngram_range):
+        with pytest.raises(ValueError, match="ngram_range is"):
+            check_ngram_range(ngram_range)

@@ -1,0 +1,27 @@
+"""The words of a batch."""
+
+from __future__ import annotations
+
+import torch
+
+from sk_han.nn.ragged.words import distinct_words, in_parts
+
+
+def test_distinct_words_worked_by_hand() -> None:
+    distinct, index = distinct_words(torch.tensor([5, 2, 5, 11, 2]), 13)
+    assert distinct.tolist() == [2, 5, 11]
+    assert index.tolist() == [1, 0, 1, 2, 0]
+
+
+def test_parts_are_encoded_again_for_their_backward_instead_of_kept() -> None:
+    table, found = torch.ones(7, requires_grad=True), []
+
+    def encode(word_ids: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor]:
+        found.append(lengths.tolist())
+        return (table[word_ids].square(),)
+
+    (squares,) = in_parts(encode, torch.tensor([2, 3, 5, 2, 6]), torch.tensor([2, 1, 2]), 3)
+    assert found == [[2, 1], [2]]
+    squares.sum().backward()
+    assert sorted(found) == [[2], [2], [2, 1], [2, 1]]
+    assert table.grad.tolist() == [0, 0, 4, 2, 0, 2, 2]

@@ -1,0 +1,144 @@
+"""skops and safetensors: two other routes into files."""
+
+import hashlib
+import io
+import json
+import sys
+import zipfile
+from importlib.machinery import BuiltinImporter
+
+import numpy as np
+import pytest
+import torch
+from sklearn.exceptions import NotFittedError
+
+from sk_han import HierarchicalTokenizer
+from sk_han.nn import HierarchicalAttentionNetwork
+from sk_han.persistence import export_safetensors
+from sk_han.training.net import network_input
+from sk_han.validation.documents import as_documents
+from tests.tiny_models import TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fitted_classifier()
+
+
+@pytest.fixture(scope="module")
+def pipeline():
+    return fitted_pipeline()
+
+
+@pytest.fixture(params=["fitted", "pipeline"])
+def model(request):
+    return request.getfixturevalue(request.param)
+
+
+class TestSkops:
+    TRUSTED = ("sk_han.classifier.HANClassifier", "sk_han.tokenizer.HierarchicalTokenizer")
+
+    @pytest.fixture
+    def skops(self):
+        return pytest.importorskip("skops.io")
+
+    def test_exactly_our_classes_are_to_be_trusted(self, skops, model):
+        found = skops.get_untrusted_types(data=skops.dumps(model))
+        assert tuple(sorted(found)) == self.TRUSTED
+
+    def test_a_loaded_model_predicts_the_same(self, skops, model):
+        loaded = skops.loads(skops.dumps(model), trusted=list(self.TRUSTED))
+        np.testing.assert_array_equal(loaded.predict_proba(UNSEEN), model.predict_proba(UNSEEN))
+
+    def test_nothing_is_hidden_from_its_audit(self, skops, fitted):
+        with zipfile.ZipFile(io.BytesIO(skops.dumps(fitted))) as archive:
+            schema = archive.read("schema.json").decode()
+            others = [name for name in archive.namelist() if name != "schema.json"]
+        assert all(name.endswith(".npy") for name in others)
+        loaders = set(loaders_of(json.loads(schema)))
+        assert loaders <= {"ObjectNode", "DictNode", "ListNode", "NdArrayNode", "JsonNode"} | {
+            "TupleNode",
+            "TypeNode",  # the types of a dict's keys
+        }
+
+
+def loaders_of(tree):
+    """Give the kind of every node in the schema of a skops file."""
+    if isinstance(tree, dict):
+        if "__loader__" in tree:
+            yield tree["__loader__"]
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        for item in tree:
+            yield from loaders_of(item)
+
+
+class TestSafetensors:
+    @pytest.fixture
+    def path(self, fitted, tmp_path):
+        pytest.importorskip("safetensors")
+        path = tmp_path / "weights.safetensors"
+        export_safetensors(fitted, path)
+        return path
+
+    @pytest.fixture
+    def exported(self, path):
+        from safetensors import safe_open
+
+        with safe_open(path, "np") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+
+    def test_the_weights_are_those_of_the_network(self, fitted, exported):
+        weights, _ = exported
+        assert weights.keys() == fitted.net_.weights.keys()
+        for name, weight in fitted.net_.weights.items():
+            np.testing.assert_array_equal(weights[name], weight)
+            assert weights[name].dtype == np.float32
+
+    def test_the_checksum_is_that_of_the_weights_in_alphabetical_order(self, exported):
+        weights, metadata = exported
+        content = b"".join(weights[name].tobytes() for name in sorted(weights))
+        assert metadata["sha256"] == hashlib.sha256(content).hexdigest()
+
+    def test_a_changed_weight_no_longer_fits_the_checksum(self, path, exported):
+        from safetensors.numpy import load
+
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 1
+        weights = load(bytes(content))
+        changed = b"".join(weights[name].tobytes() for name in sorted(weights))
+        assert exported[1]["sha256"] != hashlib.sha256(changed).hexdigest()
+
+    def test_pytorch_alone_rebuilds_the_network(self, fitted, exported):
+        weights, metadata = exported
+        network = HierarchicalAttentionNetwork(**json.loads(metadata["network"]))
+        network.load_state_dict({name: torch.tensor(weight) for name, weight in weights.items()})
+        documents = as_documents(UNSEEN, fitted.tokenizer_)
+        with torch.inference_mode():
+            logits = network.eval()(*network_input(documents, "cpu")).numpy()
+        np.testing.assert_allclose(logits, fitted.net_.logits(documents), atol=1e-6)
+
+    def test_a_missing_package_is_named_with_its_extra(self, fitted, tmp_path, monkeypatch):
+        for name in [name for name in sys.modules if name.startswith("safetensors")]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setattr(sys, "meta_path", [BuiltinImporter])  # which finds no package
+        with pytest.raises(ModuleNotFoundError, match=r'pip install "sk-han\[safetensors\]"'):
+            export_safetensors(fitted, tmp_path / "weights.safetensors")
+
+    def test_a_pipeline_is_refused_with_advice(self, pipeline, tmp_path):
+        pytest.importorskip("safetensors")
+        with pytest.raises(TypeError, match=r"Pipeline.*pipeline\[-1\]"):
+            export_safetensors(pipeline, tmp_path / "weights.safetensors")
+
+    def test_an_unfitted_classifier_is_refused(self, tmp_path):
+        pytest.importorskip("safetensors")
+        with pytest.raises(NotFittedError):
+            export_safetensors(tiny(), tmp_path / "weights.safetensors")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_tokenizer_is_refused(self, tmp_path):
+        pytest.importorskip("safetensors")
+        tokenizer = HierarchicalTokenizer().fit(TEXTS)
+        with pytest.raises(TypeError, match="HierarchicalTokenizer"):
+            export_safetensors(tokenizer, tmp_path / "weights.safetensors")
+        assert list(tmp_path.iterdir()) == []

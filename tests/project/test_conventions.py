@@ -1,0 +1,396 @@
+"""The rules of the house that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.base import BaseEstimator
+
+import sk_han
+
+PACKAGE = Path(sk_han.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# A room is a module of sk_han or a package with all its modules. At top level a room imports only
+# rooms of the floors below its own, so that imports never run in circles. docs/architecture.md
+# draws the same floors.
+FLOORS = [
+    {"documents", "datasets", "nn", "utils"},
+    {"explanation", "text", "training"},
+    {"embeddings", "linear", "tokenizer", "validation"},
+    {"classifier", "fitting"},
+    {"explainers", "rendering"},
+    {"faithfulness", "persistence"},
+]
+# Rooms of one floor may import each other in one direction only.
+ON_ONE_FLOOR = {("classifier", "fitting"), ("tokenizer", "validation")}
+FLOOR_OF = {room: number for number, floor in enumerate(FLOORS) for room in floor}
+
+CORE_PACKAGES = {"joblib", "numpy", "scipy", "sklearn", "skorch", "threadpoolctl", "torch"}
+WITH_TORCH = {
+    "classifier",
+    "explainers",
+    "faithfulness",
+    "fitting",
+    "nn",
+    "persistence",
+    "training",
+}
+WITH_SKORCH = {"training", "utils"}
+
+MOST_LINES = 620
+
+
+def room_of(file: Path) -> str:
+    return file.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def module_of(file: Path) -> str:
+    parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(node: ast.AST, *, in_functions: bool) -> Iterator[str]:
+    """Dotted names that a file imports, those for type checkers left out."""
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                yield from (f"{'.' * level}{module or ''}.{alias.name}" for alias in names)
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                pass
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if not in_functions:
+                pass
+            case _:
+                yield from imports(child, in_functions=in_functions)
+
+
+def imported_by(file: Path, *, in_functions: bool) -> set[str]:
+    return set(imports(ast.parse(file.read_text("utf-8")), in_functions=in_functions))
+
+
+def packages(names: set[str]) -> set[str]:
+    """Third-party packages among imported names."""
+    found = {name.partition(".")[0] for name in names}
+    return found - sys.stdlib_module_names - {"sk_han"}
+
+
+def run_python(code: str) -> None:
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def offenders(rule: Callable[[Path], Iterable[str]], files: list[Path] = FILES) -> list[str]:
+    """Return what the rule finds in each file, with the name of the file in front."""
+    return [f"{file.relative_to(PACKAGE)}: {found}" for file in files for found in rule(file)]
+
+
+# Imports
+
+
+def test_every_room_has_its_floor() -> None:
+    rooms = {room_of(file) for file in FILES} - {"__init__"}
+    missing, gone = sorted(rooms - FLOOR_OF.keys()), sorted(FLOOR_OF.keys() - rooms)
+    assert not missing, f"Give {missing} a line in FLOORS of {Path(__file__).name}."
+    assert not gone, f"Take {gone} out of FLOORS of {Path(__file__).name}."
+
+
+def may_import(room: str, other: str) -> bool:
+    own, below = FLOOR_OF.get(room, -1), FLOOR_OF.get(other, len(FLOORS))
+    return other == room or below < own or (room, other) in ON_ONE_FLOOR
+
+
+def test_imports_run_downwards() -> None:
+    def upward(file: Path) -> Iterator[str]:
+        # sk_han/__init__.py is below everything: it imports lazily.
+        for name in sorted(imported_by(file, in_functions=False)):
+            if name.startswith("."):
+                yield f"{name} is relative: write sk_han. in front"
+            elif name.startswith("sk_han.") and not may_import(room_of(file), name.split(".")[1]):
+                yield (
+                    f"{name} is not below it in FLOORS: import it inside the function that looks "
+                    "upwards, or move what both need down"
+                )
+
+    assert offenders(upward) == []
+
+
+def test_rooms_of_one_floor_import_each_other_in_one_direction() -> None:
+    assert all(FLOOR_OF[room] == FLOOR_OF[other] for room, other in ON_ONE_FLOOR)
+    assert not ON_ONE_FLOOR & {(other, room) for room, other in ON_ONE_FLOOR}
+
+
+def test_only_core_dependencies_are_imported_at_top_level() -> None:
+    def others(file: Path) -> set[str]:
+        return packages(imported_by(file, in_functions=False)) - CORE_PACKAGES
+
+    assert offenders(others) == []
+
+
+def test_torch_and_skorch_stay_in_their_rooms() -> None:
+    def strangers(file: Path) -> Iterator[str]:
+        found, room = packages(imported_by(file, in_functions=True)), room_of(file)
+        yield from {"torch"} & found if room not in WITH_TORCH else ()
+        yield from {"skorch"} & found if room not in WITH_SKORCH else ()
+
+    assert offenders(strangers) == []
+
+
+def test_the_network_knows_torch_alone() -> None:
+    def strangers(file: Path) -> Iterator[str]:
+        names = imported_by(file, in_functions=True)
+        yield from packages(names) - {"torch"}
+        ours = {name for name in names if name.startswith("sk_han")}
+        yield from (name for name in ours if not name.startswith("sk_han.nn."))
+
+    assert offenders(strangers, sorted((PACKAGE / "nn").rglob("*.py"))) == []
+
+
+def test_private_names_of_scikit_learn_are_imported_in_one_place() -> None:
+    def private(file: Path) -> Iterator[str]:
+        if file != PACKAGE / "utils" / "compat.py":
+            names = imported_by(file, in_functions=True)
+            yield from (name for name in names if re.match(r"(sklearn|skorch)\b.*\._", name))
+
+    assert offenders(private) == []
+
+
+def test_a_missing_package_is_never_passed_over_in_silence() -> None:
+    def silent(file: Path) -> Iterator[str]:
+        tries = [n for n in ast.walk(ast.parse(file.read_text("utf-8"))) if type(n) is ast.Try]
+        for handler in (handler for n in tries for handler in n.handlers):
+            caught = ast.unparse(handler.type) if handler.type else ""
+            about_imports = "ImportError" in caught or "ModuleNotFoundError" in caught
+            if about_imports and all(isinstance(each, ast.Pass) for each in handler.body):
+                yield f"line {handler.lineno}"
+
+    assert offenders(silent) == []
+
+
+def test_an_offender_would_be_found() -> None:
+    assert not may_import("nn", "training")
+    assert not may_import("fitting", "classifier")
+    assert offenders(lambda file: ["found"], FILES[:1]) == [f"{FILES[0].name}: found"]
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    run_python(
+        "import sys, sk_han; "
+        "heavy = sys.modules.keys() & {'numpy', 'scipy', 'sklearn', 'torch', 'skorch', 'joblib'}; "
+        "assert not heavy, heavy"
+    )
+
+
+def test_tokenizer_documents_and_explanations_leave_torch_out() -> None:
+    run_python(
+        "import sys; "
+        "from sk_han import DocumentArray, DocumentExplanation, HierarchicalTokenizer; "
+        "HierarchicalTokenizer().fit_transform(['A fine film.']); "
+        "assert 'torch' not in sys.modules"
+    )
+
+
+def test_rooms_without_torch_do_not_load_it_through_others() -> None:
+    modules = [module_of(file) for file in FILES if room_of(file) not in WITH_TORCH]
+    run_python(
+        f"import importlib, sys; [importlib.import_module(m) for m in {modules}]; "
+        "assert 'torch' not in sys.modules"
+    )
+
+
+# Public names
+
+
+def test_public_names_resolve() -> None:
+    assert [name for name in sk_han.__all__ if getattr(sk_han, name).__name__ != name] == []
+    assert set(sk_han.__all__) <= set(dir(sk_han))
+
+
+def test_names_of_the_api_page_resolve() -> None:
+    page = (PACKAGE.parent / "docs" / "api.md").read_text("utf-8")
+    names = re.findall(r"^   ([A-Za-z_][\w.]*)$", page, re.M)
+    assert len(names) > len(sk_han.__all__)
+    # In a new process, where no other import has made a submodule an attribute.
+    run_python(
+        f"import sk_han; from operator import attrgetter\n"
+        f"for name in {names}:\n"
+        f"    attrgetter(name)(sk_han)\n"
+        f"    assert name.partition('.')[0] in dir(sk_han), name"
+    )
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'sk_han' has no attribute 'HANRegressor'"):
+        sk_han.HANRegressor  # noqa: B018
+
+
+def test_names_in_all_exist() -> None:
+    def missing(file: Path) -> Iterator[str]:
+        module = importlib.import_module(module_of(file))
+        yield from (name for name in getattr(module, "__all__", []) if not hasattr(module, name))
+
+    assert offenders(missing) == []
+
+
+# Documented defaults
+
+
+def documented(docstring: str) -> dict[str, str]:
+    """Parameters of a numpydoc docstring, each with what stands behind its colon."""
+    section = re.search(
+        r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+$|\Z)", inspect.cleandoc(docstring), re.S | re.M
+    )
+    found: dict[str, str] = {}
+    for line in section[1].splitlines() if section else []:
+        if match := re.match(r"(\*{0,2}\w[\w*, ]*?)(?: :(.*))?$", line):
+            names, description = match.groups(default="")
+            found |= dict.fromkeys(re.split(", *", names), description)
+    return found
+
+
+def functions_of(module: Any) -> Iterator[tuple[str, Callable[..., Any], str]]:
+    """Public functions, classes and methods of a module, each with its docstring."""
+    for name in getattr(module, "__all__", []):
+        value = getattr(module, name)
+        if getattr(value, "__module__", None) != module.__name__ or not callable(value):
+            continue
+        yield name, value, value.__doc__ or ""
+        if inspect.isclass(value):
+            for attribute, member in vars(value).items():
+                function = getattr(member, "__func__", member)
+                if inspect.isfunction(function) and not attribute.startswith("_"):
+                    yield f"{name}.{attribute}", function, function.__doc__ or ""
+
+
+def value_of(text: str, module: Any) -> Any:
+    """What a documented default stands for: a literal, or a constant of the module."""
+    try:
+        return ast.literal_eval(text)
+    except ValueError:
+        return getattr(module, text)
+
+
+def wrong_defaults(module: Any) -> list[str]:
+    """Documented defaults that are not those of the signature."""
+    wrong = []
+    for name, function, docstring in functions_of(module):
+        for parameter, description in documented(docstring).items():
+            if match := re.search(r"\bdefault=(.+)$", description):
+                given = inspect.signature(function).parameters.get(parameter)
+                if given is None:
+                    wrong.append(f"{name}: {parameter} is documented, but not taken")
+                    continue
+                value = value_of(match[1], module)
+                if given.default != value or type(given.default) is not type(value):
+                    wrong.append(f"{name}: {parameter} is documented as {match[1]}: {given}")
+    return wrong
+
+
+def test_the_documented_default_is_the_default() -> None:
+    assert offenders(lambda file: wrong_defaults(importlib.import_module(module_of(file)))) == []
+
+
+def test_a_wrong_default_would_be_found() -> None:
+    def drifted(a=1, b=None, c="x", d=0.0, e=True):  # type: ignore[no-untyped-def]
+        """Say little.
+
+        Parameters
+        ----------
+        a : int, default=2
+        b : int or None, default=None
+        c, d : {"x", "y"} or \
+float, default="x"
+        e : bool, default=1
+            A description with default=3 in it.
+        f : int, default=5
+
+        Returns
+        -------
+        g : int, default=7
+        """
+
+    module = type(sys)("drifting")
+    drifted.__module__, module.__all__ = "drifting", ["drifted"]
+    module.drifted = drifted
+    assert [message.split()[1] for message in wrong_defaults(module)] == ["a", "d", "e", "f"]
+
+
+# Estimators
+
+ESTIMATORS = [
+    value
+    for value in (getattr(sk_han, name, None) for name in sk_han.__all__)
+    if inspect.isclass(value) and issubclass(value, BaseEstimator)
+]
+each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
+
+
+def constructor_parameters(estimator: type) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(estimator).parameters)
+
+
+def test_there_are_estimators() -> None:
+    assert {estimator.__name__ for estimator in ESTIMATORS} >= {
+        "HANClassifier",
+        "HierarchicalTokenizer",
+    }
+
+
+@each_estimator
+def test_constructor_parameters_are_keyword_only(estimator: type) -> None:
+    kinds = {p.kind for p in constructor_parameters(estimator).values()}
+    assert kinds == {inspect.Parameter.KEYWORD_ONLY}
+
+
+@each_estimator
+def test_constructor_parameters_are_documented_in_order(estimator: type) -> None:
+    assert list(documented(estimator.__doc__)) == list(constructor_parameters(estimator))
+
+
+@each_estimator
+def test_constructor_parameters_have_documented_defaults(estimator: type) -> None:
+    for parameter, description in documented(estimator.__doc__).items():
+        assert "default=" in description, parameter
+
+
+@each_estimator
+def test_constructor_parameters_have_constraints(estimator: type) -> None:
+    assert list(estimator._parameter_constraints) == list(constructor_parameters(estimator))
+
+
+@each_estimator
+def test_constructor_only_stores(estimator: type) -> None:
+    source = inspect.cleandoc("\n" + inspect.getsource(estimator.__init__))
+    body = ast.parse(source).body[0].body
+    expected = [f"self.{name} = {name}" for name in constructor_parameters(estimator)]
+    assert [ast.unparse(statement) for statement in body] == expected
+
+
+# Files
+
+
+def test_no_file_is_a_thousand_rooms() -> None:
+    def too_long(file: Path) -> Iterator[str]:
+        n_lines = len(file.read_text("utf-8").splitlines())
+        if n_lines > MOST_LINES:
+            yield f"{n_lines} lines: what moved in?"
+
+    assert offenders(too_long) == []
+
+
+def test_what_is_left_to_do_has_an_issue() -> None:
+    def without_number(file: Path) -> Iterator[str]:
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1):
+            if re.search(r"\b(TODO|FIXME|XXX)\b", line) and not re.search(r"#\d+", line):
+                yield f"line {number}: {line.strip()}"
+
+    assert offenders(without_number) == []

@@ -1,0 +1,117 @@
+"""Pages as a browser draws them. Without Chromium these tests are skipped."""
+
+import re
+import shutil
+import subprocess
+from html import escape
+
+import numpy as np
+import pytest
+
+from sk_han.explanation.collection import ExplanationList
+from sk_han.rendering.style import DARK, LIGHT
+from tests.by_hand import explained, signed
+
+Image = pytest.importorskip("PIL.Image")
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
+)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
+
+# The numbers of blink::mojom::PreferredColorScheme.
+THEMES = [(LIGHT, 1), (DARK, 0)]
+LONG = "labelofoneverylongword" * 6
+AWKWARD = {
+    "long": signed(" ".join(f"Sentence number {i} of many." for i in range(150))),
+    "right to left": signed("הסרט הזה היה נפלא. המשחק של Tom היה טוב מאוד!"),
+    "emoji": signed("I ❤️ this 👨‍👩‍👧‍👦 film 😍😍! 这部电影非常精彩."),
+    "long word": signed("See https://" + "path/" * 90 + " and " + "Aaaaaaaaa" * 50 + "."),
+    "code": signed("<div class='a'>if (a < b && c) { return; }</div>\n\t<script>alert(1)</script>"),
+    "long labels": signed(
+        classes=[f"{LONG}{i}" for i in range(20)],
+        probabilities=np.full(20, 0.05),
+        predicted=f"{LONG}0",
+        target=f"{LONG}19",
+    ),
+    "not read": explained("Read this. But not that.", n_read=1, unknown=[True, False]),
+    "large numbers": signed(contributions=[-123.456] * 5, sentence_contributions=[-123.456] * 2),
+    "no words": explained("...!"),
+}
+
+# Puts into the title every element that holds more than it has room for.
+MEASURE = """
+onload = () => {
+  const found = [];
+  for (const frame of document.querySelectorAll("iframe"))
+    for (const e of frame.contentDocument.querySelectorAll("body, body *"))
+      if (e.scrollWidth > e.clientWidth && e.clientWidth && !e.matches(".han-excerpt, summary"))
+        found.push(frame.title + ": " + e.tagName + "." + e.className);
+  document.title = "too wide: " + found.join(", ") + ";";
+}
+"""
+
+
+@pytest.fixture
+def browser(tmp_path):
+    """Run Chromium without a window on a page, with further arguments; give what it prints."""
+
+    def run(html, *arguments):
+        page = tmp_path / "page.html"
+        page.write_text(html, encoding="utf-8")
+        command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+        command += [f"--user-data-dir={tmp_path / 'profile'}", *arguments, page.as_uri()]
+        return subprocess.run(
+            command, check=True, capture_output=True, timeout=60, encoding="utf-8"
+        ).stdout
+
+    return run
+
+
+def pixels(path):
+    """Every colour of a picture as ``#rrggbb``, with the number of its pixels."""
+    with Image.open(path) as image:
+        colors = image.convert("RGB").getcolors(maxcolors=image.width * image.height)
+    return {"#{:02x}{:02x}{:02x}".format(*color): count for count, color in colors}
+
+
+@pytest.mark.parametrize(("theme", "scheme"), THEMES)
+def test_a_page_is_drawn_in_the_colours_of_its_theme(browser, tmp_path, theme, scheme):
+    picture = tmp_path / "picture.png"
+    explanations = ExplanationList([signed("Good. Bad.", contributions=[1, -1]), explained()])
+    browser(
+        explanations.to_html(y_true=["neg", "pos"]),
+        f"--screenshot={picture}",
+        f"--blink-settings=preferredColorScheme={scheme}",
+        "--window-size=900,700",
+    )
+    drawn = pixels(picture)
+    assert max(drawn, key=drawn.get) == theme.page
+    for scale in ("attention", "toward", "against"):
+        shade, line = getattr(theme, scale)
+        assert drawn.get(shade, 0) > 200, f"the strongest shade of {scale} is not seen"
+        assert drawn.get(line, 0) > 100, f"the bars of {scale} are not seen"
+    assert drawn.get(theme.text, 0) > 200, "the text is not seen"
+
+
+def too_wide(browser, pages, width):
+    frames = "".join(
+        f'<iframe title="{name}" srcdoc="{escape(page)}" style="width: {width}px"></iframe>'
+        for name, page in pages.items()
+    )
+    dumped = browser(f"{frames}<script>{MEASURE}</script>", "--dump-dom")
+    return re.search("<title>too wide: (.*);</title>", dumped)[1]
+
+
+@pytest.mark.parametrize("width", [400, 1000])
+def test_nothing_is_too_wide_for_its_place(browser, width):
+    pages = {
+        name: ExplanationList([explanation]).to_html(y_true=explanation.classes[-1:])
+        for name, explanation in AWKWARD.items()
+    }
+    assert too_wide(browser, pages, width) == ""
+
+
+def test_what_is_too_wide_would_be_found(browser):
+    wide = {"wide": "<div style='width: 900px'>wide</div>", "narrow": "<p>narrow"}
+    assert too_wide(browser, wide, 400) == "wide: BODY."

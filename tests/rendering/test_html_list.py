@@ -1,0 +1,170 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sk_han.explanation.collection import ExplanationList
+from sk_han.rendering.rows import visible
+from sk_han.rendering.style import stylesheet
+from tests.by_hand import explained, signed
+from tests.html_page import ANYTHING, Page
+
+
+def predicting(*labels):
+    """Explanations of the texts "Number 0.", "Number 1.", ... with these predictions."""
+    return ExplanationList(
+        explained(f"Number {i}.", predicted=label, target=label) for i, label in enumerate(labels)
+    )
+
+
+def summaries(html):
+    """Text of the line that announces each document."""
+    parts = html.split('<details class="han-document')[1:]
+    return [
+        "".join(Page(part.partition("<summary>")[2].partition("</summary>")[0]).all_text)
+        for part in parts
+    ]
+
+
+@given(ANYTHING)
+def test_any_text_is_escaped(text):
+    page = Page(ExplanationList([explained(text)] * 2).to_html())
+    assert page.text == 2 * visible(text)
+    assert "script" not in {tag for tag, _ in page.tags}
+
+
+@given(st.lists(ANYTHING, min_size=2, max_size=2, unique=True), st.sampled_from([0, 1]))
+def test_any_labels_are_escaped(labels, number):
+    true = labels[number]
+    explanation = signed(
+        classes=np.array(labels, dtype=object), predicted=labels[0], target=labels[1]
+    )
+    page = Page(ExplanationList([explanation]).to_html(y_true=[true]))
+    expected = ExplanationList([signed(target="neg")]).to_html(
+        y_true=["pos" if number == 0 else "neg"]
+    )
+    assert [tag for tag, _ in page.tags] == [tag for tag, _ in Page(expected).tags]
+    assert f"true: {visible(true)}" in page.all_text
+
+
+def test_a_list_opens_its_first_documents():
+    page = Page(ExplanationList([explained()] * 5).to_html())
+    documents = page.attributes("details", "han-document")
+    assert ["open" in a for a in documents] == [True, True, True, False, False]
+
+
+def test_a_notebook_shows_the_first_fifty_of_a_list():
+    explanations = ExplanationList([explained()] * 53)
+    html = explanations._repr_html_()
+    assert html.count('<details class="han-document"') == 50
+    assert "and 3 more documents" in html
+    assert explanations.to_html().count('<details class="han-document"') == 53
+
+
+def test_an_empty_list_says_so():
+    assert "No documents." in ExplanationList([])._repr_html_()
+
+
+def test_each_document_is_announced_with_its_probability():
+    assert summaries(predicting("pos", "neg").to_html()) == [
+        "0 pos 0.900 Number 0.",
+        "1 neg 0.100 Number 1.",
+    ]
+
+
+def test_with_true_labels_wrong_documents_are_marked_in_words():
+    html = predicting("pos", "neg", "pos").to_html(y_true=["pos", "pos", "neg"])
+    assert summaries(html) == [
+        "0 pos 0.900 true: pos Number 0.",
+        "1 neg 0.100 ✗ wrong true: pos Number 1.",
+        "2 pos 0.900 ✗ wrong true: neg Number 2.",
+    ]
+    documents = [a["class"] for a in Page(html).attributes("details") if "class" in a]
+    assert documents == ["han-document", "han-document han-wrong", "han-document han-wrong"]
+
+
+def test_with_true_labels_the_page_begins_with_the_count_of_wrong_documents():
+    page = Page(predicting("pos", "neg", "pos").to_html(y_true=["pos", "pos", "neg"]))
+    assert "2 of 3 documents misclassified (66.7%), marked ✗ wrong" in page.all_text
+    assert page.all_text.index("2 of 3") < page.all_text.index("Number 0.")
+
+
+def test_without_true_labels_nothing_is_counted():
+    page = Page(predicting("pos", "neg").to_html())
+    assert "misclassified" not in page.all_text
+    assert "true:" not in page.all_text
+
+
+def test_when_nothing_is_wrong_nothing_is_marked():
+    page = Page(predicting("pos", "neg").to_html(y_true=["pos", "neg"]))
+    assert "0 of 2 documents misclassified (0.0%)" in page.all_text
+    assert "wrong" not in page.all_text
+
+
+def test_misclassified_documents_come_first_and_keep_their_numbers():
+    explanations = predicting("pos", "neg", "pos", "neg")
+    html = explanations.to_html(y_true=["pos", "pos", "pos", "pos"], misclassified_first=True)
+    assert [line[0] for line in summaries(html)] == ["1", "3", "0", "2"]
+
+
+def series(labels):
+    return pytest.importorskip("pandas").Series(labels)
+
+
+@pytest.mark.parametrize("wrap", [tuple, np.array, series])
+def test_true_labels_may_be_any_array_like(wrap):
+    explanations = ExplanationList(
+        explained(classes=np.array([0, 1]), predicted=np.int64(label), target=1) for label in (0, 1)
+    )
+    page = Page(explanations.to_html(y_true=wrap([0, 0])))
+    assert "1 of 2 documents misclassified" in page.all_text
+
+
+@pytest.mark.parametrize(
+    ("y_true", "shape"), [(["pos"], r"\(1,\)"), ("pos", r"\(\)"), ([["pos"]] * 2, r"\(2, 1\)")]
+)
+def test_true_labels_of_another_shape_are_refused(y_true, shape):
+    message = rf"y_true must hold one label for each of the 2 documents.*got the shape {shape}"
+    with pytest.raises(ValueError, match=message):
+        predicting("pos", "neg").to_html(y_true=y_true)
+
+
+@pytest.mark.parametrize(
+    ("y_true", "message"),
+    [
+        ([0, 1], r"y_true\[0\] is 0, which is none of the classes \['neg', 'pos'\]"),
+        (["pos", "maybe"], r"y_true\[1\] is 'maybe'.* Give labels of classes_"),
+        (["pos", None], r"y_true\[1\] is None"),
+    ],
+)
+def test_true_labels_that_are_no_classes_are_refused(y_true, message):
+    with pytest.raises(ValueError, match=message):
+        predicting("pos", "neg").to_html(y_true=y_true)
+
+
+def test_misclassified_first_needs_true_labels():
+    with pytest.raises(ValueError, match="pass their true labels as y_true"):
+        predicting("pos").to_html(misclassified_first=True)
+
+
+def test_an_empty_list_takes_true_labels():
+    assert "No documents." in ExplanationList([]).to_html(y_true=[], misclassified_first=True)
+
+
+def test_a_page_has_no_script_and_loads_nothing():
+    html = ExplanationList([explained(), signed()]).to_html(y_true=["pos", "neg"])
+    assert not re.search(r"<script|<link|<img|src=|href=|url\(|@import|\son\w+=", html)
+
+
+def test_every_class_has_a_style():
+    for _, attributes in Page(predicting("pos", "neg").to_html(y_true=["neg", "neg"])).tags:
+        for name in attributes.get("class", "").split():
+            assert f".{name} " in stylesheet() or f".{name}[" in stylesheet()
+
+
+def test_a_file_is_written_in_utf8(tmp_path):
+    path = tmp_path / "explanations.html"
+    html = ExplanationList([explained("caf\u00e9 \ud800 \U0001f600.")]).to_html(path)
+    assert path.read_text(encoding="utf-8") == html

@@ -1,0 +1,363 @@
+import re
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from sk_han.text.abbreviations import BEFORE_NAME, BEFORE_NUMBER, MAY_END, MONTHS
+from sk_han.text.characters import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS
+from sk_han.text.sentences import (
+    _LONGEST_ABBREVIATION,
+    DEFAULT_TOKEN_PATTERN,
+    compile_token_pattern,
+    sentence_spans,
+)
+from tests.growth import LIMIT, growth
+
+ASCII_WORDS, WORDS = compile_token_pattern(DEFAULT_TOKEN_PATTERN)
+
+
+def sentences(text):
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def words(text):
+    return WORDS.findall(text)
+
+
+# Sentences written apart; joined by a space they have to come apart again.
+APART = {
+    "full stop": ["The plot is thin.", "The actors are not."],
+    "question and exclamation": ["Who wrote this?", "Nobody knows!", "Pity."],
+    "lower case after a full stop": ["i hated it.", "it was long."],
+    "several marks": ["You did what?!", "Stop!!!", "Now."],
+    "one mark of another kind": ["Really‽", "Yes⁉", "Fine."],
+    "title": ["Dr. Lund met Mrs. Okoye and Prof. Silva.", "They agreed."],
+    "title in lower case": ["we saw mr. lund.", "he waved."],
+    "initials": ["J. K. Mbeki wrote it with R.L. Stone.", "It sold well."],
+    "acronym inside": ["She left the U.S. Senate in May.", "He stayed."],
+    "acronym at the end": ["They moved to the U.S.", "The house was small."],
+    "abbreviation before lower case": ["Bring bread, salt, etc. and water.", "Come early."],
+    "abbreviation at the end": ["Bring bread, salt, etc.", "Come early."],
+    "company": ["Nordwind Inc. is old.", "She runs Acme Ltd.", "He does not."],
+    "latin": ["Use a tool, e.g. a saw, i.e. something sharp, cf. above.", "Be careful."],
+    "time of day": [
+        "The show starts at 8 p.m. on Friday.",
+        "We left at 3 a.m.",
+        "The bus was late.",
+    ],
+    "letter at the end": [
+        "They chose plan b.",
+        "then plan c.",
+        "Then it was you and I.",
+        "We ran.",
+    ],
+    "letter inside": ["See p. 5 for more, e. g. for J. of the N. family.", "Good."],
+    "decimal": ["It costs $3.50 or 2.5 percent.", "Cheap."],
+    "version": ["Install version 2.0.1 first.", "Then restart."],
+    "number at the end": ["We met in 1999.", "The year was hot."],
+    "score": ["I give it 8/10.", "Watch it."],
+    "number sign": ["See no. 7 and fig. 12 on p. 3.", "Clear?", "She said no.", "He agreed."],
+    "list number": ["1. Stir the rice.", "Then eat."],
+    "date": ["It opened on Jan. 5 and closed on Dec. 31.", "Nobody came."],
+    "address of a page": ["Go to http://www.example.org/a.b?c=d.e for more.", "It is free."],
+    "page at the end": ["Go to www.example.org.", "It is free."],
+    "e-mail": ["Write to ann.lee@example.co.uk today.", "She answers."],
+    "file": ["Open the file main.py or data.csv.", "Run it."],
+    "closing quote": ['He said "No."', "She left."],
+    "closing quotes of print": ["He said “No.”", "She left."],
+    "bracket": ["It rained (and how!).", "We ran.", "(We always do.)", "Home."],
+    "quote goes on": ['"Why now?" he asked.', '"Never!" she said.'],
+    "bracket goes on": ["The best (really!) of all.", "The end."],
+    "ellipsis goes on": ["Well... maybe not.", "No."],
+    "ellipsis before a bracket": ["It was long... (too long) and loud.", "No."],
+    "ellipsis ends": ["I waited...", "Nobody came…", "The end."],
+    "spaced ellipsis": ["It was . . . odd.", "Very."],
+    "single ellipsis character": ["It was… odd.", "Very."],
+    "markdown": ["**A great film.**", "_See it._", "Twice."],
+    "punctuation set apart": ["mr . lund arrives . . . late .", "the end ."],
+    "german": ["Das ist z.B. gut, d.h. nicht schlecht.", "Am 3. Oktober kam er.", "Ja."],
+    "german quotes": ["„Nein.“", "»Doch!«", "Er ging."],
+    "french": ["« Tu viens ? »", "Il rit.", "M. Petit arrive !", "Bien."],
+    "spanish": ["¿Quién es?", "¡La Sra. Gil!", "Vale."],
+    "swedish words that look like titles": ["Han kom sen.", "Det var hon.", "Ja."],
+    "russian": ["Это ул. Мира, т.е. центр.", "А. С. Пушкин жил тут.", "Да!"],
+    "greek": ["Αυτό είναι καλό.", "Ναι!"],
+    "turkish": ["Dr. Yılmaz geldi.", "İyi."],
+    "hindi": ["यह अच्छी फिल्म है।", "क्या तुम आए?", "डॉ. राव आए।"],
+    "arabic": ["هذا فيلم جيد.", "هل رأيته؟", "نعم!"],
+    "urdu": ["یہ اچھی فلم ہے۔", "ہاں۔"],
+    "hebrew": ["זה סרט טוב.", "למה?", "ככה."],
+    "armenian": ["Սա լավ ֆիլմ է։", "Այո։"],
+    "amharic": ["ጥሩ ፊልም ነው።", "አዎ፧"],
+    "burmese": ["ကောင်းတယ်။", "ဟုတ်တယ်။"],
+    "khmer": ["ល្អណាស់។", "មែនហើយ។"],
+    "tibetan": ["འདི་ཡག་པོ་འདུག།", "ལགས་སོ།"],
+    "korean": ["좋은 영화입니다.", "정말요?"],
+    "vietnamese": ["Phim rất hay.", "Tôi thích nó!"],
+    "chinese": ["这部电影很好。", "你看了吗？"],
+    "thai, whose sentences are not marked": ["หนังดี สนุกมาก"],
+}
+
+
+@pytest.mark.parametrize("expected", APART.values(), ids=APART.keys())
+def test_sentences_come_apart_as_a_reader_would_take_them(expected):
+    assert sentences(" ".join(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["这部电影很好。", "你看了吗？", "“看了！”", "好……走吧。"],
+        ["いい映画だ。", "「本当？」", "『ええ。』"],
+        ["你好!", "我是李.", "再见?", "好"],
+        ["यह है।", "वह है॥"],
+        ["یہ ہے۔", "کیوں؟", "ہاں"],
+    ],
+)
+def test_scripts_with_marks_of_their_own_need_no_space(expected):
+    assert sentences("".join(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["So it goes.", "The next one."],
+        ["Why me?", "Who knows!", "Not I."],
+        ["It's fine.", "He said."],
+    ],
+)
+def test_a_forgotten_space_is_forgiven(expected):
+    assert sentences("".join(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ann@east.Example.Com", "http://example.org/some.Page", "so.Example.Net", "java.lang.String",
+     "e.g.So", "v2.Beta", "U.S.Navy", "script.py", "c:\\autoexec.Bat", "and...The"],
+)  # fmt: skip
+def test_addresses_and_names_with_points_stay_whole(text):
+    assert sentences(f"see {text} here") == [f"see {text} here"]
+
+
+def test_japanese_goes_on_after_a_quoted_sentence():
+    assert sentences("「はい。」と言った。次。") == ["「はい。」と言った。", "次。"]
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["\n\n", "\n \t\n", "\r\n\r\n", "\r\r", "\f", "\u2029", "<br />", "<br>", "<BR/>", "</p>",
+     "</p>\n<p class='x'>", "<br /><br />", " <br/> ", "</li><li>", "</div>", "<h2>", "<hr>",
+     "</td><td>", "\n- ", "\n* ", "\n  • ", "\n1. ", "\n(2) ", "\nb) ", "\n-----\n"],
+)  # fmt: skip
+def test_breaks_of_layout_end_a_sentence_without_a_mark(between):
+    found = sentences(f"a first line{between}and a second")
+    assert found[0] == "a first line"
+    assert found[-1].endswith("and a second")
+
+
+@pytest.mark.parametrize("tag", ["<br />", "<br>", "</p>", "<p class=a>", "</li>", "<div\nid=b>"])
+def test_tags_that_break_lines_are_in_no_sentence(tag):
+    text = f"Good.{tag}Mr.{tag}one {tag} two{tag}"
+    assert sentences(text) == ["Good.", "Mr.", "one", "two"]
+
+
+@pytest.mark.parametrize("text", ["1 < 2 but 3 > 2", "<3 it", "a <brave> try", "<p", "x <br y"])
+def test_other_angles_are_text(text):
+    assert sentences(text) == [text]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\v", "\x85", "\u2028"])
+def test_a_wrapped_line_goes_on(end):
+    text = f"one line{end}and its end.{end}Next"
+    assert sentences(text) == [f"one line{end}and its end.", "Next"]
+
+
+def test_a_blank_line_ends_a_sentence_even_after_an_abbreviation():
+    assert sentences("Signed, Mr.\n\nLund") == ["Signed, Mr.", "Lund"]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "<br />", " \u3000\t", "\n<br><br>\n"])
+def test_blank_text_has_no_sentences(text):
+    assert sentence_spans(text) == []
+
+
+def test_sentences_of_marks_alone_are_kept_for_the_tokenizer_to_drop():
+    assert sentences("*** Yes.") == ["*** Yes."]
+    assert sentences("!!!") == ["!!!"]
+
+
+def test_every_listed_abbreviation_can_be_found():
+    for listed in (BEFORE_NAME, BEFORE_NUMBER, MAY_END):
+        assert max(map(len, listed)) <= _LONGEST_ABBREVIATION
+        assert not any(entry.endswith(".") for entry in listed)
+    for entry in (*BEFORE_NUMBER, *MAY_END, *MONTHS):
+        assert entry == entry.lower()
+
+
+ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=200)
+# Text made of what matters: marks, breaks, tags, abbreviations, scripts.
+PIECES = st.lists(
+    st.sampled_from(
+        [".", "!", "?", "…", "。", "।", "؟", " ", "  ", "\n", "\r\n", "\u2029", "<br />", "<", ">"]
+        + ["</p>", '"', "'", ")", "»", "「", "」", "Mr", "etc", "U.S", "1", "a", "A", "The", "word"]
+        + [
+            "好",
+            "の",
+            "ก",
+            "é",
+            "e\u0301",
+            "ß",
+            "हि",
+            "ש\u05b0",
+            "👨\u200d👩\u200d👧",
+            "\ud800",
+            "\0",
+            "-",
+        ]
+    ),
+    max_size=40,
+).map("".join)
+
+
+@given(st.one_of(ANY_TEXT, PIECES))
+@example("\u2029a")
+def test_sentences_are_in_order_apart_and_trimmed(text):
+    last = 0
+    for start, end in sentence_spans(text):
+        assert last <= start < end <= len(text)
+        assert text[start:end] == text[start:end].strip()
+        last = end
+
+
+@given(st.one_of(ANY_TEXT, PIECES))
+def test_only_space_and_tags_lie_between_sentences(text):
+    rest, last = [], 0
+    for start, end in [*sentence_spans(text), (len(text), len(text))]:
+        rest.append(text[last:start])
+        last = end
+    assert re.sub(r"<[^<>]*>", "", "".join(rest)).strip() == ""
+
+
+@given(st.one_of(st.text(st.characters(codec="ascii"), max_size=200), PIECES))
+def test_text_in_ascii_is_split_as_any_text(text):
+    text = text.encode("ascii", "ignore").decode()
+    # A letter at the end that changes nothing but the patterns that are used.
+    assert sentences(text + " x") == [
+        sentence.replace("é", "x") for sentence in sentences(text + " é")
+    ]
+
+
+@given(st.one_of(st.text(st.characters(codec="ascii"), max_size=200), PIECES))
+def test_words_of_ascii_text_are_found_as_in_any_text(text):
+    text = text.encode("ascii", "ignore").decode()
+    assert ASCII_WORDS.findall(text) == WORDS.findall(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Don't stop, it’s O'Neill's.", ["Don't", "stop", "it’s", "O'Neill's"]),
+        ("'quoted' rock 'n' roll", ["quoted", "rock", "n", "roll"]),
+        ("well-known snake_case", ["well", "known", "snake", "case"]),
+        ("3.14 R2-D2", ["3", "14", "R2", "D2"]),
+        ("naïve Straße cafe\u0301 Ελλάδα", ["naïve", "Straße", "cafe\u0301", "Ελλάδα"]),
+        ("हिन्दी क्षत्रिय", ["हिन्दी", "क्षत्रिय"]),
+        ("בְּרֵאשִׁית צה״ל", ["בְּרֵאשִׁית", "צה״ל"]),
+        ("العَرَبِيَّة می‌خواهم", ["العَرَبِيَّة", "می‌خواهم"]),
+        ("தமிழ் తెలుగు বাংলা", ["தமிழ்", "తెలుగు", "বাংলা"]),
+        ("col·lecció hyphen\u00adated", ["col·lecció", "hyphen\u00adated"]),
+        ("한국어 단어", ["한국어", "단어"]),
+        ("བོད་ཡིག", ["བོད", "ཡིག"]),
+    ],
+)  # fmt: skip
+def test_words_of_scripts_with_spaces_stay_whole(text, expected):
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("电影很好", ["电", "影", "很", "好"]),
+        ("iPhone手机15", ["iPhone", "手", "机", "15"]),
+        ("コーヒー", ["コー", "ヒー"]),
+        ("か\u3099き", ["か\u3099", "き"]),
+        ("ที่นี่", ["ที่", "นี่"]),
+        ("ខ្មែរ", ["ខ្មែ", "រ"]),
+        ("မြန်မာ", ["မြ", "န်", "မာ"]),
+        ("ພາສາ", ["ພ", "າ", "ສ", "າ"]),
+        ("𠮷野", ["𠮷", "野"]),
+    ],
+)
+def test_scripts_without_spaces_give_one_word_a_character_with_its_marks(text, expected):
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["👍🏽 ❤️ 👨‍👩‍👧‍👦 🇳🇴", "*** --- ___ ;-)", "\ud800 \0 \x07", "€ © →"]
+)
+def test_emoji_symbols_and_controls_are_no_words(text):
+    assert words(text) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "characters"),
+    [
+        ("words", f"[{WORD_CHARACTERS}{CHARACTER_WORDS}]"),
+        ("marks", f"[{CHARACTER_MARKS}]"),
+    ],
+)
+def test_character_tables_hold_no_punctuation_or_space(name, characters):
+    found = re.findall(characters, "".join(map(chr, range(0x10000))))
+    wrong = [c for c in found if unicodedata.category(c)[0] in "PZC" and unicodedata.name(c, "")]
+    assert not wrong, (name, wrong)
+
+
+def test_character_tables_hold_every_letter_mark_and_digit_of_living_scripts():
+    table = re.compile(f"[{WORD_CHARACTERS}{CHARACTER_WORDS}{CHARACTER_MARKS}]")
+    missing = [
+        chr(code)
+        for code in range(0xFFFF)
+        if unicodedata.category(chr(code)) in ("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd")
+        and not table.match(chr(code))
+    ]
+    # Left out on purpose: variation selectors and marks that enclose or follow symbols.
+    purpose = "\u20d0-\u20f0\ufe00-\ufe0f\u2e2f"
+    assert re.sub(f"[{purpose}]", "", "".join(missing)) == ""
+
+
+def test_character_tables_do_not_overlap():
+    tables = [re.compile(f"[{t}]") for t in (WORD_CHARACTERS, CHARACTER_WORDS, CHARACTER_MARKS)]
+    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    found = [set(table.findall(every)) for table in tables]
+    assert sum(map(len, found)) == len(set().union(*found))
+
+
+def test_a_group_in_the_token_pattern_is_the_word():
+    assert compile_token_pattern(r"\$(\w+)")[1].findall("$a b $c") == ["a", "c"]
+
+
+def test_two_groups_in_the_token_pattern_are_refused():
+    with pytest.raises(ValueError, match="one group"):
+        compile_token_pattern(r"(\w)(\d)")
+
+
+# tests/test_properties.py has more of them, read by a tokenizer.
+HOSTILE = [
+    "!", "'", '"', ")", "a'", "a@", "<br ", "<br", "<p x=", "</p>", "Mr. ", "1. ", "U.S. ", "a.b.",
+    "ab.Cd", ". ", "... ", '."', '.")', "\r\n", "\n- ", "好", "。", "की", "\u1039က", "’a", " »",
+    "! »", "👍🏽", "\u200d", "word ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_ten_times_the_text_takes_at_most_fifteen_times_the_time(piece):
+    def read(n_characters):
+        text = piece * (n_characters // len(piece))
+        pattern = ASCII_WORDS if text.isascii() else WORDS
+        for start, end in sentence_spans(text):
+            pattern.findall(text, start, end)
+
+    assert growth(read, 10_000) <= LIMIT

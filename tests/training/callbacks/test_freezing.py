@@ -1,0 +1,115 @@
+"""Word vectors that stay as they are: always, or for the first epochs of a fit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from skorch.callbacks import Callback
+
+from sk_han import DocumentArray, HANClassifier
+from sk_han.training.callbacks.freezing import epochs_frozen
+
+X = DocumentArray.from_nested([[[2, 3]], [[3, 2], [2]]] * 6)
+Y = [0, 1] * 6
+VECTORS = np.arange(20, dtype=np.float32).reshape(4, 5) / 20
+
+
+class Moves(Callback):
+    """Note after each epoch whether the word vectors are no longer those it began with."""
+
+    moves: list[bool]  # of the class: a fit trains with a copy of its callbacks
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        self.before_ = net.weights["embedding.weight"].copy()
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        Moves.moves.append(not np.array_equal(net.weights["embedding.weight"], self.before_))
+
+
+@pytest.fixture
+def moves(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    monkeypatch.setattr(Moves, "moves", [], raising=False)
+    return Moves.moves
+
+
+def classifier(**params: Any) -> HANClassifier:
+    defaults = {
+        "embedding_dim": 5,
+        "word_hidden": 3,
+        "sentence_hidden": 3,
+        "attention_dim": 3,
+        "max_epochs": 4,
+        "batch_size": 4,
+        "early_stopping": False,
+        "pretrained_embedding": VECTORS,
+        "callbacks": [Moves()],
+        "random_state": 0,
+        "device": "cpu",
+    }
+    return HANClassifier(**{**defaults, **params})
+
+
+class TestFit:
+    @pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
+    def test_vectors_move_only_after_the_frozen_epochs(
+        self, moves: list[bool], optimizer: str
+    ) -> None:
+        classifier(freeze_embedding=2, optimizer=optimizer).fit(X, Y)
+        assert moves == [False, False, True, True]
+
+    def test_true_keeps_them_for_all_epochs(self, moves: list[bool]) -> None:
+        fitted = classifier(freeze_embedding=True).fit(X, Y)
+        assert moves == [False] * 4
+        np.testing.assert_array_equal(fitted.net_.weights["embedding.weight"], VECTORS)
+
+    @pytest.mark.parametrize("freeze_embedding", [False, 0])
+    def test_false_and_no_epoch_let_them_go_at_once(
+        self, moves: list[bool], freeze_embedding: bool | int
+    ) -> None:
+        classifier(freeze_embedding=freeze_embedding).fit(X, Y)
+        assert moves == [True] * 4
+
+    def test_more_epochs_than_there_are_keep_them_for_all(self, moves: list[bool]) -> None:
+        classifier(freeze_embedding=9).fit(X, Y)
+        assert moves == [False] * 4
+
+    def test_the_other_weights_learn_meanwhile(self) -> None:
+        one, three = (
+            classifier(freeze_embedding=True, max_epochs=n, callbacks=None, lr_schedule="constant")
+            for n in (1, 3)
+        )
+        weights = [fitted.fit(X, Y).net_.weights for fitted in (one, three)]
+        changed = [name for name in weights[0] if not np.array_equal(*(w[name] for w in weights))]
+        assert set(changed) == weights[0].keys() - {"embedding.weight"}
+
+    def test_a_second_fit_with_warm_start_counts_its_own_epochs(self, moves: list[bool]) -> None:
+        warm = classifier(freeze_embedding=3, warm_start=True).fit(X, Y).fit(X, Y)
+        assert moves == [False, False, False, True] * 2
+        assert warm.n_iter_ == 4
+
+    def test_partial_fit_counts_the_epochs_of_all_calls(self, moves: list[bool]) -> None:
+        growing = classifier(freeze_embedding=2)
+        for _ in range(3):
+            growing.partial_fit(X, Y, classes=[0, 1])
+        assert moves == [False, False, True]
+
+    def test_a_negative_number_of_epochs_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="freeze_embedding"):
+            classifier(freeze_embedding=-1).fit(X, Y)
+
+
+class TestEpochsFrozen:
+    @pytest.mark.parametrize("value", [True, np.True_])
+    def test_true_stands_for_all_epochs_and_not_for_one(self, value: bool) -> None:
+        assert epochs_frozen(value) == math.inf
+
+    @pytest.mark.parametrize("value", [1, np.int64(1)])
+    def test_one_stands_for_one_epoch(self, value: int) -> None:
+        assert epochs_frozen(value) == 1
+
+    @pytest.mark.parametrize("value", [False, np.False_, 0])
+    def test_false_stands_for_none(self, value: bool) -> None:
+        assert epochs_frozen(value) == 0

@@ -1,0 +1,120 @@
+"""What a user hands over as X."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from sk_han import DocumentArray, HierarchicalTokenizer
+from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
+
+CUBE = np.array([[[2, 3, 5], [7, 0, 0]], [[2, 0, 0], [0, 0, 0]]])
+
+
+@pytest.fixture
+def tokenizer(film_reviews: list[str]) -> HierarchicalTokenizer:
+    return HierarchicalTokenizer().fit(film_reviews)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        DocumentArray.from_nested([]),
+        CUBE,
+        CUBE.astype(np.uint8),
+        CUBE[:, 0],
+    ],
+    ids=["DocumentArray", "cube", "unsigned cube", "matrix"],
+)
+def test_tokenized_documents_are_known(X: Any) -> None:
+    assert holds_word_ids(X)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        ["A fine film."],
+        ("A fine film.",),
+        "A fine film.",
+        np.array(["A fine film."]),
+        np.array([["A fine film."]], dtype=object),
+        pd.Series(["A fine film."]),
+        pd.DataFrame({"text": ["A fine film."]}),
+        np.array([2, 3]),
+        np.array([[2.0, 3.0]]),
+        csr_array(CUBE[:, 0]),
+        [[2, 3]],
+        None,
+    ],
+    ids=lambda X: type(X).__name__,
+)
+def test_all_else_is_taken_for_texts(X: Any) -> None:
+    assert not holds_word_ids(X)
+
+
+def test_documents_stay_as_they_are(documents: DocumentArray) -> None:
+    assert as_documents(documents, None) is documents
+
+
+@pytest.mark.parametrize("X", [CUBE, CUBE[:, :1]])
+def test_padding_is_taken_off_a_cube(X: np.ndarray) -> None:
+    assert as_documents(X, None).to_nested() == DocumentArray.from_padded(X).to_nested()
+
+
+def test_a_matrix_holds_documents_of_one_sentence() -> None:
+    assert as_documents(CUBE[:, 0], None).to_nested() == [[[2, 3, 5]], [[2]]]
+
+
+@pytest.mark.parametrize("output", ["ragged", "padded"])
+def test_texts_go_through_the_tokenizer(film_reviews: list[str], output: Any) -> None:
+    tokenizer = HierarchicalTokenizer(output=output).fit(film_reviews)
+    ragged = HierarchicalTokenizer().fit_transform(film_reviews)
+    assert as_documents(film_reviews, tokenizer).to_nested() == ragged.to_nested()
+
+
+def test_word_ids_pass_by_the_tokenizer(
+    documents: DocumentArray, tokenizer: HierarchicalTokenizer
+) -> None:
+    assert as_documents(documents, tokenizer) is documents
+
+
+@pytest.mark.parametrize("X", [["A fine film."], np.array([[2.0, 3.0]])])
+def test_texts_without_a_tokenizer_are_refused_with_their_type(X: Any) -> None:
+    name = type(X).__name__
+    with pytest.raises(TypeError, match=f"X is a {name}, .* fitted on word ids. Give it a Doc"):
+        as_documents(X, None)
+
+
+@pytest.mark.parametrize("X", [DocumentArray.from_nested([]), CUBE[:0], CUBE[:0, 0]])
+def test_no_documents_are_refused(X: Any) -> None:
+    with pytest.raises(ValueError, match="0 sample"):
+        as_documents(X, None)
+
+
+def test_ids_beyond_the_vocabulary_become_unknown(documents: DocumentArray) -> None:
+    within = within_vocabulary(documents, vocabulary_size=7)
+    assert within.to_nested() == [
+        [[2, 3], [4]],
+        [],
+        [[5, 2, 2, 1, 6, 1, 1, 1, 1, 2, 3]],
+        [[3, 3], [1], [2, 4, 5, 1]],
+        [[1]],
+    ]
+
+
+def test_documents_given_are_left_alone(documents: DocumentArray) -> None:
+    within_vocabulary(documents, vocabulary_size=7)
+    assert documents.word_ids.max() == 12
+
+
+def test_documents_within_the_vocabulary_stay_as_they_are(documents: DocumentArray) -> None:
+    assert within_vocabulary(documents, vocabulary_size=13) is documents
+
+
+def test_documents_without_words_are_within_every_vocabulary() -> None:
+    empty = DocumentArray.from_nested([[], []])
+    assert within_vocabulary(empty, vocabulary_size=2) is empty

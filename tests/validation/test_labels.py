@@ -1,0 +1,204 @@
+"""Labels and weights of training documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.exceptions import DataConversionWarning
+
+from sk_han.validation.labels import check_labels, document_weights, encode_labels
+
+CLASSES = np.array(["bad", "good"])
+LABELS = np.array(["good", "bad", "good", "good", "good"])
+
+
+# Labels
+
+
+STRINGS = ["bad", "good", "bad"]
+CONTAINERS = {
+    "list": STRINGS,
+    "tuple": tuple(STRINGS),
+    "list of NumPy strings": [np.str_("bad"), "good", "bad"],
+    "NumPy str": np.array(STRINGS),
+    "NumPy object": np.array(STRINGS, dtype=object),
+    "pandas str": pd.Series(STRINGS, index=[7, 3, 5]),
+    "pandas object": pd.Series(STRINGS, dtype=object),
+    "pandas category": pd.Series(STRINGS, dtype="category"),
+    "polars": pl.Series(STRINGS),
+}
+WITH_MISSING = {
+    "None in a list": ["bad", None, "good"],
+    "NaN in a list": ["bad", float("nan"), "good"],
+    "NumPy object": np.array(["bad", None, "good"], dtype=object),
+    "pandas str": pd.Series(["bad", None, "good"]),
+    "pandas object": pd.Series(["bad", None, "good"], dtype=object),
+    "pandas category": pd.Series(["bad", None, "good"], dtype="category"),
+    "polars": pl.Series(["bad", None, "good"]),
+}
+
+
+@pytest.mark.parametrize("y", CONTAINERS.values(), ids=CONTAINERS)
+def test_strings_come_in_many_containers(y: Any) -> None:
+    labels = check_labels(y, 3)
+    assert labels.shape == (3,)
+    assert labels.tolist() == STRINGS
+
+
+@pytest.mark.parametrize(
+    "y", [[0, 1, 1], [False, True, True], [0.0, 1.0, 1.0], [-5, 7, 7], [0, np.int8(1), 1.0]]
+)
+def test_integers_and_booleans_are_labels(y: list[Any]) -> None:
+    assert check_labels(y, 3).tolist() == y
+
+
+def test_a_column_is_read_with_a_warning() -> None:
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        labels = check_labels([["bad"], ["good"]], 2)
+    assert labels.tolist() == ["bad", "good"]
+
+
+@pytest.mark.parametrize(
+    ("y", "error", "message"),
+    [
+        (None, ValueError, "requires y to be passed, but the target y is None"),
+        ([1, "a", 2], TypeError, r"y mixes .* \['number', 'str'\]. Give all labels one type"),
+        ([True, 1, 0], TypeError, r"y mixes labels of different types: \['bool', 'number'\]"),
+        ([None, None, None], ValueError, "y contains missing labels"),
+        (
+            [0.0, np.nan, 1.0],
+            ValueError,
+            r"y contains missing labels .* position .;",
+        ),
+        (
+            [0.0, np.inf, 1.0],
+            ValueError,
+            r"y contains missing labels .* position .;",
+        ),
+        (pd.Series([1, None, 2], dtype="Int64"), ValueError, "y contains missing labels"),
+        (pl.Series([1, None, 2]), ValueError, "y contains missing labels"),
+        ([0.5, 1.2, 2.2], ValueError, "Unknown label type: continuous"),
+        ([[0, 1], [1, 0], [1, 1]], ValueError, r"1d array, got an array of shape \(3, 2\)"),
+        ([0, 1], ValueError, "3 documents in X, 2 labels in y"),
+    ],
+)
+def test_bad_labels_are_refused(y: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        check_labels(y, 3)
+
+
+@pytest.mark.parametrize("y", WITH_MISSING.values(), ids=WITH_MISSING)
+def test_a_missing_label_among_strings_is_called_missing(y: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="missing"):
+        check_labels(y, 3)
+
+
+def test_errors_name_the_labels_that_were_given() -> None:
+    with pytest.raises(ValueError, match="3 documents in X_val, 2 labels in y_val"):
+        check_labels([0, 1], 3, "y_val")
+    with pytest.raises(TypeError, match="y_val mixes labels"):
+        check_labels([0, "a"], 2, "y_val")
+
+
+# Their numbers
+
+
+def test_labels_become_their_position_among_the_classes() -> None:
+    encoded = encode_labels(LABELS, CLASSES, "y")
+    assert encoded.dtype == np.int64
+    assert encoded.tolist() == [1, 0, 1, 1, 1]
+
+
+def test_classes_may_be_any_sorted_numbers() -> None:
+    assert encode_labels(np.array([7, -5, 11]), np.array([-5, 7, 11]), "y").tolist() == [1, 0, 2]
+
+
+def test_a_class_may_have_no_documents() -> None:
+    assert encode_labels(np.array(["b"]), np.array(["a", "b", "c"]), "y").tolist() == [1]
+
+
+@pytest.mark.parametrize("labels", [np.array(["good", "fine"]), np.array(["good", "fine"], object)])
+def test_labels_of_no_class_are_named(labels: np.ndarray) -> None:
+    message = r"y_val contains .* no class .*: \['fine'\]; its classes are \['bad', 'good'\]"
+    with pytest.raises(ValueError, match=message):
+        encode_labels(labels, CLASSES, "y_val")
+
+
+def test_labels_of_another_type_are_of_no_class() -> None:
+    with pytest.raises(ValueError, match=r"no class of this classifier: \['bad', 'good'\]"):
+        encode_labels(LABELS, np.array([0, 1]), "y")
+
+
+# Weights of documents
+
+
+def weights_of(sample_weight: Any = None, class_weight: Any = None) -> np.ndarray:
+    return document_weights(sample_weight, class_weight, LABELS, CLASSES)
+
+
+def test_documents_weigh_one_by_default() -> None:
+    weights = weights_of()
+    assert weights.dtype == np.float64
+    assert weights.tolist() == [1, 1, 1, 1, 1]
+
+
+def test_one_number_weighs_every_document() -> None:
+    assert weights_of(3).tolist() == [3, 3, 3, 3, 3]
+
+
+def test_class_weights_go_to_the_documents_of_the_class() -> None:
+    weights = weights_of(class_weight={"bad": 3, "good": 0.5})
+    assert weights.tolist() == [0.5, 3, 0.5, 0.5, 0.5]
+
+
+def test_classes_without_a_weight_weigh_one() -> None:
+    assert weights_of(class_weight={"bad": 3}).tolist() == [1, 3, 1, 1, 1]
+
+
+def test_balanced_classes_weigh_the_same_together() -> None:
+    # 5 documents, 2 classes: 5 / (2 * 4) for good, 5 / (2 * 1) for bad.
+    assert weights_of(class_weight="balanced").tolist() == [0.625, 2.5] + [0.625] * 3
+
+
+def test_sample_and_class_weights_multiply() -> None:
+    weights = weights_of([1, 2, 0, 3, 1], {"bad": 5, "good": 7})
+    assert weights.tolist() == [7, 10, 0, 21, 7]
+
+
+def test_weights_given_are_left_alone() -> None:
+    given = np.array([1.0, 2.0, 0.0, 3.0, 1.0])
+    weights_of(given, {"bad": 5, "good": 7})
+    assert given.tolist() == [1, 2, 0, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("sample_weight", "message"),
+    [
+        ([1, 1, 1], r"sample_weight.shape == \(3,\), expected \(5,\)"),
+        ([1, 1, -1, 1, 1], "Negative values in data passed to `sample_weight`"),
+        ([1, 1, np.nan, 1, 1], "sample_weight contains NaN"),
+        ([1, 1, np.inf, 1, 1], "sample_weight contains infinity"),
+        ([0, 0, 0, 0, 0], "zero"),  # scikit-learn 1.9 says it before we do
+    ],
+)
+def test_bad_sample_weights_are_refused(sample_weight: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        weights_of(sample_weight)
+
+
+def test_class_weights_of_no_class_are_named() -> None:
+    message = r"class_weight names \['fine', 3\], .* the classes are \['bad', 'good'\]"
+    with pytest.raises(ValueError, match=message):
+        weights_of(class_weight={"fine": 2, 3: 1, "bad": 1})
+
+
+@pytest.mark.parametrize("class_weight", [{"bad": 0, "good": 0}, {"bad": -1, "good": 1}])
+def test_class_weights_that_leave_nothing_to_learn_are_refused(
+    class_weight: dict[str, float],
+) -> None:
+    with pytest.raises(ValueError, match="class_weight"):
+        weights_of(class_weight=class_weight)
