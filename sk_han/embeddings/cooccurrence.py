@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
@@ -42,7 +44,9 @@ def cooccurrence_vectors(
     documents : DocumentArray
     shape : (vocabulary_size, embedding_dim)
     weights : ndarray of shape (D,), default=None
-        How often each document counts; None counts each once.
+        How often each document counts; None counts each once. Positive; only their ratios matter.
+        Where all are whole multiples of the smallest, a document of twice that weight gives the
+        same bits as two copies of it.
     window : int, default=5
         Largest distance of a neighbour, within a document.
     scale : float, default=0.1
@@ -65,7 +69,7 @@ def cooccurrence_vectors(
     rng = check_random_state(random_state)
     vocabulary_size, embedding_dim = shape
     vectors = rng.normal(scale=scale, size=shape).astype(np.float32)
-    weights = np.ones(len(documents)) if weights is None else weights
+    weights = np.ones(len(documents)) if weights is None else _multiples(weights)
     if documents.n_words > _MOST_WORDS:
         order = rng.permutation(len(documents))
         n_words = np.cumsum(documents.words_per_document[order])
@@ -89,12 +93,30 @@ def cooccurrence_vectors(
     return vectors, learnt
 
 
+def _multiples(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide by the smallest weight, and round off what division left of whole numbers."""
+    multiples = weights / weights.min()
+    if not multiples.max() < 2**32:  # beyond it sums of counts would not be exact
+        return weights
+    whole = np.rint(multiples)
+    return np.where(np.abs(multiples - whole) < 1e-12 * whole, whole, multiples)
+
+
+def _unit(window: int) -> int:
+    """Return a number that every distance up to `window` (or 20) divides."""
+    return math.lcm(*range(1, min(window, 20) + 1))
+
+
 def _counts(
     documents: DocumentArray, weights: NDArray[np.float64], vocabulary_size: int, window: int
 ) -> csr_matrix:
-    """Weighted number of times that two words are neighbours, shape (V, V), symmetric."""
-    shape = (vocabulary_size, vocabulary_size)
-    counts = csr_matrix(shape, dtype=np.float32)
+    """Count how often two words are neighbours, times `_unit`, shape (V, V), symmetric.
+
+    Counts of documents with whole weights are whole numbers, and so exact in whatever order they
+    are added up. That matters: where singular values are close, a last bit turns the vectors.
+    """
+    shape, unit = (vocabulary_size, vocabulary_size), _unit(window)
+    counts = csr_matrix(shape, dtype=np.float64)
     # The last document of a sample may reach beyond the limit.
     document = np.repeat(np.arange(len(documents)), documents.words_per_document)[:_MOST_WORDS]
     word_ids = documents.word_ids[:_MOST_WORDS]
@@ -110,20 +132,22 @@ def _counts(
             near = known & (of_left == document[start + distance : stop + distance])
             lefts.append(left[near])
             rights.append(right[near])
-            shares.append(weights[of_left[near]] / distance)
+            shares.append(weights[of_left[near]] * (unit / distance))
         pairs = (np.concatenate(lefts), np.concatenate(rights))
-        # SciPy adds equal pairs up, here in double precision.
-        counts += csr_matrix((np.concatenate(shares), pairs), shape).astype(np.float32)
+        counts += csr_matrix((np.concatenate(shares), pairs), shape)  # adds equal pairs up
     return (counts + counts.T).tocsr()
 
 
 def _positive_mutual_information(counts: csr_matrix) -> csr_matrix:
     """Log of how much more often than by chance words are neighbours, where it is positive."""
-    of_word = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()  # (V,)
+    of_word = np.asarray(counts.sum(axis=1)).ravel()  # (V,)
+    total = of_word.sum()
+    # Quotients of exact counts: they have the same bits when all counts are multiplied.
+    of_word /= max(total, 1)
     of_context = of_word**_CONTEXT_SMOOTHING
     word = np.repeat(np.arange(len(of_word)), np.diff(counts.indptr))
     expected = of_word[word] * of_context[counts.indices] / of_context.sum()
     information = counts.copy()
-    information.data = np.maximum(np.log(counts.data / expected), 0).astype(np.float32)
+    information.data = np.maximum(np.log(counts.data / total / expected), 0).astype(np.float32)
     information.eliminate_zeros()
     return information

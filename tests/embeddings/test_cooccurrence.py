@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
-from sk_han import cooccurrence as module
+from sk_han.embeddings import cooccurrence as module
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 
 # 2 and 3 keep the same company (4 and 5), 6 and 7 another (8 and 9).
@@ -35,14 +35,34 @@ def test_counts_are_those_of_a_loop_whatever_is_counted_at_once(words_at_once, w
         [[[2, 3, 1, 4], [3]], [], [[5, 2, 2, 3, 4, 2, 5], [4, 4]], [[3]]]
     )
     found = module._counts(documents, np.ones(4), 7, window).toarray()
-    np.testing.assert_allclose(found, counted(documents, 7, window), rtol=1e-6)
+    np.testing.assert_allclose(
+        found / module._unit(window), counted(documents, 7, window), rtol=1e-12
+    )
 
 
 def test_a_document_counts_as_often_as_it_weighs():
     documents = DocumentArray.from_nested([[[2, 3, 4]], [[3, 2]], [[4, 2, 2]]])
     repeated = documents[[0, 0, 1, 2, 2, 2]]
     found = module._counts(documents, np.array([2.0, 1.0, 3.0]), 5, 2).toarray()
-    np.testing.assert_allclose(found, counted(repeated, 5, 2), rtol=1e-6)
+    np.testing.assert_allclose(found / module._unit(2), counted(repeated, 5, 2), rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1, 3, 1 / 7, 1e300])
+def test_a_weight_gives_the_bits_of_as_many_copies(size):
+    words = np.random.RandomState(0).randint(2, 40, size=700)
+    documents = DocumentArray.from_nested([[part.tolist()] for part in words.reshape(70, 10)])
+    repeats = np.random.RandomState(1).randint(1, 8, size=70)
+    repeated = documents[np.random.RandomState(2).permutation(np.repeat(np.arange(70), repeats))]
+    weighted, _ = cooccurrence_vectors(documents, (40, 9), weights=size * repeats, random_state=0)
+    copies, _ = cooccurrence_vectors(repeated, (40, 9), random_state=0)
+    np.testing.assert_array_equal(weighted, copies)
+
+
+@pytest.mark.parametrize("weights", [[1e-300, 1.0], [1.0, 1.5]])
+def test_weights_that_are_no_multiples_give_finite_vectors(weights):
+    documents = DocumentArray.from_nested([[[2, 3, 4, 2]], [[3, 2, 4]]])
+    vectors, _ = cooccurrence_vectors(documents, (5, 2), weights=np.array(weights), random_state=0)
+    assert np.isfinite(vectors).all()
 
 
 def test_of_very_many_words_a_sample_of_the_documents_is_counted(monkeypatch):
@@ -65,7 +85,7 @@ def test_the_documents_of_a_sample_keep_their_weights(monkeypatch):
     monkeypatch.setattr(module, "_counts", recorded)
     cooccurrence_vectors(documents, (52, 3), weights=np.arange(2.0, 52.0), random_state=0)
     assert len(counted_documents) == 20
-    assert all(nested[0][0] == weight for nested, weight in counted_documents)
+    assert all(nested[0][0] == 2 * weight for nested, weight in counted_documents)  # least is 1
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -211,17 +231,15 @@ class TestInTheClassifier:
         repeats = np.where(LABELS == "pos", 1, 3)
         settings = {"max_epochs": 1, "early_stopping": False, "freeze_embedding": True}
         settings |= {"ngram_range": None, "random_state": 0}
-        weighted = HANClassifier(**SIZES, **settings)
-        weighted.fit(TEXTS, LABELS, sample_weight=repeats)
-        repeated = HANClassifier(**SIZES, **settings)
-        repeated.fit(np.repeat(TEXTS, repeats).tolist(), np.repeat(LABELS, repeats))
+        # Word ids follow the frequency, in which the tokenizer counts no weights.
+        X = HierarchicalTokenizer().fit_transform(TEXTS)
+        weighted = HANClassifier(**SIZES, **settings).fit(X, LABELS, sample_weight=repeats)
+        rows = np.repeat(np.arange(len(X)), repeats)
+        repeated = HANClassifier(**SIZES, **settings).fit(X[rows], LABELS[rows])
         unweighted = self.fitted(freeze_embedding=True).net_.weights["embedding.weight"]
         assert abs(weighted.net_.weights["embedding.weight"] - unweighted).max() > 1e-3
-        rows = [repeated.tokenizer_.vocabulary_[word] for word in weighted.tokenizer_.vocabulary_]
-        np.testing.assert_allclose(
-            weighted.net_.weights["embedding.weight"][2:],
-            repeated.net_.weights["embedding.weight"][rows],
-            atol=1e-5,
+        np.testing.assert_array_equal(
+            weighted.net_.weights["embedding.weight"], repeated.net_.weights["embedding.weight"]
         )
 
     def test_documents_of_weight_0_are_not_read(self):
