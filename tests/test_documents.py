@@ -356,6 +356,7 @@ def test_read_only_memory_maps_are_as_good_as_arrays(
     assert again.to_nested() == nested_ids
 
 
+@pytest.mark.thorough
 def test_workers_of_joblib_get_memory_maps(documents: DocumentArray) -> None:
     def kinds(X: Any) -> list[bool]:
         return [isinstance(getattr(X, name), np.memmap) for name in X.__slots__]

@@ -588,6 +588,7 @@ def test_it_works_in_a_pipeline_under_grid_search():
 # Speed and processes
 
 
+@pytest.mark.thorough
 def test_two_processes_give_what_one_gives():
     texts = [f"Film {i % 97} is fine. Don't miss number {i}!" for i in range(1_200)]
     one, two = HierarchicalTokenizer(), HierarchicalTokenizer(n_jobs=2)
@@ -597,6 +598,7 @@ def test_two_processes_give_what_one_gives():
         assert pickle.dumps(a) == pickle.dumps(b)
 
 
+@pytest.mark.thorough
 def test_the_hash_seed_changes_nothing():
     program = (
         "from sk_han import HierarchicalTokenizer as T;"
@@ -616,6 +618,7 @@ def test_the_hash_seed_changes_nothing():
     assert len(runs) == 1
 
 
+@pytest.mark.thorough
 def test_importing_and_using_it_does_not_import_torch():
     program = (
         "import sys; from sk_han import HierarchicalTokenizer as T; T().fit_transform(['a b']);"
@@ -624,6 +627,7 @@ def test_importing_and_using_it_does_not_import_torch():
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "text", ["word " * 300_000, "w. " * 100_000, "A very long document. " * 100_000]
 )

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from functools import partial
 
 import joblib
 import numpy as np
@@ -14,26 +15,13 @@ from skorch.callbacks import Callback, EarlyStopping, EpochScoring
 import sk_han
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.training.net import HANNet
+from tests import tiny_models
+from tests.tiny_models import BAD, GOOD
 
-GOOD = ["It was a good day. The sun shone.", "We came late. A good meal!", "Good. Very good."]
-BAD = ["It was a bad day. The rain fell.", "We came late. A bad meal!", "Bad. Very bad."]
 TEXTS = 8 * (GOOD + BAD)
 LABELS = np.array(8 * (3 * ["pos"] + 3 * ["neg"]))
 
-
-def tiny(**params):
-    """Make a classifier that fits in a fraction of a second."""
-    defaults = {
-        "embedding_dim": 7,
-        "word_hidden": 5,
-        "sentence_hidden": 3,
-        "attention_dim": 4,
-        "max_epochs": 2,
-        "batch_size": 16,
-        "random_state": 0,
-        "device": "cpu",
-    }
-    return HANClassifier(**{**defaults, **params})
+tiny = partial(tiny_models.tiny, max_epochs=2, batch_size=16)
 
 
 @pytest.fixture(scope="module")
@@ -508,6 +496,7 @@ class TestSaving:
         state = fitted.__getstate__()
         check({**state, "tokenizer_": state["tokenizer_"].__getstate__()})
 
+    @pytest.mark.thorough
     def test_a_new_process_gives_equal_probabilities(self, fitted, tmp_path):
         joblib.dump(fitted, tmp_path / "model.joblib")
         joblib.dump(TEXTS[:9], tmp_path / "texts.joblib")
@@ -561,6 +550,7 @@ def joblib_round_trip(estimator):
 
 
 class TestModelSelection:
+    @pytest.mark.thorough
     def test_grid_search_over_both_steps_gives_the_same_bits_with_any_n_jobs(self, one_thread):
         pipeline = Pipeline([("tokenizer", HierarchicalTokenizer()), ("han", tiny())])
         grid = {"tokenizer__min_df": [1, 2], "han__word_hidden": [3, 5]}

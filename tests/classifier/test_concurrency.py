@@ -5,26 +5,24 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier
 
 import numpy as np
 import psutil
 import pytest
 
-from sk_han import HANClassifier
+from tests import tiny_models
 
 WORDS = ["it", "was", "a", "good", "bad", "day", "film", "meal", "long", "dull", "rain", "we"]
 LABELS = ["pos", "neg"] * 16
+
+tiny = partial(tiny_models.tiny, max_epochs=2)
 
 
 def texts_of(seed, n_documents=32):
     rng = np.random.RandomState(seed)
     return [" ".join(rng.choice(WORDS, rng.randint(1, 60))) + "." for _ in range(n_documents)]
-
-
-def tiny(**params):
-    sizes = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "attention_dim": 4}
-    return HANClassifier(**sizes, max_epochs=2, random_state=0, device="cpu", **params)
 
 
 def is_running(pid, seconds):
@@ -72,6 +70,7 @@ class TestThreads:
         expected = [fitted.explain(texts) for texts in batches]
         assert in_threads(fitted.explain, batches) == expected
 
+    @pytest.mark.thorough
     def test_threads_that_fit_models_of_their_own_get_those_of_one_thread(self):
         def fit(seed):
             classifier = tiny().set_params(random_state=seed).fit(texts_of(seed), LABELS)
@@ -135,6 +134,7 @@ def found(tmp_path_factory):
     return json.loads(done.stdout)
 
 
+@pytest.mark.thorough
 class TestProcesses:
     @pytest.mark.parametrize("backend", ["threading", "multiprocessing", "loky"])
     def test_scores_are_those_of_one_process(self, found, backend):

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,9 +11,9 @@ import torch
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer, load, save
 from sk_han.documents import LabelledDocuments
 from sk_han.training.net import network_input
+from tests import tiny_models
+from tests.tiny_models import BAD, GOOD
 
-GOOD = ["It was a good day. The sun shone.", "We came late. A good meal!", "Good. Very good."]
-BAD = ["It was a bad day. The rain fell.", "We came late. A bad meal!", "Bad. Very bad."]
 TEXTS = 8 * (GOOD + BAD)
 LABELS = np.array(8 * (3 * ["pos"] + 3 * ["neg"]))
 
@@ -32,21 +33,7 @@ MEMBERS = {
     "states that differ": {"diversity_penalty": 0.5},
 }
 
-
-def tiny(**params):
-    """Make a classifier that fits in a fraction of a second."""
-    defaults = {
-        "embedding_dim": 7,
-        "word_hidden": 5,
-        "sentence_hidden": 3,
-        "attention_dim": 4,
-        "max_epochs": 2,
-        "batch_size": 16,
-        "random_state": 0,
-        "device": "cpu",
-        "ngram_range": None,
-    }
-    return HANClassifier(**{**defaults, **params})
+tiny = partial(tiny_models.tiny, max_epochs=2, batch_size=16, ngram_range=None)
 
 
 @pytest.fixture(scope="module", params=MEMBERS.values(), ids=MEMBERS)

@@ -1,4 +1,5 @@
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,20 +13,17 @@ from sklearn.preprocessing import FunctionTransformer
 from sk_han import (
     DocumentArray,
     ExplanationList,
-    HANClassifier,
     HierarchicalTokenizer,
     explain,
     explain_iter,
 )
 from sk_han.explainers.contributions import METHODS
+from tests import tiny_models
 
 TEXTS = ["A good film. We laughed a lot!", "Bad, long and dull. We left."] * 8
 LABELS = ["pos", "neg"] * 8
 
-
-def tiny(**params):
-    defaults = {"embedding_dim": 7, "word_hidden": 5, "sentence_hidden": 3, "attention_dim": 4}
-    return HANClassifier(**defaults, max_epochs=2, random_state=0, device="cpu", **params)
+tiny = partial(tiny_models.tiny, max_epochs=2)
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +90,7 @@ def test_results_do_not_depend_on_the_batch(fitted):
     np.testing.assert_allclose(many[-1].probabilities, alone.probabilities, atol=1e-6)
 
 
+@pytest.mark.thorough
 def test_attention_over_very_many_sentences_sums_to_one(fitted):
     explanation = fitted.explain(["Good. " * 400_000], method="attention")[0]
     assert explanation.sentence_attention.sum() == pytest.approx(1.0, abs=1e-5)

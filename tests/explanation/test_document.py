@@ -114,6 +114,7 @@ def test_an_explanation_is_unequal_to_other_things():
     assert explained() != "Great film. I loved it!"
 
 
+@pytest.mark.thorough
 def test_explanations_load_without_torch():
     code = (
         "import sys; from sk_han.explanation.document import DocumentExplanation; "

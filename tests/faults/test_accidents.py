@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,17 +14,14 @@ import torch
 from skorch.callbacks import Callback
 from skorch.callbacks import EarlyStopping as SkorchEarlyStopping
 
-from sk_han import HANClassifier, HierarchicalTokenizer
+from sk_han import HierarchicalTokenizer
 from sk_han.nn import HierarchicalAttentionNetwork
+from tests import tiny_models
 
 TEXTS = ["It was a good day. The sun shone!", "A bad day. Rain, and more rain."] * 8
 LABELS = ["pos", "neg"] * 8
 
-
-def tiny(**params):
-    sizes = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "attention_dim": 4}
-    defaults = {**sizes, "max_epochs": 2, "random_state": 0, "device": "cpu"}
-    return HANClassifier(**{**defaults, **params})
+tiny = partial(tiny_models.tiny, max_epochs=2)
 
 
 @contextlib.contextmanager
@@ -173,6 +171,7 @@ class TestInterrupts:
         with state_stays(classifier), pytest.raises((KeyboardInterrupt, ZeroDivisionError)):
             classifier.fit(TEXTS, LABELS)
 
+    @pytest.mark.thorough
     def test_ctrl_c_from_outside_leaves_the_earlier_state(self):
         command = [sys.executable, "-W", "ignore", "-c", INTERRUPTED]
         done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)

@@ -17,15 +17,11 @@ import pytest
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
-from sk_han import HANClassifier, HierarchicalTokenizer, explain
+from sk_han import HierarchicalTokenizer, explain
+from tests.tiny_models import tiny
 
 TEXTS = ["It was a good day. The sun shone!", "A bad day. Rain, and more rain."] * 6
 LABELS = ["pos", "neg"] * 6
-
-
-def tiny(**params):
-    sizes = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "attention_dim": 4}
-    return HANClassifier(**sizes, max_epochs=1, random_state=0, device="cpu", **params)
 
 
 def tiny_pipeline():
@@ -271,6 +267,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted in other units")
 def test_giants_among_many_small_documents_take_memory_by_their_own_length():
     # A cube of the documents padded to 6,000 words takes 200 x 6,000 x 8 x 4 bytes = 38 MB for the

@@ -15,15 +15,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from sk_han import HANClassifier, HierarchicalTokenizer, explain
+from tests.tiny_models import tiny
 
 TEXTS = ["It was a good day. The sun shone!", "A bad day. Rain, and more rain."] * 6
 LABELS = ["pos", "neg"] * 6
-
-
-def tiny(**params):
-    sizes = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "attention_dim": 4}
-    defaults = {**sizes, "max_epochs": 1, "random_state": 0, "device": "cpu"}
-    return HANClassifier(**{**defaults, **params})
 
 
 def twelve(*labels):

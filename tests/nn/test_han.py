@@ -348,6 +348,7 @@ def test_weights_survive_a_state_dict(make_network: MakeNetwork, batch: Any) -> 
     assert torch.equal(fresh(*batch), network(*batch))
 
 
+@pytest.mark.thorough
 def test_network_needs_no_scikit_learn() -> None:
     code = (
         "import sys; sys.modules.update(sklearn=None, skorch=None); "

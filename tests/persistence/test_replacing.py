@@ -59,6 +59,7 @@ def elsewhere(fitted, tmp_path_factory):
     return folder, ended
 
 
+@pytest.mark.thorough
 class TestAnotherProcess:
     def test_it_predicts_the_same_bits(self, fitted, elsewhere):
         found = np.load(elsewhere[0] / "probabilities.npy")

@@ -190,6 +190,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_tokenizer_documents_and_explanations_leave_torch_out() -> None:
     run_python(
         "import sys; "
@@ -199,6 +200,7 @@ def test_tokenizer_documents_and_explanations_leave_torch_out() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_rooms_without_torch_do_not_load_it_through_others() -> None:
     modules = [module_of(file) for file in FILES if room_of(file) not in WITH_TORCH]
     run_python(
@@ -215,6 +217,7 @@ def test_public_names_resolve() -> None:
     assert set(sk_han.__all__) <= set(dir(sk_han))
 
 
+@pytest.mark.thorough
 def test_names_of_the_api_page_resolve() -> None:
     page = (PACKAGE.parent / "docs" / "api.md").read_text("utf-8")
     names = re.findall(r"^   ([A-Za-z_][\w.]*)$", page, re.M)

@@ -75,6 +75,7 @@ def pixels(path):
     return {"#{:02x}{:02x}{:02x}".format(*color): count for count, color in colors}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("theme", "scheme"), THEMES)
 def test_a_page_is_drawn_in_the_colours_of_its_theme(browser, tmp_path, theme, scheme):
     picture = tmp_path / "picture.png"
@@ -103,6 +104,7 @@ def too_wide(browser, pages, width):
     return re.search("<title>too wide: (.*);</title>", dumped)[1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [400, 1000])
 def test_nothing_is_too_wide_for_its_place(browser, width):
     pages = {
@@ -112,6 +114,7 @@ def test_nothing_is_too_wide_for_its_place(browser, width):
     assert too_wide(browser, pages, width) == ""
 
 
+@pytest.mark.thorough
 def test_what_is_too_wide_would_be_found(browser):
     wide = {"wide": "<div style='width: 900px'>wide</div>", "narrow": "<p>narrow"}
     assert too_wide(browser, wide, 400) == "wide: BODY."

@@ -132,6 +132,7 @@ def test_numbers_do_not_reach_into_the_bars():
     assert min(box.x0 for box in numbers) >= ax.get_window_extent().x0
 
 
+@pytest.mark.thorough
 def test_a_long_sentence_is_cut_to_its_heaviest_words_and_their_neighbours():
     values = np.zeros(100_000)
     values[50_000] = 1.0
@@ -145,6 +146,7 @@ def test_a_long_sentence_is_cut_to_its_heaviest_words_and_their_neighbours():
     assert ax.figure.get_figheight() < 25
 
 
+@pytest.mark.thorough
 def test_a_long_sentence_is_cut_further_to_fit_given_axes():
     ax = plot_explanation(explained("word " * 900), ax=Figure(figsize=(6, 3)).subplots())
     assert texts(ax).count("word") > 20

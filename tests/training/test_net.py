@@ -29,6 +29,7 @@ child.join()
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
 def test_a_forked_process_predicts_and_fits():
     # A process that hangs fails by its time limit.

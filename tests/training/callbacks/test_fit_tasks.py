@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,19 +12,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from skorch.callbacks import EarlyStopping
 
-from sk_han import HANClassifier, HierarchicalTokenizer
+from sk_han import HierarchicalTokenizer
+from tests import tiny_models
 
 skl_callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
 
 TEXTS = 8 * ["It was a good day. The sun shone.", "It was a bad day. The rain fell."]
 LABELS = np.array(8 * ["pos", "neg"])
 
-
-def tiny(**params):
-    """Make a classifier that fits in a fraction of a second."""
-    sizes = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "attention_dim": 4}
-    defaults = {"max_epochs": 3, "batch_size": 8, "random_state": 0, "device": "cpu"}
-    return HANClassifier(**sizes | defaults | params)
+tiny = partial(tiny_models.tiny, max_epochs=3, batch_size=8)
 
 
 class Recorder:
