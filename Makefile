@@ -5,19 +5,33 @@ READY := .venv/.ready
 OLDEST := .venv-oldest/bin
 OLDEST_READY := .venv-oldest/.ready
 
-.PHONY: demo test test-slow test-oldest checks lint docs clean
+# Tests are fast unless marked; pyproject.toml says what the marks mean.
+FAST := not slow and not thorough
+
+.PHONY: demo quick test test-thorough test-slow test-oldest test-processors checks lint docs clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
+# The parts, without the models made of them: for every save of a file.
+quick: $(READY)
+	$(BIN)/python -m pytest -q -m "$(FAST)" $(PARTS)
+
 test: lint
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "$(FAST)"
+
+test-thorough: $(READY)
+	$(BIN)/python -m pytest -m "thorough and not slow"
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
 test-oldest: $(OLDEST_READY)
 	$(OLDEST)/python -m pytest -m "not slow"
+
+# The fast tests as other processors compute them; ARGS="tests/nn" runs those files alone.
+test-processors: $(READY)
+	$(BIN)/python -m tests.processors $(ARGS)
 
 checks: $(READY)
 	$(BIN)/python -m tests.checks_table
