@@ -7,15 +7,16 @@ OLDEST_READY := .venv-oldest/.ready
 
 # Tests are fast unless marked; pyproject.toml says what the marks mean.
 FAST := not slow and not thorough
+WHOLE := classifier explainers faithfulness faults persistence project rendering test_properties.py
 
 .PHONY: demo quick test test-thorough test-slow test-oldest test-processors checks lint docs clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
-# The parts, without the models made of them: for every save of a file.
+# The parts, without the whole models that are made of them, and without doctests.
 quick: $(READY)
-	$(BIN)/python -m pytest -q -m "$(FAST)" $(PARTS)
+	$(BIN)/python -m pytest -q -m "$(FAST)" tests $(addprefix --ignore=tests/,$(WHOLE))
 
 test: lint
 	$(BIN)/python -m pytest -m "$(FAST)"

@@ -472,16 +472,6 @@ class TestEmbedding:
         vectors = np.ones((6, 7), dtype=np.float32)
         assert tiny(pretrained_embedding=vectors).fit(X, [0, 1] * 10).vocabulary_size_ == 6
 
-    def test_a_list_of_vectors_is_refused(self):
-        X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
-        with pytest.raises(TypeError, match="NumPy array"):
-            tiny(pretrained_embedding=[[0.0] * 7] * 4).fit(X, [0, 1] * 10)
-
-    def test_a_wrong_shape_names_the_right_one(self):
-        X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
-        with pytest.raises(ValueError, match=r"\(3, 7\).*\(4, 7\)"):
-            tiny(pretrained_embedding=np.zeros((3, 7))).fit(X, [0, 1] * 10)
-
 
 class TestSaving:
     def test_fitted_state_is_arrays_and_plain_types(self, fitted):

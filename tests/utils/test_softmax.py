@@ -1,0 +1,28 @@
+import numpy as np
+
+from sk_han.utils.softmax import softmax
+
+
+def test_probabilities_worked_by_hand():
+    found = softmax(np.log([[1.0, 2.0, 5.0], [3.0, 3.0, 2.0]]))
+    np.testing.assert_allclose(found, [[1 / 8, 2 / 8, 5 / 8], [3 / 8, 3 / 8, 2 / 8]])
+
+
+def test_a_number_added_to_all_logits_of_a_document_changes_nothing():
+    logits = np.array([[0.0, 1.0, -2.0]])
+    np.testing.assert_allclose(softmax(logits + 7.0), softmax(logits))
+
+
+def test_large_logits_overflow_nowhere():
+    with np.errstate(all="raise"):
+        assert softmax(np.array([[1e300, 0.0], [-1e300, 0.0]])).tolist() == [[1, 0], [0, 1]]
+
+
+def test_no_documents_have_no_probabilities():
+    assert softmax(np.empty((0, 3))).shape == (0, 3)
+
+
+def test_logits_are_left_as_they_are():
+    logits = np.array([[1.0, 2.0]])
+    softmax(logits)
+    assert logits.tolist() == [[1, 2]]
