@@ -256,14 +256,16 @@ class TestNumbers:
         assert low == high
 
     def test_seconds_are_those_of_explaining_one_document(self, classifier) -> None:
-        from time import sleep
+        from time import perf_counter, sleep
 
         def slow(estimator, X):
             sleep(0.08)
             return reading_order(estimator, X)
 
+        start = perf_counter()
         found = report_of(classifier, methods={"slow": slow})
-        assert 0.01 <= found.seconds["slow"] < 0.08
+        of_all = perf_counter() - start  # a busy machine may take any time
+        assert 0.08 / len(UNSEEN) <= found.seconds["slow"] <= of_all / len(UNSEEN)
 
 
 class TestSeeds:

@@ -69,15 +69,12 @@ class TestLabels:
         assert {type(label) for label in classifier.classes_.tolist()} == {str}
 
     @pytest.mark.parametrize(("y", "classes", "kind"), KINDS)
-    def test_classes_are_the_labels_in_their_type(self, y, classes, kind):
-        found = tiny().fit(TEXTS, y).classes_
+    def test_classes_and_predictions_are_the_labels_in_their_type(self, y, classes, kind):
+        classifier = tiny().fit(TEXTS, y)
+        found = classifier.classes_
         assert found.tolist() == (classes or sorted(set(y)))
         assert kind is None or found.dtype.kind == kind
-
-    @pytest.mark.parametrize(("y", "classes", "kind"), KINDS)
-    def test_predictions_have_the_type_of_the_classes(self, y, classes, kind):
-        classifier = tiny().fit(TEXTS, y)
-        assert classifier.predict(TEXTS).dtype == classifier.classes_.dtype
+        assert classifier.predict(TEXTS).dtype == found.dtype
 
     @pytest.mark.parametrize(("y", "classes", "kind"), KINDS)
     def test_partial_fit_knows_its_classes(self, y, classes, kind):
@@ -193,16 +190,18 @@ class TestParameters:
         with pytest.raises(ValueError, match=message):
             tiny(tokenizer=HierarchicalTokenizer(**params)).fit(TEXTS, LABELS)
 
-    @pytest.mark.parametrize("name", HANClassifier._parameter_constraints)
-    def test_a_parameter_of_a_wrong_type_is_named_in_fit(self, name):
-        with pytest.raises(ValueError, match=f"The '{name}' parameter of HANClassifier must be"):
-            tiny(**{name: object()}).fit(TEXTS, LABELS)
+    def test_a_parameter_of_a_wrong_type_is_named_in_fit(self):
+        for name in HANClassifier._parameter_constraints:
+            message = f"The '{name}' parameter of HANClassifier must be"
+            with pytest.raises(ValueError, match=message):
+                tiny(**{name: object()}).fit(TEXTS, LABELS)
 
-    @pytest.mark.parametrize("name", HierarchicalTokenizer._parameter_constraints)
-    def test_a_parameter_of_the_tokenizer_of_a_wrong_type_is_named_in_fit(self, name):
-        tokenizer = HierarchicalTokenizer(**{name: object()})
-        with pytest.raises(ValueError, match=f"The '{name}' parameter of HierarchicalTokenizer"):
-            tiny(tokenizer=tokenizer).fit(TEXTS, LABELS)
+    def test_a_parameter_of_the_tokenizer_of_a_wrong_type_is_named_in_fit(self):
+        for name in HierarchicalTokenizer._parameter_constraints:
+            tokenizer = HierarchicalTokenizer(**{name: object()})
+            message = f"The '{name}' parameter of HierarchicalTokenizer"
+            with pytest.raises(ValueError, match=message):
+                tiny(tokenizer=tokenizer).fit(TEXTS, LABELS)
 
     @pytest.mark.parametrize("lr", [1e38, 1e300])
     def test_a_learning_rate_beyond_single_precision_is_named(self, lr):

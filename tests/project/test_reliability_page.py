@@ -4,8 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
 NAMED = sorted(set(re.findall(r"`(tests/[^`]+)`", PAGE)))
@@ -31,8 +29,18 @@ def test_promises_name_tests():
     assert not [line for line in lines if "`tests/" not in line]
 
 
-@pytest.mark.parametrize("named", NAMED)
-def test_a_named_test_exists(named):
+def exists(named):
     path, _, test = named.partition("::")
-    assert (ROOT / path).is_file()
-    assert test in names_in(ROOT / path)
+    return (ROOT / path).is_file() and test in names_in(ROOT / path)
+
+
+def test_named_tests_exist():
+    assert NAMED
+    assert [named for named in NAMED if not exists(named)] == []
+
+
+def test_a_test_that_does_not_exist_would_be_found():
+    here = "tests/project/test_reliability_page.py"
+    assert exists(f"{here}::test_named_tests_exist")
+    assert not exists(f"{here}::test_nothing")
+    assert not exists("tests/test_nothing.py::test_named_tests_exist")

@@ -21,7 +21,7 @@ def test_words_are_what_the_pattern_finds_as_written():
 
 
 def test_sentences_without_words_are_left_out():
-    assert both("Yes. ... No!") == [["Yes"], ["No"]]
+    assert both("Yes.\n\n***\n\nNo!") == [["Yes"], ["No"]]
 
 
 def test_offsets_of_sentences_and_words_worked_by_hand():
