@@ -29,6 +29,7 @@ class TestNoCode:
 
 
 class TestAccidents:
+    @pytest.mark.thorough
     def test_a_changed_bit_is_found_anywhere(self, load_bytes):
         first, last = range(200), range(len(WHOLE) - 400, len(WHOLE))
         for position in {*first, *range(0, len(WHOLE), 29), *last}:

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure  # noqa: E402
 from sk_han.rendering.figure import plot_explanation  # noqa: E402
 from sk_han.rendering.rows import WORDS_SHOWN  # noqa: E402
 from sk_han.rendering.style import DARK, LIGHT, shades  # noqa: E402
+from tests.thorough import first_fast  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -208,7 +209,7 @@ def test_a_document_without_words_says_so(text):
     assert "No words of this document were read." in texts(explained(text).plot())
 
 
-@pytest.mark.parametrize("layout", ["constrained", "tight", None])
+@pytest.mark.parametrize("layout", first_fast(["constrained", "tight", None]))
 @pytest.mark.parametrize("format", ["png", "svg", "pdf"])
 def test_figures_of_every_layout_are_saved_in_every_format(tmp_path, layout, format):
     figure = Figure(figsize=(6, 3), layout=layout)
