@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from splits import CORPORA, N_FOLDS, N_SEEDS, Split, held_out, published, shortened
 
-from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
 
 
 class Model(NamedTuple):
@@ -42,7 +42,7 @@ def flat_han(seed: int) -> Any:
     return make_pipeline(
         HierarchicalTokenizer(),
         FunctionTransformer(one_sentence_each),
-        HANClassifier(ngram_range=None, random_state=seed),
+        HANClassifier(linear_ngrams=None, random_state=seed),
     )
 
 
@@ -64,22 +64,27 @@ MODELS = {
     "fasttext": Model("fastText(1-2)", lambda seed: linear.FastText(random_state=seed)),
     "han": Model("HANClassifier", han()),
     "han-random": Model(
-        "  random vectors, no noise", han(pretrained_embedding=None, adversarial_noise=0)
+        "  random vectors, no noise", han(embedding_init="random", adversarial_noise=0)
     ),
     "han-mean": Model("  pooling='mean'", han(pooling="mean")),
     "han-max": Model("  pooling='max'", han(pooling="max")),
     "han-last": Model("  pooling='last'", han(pooling="last")),
-    "han-sparsemax": Model("  attention='sparsemax'", han(attention="sparsemax")),
-    "han-entmax15": Model("  attention='entmax15'", han(attention="entmax15")),
-    "han-diversity": Model("  diversity_penalty=0.1", han(diversity_penalty=0.1)),
-    "pure": Model("  ngram_range=None", han(ngram_range=None)),
-    "pure-mean": Model("    pooling='mean'", han(ngram_range=None, pooling="mean")),
-    "pure-sparsemax": Model(
-        "    attention='sparsemax'", han(ngram_range=None, attention="sparsemax")
+    "han-sparsemax": Model("  sparsemax", han(pooling=Attention(normalizer="sparsemax"))),
+    "han-entmax15": Model("  entmax15", han(pooling=Attention(normalizer="entmax15"))),
+    "han-diversity": Model(
+        "  diversity_penalty=0.1", han(pooling=Attention(diversity_penalty=0.1))
     ),
-    "pure-entmax15": Model("    attention='entmax15'", han(ngram_range=None, attention="entmax15")),
+    "pure": Model("  linear_ngrams=None", han(linear_ngrams=None)),
+    "pure-mean": Model("    pooling='mean'", han(linear_ngrams=None, pooling="mean")),
+    "pure-sparsemax": Model(
+        "    sparsemax", han(linear_ngrams=None, pooling=Attention(normalizer="sparsemax"))
+    ),
+    "pure-entmax15": Model(
+        "    entmax15", han(linear_ngrams=None, pooling=Attention(normalizer="entmax15"))
+    ),
     "pure-diversity": Model(
-        "    diversity_penalty=0.1", han(ngram_range=None, diversity_penalty=0.1)
+        "    diversity_penalty=0.1",
+        han(linear_ngrams=None, pooling=Attention(diversity_penalty=0.1)),
     ),
     "pure-flat": Model("    a document one sentence", flat_han),
 }

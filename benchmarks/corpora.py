@@ -55,7 +55,7 @@ def reviews(n_documents: int) -> tuple[list[str], NDArray, str]:
 
 
 def generated_review(rng: random.Random) -> str:
-    """Give a text with as many sentences, words and word forms as a review has."""
+    """Give a text with as many sentences, words and word types as a review has."""
     sentences = []
     for _ in range(max(1, round(rng.lognormvariate(2.35, 0.6)))):
         ranks = (int(50_000 ** rng.random()) for _ in range(max(1, round(rng.gauss(18, 8)))))

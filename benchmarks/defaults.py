@@ -32,16 +32,18 @@ SETTINGS = {
     "defaults": Setting("what a user gets", {}),
     "random vectors, no noise": Setting(
         "what learnt vectors and noise are worth",
-        {"pretrained_embedding": None, "adversarial_noise": 0},
+        {"embedding_init": "random", "adversarial_noise": 0},
     ),
     "no noise": Setting("noise takes half of the time", {"adversarial_noise": 0}),
     "noise 0.1": Setting(
         "a network that noise cannot mislead may overfit less", {"adversarial_noise": 0.1}
     ),
     "3 epochs": Setting("large collections may need more than 2", {"max_epochs": 3}),
-    "no n-grams": Setting("what the n-gram channel is worth", {"ngram_range": None}),
-    "pairs": Setting("triples make the model larger", {"ngram_range": (1, 2)}),
-    "embedding dropout 0.3": Setting("small collections overfit", {"embedding_dropout": 0.3}),
+    "no n-grams": Setting("what the n-gram model is worth", {"linear_ngrams": None}),
+    "pairs": Setting("triples make the model larger", {"linear_ngrams": (1, 2)}),
+    "embedding dropout 0.3": Setting(
+        "small collections overfit", {"net_params": {"module__embedding_dropout": 0.3}}
+    ),
     "min_df 2": Setting("words that occur once teach little", {"tokenizer__min_df": 2}),
     "dropout 0.5": Setting("small collections overfit", {"dropout": 0.5}),
     "word dropout 0.1": Setting("rare words are needed to learn", {"word_dropout": 0.1}),

@@ -23,7 +23,7 @@ import torch
 from numpy.typing import NDArray
 from other_explainers import OTHERS, installed
 
-from sk_han import HANClassifier, faithfulness_report
+from sk_han import Attention, HANClassifier, faithfulness_report
 from sk_han.datasets import make_reviews
 from sk_han.faithfulness import FaithfulnessReport
 
@@ -151,7 +151,7 @@ def main() -> None:
         type=parameter,
         default=[],
         metavar="NAME=VALUE",
-        help="parameters of HANClassifier that are not its defaults",
+        help="parameters of HANClassifier that are not its defaults, such as pooling__size=50",
     )
     parser.add_argument("--limit", type=int, help="documents to train on and explain, for a try")
     arguments = parser.parse_args()
@@ -162,7 +162,8 @@ def main() -> None:
         documents = documents_of(name, arguments.documents)
         if arguments.limit:
             documents = shortened(documents, arguments.limit)
-        classifier = HANClassifier(random_state=arguments.seed, **dict(arguments.set))
+        classifier = HANClassifier(pooling=Attention(), random_state=arguments.seed)
+        classifier.set_params(**dict(arguments.set))
         classifier.fit(documents.train_texts, documents.train_labels)
         accuracy = classifier.score(documents.texts, documents.labels)
         print(

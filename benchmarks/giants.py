@@ -28,10 +28,10 @@ def measure(name: str) -> None:
     texts[0] = GIANTS[name]
     start = perf_counter()
     classifier = HANClassifier(
-        pretrained_embedding=None,
+        embedding_init="random",
         adversarial_noise=0,  # with it every document is read twice
         max_epochs=1,
-        early_stopping=False,
+        validation_fraction=None,
         random_state=0,
         device="cpu",
     )

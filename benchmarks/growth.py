@@ -60,7 +60,7 @@ def measure(n_documents: int, n_words: int, max_words: int) -> None:
     X = documents(n_documents, n_words, 20_000)
     classifier = HANClassifier(
         max_epochs=1,
-        early_stopping=False,
+        validation_fraction=None,
         device="cpu",
         net_params={"module__max_words": max_words},
     )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sk_han import HANClassifier
 from sk_han.documents import concatenated_ranges
-from sk_han.training.net import network_input
+from sk_han.training.batches import document_tensors
 from sk_han.validation.documents import within_vocabulary
 
 __all__ = ["OTHERS", "installed", "on_words"]
@@ -74,7 +74,7 @@ def shap(classifier: HANClassifier, texts: list[str]) -> list[NDArray]:
 
 
 def captum(classifier: HANClassifier, texts: list[str]) -> list[NDArray]:
-    """Score by Captum's integrated gradients of the network; the n-gram channel is outside it."""
+    """Score by Captum's integrated gradients of the network; the n-gram model is outside it."""
     from captum.attr import IntegratedGradients
 
     documents = within_vocabulary(
@@ -86,7 +86,7 @@ def captum(classifier: HANClassifier, texts: list[str]) -> list[NDArray]:
         if not len(word_spans):
             scores.append(np.zeros(0))
             continue
-        word_ids, words_per_sentence, sentences_per_document = network_input(
+        word_ids, words_per_sentence, sentences_per_document = document_tensors(
             documents[row : row + 1], "cpu"
         )
 

@@ -18,7 +18,7 @@ from corpora import reviews
 from sklearn.feature_extraction.text import CountVectorizer
 
 from sk_han import HierarchicalTokenizer
-from sk_han.text.analyzer import TextReader
+from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.sentences import DEFAULT_TOKEN_PATTERN, sentence_spans
 
 
@@ -35,13 +35,13 @@ def main() -> None:
     texts, _, what = reviews(arguments.documents)
 
     analyze = CountVectorizer().build_analyzer()
-    read = TextReader(DEFAULT_TOKEN_PATTERN).read
+    split = TextAnalyzer(DEFAULT_TOKEN_PATTERN).analyze
     vectorizer = CountVectorizer().fit(texts)
     fitted = HierarchicalTokenizer().fit(texts)
     contestants: dict[str, Callable[[], object]] = {
         "CountVectorizer().build_analyzer()": lambda: run(analyze, texts),
         "sentences": lambda: run(sentence_spans, texts),
-        "sentences and words": lambda: run(read, texts),
+        "sentences and words": lambda: run(split, texts),
         "transform": lambda: fitted.transform(texts),
         "fit_transform": lambda: HierarchicalTokenizer().fit_transform(texts),
         "spans": lambda: fitted.spans(texts),

@@ -62,7 +62,7 @@ def main() -> None:
             if arguments.limit:
                 split = shortened(split, arguments.limit)
             of_its_own.append(measure(HANClassifier(random_state=seed), split))
-            classifier = HANClassifier(pretrained_embedding=vectors[seed], random_state=seed)
+            classifier = HANClassifier(embedding_init=vectors[seed], random_state=seed)
             of_all.append(measure(classifier, split))
         print_row(f"{corpus}, vectors of these reviews", of_its_own)
         print_row(f"{corpus}, vectors of {len(texts):,} reviews", of_all)

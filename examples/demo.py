@@ -33,7 +33,7 @@ for name, model in [("TF-IDF + LogisticRegression", linear), ("HANClassifier", h
     rows.append(f"{name:28}{model.score(test_texts, test_labels):8.3f}{seconds:10.1f}")
 print(f"\n{'':28}accuracy   seconds", *rows, sep="\n")
 
-print("\nWhat the network attended to in two reviews of the test set:\n")
+print("\nWhat each word did for the label that was predicted, in two reviews of the test set:\n")
 explanations = explain(han, test_texts[:20])
 print(explanations[:2])
 explanations.to_html("reviews.html")

@@ -1,4 +1,4 @@
-"""See which sentences and words the network attended to: terminal, HTML, picture, pickle.
+"""See what sentences and words did for the predicted label: terminal, HTML, picture, pickle.
 
 The picture needs the extra `plot`: pip install ".[plot]" in a clone.
 """

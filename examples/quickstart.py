@@ -1,4 +1,4 @@
-"""Raw text in, labels, probabilities and attention out."""
+"""Raw text in; labels, probabilities and explanations out."""
 
 from sklearn.model_selection import train_test_split
 

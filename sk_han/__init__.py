@@ -15,19 +15,24 @@ if TYPE_CHECKING:
     from sk_han.explainers import explain, explain_iter
     from sk_han.explanation import DocumentExplanation, ExplanationList
     from sk_han.faithfulness import faithfulness_report
+    from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
     from sk_han.persistence import load, save
     from sk_han.tokenizer import HierarchicalTokenizer
-    from sk_han.utils.state import ModelFormatError
+    from sk_han.utils.model_format import ModelFormatError
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "RNN",
+    "Attention",
+    "ContextAttention",
     "DocumentArray",
     "DocumentExplanation",
     "ExplanationList",
     "HANClassifier",
     "HierarchicalTokenizer",
     "ModelFormatError",
+    "MultiHopAttention",
     "explain",
     "explain_iter",
     "faithfulness_report",
@@ -36,12 +41,16 @@ __all__ = [
 ]
 
 _MODULE_OF = {
+    "RNN": "sk_han.options",
+    "Attention": "sk_han.options",
+    "ContextAttention": "sk_han.options",
+    "MultiHopAttention": "sk_han.options",
     "DocumentArray": "sk_han.documents",
     "DocumentExplanation": "sk_han.explanation",
     "ExplanationList": "sk_han.explanation",
     "HANClassifier": "sk_han.classifier",
     "HierarchicalTokenizer": "sk_han.tokenizer",
-    "ModelFormatError": "sk_han.utils.state",
+    "ModelFormatError": "sk_han.utils.model_format",
     "explain": "sk_han.explainers",
     "explain_iter": "sk_han.explainers",
     "faithfulness_report": "sk_han.faithfulness",
@@ -57,6 +66,7 @@ _MODULES = {
     "explanation",
     "faithfulness",
     "nn",
+    "options",
     "persistence",
     "rendering",
     "tokenizer",

@@ -1,4 +1,4 @@
-"""Tokenized documents at rest: word ids with the offsets of sentences and documents."""
+"""Tokenized documents: word ids with the offsets of sentences and documents."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class DocumentArray:
         Returns
         -------
         DocumentArray of shape (n_documents,)
-            Without the padding, wherever in the cube it stood.
+            Without the padding, which may stand anywhere in the cube.
         """
         cube = _as_integers(padded, "padded", ndim=(2, 3))
         if cube.ndim == 2:
@@ -143,7 +143,7 @@ class DocumentArray:
         )
 
     def pad(self, max_sentences: int | None = None, max_words: int | None = None) -> NDArray[Any]:
-        """Lay the documents out as a cube padded with 0.
+        """Return the documents as a cube padded with 0.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class DocumentArray:
         return cube
 
     def to_nested(self) -> list[list[list[int]]]:
-        """Give the documents as lists of lists of word ids."""
+        """Return the documents as lists of lists of word ids."""
         return [[sentence.tolist() for sentence in document] for document in self]
 
     @property
@@ -251,7 +251,7 @@ class DocumentArray:
         )
         words_per_sentence = self.sentence_starts[sentences + 1] - self.sentence_starts[sentences]
         words = concatenated_ranges(self.sentence_starts[sentences], words_per_sentence)
-        taken = object.__new__(DocumentArray)  # parts of checked arrays need no second check
+        taken = object.__new__(DocumentArray)  # rows of checked arrays need no second check
         taken.word_ids = self.word_ids[words]
         taken.sentence_starts = starts_of(words_per_sentence)
         taken.document_starts = starts_of(self.sentences_per_document[rows])
@@ -259,20 +259,20 @@ class DocumentArray:
 
 
 def starts_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """Offsets of consecutive pieces of these lengths: ``[2, 3]`` gives ``[0, 2, 5]``."""
+    """Return the offsets of consecutive pieces of these lengths: ``[0, 2, 5]`` of ``[2, 3]``."""
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=starts[1:])
     return starts
 
 
 def concatenated_ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """``range(start, start + length)`` of every piece, one after the other."""
+    """Concatenate ``range(start, start + length)`` of all pieces."""
     shift = starts - starts_of(lengths)[:-1]
     return np.repeat(shift, lengths) + np.arange(int(lengths.sum()))
 
 
 def _row_numbers(rows: Any, n_documents: int) -> NDArray[np.int64]:
-    """Rows asked for by a slice, a boolean mask or integers, as numbers from 0."""
+    """Return the rows of a slice, a boolean mask or integers as numbers from 0."""
     if isinstance(rows, slice):
         return np.arange(n_documents)[rows]
     chosen = np.asarray(rows)
@@ -315,7 +315,7 @@ def _check_ids(ids: NDArray[Any]) -> None:
 
 @dataclass(frozen=True)
 class LabelledDocuments:
-    """Documents with what the loss needs to know of each.
+    """Documents with the class and the weight of each.
 
     Attributes
     ----------
@@ -329,6 +329,11 @@ class LabelledDocuments:
     documents: DocumentArray
     targets: NDArray[np.int64]
     weights: NDArray[np.float64]
+
+    @property
+    def inputs(self) -> DocumentArray:
+        """The documents, under the name that all kinds of training data share."""
+        return self.documents
 
     def __len__(self) -> int:
         return len(self.documents)

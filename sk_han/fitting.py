@@ -1,8 +1,7 @@
-"""One fit of a HANClassifier: from what the user hands over to the fitted attributes."""
+"""One fit of a HANClassifier: from the user's data to the fitted attributes."""
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,15 +11,27 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray, LabelledDocuments
-from sk_han.embeddings.initial import check_pretrained, initial_vectors
-from sk_han.linear.calibration import fit_channel
-from sk_han.linear.ngrams import check_ngram_range
-from sk_han.nn.family import STRUCTURE, check_family, check_same_structure
+from sk_han.embeddings.initial import check_embedding_init, initial_vectors
+from sk_han.linear.calibration import USUAL_SCALES, fit_scales
+from sk_han.linear.hashing import check_ngram_range
+from sk_han.linear.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
+from sk_han.linear.ngrams import NgramModel
+from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training.builder import epochs_for, hold_out, new_net, plain_history
-from sk_han.training.callbacks.fit_tasks import FitTasks
+from sk_han.training.builder import (
+    check_net_params,
+    epochs_for,
+    hold_out,
+    new_net,
+    plain_history,
+)
+from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.callbacks.freezing import epochs_frozen
+from sk_han.training.callbacks.sklearn_callbacks import FitTasks
 from sk_han.training.devices import resolve_device
+from sk_han.training.net import Net
+from sk_han.training.threads import threads_of_this_process
+from sk_han.utils.warnings import warn_user
 from sk_han.validation.documents import (
     as_documents,
     check_documents,
@@ -36,7 +47,8 @@ if TYPE_CHECKING:
 __all__ = ["fitted_attributes"]
 
 
-@torch.inference_mode(mode=False)  # the caller may be in it, or in no_grad, and learn still
+@threads_of_this_process()
+@torch.inference_mode(mode=False)  # training needs gradients even inside the caller's mode
 def fitted_attributes(
     classifier: HANClassifier,
     X: Any,
@@ -46,21 +58,21 @@ def fitted_attributes(
     X_val: Any = None,
     y_val: Any = None,
     classes: Any = None,
-    goes_on: bool,
+    resume: bool,
     one_epoch: bool = False,
 ) -> dict[str, Any]:
-    """Train a network and fit the n-gram channel; the classifier itself stays as it is.
+    """Train a network and fit the linear model; the classifier itself does not change.
 
     Parameters
     ----------
     classifier : HANClassifier
-        Its parameters say how, and where the fit goes on, its fitted attributes from where.
+        Its parameters are used, and, with `resume`, its fitted attributes.
     X, y, sample_weight, X_val, y_val, classes
         As of `HANClassifier.fit` and `HANClassifier.partial_fit`.
-    goes_on : bool
+    resume : bool
         Whether to start from the fitted weights.
     one_epoch : bool
-        Whether to train for an epoch at the constant rate, on all documents.
+        Whether to train one epoch at the constant learning rate, on all documents.
 
     Returns
     -------
@@ -69,54 +81,57 @@ def fitted_attributes(
     """
     device = resolve_device(classifier.device)
     rng = check_random_state(classifier.random_state)
-    # Before the texts are read, which may take minutes.
-    given = _checked(classifier, X, y, sample_weight, X_val, y_val, classes, goes_on)
-    tokenizer, documents = _tokenized(classifier, given.X, goes_on)
+    # Checks come before the texts are tokenized, which may take minutes.
+    checked = _checked(classifier, X, y, sample_weight, X_val, y_val, classes, resume)
+    tokenizer, documents = _tokenized(classifier, checked.X, resume)
     vocabulary_size = (
         classifier.vocabulary_size_
-        if goes_on
-        else vocabulary_size_of(documents, tokenizer, classifier.pretrained_embedding)
+        if resume
+        else vocabulary_size_of(documents, tokenizer, classifier.embedding_init)
     )
-    # Only ratios of weights matter, so that sums of any of them stay finite.
-    weights = given.weights / given.weights.max()
-    data = LabelledDocuments(within_vocabulary(documents, vocabulary_size), given.targets, weights)
+    # Only ratios of weights matter; after this division their sums are finite.
+    weights = checked.weights / checked.weights.max()
+    data = LabelledDocuments(
+        within_vocabulary(documents, vocabulary_size), checked.targets, weights
+    )
     data = data[data.weights > 0]
     training, validation = data, None
-    if given.X_val is not None:
-        validation = _validation(given.X_val, given.targets_val, tokenizer, vocabulary_size)
-    elif classifier.early_stopping and not one_epoch:
+    if checked.X_val is not None:
+        validation = _validation(checked.X_val, checked.targets_val, tokenizer, vocabulary_size)
+    elif classifier.validation_fraction is not None and not one_epoch:
         training, validation = hold_out(data, classifier.validation_fraction, rng)
 
-    keeps_channel = goes_on and one_epoch
+    n_classes, partial = len(checked.classes), resume and one_epoch
     fitted: dict[str, Any] = {
-        "classes_": given.classes,
+        "classes_": checked.classes,
         "tokenizer_": tokenizer,
-        "ngram_channel_": classifier.ngram_channel_ if keeps_channel else None,
-        "logit_scales_": classifier.logit_scales_ if keeps_channel else np.ones(1),
+        "ngram_model_": classifier.ngram_model_ if partial else None,
+        "network_scale_": classifier.network_scale_ if partial else 1.0,
+        "ngram_scale_": classifier.ngram_scale_ if partial else 0.0,
         "device_": device,
         "vocabulary_size_": vocabulary_size,
     }
     n_epochs = epochs_for(
         1 if one_epoch else classifier.max_epochs, len(training), classifier.batch_size
     )
-    tasks = FitTasks(classifier, documents, given.labels, sample_weight, n_epochs, fitted)
-    epochs_before = classifier.history_ if goes_on and one_epoch else []
-    stops_early = classifier.early_stopping and validation is not None
+    tasks = FitTasks(classifier, documents, checked.labels, sample_weight, n_epochs, fitted)
+    epochs_before = classifier.history_ if partial else []
+    network = _options(classifier).get_params(deep=False)
+    del network["embedding_dropout"]  # net_params may have it
+    network |= {"vocabulary_size": vocabulary_size, "n_classes": n_classes}
     net = new_net(
-        _module_params(classifier, vocabulary_size, len(given.classes)),
+        network | {"unknown_id": UNKNOWN_ID},
         n_documents=len(training),
         max_epochs=n_epochs,
         batch_size=classifier.batch_size,
         optimizer=classifier.optimizer,
         lr=classifier.lr,
         lr_schedule="constant" if one_epoch else classifier.lr_schedule,
-        weight_decay=classifier.weight_decay,
-        clip_norm=classifier.clip_norm,
-        label_smoothing=float(classifier.label_smoothing),
         weight_averaging=classifier.weight_averaging,
-        adversarial_noise=float(classifier.adversarial_noise),
+        noise=float(classifier.adversarial_noise),
         frozen_epochs=epochs_frozen(classifier.freeze_embedding) - len(epochs_before),
-        patience=classifier.patience if stops_early else None,
+        keep_best=validation is not None,
+        n_iter_no_change=classifier.n_iter_no_change,
         callbacks=classifier.callbacks,
         fit_tasks=tasks,
         net_params=classifier.net_params,
@@ -124,38 +139,106 @@ def fitted_attributes(
         device=device,
         random_state=rng,
     )
-    if goes_on:
+    if resume:
         net.continue_from(classifier.net_)
-    elif classifier.pretrained_embedding is not None:
-        net.set_embedding(
-            initial_vectors(
-                classifier.pretrained_embedding,
-                data,
-                None if tokenizer is None else tokenizer.vocabulary_,
-                (vocabulary_size, classifier.embedding_dim),
-                rng,
-            )
-        )
-    net.fit_documents(training, validation)
-
-    if not one_epoch:
-        fitted["ngram_channel_"], fitted["logit_scales_"] = fit_channel(
-            net.logits,
-            len(given.classes),
-            training,
-            validation,
+    else:
+        vectors = initial_vectors(
+            classifier.embedding_init,
             data,
-            classifier.ngram_range,
-            kept_scales=classifier.logit_scales_ if goes_on and given.X_val is None else None,
+            None if tokenizer is None else tokenizer.vocabulary_,
+            (vocabulary_size, classifier.embedding_dim),
+            rng,
+        )
+        if vectors is not None:
+            net.set_embedding(vectors)
+    net.train(training, validation)
+
+    keep_scales = resume and checked.X_val is None
+    if one_epoch:
+        before = classifier.ngram_model_ if resume else None
+        fitted |= _with_next_portion(classifier, before, data, n_classes, keep_scales)
+    else:
+        fitted |= _with_linear_model(
+            classifier, net, training, validation, data, n_classes, keep_scales
         )
     history = epochs_before + plain_history(net, first_epoch=len(epochs_before) + 1)
     fitted |= {"net_": net, "history_": history, "n_iter_": len(history)}
+    fitted |= _best(net)
     tasks.end(fitted)
     return fitted
 
 
-class _Given(NamedTuple):
-    """What the user handed over, checked; texts are texts still."""
+def _with_linear_model(
+    classifier: HANClassifier,
+    net: Net,
+    training: LabelledDocuments,
+    validation: LabelledDocuments | None,
+    data: LabelledDocuments,
+    n_classes: int,
+    keep_scales: bool,
+) -> dict[str, Any]:
+    """Fit the linear model, and the scales of network and linear model.
+
+    The two are trained separately: the linear model separates its training documents, so a network
+    trained together with it has little left to learn. Training on the residual of cross-fitted
+    logits of the linear model was not better (docs/benchmarks.md).
+
+    The scales are fitted on held-out documents; then the linear model is fitted on all documents.
+    A resumed fit keeps its scales, since the network may have learnt from the held-out documents
+    before.
+    """
+    ngrams = classifier.linear_ngrams
+    fit_data = data if keep_scales else training
+    model = fit_ngram_model(fit_data, n_classes, ngrams) if ngrams is not None else None
+    scales = np.array(USUAL_SCALES if model is not None else [1.0])
+    if keep_scales and (model is None) == (classifier.ngram_model_ is None):
+        scales = np.array([classifier.network_scale_, classifier.ngram_scale_])
+    elif not keep_scales and validation is not None and n_classes > 1:
+        logits = [net.logits(validation.documents).astype(np.float64)]
+        if model is not None:
+            logits.append(model.logits(validation.documents))
+        scales = fit_scales(logits, validation.targets, validation.weights, scales)
+    if model is not None and len(data) > len(fit_data):
+        model = fit_ngram_model(data, n_classes, model.ngram_range)
+    return _linear(model, scales)
+
+
+def _with_next_portion(
+    classifier: HANClassifier,
+    before: NgramModel | None,
+    data: LabelledDocuments,
+    n_classes: int,
+    keep_scales: bool,
+) -> dict[str, Any]:
+    """Update the linear model by one more portion of documents."""
+    ngrams = classifier.linear_ngrams if before is None else before.ngram_range
+    if ngrams is None:
+        return {}
+    model = partial_fit_ngram_model(before, data, n_classes, ngrams)
+    if keep_scales and before is not None:
+        return {"ngram_model_": model}
+    return _linear(model, np.array(USUAL_SCALES if model is not None else [1.0]))
+
+
+def _linear(model: NgramModel | None, scales: NDArray[np.float64]) -> dict[str, Any]:
+    return {
+        "ngram_model_": model,
+        "network_scale_": float(scales[0]),
+        "ngram_scale_": 0.0 if model is None else float(scales[1]),
+    }
+
+
+def _best(net: Net) -> dict[str, Any]:
+    """Return the epoch of the kept weights, and its accuracy on the held-out documents."""
+    for _, callback in net.callbacks_:
+        if isinstance(callback, EarlyStopping) and callback.best_epoch_:
+            epoch, score = callback.best_epoch_, float(callback.best_score_[0])
+            return {"best_epoch_": epoch, "best_score_": score}
+    return {"best_epoch_": None, "best_score_": None}
+
+
+class _CheckedData(NamedTuple):
+    """The user's data, checked but not tokenized."""
 
     X: Any
     labels: NDArray[Any]
@@ -174,35 +257,24 @@ def _checked(
     X_val: Any,
     y_val: Any,
     classes: Any,
-    goes_on: bool,
-) -> _Given:
-    check_family(
-        rnn=classifier.rnn,
-        pooling=classifier.pooling,
-        attention=classifier.attention,
-        attention_hops=classifier.attention_hops,
-        diversity_penalty=classifier.diversity_penalty,
-        context=classifier.context,
-        context_pooling=classifier.context_pooling,
-    )
-    check_ngram_range(classifier.ngram_range)
-    check_pretrained(classifier.pretrained_embedding)
-    if goes_on:
-        check_same_structure(
-            _module_params(classifier, classifier.vocabulary_size_, len(classifier.classes_)),
-            classifier.net_.module_params,
-        )
+    resume: bool,
+) -> _CheckedData:
+    options = _options(classifier)
+    options.check()
+    check_ngram_range(classifier.linear_ngrams)
+    check_embedding_init(classifier.embedding_init)
+    check_net_params(classifier.net_params or {})
+    if resume:
+        options.check_same_structure(classifier.net_.module_.options)
     X = check_documents(X)
     labels = check_labels(y, len(X))
-    if goes_on:
+    if resume:
         classes = classifier.classes_
     elif classes is None:
         classes = np.unique(labels)
     if len(classes) == 1:
-        warnings.warn(
-            f"y holds a single class, {classes.tolist()[0]!r}, which every document will get.",
-            UserWarning,
-            stacklevel=7,
+        warn_user(
+            f"y holds a single class, {classes.tolist()[0]!r}, which every document will get."
         )
     targets = encode_labels(labels, classes, "y")
     weights = document_weights(sample_weight, classifier.class_weight, labels, classes)
@@ -212,14 +284,14 @@ def _checked(
     if X_val is not None:
         X_val = check_documents(X_val)
         targets_val = encode_labels(check_labels(y_val, len(X_val), "y_val"), classes, "y_val")
-    return _Given(X, labels, targets, weights, classes, X_val, targets_val)
+    return _CheckedData(X, labels, targets, weights, classes, X_val, targets_val)
 
 
 def _tokenized(
-    classifier: HANClassifier, X: Any, goes_on: bool
+    classifier: HANClassifier, X: Any, resume: bool
 ) -> tuple[HierarchicalTokenizer | None, DocumentArray]:
-    """Give the tokenizer, newly fitted unless the fit `goes_on`, and its documents."""
-    if goes_on:
+    """Return the tokenizer, newly fitted unless `resume`, and the documents."""
+    if resume:
         return classifier.tokenizer_, as_documents(X, classifier.tokenizer_)
     if holds_word_ids(X):
         return None, as_documents(X, None)
@@ -229,16 +301,11 @@ def _tokenized(
     return tokenizer, as_documents(tokenizer.fit_transform(X), None)
 
 
-def _module_params(
-    classifier: HANClassifier, vocabulary_size: int, n_classes: int
-) -> dict[str, Any]:
-    sizes = {"vocabulary_size": vocabulary_size, "n_classes": n_classes}
-    penalties = ("hop_penalty", "diversity_penalty")
-    names = [*STRUCTURE, *penalties, "dropout", "word_dropout", "embedding_dropout"]
-    given = {name: getattr(classifier, name) for name in names}
-    # Searches hand over NumPy's numbers, which torch.nn refuses.
-    plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in given.items()}
-    return sizes | plain | {"unknown_id": UNKNOWN_ID}
+def _options(classifier: HANClassifier) -> NetworkOptions:
+    """Return the options of the network that are parameters of the classifier."""
+    params = classifier.get_params(deep=False)
+    options = {name: params[name] for name in NetworkOptions.constraints() if name in params}
+    return NetworkOptions(**options).copy()
 
 
 def _validation(

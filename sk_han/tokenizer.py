@@ -18,10 +18,10 @@ from sklearn.feature_extraction.text import (
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
-from sk_han.text.analyzer import TextReader
+from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.sentences import DEFAULT_TOKEN_PATTERN, compile_token_pattern
 from sk_han.text.vocabulary import check_vocabulary, learn_vocabulary
-from sk_han.text.word_types import WordForms, read_forms
+from sk_han.text.word_types import WordTypes, read_word_types
 from sk_han.utils.compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -30,7 +30,7 @@ from sk_han.utils.compat import (
     StrOptions,
     fit_context,
 )
-from sk_han.utils.state import checked_state
+from sk_han.utils.model_format import checked_state
 from sk_han.validation.texts import check_texts
 
 __all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer"]
@@ -45,7 +45,7 @@ _ACCENT_STRIPPERS: dict[Any, Any] = {
 
 
 class DocumentSpans(NamedTuple):
-    """Where the sentences and words of one document stand in its raw text.
+    """Positions of the sentences and words of one document in its raw text.
 
     Attributes
     ----------
@@ -65,7 +65,10 @@ class DocumentSpans(NamedTuple):
     truncated: bool
 
 
-class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
+# Not wrapped: scikit-learn would put the documents into the frame that `set_output` asks for.
+class HierarchicalTokenizer(  # type: ignore[call-arg]
+    CallbackSupportMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
     """Turn raw texts into documents of sentences of word ids.
 
     Id 0 is the padding, 1 the unknown word, 2 the most frequent word of the training texts, and
@@ -78,9 +81,9 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
 
     strip_accents : {"ascii", "unicode"} or callable, default=None
         Whether words that differ in accents only are one word. As in scikit-learn's
-        ``CountVectorizer``: "unicode" takes accents off, "ascii" also drops whatever is not
-        ASCII then, and a callable gets a word and returns what stands for it. Words that
-        become empty are dropped.
+        ``CountVectorizer``: "unicode" removes accents, "ascii" also removes all characters
+        that are not ASCII then, and a callable takes a word and returns its replacement. Words
+        that become empty are dropped.
 
     token_pattern : str, default=DEFAULT_TOKEN_PATTERN
         Regular expression for a word. It is matched against the raw text, before `lowercase`
@@ -89,8 +92,8 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
         inside ("don't"), and in scripts without spaces each character.
 
     stop_words : "english" or list of str, default=None
-        Words to leave out, compared after `lowercase` and `strip_accents`; a sentence left
-        empty vanishes. "english" is scikit-learn's list, which has "not" and "no" in it.
+        Words to leave out, compared after `lowercase` and `strip_accents`. A sentence without
+        other words is dropped. "english" is scikit-learn's list, which contains "not" and "no".
 
     min_df : int or float, default=1
         Words in fewer documents are unknown; a float is a share of the documents.
@@ -112,8 +115,8 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
 
     word_tokenizer : callable, default=None
         Takes a sentence and returns its words, as strings, instead of `token_pattern`. They may
-        be lemmas or stems: what does not occur in the sentence is aligned with the words of
-        the sentence for `spans`, as well as can be.
+        be lemmas or stems: for `spans`, words that do not occur in the sentence are paired
+        with similar words of it where possible.
 
     n_jobs : int, default=None
         Number of processes that read texts; of use from some thousand documents on. None is
@@ -229,7 +232,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Any, y: Any = None) -> DocumentArray | NDArray[np.int32]:
-        """Learn the vocabulary and give the documents, reading the texts once.
+        """Learn the vocabulary and return the documents; read the texts once.
 
         Parameters
         ----------
@@ -246,9 +249,9 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
         if self.vocabulary is not None:
             return self.fit(texts, y).transform(texts)
         task = self._init_callback_context().call_on_fit_task_begin(estimator=self, X=texts, y=y)
-        forms, words = self._learn(texts)
+        types, words = self._learn(texts)
         task.call_on_fit_task_end(estimator=self, X=texts, y=y, reconstruction_attributes={})
-        return self._output(self._documents(forms, words))
+        return self._output(self._documents(types, words))
 
     def transform(self, X: Any) -> DocumentArray | NDArray[np.int32]:
         """Turn texts into word ids.
@@ -264,9 +267,9 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
             Limits that are None are the longest document and sentence of X.
         """
         check_is_fitted(self)
-        forms, words = self._read(check_texts(X))
-        forms = forms.truncated(self.max_sentences, self.max_words)
-        return self._output(self._documents(forms, words))
+        types, words = self._read(check_texts(X))
+        types = types.truncated(self.max_sentences, self.max_words)
+        return self._output(self._documents(types, words))
 
     def inverse_transform(self, documents: Any) -> list[list[list[str]]]:
         """Turn word ids back into words.
@@ -293,7 +296,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
         ]
 
     def spans(self, texts: Any) -> list[DocumentSpans]:
-        """Find where the sentences and words that `transform` gives stand in the texts.
+        """Find the sentences and words that `transform` returns in the texts.
 
         Parameters
         ----------
@@ -307,7 +310,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
         return self.locate(texts)[1]
 
     def locate(self, texts: Any) -> tuple[DocumentArray, list[DocumentSpans]]:
-        """Give documents and spans, reading the texts once.
+        """Return documents and spans; read the texts once.
 
         Parameters
         ----------
@@ -322,24 +325,55 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
         """
         check_is_fitted(self)
         read, words = self._read(check_texts(texts), located=True)
-        forms = read.truncated(self.max_sentences, self.max_words)
-        assert forms.word_spans is not None
-        assert forms.sentence_spans is not None
-        truncated = read.words_per_document > forms.words_per_document
-        sentence_starts = starts_of(forms.words_per_sentence)
-        document_starts = starts_of(forms.sentences_per_document)
+        types = read.truncated(self.max_sentences, self.max_words)
+        assert types.word_spans is not None
+        assert types.sentence_spans is not None
+        truncated = read.words_per_document > types.words_per_document
+        sentence_starts = starts_of(types.words_per_sentence)
+        document_starts = starts_of(types.sentences_per_document)
         spans = [
             DocumentSpans(
-                forms.sentence_spans[first:last],
-                forms.word_spans[sentence_starts[first] : sentence_starts[last]],
-                np.repeat(np.arange(last - first), forms.words_per_sentence[first:last]),
+                types.sentence_spans[first:last],
+                types.word_spans[sentence_starts[first] : sentence_starts[last]],
+                np.repeat(np.arange(last - first), types.words_per_sentence[first:last]),
                 cut,
             )
             for (first, last), cut in zip(
                 pairwise(document_starts), truncated.tolist(), strict=True
             )
         ]
-        return self._documents(forms, words), spans
+        return self._documents(types, words), spans
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the one name of what it makes, for the steps behind it in a Pipeline.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str, shape (1,)
+        """
+        check_is_fitted(self)
+        return np.array(["documents"], dtype=object)
+
+    def set_output(self, *, transform: str | None = None) -> HierarchicalTokenizer:
+        """Return itself: documents are no table, and stay what they are in every container.
+
+        A Pipeline or ColumnTransformer asks all of its steps for "pandas" or "polars".
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"} or None, default=None
+            Ignored.
+
+        Returns
+        -------
+        HierarchicalTokenizer
+        """
+        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -352,26 +386,24 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
         return {**super().__getstate__(), "_state_format": STATE_FORMAT}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(
-            checked_state(state, self, newest=STATE_FORMAT, fitted=["vocabulary_"])
-        )
+        super().__setstate__(checked_state(state, self, newest=STATE_FORMAT))
 
-    def _learn(self, texts: list[str]) -> tuple[WordForms, list[str]]:
-        forms, words = self._read(texts)
-        forms = forms.truncated(self.max_sentences, self.max_words)
+    def _learn(self, texts: list[str]) -> tuple[WordTypes, list[str]]:
+        types, words = self._read(texts)
+        types = types.truncated(self.max_sentences, self.max_words)
         self.vocabulary_ = learn_vocabulary(
-            forms, words, min_df=self.min_df, max_features=self.max_features
+            types, words, min_df=self.min_df, max_features=self.max_features
         )
-        return forms, words
+        return types, words
 
-    def _read(self, texts: list[str], *, located: bool = False) -> tuple[WordForms, list[str]]:
-        """Read texts without their stop words; give the forms, and the word of each form."""
-        reader = TextReader(self.token_pattern, self.sentence_splitter, self.word_tokenizer)
-        forms = read_forms(texts, reader, located=located, n_jobs=self.n_jobs)
-        words = self._normalised(forms.forms)
+    def _read(self, texts: list[str], *, located: bool = False) -> tuple[WordTypes, list[str]]:
+        """Read texts without their stop words; return the types, and the word of each type."""
+        analyzer = TextAnalyzer(self.token_pattern, self.sentence_splitter, self.word_tokenizer)
+        types = read_word_types(texts, analyzer, located=located, n_jobs=self.n_jobs)
+        words = self._normalised(types.types)
         left_out = {"", *self._normalised(self._stop_words())}
         dropped = np.fromiter((word in left_out for word in words), bool, len(words))
-        return forms.without(dropped), words
+        return types.without(dropped), words
 
     def _normalised(self, words: Iterable[str]) -> list[str]:
         if self.lowercase:
@@ -389,15 +421,15 @@ class HierarchicalTokenizer(CallbackSupportMixin, TransformerMixin, BaseEstimato
                 raise ValueError(f"stop_words holds {word!r}, a {type(word).__name__}; give words.")
         return words
 
-    def _documents(self, forms: WordForms, words: list[str]) -> DocumentArray:
+    def _documents(self, types: WordTypes, words: list[str]) -> DocumentArray:
         vocabulary = self.vocabulary_
         ids = np.fromiter(
             (vocabulary.get(word, UNKNOWN_ID) for word in words), np.int32, len(words)
         )
         return DocumentArray(
-            ids[forms.numbers],
-            starts_of(forms.words_per_sentence),
-            starts_of(forms.sentences_per_document),
+            ids[types.numbers],
+            starts_of(types.words_per_sentence),
+            starts_of(types.sentences_per_document),
         )
 
     def _output(self, documents: DocumentArray) -> DocumentArray | NDArray[np.int32]:

@@ -8,11 +8,14 @@ import struct
 import zipfile
 from pathlib import Path
 
+from sklearn.pipeline import Pipeline
+
 from sk_han import HANClassifier, HierarchicalTokenizer, ModelFormatError
-from sk_han.persistence.archive import read_archive, write_archive
+from sk_han.persistence.archive import FORMAT_VERSION, read_archive, write_archive
 
 GOLDEN = Path(__file__).parent / "golden"
-WHOLE = (GOLDEN / "format_1.han").read_bytes()
+WHOLE = (GOLDEN / "format_2.han").read_bytes()
+WHOLE_1 = (GOLDEN / "format_1.han").read_bytes()  # of the first format
 
 
 def sealed(content):
@@ -20,17 +23,18 @@ def sealed(content):
     return content[:-64] + hashlib.sha256(content[:-64]).hexdigest().encode()
 
 
-def archive_of(description, arrays):
+def archive_of(description, arrays, version=FORMAT_VERSION):
     file = io.BytesIO()
     write_archive(file, description, arrays)
-    return file.getvalue()
+    present, other = (b"sk_han format %d sha256 " % n for n in (FORMAT_VERSION, version))
+    return sealed(file.getvalue().replace(present, other))
 
 
 def zipped(entries, compression=zipfile.ZIP_STORED):
     """Zip named entries as nothing but the names and the seal has been thought of."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", compression) as archive:
-        archive.comment = WHOLE[-len("sk_han format 1 sha256 ") - 64 :]
+        archive.comment = WHOLE[-len("sk_han format 2 sha256 ") - 64 :]
         for name, content in entries:
             archive.writestr(name, content)
     return sealed(file.getvalue())
@@ -41,13 +45,15 @@ def golden_entries():
         return [(name, archive.read(name)) for name in archive.namelist()]
 
 
-def golden_parts():
-    return read_archive(io.BytesIO(WHOLE))
+def golden_parts(content=WHOLE):
+    """Give the description and the arrays of a file."""
+    _, description, arrays = read_archive(io.BytesIO(content))
+    return description, arrays
 
 
 def loads_or_is_a_format_error(load_bytes, content):
     with contextlib.suppress(ModelFormatError):
-        assert isinstance(load_bytes(content), (HANClassifier, HierarchicalTokenizer))
+        assert isinstance(load_bytes(content), (HANClassifier, HierarchicalTokenizer, Pipeline))
 
 
 def npy(descr="<f4", shape="(2,)", data=bytes(8), fortran="False"):
@@ -61,6 +67,15 @@ def set_at(tree, path, value):
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
+    return tree
+
+
+def without(tree, path):
+    tree = copy.deepcopy(tree)
+    place = tree
+    for key in path[:-1]:
+        place = place[key]
+    del place[path[-1]]
     return tree
 
 

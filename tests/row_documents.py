@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
 
 N_BINS = 32
 WORDS_PER_SENTENCE = 2
@@ -26,15 +26,13 @@ class RowClassifier(HANClassifier):
     def __sklearn_tags__(self):
         return of_rows(super().__sklearn_tags__())
 
-    def _learn(self, X, *args, goes_on, **kwargs):
-        documents = self._documents(X, reset=not goes_on)
-        return super()._learn(documents, *args, goes_on=goes_on, **kwargs)
+    def _learn(self, X, *args, resume, **kwargs):
+        return super()._learn(self._read(X, reset=not resume), *args, resume=resume, **kwargs)
 
-    def _logits(self, X):
-        check_is_fitted(self)
-        return super()._logits(self._documents(X, reset=False))
+    def _documents(self, X):
+        return super()._documents(self._read(X, reset=False))
 
-    def _documents(self, X, *, reset):
+    def _read(self, X, *, reset):
         X = validate_data(self, X, reset=reset)
         word_ids = 2 + N_BINS * np.arange(X.shape[1]) + bins_of(X)
         missing = -X.shape[1] % WORDS_PER_SENTENCE
@@ -75,14 +73,14 @@ def row_estimators():
         embedding_dim=8,
         word_hidden=4,
         sentence_hidden=4,
-        attention_dim=4,
+        pooling=Attention(size=4),
         dropout=0.0,
         word_dropout=0.0,
         lr=0.1,
         lr_schedule="constant",
         max_epochs=5,
         batch_size=32,
-        early_stopping=False,
+        validation_fraction=None,
         device="cpu",
     )
     return [classifier, RowTokenizer(output="padded")]
@@ -93,7 +91,7 @@ def explained_failures(estimator):
     if isinstance(estimator, RowClassifier):
         return {
             "check_sample_weight_equivalence_on_dense_data": (
-                "only ratios of weights matter to the n-gram channel, which counts documents; of "
+                "only ratios of weights matter to the n-gram model, which counts documents; of "
                 "the network it holds in single precision (test_estimator_checks.py, "
                 "TestSampleWeight)"
             )

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.pipeline import make_pipeline
 
-from sk_han import HANClassifier, HierarchicalTokenizer
+from sk_han import Attention, HANClassifier, HierarchicalTokenizer
 
 GOOD = ["It was a good day. The sun shone.", "We came late. A good meal!", "Good. Very good."]
 BAD = ["It was a bad day. The rain fell.", "We came late. A bad meal!", "Bad. Very bad."]
@@ -18,7 +18,7 @@ def tiny(**params):
         "embedding_dim": 7,
         "word_hidden": 5,
         "sentence_hidden": 3,
-        "attention_dim": 4,
+        "pooling": Attention(size=4),
         "max_epochs": 1,
         "random_state": 0,
         "device": "cpu",

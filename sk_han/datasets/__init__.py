@@ -1,4 +1,4 @@
-"""Reviews to start with, and a reader for people's own files."""
+"""Generated reviews, and loading of the user's files."""
 
 from sk_han.datasets.files import load_csv
 from sk_han.datasets.reviews import make_reviews

@@ -1,4 +1,4 @@
-"""Reading texts and labels from people's own files."""
+"""Read texts and labels from the user's files."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 __all__ = ["load_csv"]
 
-# The line that a document starts in, and its value in each column asked for.
+# The number of the line in which a document starts, and its values in the requested columns.
 Row = tuple[int, list[Any]]
-Reader = Callable[[TextIO, Path, list[str]], Iterator[Row]]
+RowReader = Callable[[TextIO, Path, list[str]], Iterator[Row]]
 
 TAB = "\t"
 
@@ -35,20 +35,28 @@ _CSV_LIMIT = threading.Lock()
 
 @overload
 def load_csv(
-    path: str | os.PathLike[str], *, text: str = ..., label: str = ..., encoding: str = ...
+    path: str | os.PathLike[str],
+    *,
+    text: str | Sequence[str] = ...,
+    label: str = ...,
+    encoding: str = ...,
 ) -> tuple[list[str], NDArray[Any]]: ...
 
 
 @overload
 def load_csv(
-    path: str | os.PathLike[str], *, text: str = ..., label: None, encoding: str = ...
+    path: str | os.PathLike[str],
+    *,
+    text: str | Sequence[str] = ...,
+    label: None,
+    encoding: str = ...,
 ) -> list[str]: ...
 
 
 def load_csv(
     path: str | os.PathLike[str],
     *,
-    text: str = "text",
+    text: str | Sequence[str] = "text",
     label: str | None = "label",
     encoding: str = "utf-8",
 ) -> tuple[list[str], NDArray[Any]] | list[str]:
@@ -57,15 +65,16 @@ def load_csv(
     Parameters
     ----------
     path : str or path-like
-        A file named ``.csv``, ``.tsv`` or ``.jsonl``, or one of these with ``.gz`` behind. A
-        CSV or TSV file starts with a row of column names, and quotes as spreadsheets do; a JSON
-        lines file has an object on each line.
-    text : str, default="text"
-        Name of the column, or key, of the texts.
+        A file named ``.csv``, ``.tsv`` or ``.jsonl``, or one of these with ``.gz`` appended. A
+        CSV or TSV file starts with a row of column names, and has quotes like a spreadsheet's; a
+        JSON lines file has an object on each line.
+    text : str or list of str, default="text"
+        Name of the column, or key, of the texts. Several columns, such as title and body, are
+        joined in this order with a blank line between them, where a sentence ends.
     label : str or None, default="label"
         Name of the column, or key, of the labels. None loads the texts alone.
     encoding : str, default="utf-8"
-        Encoding of the file. A byte order mark is left out.
+        Encoding of the file. A byte order mark is removed.
 
     Returns
     -------
@@ -78,13 +87,15 @@ def load_csv(
     ------
     FileNotFoundError
         If there is no such file.
+    TypeError
+        If `text` is no name and no list of names.
     ValueError
-        If the name ends otherwise, the file holds no document or lacks a column, or a line is
-        not what it should be. The message names the line and the likely repair.
+        If the name ends otherwise, the file has no document or lacks a column, or a line is
+        invalid. The message names the line and the likely repair.
 
     Notes
     -----
-    Columns that are not asked for are not kept, and documents may be of any size.
+    Other columns are not kept, and documents may have any size.
 
     Examples
     --------
@@ -101,23 +112,28 @@ def load_csv(
     ['complaint', 'praise']
     """
     path = Path(path)
-    read = _reader_for(path)
-    columns = [text] if label is None else [text, label]
+    read = _row_reader(path)
+    text_columns: list[Any] = list(text) if isinstance(text, (list, tuple)) else [text]
+    if not text_columns or not all(isinstance(column, str) for column in text_columns):
+        raise TypeError(f"text must be the name of a column, or a list of names; got {text!r}.")
+    columns = text_columns if label is None else [*text_columns, label]
     texts: list[str] = []
     labels: list[Any] = []
     with _fields_of_any_size(), _open_text(path, encoding) as lines:
         for number, values in read(lines, path, columns):
             where = f"{path}, line {number}"
-            texts.append(_check_text(values[0], f"{where}: {text!r}"))
+            pairs = zip(text_columns, values, strict=False)  # the label is last
+            found = [_check_text(value, f"{where}: {column!r}") for column, value in pairs]
+            texts.append("\n\n".join(found))
             if label is not None:
-                labels.append(_check_label(values[1], labels, f"{where}: {label!r}"))
+                labels.append(_check_label(values[-1], labels, f"{where}: {label!r}"))
     if not texts:
         raise ValueError(f"{path} holds no documents.")
     return texts if label is None else (texts, np.array(labels))
 
 
-def _reader_for(path: Path) -> Reader:
-    readers: dict[str, Reader] = {
+def _row_reader(path: Path) -> RowReader:
+    readers: dict[str, RowReader] = {
         ".csv": partial(_csv_rows, delimiter=","),
         ".tsv": partial(_csv_rows, delimiter=TAB),
         ".jsonl": _json_rows,
@@ -137,7 +153,7 @@ def _is_compressed(path: Path) -> bool:
 
 @contextmanager
 def _fields_of_any_size() -> Iterator[None]:
-    """Lift the limit on CSV fields, which the csv module knows for the whole process only."""
+    """Remove the limit on CSV fields, which the csv module has for the whole process only."""
     with _CSV_LIMIT:
         limit = csv.field_size_limit(2**31 - 1)  # the largest C long on Windows
         try:
@@ -148,9 +164,9 @@ def _fields_of_any_size() -> Iterator[None]:
 
 @contextmanager
 def _open_text(path: Path, encoding: str) -> Iterator[TextIO]:
-    """Open a file, compressed or not, and say in which line its bytes are no text."""
+    """Open a file, compressed or not; an error names the line whose bytes are no text."""
     if codecs.lookup(encoding).name == "utf-8":
-        encoding = "utf-8-sig"  # the same, less the byte order mark that Excel writes
+        encoding = "utf-8-sig"  # the same, without the byte order mark that Excel writes
     try:
         with (
             _open_bytes(path) as binary,
@@ -178,7 +194,7 @@ def _open_bytes(path: Path) -> BinaryIO:
 
 
 def _where_undecodable(path: Path, encoding: str, error: UnicodeDecodeError) -> str:
-    """Find the line by reading again: the error counts from the start of a buffer."""
+    """Read the file again to find the line, since the error counts from the start of a buffer."""
     with _open_bytes(path) as binary:
         content = binary.read()
     if content.startswith(b"\x1f\x8b"):
@@ -211,8 +227,8 @@ def _csv_rows(lines: TextIO, path: Path, columns: list[str], *, delimiter: str) 
 
 
 def _csv_records(lines: TextIO, path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not blank, each with the line it starts in."""
-    # Not strict, a quote that is never closed swallows the rest of the file in silence.
+    """Yield the rows that are not blank, each with the number of its first line."""
+    # Without `strict`, a quote that is never closed takes the rest of the file without an error.
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         number = reader.line_num + 1
@@ -252,7 +268,7 @@ def _json_rows(lines: TextIO, path: Path, columns: list[str]) -> Iterator[Row]:
 
 
 def _place(column: str, present: list[str], where: str) -> int:
-    """Position of a column among those present."""
+    """Return the position of a column among those present."""
     if present.count(column) == 1:
         return present.index(column)
     if column in present:
@@ -306,6 +322,6 @@ def _check_label(value: Any, before: list[Any], where: str) -> str | int | bool:
 
 
 def _kind(value: Any) -> str:
-    """What JSON calls a value of this type."""
+    """Return JSON's name for the type of a value."""
     names = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
     return names.get(type(value), "number")

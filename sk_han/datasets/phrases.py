@@ -1,6 +1,6 @@
-"""The words and sentences that `make_reviews` composes.
+"""The phrases of which `make_reviews` composes reviews.
 
-A phrase is drawn by its place in its tuple: a change here changes the reviews of every seed.
+A phrase is drawn by its position in its tuple: a change here changes the reviews of every seed.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ ITEMS = (
     "coffee grinder",
 )
 
-# Words of judgement, by sign. A clause that negates one of them says the opposite, and no
-# sentence but a judgement contains any.
+# Words of judgement, by sign. A negated clause has the opposite meaning, and only judgements
+# contain these words.
 ADJECTIVES = {
     +1: ("good", "excellent", "wonderful", "pleasant", "impressive", "satisfying"),
     -1: ("bad", "poor", "terrible", "dreadful", "disappointing", "annoying"),
@@ -35,7 +35,7 @@ VERBS = {
     -1: ("disappointed", "annoyed", "frustrated"),
 }
 
-# What follows "is", by (negated, strong).
+# Phrases after "is", by (negated, strong).
 PREDICATES = {
     (False, False): ("{adjective}", "rather {adjective}", "on the whole {adjective}"),
     (False, True): ("truly {adjective}", "simply {adjective}", "{adjective} in every way"),
@@ -47,7 +47,7 @@ PREDICATES = {
     ),
 }
 
-# Whole clauses, by (negated, strong); one in three with a verb, lest verbs be negated less often.
+# Clauses, by (negated, strong); one in three has a verb, so that verbs are negated equally often.
 CLAUSES = {
     (False, False): (
         "I would call {subject} {adjective}",
@@ -71,7 +71,7 @@ CLAUSES = {
     ),
 }
 
-# The same for judgements that are neither the one nor the other.
+# The same for neutral judgements.
 BALANCED_PREDICATES = (
     "neither {adjective} nor {opposite}",
     "{adjective} at first and {opposite} later on",
@@ -83,7 +83,7 @@ BALANCED_CLAUSES = (
     "{subject} {pleased} me as often as it {displeased} me",
 )
 
-# What the review is about: judgements of these alone carry the label.
+# Names of the reviewed item: only judgements of these carry the label.
 REVIEWED = (
     "this {item}",
     "the {item} itself",
@@ -93,7 +93,7 @@ REVIEWED = (
     "the {item} reviewed here",
 )
 
-# Things of the same kind that the review is not about.
+# Other items of the same kind.
 OTHER_ITEMS = (
     "my old {item}",
     "my neighbour's {item}",
@@ -105,7 +105,7 @@ OTHER_ITEMS = (
     "Mr. Hall's {item}",
 )
 
-# Other things altogether, all of them past.
+# Things of other kinds, all in the past.
 OTHER_THINGS = (
     "the film we watched meanwhile",
     "the book I was reading that week",
@@ -119,7 +119,7 @@ OTHER_THINGS = (
     "the hotel we stayed at in {city}",
 )
 
-# Other people's words about the item under review.
+# Judgements of other people about the reviewed item.
 HEARSAY = (
     "some people say that {clause}",
     "a magazine wrote that {clause}",
@@ -131,7 +131,7 @@ HEARSAY = (
     "{clause}, if you believe my colleagues",
 )
 
-# How the writer's own judgement of anything may begin.
+# Beginnings of the writer's own judgements.
 LEADS = ("honestly, ", "all in all, ", "in short, ", "to be fair, ")
 
 # Two judgements in one sentence: (before the first, between the two).

@@ -1,4 +1,4 @@
-"""Generated reviews: a few sentences carry the label, and it is known which."""
+"""Generated reviews with known rationales: a few sentences of each carry the label."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 _NOT = re.compile(r"\b(is|was|would) not ")
 
-# The grades of judgement, -2 to 2, that each class speaks in.
+# The grades of judgement, -2 to 2, of each class.
 GRADES: Mapping[int, Mapping[str, tuple[int, ...]]] = {
     2: {"negative": (-2, -1), "positive": (1, 2)},
     3: {"negative": (-2, -1), "neutral": (0,), "positive": (1, 2)},
@@ -62,14 +62,13 @@ def make_reviews(
     random_state: int | np.random.RandomState | None = None,
     return_rationales: bool = False,
 ) -> tuple[list[str], NDArray[np.str_]] | tuple[list[str], NDArray[np.str_], list[list[Span]]]:
-    """Generate product reviews whose label depends on which sentence says what.
+    """Generate product reviews whose label depends on the sentences about the product.
 
-    One to three clauses of a review judge the reviewed item, and these alone carry the label.
-    Around them stand judgements of other things (the neighbour's kettle, the film of that
-    evening) and hearsay about the item, in the same words and of either sign, and sentences
-    that judge nothing. Half of all judgements are negated, so a word of praise is as frequent in
-    one class as in the other: to find the label, a model has to read which sentence is about the
-    item, and what it says.
+    One to three clauses of a review judge the reviewed item, and only these carry the label. The
+    other sentences judge other things (the neighbour's kettle, the film of that evening) or quote
+    hearsay about the item, in the same words and with either sign, or judge nothing. Half of all
+    judgements are negated, so a word of praise is equally frequent in all classes. To find the
+    label, a model has to find the sentences about the item, and read what they say.
 
     Parameters
     ----------
@@ -82,7 +81,7 @@ def make_reviews(
     random_state : int, RandomState instance or None, default=None
         The same int gives the same reviews on every platform.
     return_rationales : bool, default=False
-        Whether to return where in each text the label is said.
+        Whether to return the spans of each text that carry the label.
 
     Returns
     -------
@@ -90,7 +89,7 @@ def make_reviews(
         Reviews of 6 to 13 sentences, about 100 words.
     labels : ndarray of str, shape (n_samples,)
     rationales : list of list of (int, int), length n_samples
-        For each review, in reading order, the start and end of the clauses that carry its
+        For each review, in the order of the text, the start and end of the clauses that carry its
         label: ``text[start:end]``. The rest of the text is statistically independent of the
         label. Only if `return_rationales` is true.
 
@@ -101,9 +100,9 @@ def make_reviews(
 
     Notes
     -----
-    Logistic regression on TF-IDF, fitted on 1,500 reviews, is right about 500 others in 50 % of
-    the cases by their words and 72 to 75 % by words and pairs of words; with five classes, 46
-    and 64 %. 2,000 reviews take about 0.2 seconds.
+    Logistic regression on TF-IDF, fitted on 1,500 reviews, has an accuracy on 500 others of 50 %
+    with words and of 72 to 75 % with words and pairs of words; with five classes, 46 and 64 %.
+    2,000 reviews take about 0.2 seconds.
 
     Examples
     --------
@@ -141,11 +140,11 @@ def make_reviews(
 
 class _Sentence(NamedTuple):
     text: str
-    verdict: Span | None = None  # the part that carries the label
+    verdict: Span | None = None  # the clause that carries the label
 
 
 class _Slots(dict[str, str]):
-    """The values given for a template; others are drawn when it asks for them."""
+    """The given values of a template; others are drawn at their first use."""
 
     def __init__(self, given: Mapping[str, str], draw: Callable[[str], str]) -> None:
         super().__init__(given)
@@ -156,10 +155,10 @@ class _Slots(dict[str, str]):
 
 
 class _Writer:
-    """The writer of one review: its item, and the phrases not used up yet.
+    """The writer of one review: its item, and its unused phrases.
 
-    Only what `_verdict` writes may depend on the label; phrases that other sentences share
-    with it are therefore drawn anew each time, not dealt.
+    Only the sentences of `_verdict` may depend on the label. So phrases that other sentences
+    share with them are drawn with replacement (`_draw`), not without (`_deal`).
     """
 
     def __init__(self, rng: np.random.RandomState, scale: Mapping[str, Sequence[int]]) -> None:
@@ -169,7 +168,7 @@ class _Writer:
         self._item = self._deal(phrases.ITEMS)
 
     def review(self, label: str) -> tuple[str, list[Span]]:
-        """Write a review of this label, and give the spans that carry it."""
+        """Write a review of this label; return it with the spans that carry the label."""
         body = [self._verdict(label) for _ in range(self._draw((1, 2, 3, 3)))]
         body += [self._digression() for _ in range(self._draw((1, 2, 3)))]
         body += [self._hearsay() for _ in range(self._draw((0, 1, 1)))]
@@ -190,12 +189,12 @@ class _Writer:
         return _Sentence(self._sentence(self._other_judgement()).text)
 
     def _hearsay(self) -> _Sentence:
-        """Quote what others say of the item under review."""
+        """Quote the judgement of others about the item under review."""
         clause = f"this {self._item} is {self._predicate(self._any_grade())}"
         return _Sentence(self._fill(phrases.HEARSAY, clause=clause) + self._stop())
 
     def _sentence(self, clause: str) -> _Sentence:
-        """Make a clause a sentence, now and then with a judgement of something else in it."""
+        """Make a sentence of a clause, sometimes with a judgement of something else in it."""
         before = after = ""
         if self._chance(0.06):
             before = self._draw(phrases.LEADS)
@@ -232,7 +231,7 @@ class _Writer:
         balanced: Sequence[str],
         **given: str,
     ) -> str:
-        """Say a grade; the words that say it are as often negated as not."""
+        """Write a judgement of this grade; half of them are negated."""
         negated = self._chance(0.5)
         sign = 1 if (grade < 0) == negated else -1
         template = self._draw(unequal[negated, abs(grade) == 2] if grade else balanced)
@@ -279,7 +278,7 @@ class _Writer:
         return options[int(self._rng.random_sample() * len(options))]
 
     def _deal(self, options: Sequence[T]) -> T:
-        """Draw what this review has not used yet; start again when all is used."""
+        """Draw an option that this review has not used yet; start again when all are used."""
         left = self._decks.get(options) or list(options)
         self._decks[options] = left
         return left.pop(int(self._rng.random_sample() * len(left)))

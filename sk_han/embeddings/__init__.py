@@ -1,4 +1,4 @@
-"""Word vectors: read from files, learnt from text, aligned with a vocabulary."""
+"""Word vectors: read from files or learnt from text, and aligned with a vocabulary."""
 
 from sk_han.embeddings.alignment import (
     Embeddings,

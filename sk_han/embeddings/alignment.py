@@ -28,19 +28,19 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Embeddings(Mapping[str, NDArray[np.float32]]):
-    """Word vectors by word, with their coverage of a vocabulary: what `load_embeddings` gives.
+    """Word vectors by word, with their coverage of a vocabulary: the result of `load_embeddings`.
 
     Parameters
     ----------
     rows : mapping of str to int
-        Where the vector of each word stands.
+        Row of the vector of each word.
     vectors : ndarray of float32, shape (n_vectors, embedding_dim)
     n_words : int, default=None
-        Number of words of the vocabulary that vectors were looked for.
+        Number of words of the vocabulary.
     n_known : int, default=None
-        Number of these that have one.
+        Number of these that have a vector.
     running_coverage : float, default=None
-        Share of the words of some documents that have a vector, repetitions counted.
+        Share of the words of some documents that have a vector, with repetitions.
     """
 
     rows: Mapping[str, int]
@@ -70,12 +70,12 @@ class Embeddings(Mapping[str, NDArray[np.float32]]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    # Mapping compares item by item, and whether two arrays are equal has no single answer.
+    # Mapping compares item by item, but the comparison of two arrays has no single truth value.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
     def __deepcopy__(self, memo: Any) -> Embeddings:
-        # scikit-learn's clone copies parameters deeply, once for each fold and candidate.
+        # scikit-learn's clone would copy the vectors for each fold and candidate.
         return self
 
     def __repr__(self) -> str:
@@ -97,19 +97,19 @@ def load_embeddings(
     Parameters
     ----------
     path : str, path-like, or gensim KeyedVectors
-        A text file in the format of GloVe or word2vec, compressed with gzip or not. Or vectors
-        that are loaded already: gensim's ``KeyedVectors``, or a mapping of words to vectors.
+        A text file in the format of GloVe or word2vec, compressed with gzip or not. Or loaded
+        vectors: gensim's ``KeyedVectors``, or a mapping of words to vectors.
     vocabulary : fitted HierarchicalTokenizer or mapping of str to int, default=None
         The words to load, for example ``tokenizer.vocabulary_``; None loads all.
     documents : DocumentArray, default=None
-        Documents of ids of this vocabulary, to measure the share of running words too.
+        Documents of ids of this vocabulary, to compute the coverage of running words too.
 
     Returns
     -------
     Embeddings
-        A mapping of words to vectors that shows how much of the vocabulary it covers. Give it
-        to ``HANClassifier(pretrained_embedding=...)``, which aligns it with the vocabulary that
-        it learns from raw text, or to `embedding_matrix` for an array.
+        A mapping of words to vectors that shows its coverage of the vocabulary. Pass it to
+        ``HANClassifier(embedding_init=...)``, which aligns it with the vocabulary that it learns
+        from raw text, or to `embedding_matrix` for an array.
 
     Raises
     ------
@@ -118,17 +118,18 @@ def load_embeddings(
     TypeError
         If the vocabulary is no mapping.
     ValueError
-        If the file is empty, cut off, or not such text, if a line is not like the others, or if
-        no word of the vocabulary has a vector. The message names the line and the repair.
+        If the file is empty, cut off, or of another format, if a line is not like the others, or
+        if no word of the vocabulary has a vector. The message names the line and the repair.
 
     Notes
     -----
-    A word takes its own vector. Where the file has none, a word in lower case takes that of the
+    A word takes its own vector. If the file has none, a word in lower case takes that of the
     first word of the file that differs in case only ("Paris" for "paris"), and a word with
-    capitals that of its lower case. Of two vectors of a word the first counts.
+    capitals takes that of its lower case. If the file has two vectors of a word, the first one
+    is used.
 
-    The file is read line by line: of other words nothing is kept, and their numbers are counted,
-    not parsed.
+    The file is read line by line. Other words are not kept, and their numbers are counted, not
+    parsed.
 
     Examples
     --------
@@ -178,27 +179,27 @@ def learn_embeddings(
 ) -> Embeddings:
     """Learn word vectors from text, labelled or not.
 
-    Words that keep the same company get like vectors (equations in `cooccurrence_vectors`). For the
-    training documents themselves, ``HANClassifier(pretrained_embedding="cooccurrence")`` does the
-    same within `fit`; this is for more text than has labels.
+    Words with similar neighbours get similar vectors (equations in `cooccurrence_vectors`).
+    ``HANClassifier(embedding_init="cooccurrence")`` does the same with its training documents in
+    `fit`; this function is for text without labels.
 
     Parameters
     ----------
     documents : DocumentArray
-        The more, the better.
+        More documents give better vectors.
     vocabulary : fitted HierarchicalTokenizer or mapping of str to int
         The words of the ids in `documents`.
     embedding_dim : int, default=200
         Size of a vector.
     window : int, default=5
-        Words are neighbours up to this distance, the nearer the more.
+        Words are neighbours up to this distance; near ones have more weight.
     random_state : int, RandomState instance or None, default=None
-        Source of the decomposition's start, and of the documents drawn from very many.
+        Source of the start of the decomposition, and of the sample of a large collection.
 
     Returns
     -------
     Embeddings
-        As of `load_embeddings`: for ``HANClassifier(pretrained_embedding=...)``.
+        As of `load_embeddings`: for ``HANClassifier(embedding_init=...)``.
 
     Raises
     ------
@@ -209,8 +210,8 @@ def learn_embeddings(
 
     Notes
     -----
-    Of more than 16 million words, those of documents drawn at random are counted. Ten million take
-    about half a minute and a gigabyte of memory.
+    If there are more than 16 million words, those of a random sample of documents are counted. Ten
+    million words take about half a minute and a gigabyte of memory.
 
     References
     ----------
@@ -263,18 +264,19 @@ def embedding_matrix(
     embedding_dim: int,
     random_state: Any = None,
 ) -> NDArray[np.float32]:
-    """Put the vector of each word on the row of its id.
+    """Return a matrix with the vector of each word in the row of its id.
 
     Parameters
     ----------
     vectors : mapping of str to array-like of shape (embedding_dim,)
-        A dict, or anything that knows ``word in vectors`` and ``vectors[word]``. A word that is
+        A dict, or another object with ``word in vectors`` and ``vectors[word]``. A word that is
         not in it takes the vector of its lower case.
     vocabulary : mapping of str to int
         Ids of the words, from 2.
     embedding_dim : int
     random_state : int, RandomState instance or None, default=None
-        Source of the rows of words without a vector, which are as large as those with one.
+        Source of the rows of words without a vector, which have the standard deviation of those
+        with one.
 
     Returns
     -------
@@ -299,14 +301,16 @@ def embedding_matrix(
             "No word of the vocabulary has a pretrained vector; check that both are lower case "
             f"or both are not. First words: {list(vocabulary)[:5]}."
         )
-    of_word = {word: np.asarray(vectors[key], dtype=np.float32) for word, key in found.items()}
-    for word, vector in of_word.items():
+    vector_by_word = {
+        word: np.asarray(vectors[key], dtype=np.float32) for word, key in found.items()
+    }
+    for word, vector in vector_by_word.items():
         if vector.shape != (embedding_dim,):
             raise ValueError(
                 f"The pretrained vector of {word!r} has the shape {vector.shape}, but "
                 f"embedding_dim={embedding_dim}; set embedding_dim to the size of the vectors."
             )
-    known = np.stack(list(of_word.values()))
+    known = np.stack(list(vector_by_word.values()))
     n_rows = max(vocabulary.values()) + 1
     matrix = check_random_state(random_state).normal(
         scale=known.std(), size=(n_rows, embedding_dim)
@@ -316,7 +320,7 @@ def embedding_matrix(
 
 
 def _entries(path: Any) -> Iterable[tuple[str, Callable[[], Any]]]:
-    """Words, each with what gives its vector."""
+    """Return pairs of a word and a function that returns its vector."""
     if isinstance(path, (str, os.PathLike)):
         return read_vectors(path)
     words = getattr(path, "key_to_index", path)  # KeyedVectors are not iterable
@@ -346,20 +350,20 @@ def _ids_of(vocabulary: Any) -> Mapping[str, int]:
 def _collected(
     entries: Iterable[tuple[str, Callable[[], Any]]], wanted: Set[str] | None
 ) -> Embeddings:
-    """Keep the vectors of wanted words, and those that stand in for their lower case."""
+    """Collect the vectors of wanted words, and those that their lower case falls back to."""
     rows: dict[str, int] = {}
-    stand_ins: dict[str, int] = {}
+    by_lower: dict[str, int] = {}
     data, n_vectors, shape = bytearray(), 0, (0,)
     for word, vector_of in entries:
         lower = word.lower()
         is_new = word not in rows and (wanted is None or word in wanted)
-        stands_in = (
+        is_fallback = (
             lower not in rows
-            and lower not in stand_ins
+            and lower not in by_lower
             and lower != word
             and (wanted is None or lower in wanted)
         )
-        if is_new or stands_in:
+        if is_new or is_fallback:
             vector = np.asarray(vector_of(), dtype=np.float32)
             shape = shape if n_vectors else vector.shape
             if vector.ndim != 1 or vector.shape != shape:
@@ -370,14 +374,14 @@ def _collected(
             data += vector.tobytes()
             if is_new:
                 rows[word] = n_vectors
-            if stands_in:
-                stand_ins[lower] = n_vectors
+            if is_fallback:
+                by_lower[lower] = n_vectors
             n_vectors += 1
     vectors = np.frombuffer(data, dtype=np.float32).reshape(n_vectors, *shape)
     vectors.flags.writeable = False
-    return Embeddings(stand_ins | rows, vectors)
+    return Embeddings(by_lower | rows, vectors)
 
 
 def _key(word: str, vectors: Any) -> str | None:
-    """Under which word the vector of a word is found, if at all."""
+    """Return the key of a word in `vectors`: itself, its lower case, or None."""
     return next((key for key in (word, word.lower()) if key in vectors), None)

@@ -1,4 +1,4 @@
-"""Word vectors learnt from text without labels: from the company that words keep."""
+"""Word vectors learnt from text without labels, by the co-occurrence of words."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sk_han.documents import UNKNOWN_ID, DocumentArray
 
 __all__ = ["cooccurrence_vectors"]
 
-# The exponent of Levy, Goldberg and Dagan (2015): without it, rare contexts weigh too much.
+# The exponent of Levy, Goldberg and Dagan (2015). Without it, rare contexts have too much weight.
 _CONTEXT_SMOOTHING = 0.75
 
-_WORDS_AT_ONCE = 1 << 20  # counted at once, for the memory that their pairs take
-_MOST_WORDS = 1 << 24  # counted at all, for the memory of the counts: a GB or two
+_WORDS_AT_ONCE = 1 << 20  # words counted at once; it bounds the memory of their pairs
+_MOST_WORDS = 1 << 24  # words counted in all; it bounds the memory of the counts to a GB or two
 
 
 def cooccurrence_vectors(
@@ -31,13 +31,13 @@ def cooccurrence_vectors(
     scale: float = 0.1,
     random_state: np.random.RandomState | int | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Factorize how much more often than by chance words stand near each other.
+    """Factorize the positive pointwise mutual information (PPMI) of words and their neighbours.
 
-    The truncated singular value decomposition of the positive pointwise mutual information of
-    words and contexts, ``U sqrt(S)``, as recommended by Levy, Goldberg and Dagan (2015); a
-    neighbour at distance d counts 1/d. Every vector is then brought to the length
-    ``scale * sqrt(embedding_dim)``, that of random initial vectors. Of more than 16 million words
-    those of documents drawn at random are counted, the last of them in part.
+    The vectors are ``U sqrt(S)`` of the truncated singular value decomposition, as recommended by
+    Levy, Goldberg and Dagan (2015); a neighbour at distance d counts 1/d. Every vector is then
+    scaled to the length ``scale * sqrt(embedding_dim)``, that of random initial vectors. If there
+    are more than 16 million words, those of a random sample of documents are counted, and only a
+    part of its last document.
 
     Parameters
     ----------
@@ -45,21 +45,21 @@ def cooccurrence_vectors(
     shape : (vocabulary_size, embedding_dim)
     weights : ndarray of shape (D,), default=None
         How often each document counts; None counts each once. Positive; only their ratios matter.
-        Where all are whole multiples of the smallest, a document of twice that weight gives the
-        same bits as two copies of it.
+        If all are integer multiples of the smallest, a document of twice that weight has the same
+        result, bit by bit, as two copies of it.
     window : int, default=5
         Largest distance of a neighbour, within a document.
     scale : float, default=0.1
         Root mean square of the entries.
     random_state : int, RandomState instance or None, default=None
-        Source of the vectors of words that have no neighbours, of the sample, and of the
+        Source of the vectors of words without neighbours, of the sample, and of the
         decomposition.
 
     Returns
     -------
     vectors : ndarray of float32, shape `shape`
     learnt : ndarray of bool, shape (vocabulary_size,)
-        Which words' vectors come from the text. Those of padding and of the unknown word do not.
+        Whether the vector of a word is learnt. Those of padding and of the unknown word are not.
 
     References
     ----------
@@ -81,7 +81,7 @@ def cooccurrence_vectors(
     rank = min(embedding_dim, learnt.sum() - 1)
     if rank < 1:
         return vectors, np.zeros(vocabulary_size, dtype=bool)
-    # Where singular values are close, vectors turn with the rounding, which follows the threads.
+    # If singular values are close, the vectors depend on rounding, and this on the threads.
     with threadpool_limits(1, user_api="blas"):
         left, singular_values, _ = randomized_svd(
             information[learnt], rank, n_iter=2, n_oversamples=20, random_state=rng
@@ -94,7 +94,7 @@ def cooccurrence_vectors(
 
 
 def _multiples(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide by the smallest weight, and round off what division left of whole numbers."""
+    """Divide by the smallest weight, and correct the rounding errors of whole numbers."""
     multiples = weights / weights.min()
     if not multiples.max() < 2**32:  # beyond it sums of counts would not be exact
         return weights
@@ -112,8 +112,8 @@ def _counts(
 ) -> csr_matrix:
     """Count how often two words are neighbours, times `_unit`, shape (V, V), symmetric.
 
-    Counts of documents with whole weights are whole numbers, and so exact in whatever order they
-    are added up. That matters: where singular values are close, a last bit turns the vectors.
+    If weights are whole numbers, counts are too, and their sums are exact in any order. This
+    matters: if singular values are close, the last bit can change the vectors.
     """
     shape, unit = (vocabulary_size, vocabulary_size), _unit(window)
     counts = csr_matrix(shape, dtype=np.float64)
@@ -127,26 +127,26 @@ def _counts(
             # The right neighbour may lie beyond `stop`.
             right = word_ids[start + distance : stop + distance]
             left = word_ids[start:stop][: len(right)]
-            of_left = document[start:stop][: len(right)]
+            left_document = document[start:stop][: len(right)]
             known = (left > UNKNOWN_ID) & (right > UNKNOWN_ID)
-            near = known & (of_left == document[start + distance : stop + distance])
+            near = known & (left_document == document[start + distance : stop + distance])
             lefts.append(left[near])
             rights.append(right[near])
-            shares.append(weights[of_left[near]] * (unit / distance))
+            shares.append(weights[left_document[near]] * (unit / distance))
         pairs = (np.concatenate(lefts), np.concatenate(rights))
-        counts += csr_matrix((np.concatenate(shares), pairs), shape)  # adds equal pairs up
+        counts += csr_matrix((np.concatenate(shares), pairs), shape)  # sums equal pairs
     return (counts + counts.T).tocsr()
 
 
 def _positive_mutual_information(counts: csr_matrix) -> csr_matrix:
-    """Log of how much more often than by chance words are neighbours, where it is positive."""
-    of_word = np.asarray(counts.sum(axis=1)).ravel()  # (V,)
-    total = of_word.sum()
-    # Quotients of exact counts: they have the same bits when all counts are multiplied.
-    of_word /= max(total, 1)
-    of_context = of_word**_CONTEXT_SMOOTHING
-    word = np.repeat(np.arange(len(of_word)), np.diff(counts.indptr))
-    expected = of_word[word] * of_context[counts.indices] / of_context.sum()
+    """Compute the logarithm of observed by expected counts of neighbours where it is positive."""
+    word_shares = np.asarray(counts.sum(axis=1)).ravel()  # (V,)
+    total = word_shares.sum()
+    # Quotients of exact counts do not change when all counts are multiplied.
+    word_shares /= max(total, 1)
+    context_shares = word_shares**_CONTEXT_SMOOTHING
+    word = np.repeat(np.arange(len(word_shares)), np.diff(counts.indptr))
+    expected = word_shares[word] * context_shares[counts.indices] / context_shares.sum()
     information = counts.copy()
     information.data = np.maximum(np.log(counts.data / total / expected), 0).astype(np.float32)
     information.eliminate_zeros()

@@ -1,4 +1,4 @@
-"""Word vectors in text files, in the formats of GloVe and word2vec, line by line."""
+"""Word vectors in text files of the formats of GloVe and word2vec, read line by line."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 def read_vectors(
     path: str | os.PathLike[str],
 ) -> Iterator[tuple[str, Callable[[], NDArray[np.float32]]]]:
-    """Go through the words of a file; the numbers of a word are parsed only when asked for.
+    """Yield the words of a file; the numbers of a word are parsed only on request.
 
     Parameters
     ----------
     path : str or path-like
         A word and its numbers on each line, separated by single spaces. A first line of two
-        integers is word2vec's header: the numbers of words and of numbers a word. Compressed
-        (gzip) or not, whatever its name; UTF-8.
+        integers is word2vec's header: the number of words, and of numbers a word. Compressed
+        (gzip) or not, with any name; UTF-8.
 
     Yields
     ------
     word : str
-        May have spaces in it, as a few in GloVe's files have: the numbers are taken from the right.
+        It may contain spaces, as a few in GloVe's files do: the numbers are taken from the right.
     vector : callable
-        Gives an ndarray of float32, shape (embedding_dim,).
+        Returns an ndarray of float32, shape (embedding_dim,).
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is empty or cut off, or a line is not what it should be; the message names it.
+        If the file is empty or cut off, or a line is invalid; the message names it.
     """
     path = Path(path)
     lines = _lines(path)
@@ -76,7 +76,7 @@ def read_vectors(
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines that are not blank, each with its number."""
+    """Yield the lines that are not blank, each with its number."""
     try:
         with _open_bytes(path) as lines:
             for number, line in enumerate(lines, start=1):
@@ -105,14 +105,14 @@ def _decoded(line: bytes, where: str) -> str:
 
 
 def _split(line: str, embedding_dim: int, where: str) -> tuple[str, str]:
-    """Take a line apart into the word and its numbers."""
+    """Split a line into the word and its numbers."""
     if line.count(" ") == embedding_dim:
-        # Nearly every line. Cutting all its numbers apart made the whole pass twice as long.
+        # Nearly every line. Splitting all its numbers doubled the time of reading a file.
         word, _, numbers = line.partition(" ")
         return word, numbers
     word, *fields = line.rsplit(" ", embedding_dim)
-    parts = word.split(" ")
-    one_too_many = len(parts) > 1 and ("" in parts or _NUMBER.fullmatch(parts[-1]))
+    pieces = word.split(" ")
+    one_too_many = len(pieces) > 1 and ("" in pieces or _NUMBER.fullmatch(pieces[-1]))
     if len(fields) < embedding_dim or one_too_many:
         raise ValueError(
             f"{where}: expected a word and {embedding_dim} numbers, as at the start of the file, "
@@ -123,7 +123,7 @@ def _split(line: str, embedding_dim: int, where: str) -> tuple[str, str]:
 
 
 def _trailing_numbers(line: str) -> int:
-    """Count the numbers at the end of a line, its first field left out: it is the word."""
+    """Count the numbers at the end of a line, without its first field, which is the word."""
     fields = line.split(" ")[1:]
     return sum(1 for _ in takewhile(_NUMBER.fullmatch, reversed(fields)))
 

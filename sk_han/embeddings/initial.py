@@ -1,4 +1,4 @@
-"""What `pretrained_embedding` may be, and the word vectors that training starts with."""
+"""Check of `embedding_init`, and the initial word vectors of training."""
 
 from __future__ import annotations
 
@@ -12,74 +12,77 @@ from sk_han.documents import LabelledDocuments
 from sk_han.embeddings.alignment import embedding_matrix
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 
-__all__ = ["check_pretrained", "initial_vectors"]
+__all__ = ["check_embedding_init", "initial_vectors"]
 
 
-def check_pretrained(pretrained: Any) -> None:
-    """Refuse what holds no vectors, and other names than "cooccurrence".
+def check_embedding_init(init: Any) -> None:
+    """Check that `embedding_init` is a known name, an array or a mapping.
 
     Raises
     ------
     TypeError, ValueError
-        With what can be given.
+        If it is not; the message lists what can be given.
     """
-    can_be_given = "a NumPy array, a mapping of words to vectors, 'cooccurrence' or None"
-    if isinstance(pretrained, str):
-        if pretrained != "cooccurrence":
+    can_be_given = "'cooccurrence', 'random', a NumPy array or a mapping of words to vectors"
+    if isinstance(init, str):
+        if init not in ("cooccurrence", "random"):
             raise ValueError(
-                f"pretrained_embedding is {pretrained!r}; give {can_be_given}. Files of vectors "
-                "are read by sk_han.embeddings.load_embeddings."
+                f"embedding_init is {init!r}; give {can_be_given}. Files of vectors are read by "
+                "sk_han.embeddings.load_embeddings."
             )
-    elif isinstance(pretrained, Sequence) or hasattr(pretrained, "numpy"):
+    elif isinstance(init, Sequence) or hasattr(init, "numpy"):
         raise TypeError(
-            f"pretrained_embedding is a {type(pretrained).__name__}; give {can_be_given}: "
-            "np.asarray(...) makes an array of it."
+            f"embedding_init is a {type(init).__name__}; give {can_be_given}: np.asarray(...) "
+            "makes an array of it."
         )
 
 
 def initial_vectors(
-    pretrained: Any,
+    init: Any,
     data: LabelledDocuments,
     vocabulary: Mapping[str, int] | None,
     shape: tuple[int, int],
     random_state: np.random.RandomState,
-) -> NDArray[np.float32]:
-    """Give the word vectors that training starts with.
+) -> NDArray[np.float32] | None:
+    """Return the initial word vectors of training.
 
     Parameters
     ----------
-    pretrained : ndarray of this shape, mapping of word to vector, or "cooccurrence"
+    init : ndarray of this shape, mapping of word to vector, "cooccurrence" or "random"
     data : LabelledDocuments
-        What "cooccurrence" learns vectors from, each document as often as it weighs.
+        Documents for "cooccurrence", each counted by its weight.
     vocabulary : mapping of str to int, or None
-        Ids of the words that a mapping is aligned with.
+        Ids of the words, to align a mapping with.
     shape : (vocabulary_size, embedding_dim)
     random_state : RandomState
 
     Returns
     -------
-    ndarray of float32, shape `shape`
+    ndarray of float32, shape `shape`, or None
+        None for "random": the network draws its own.
 
     Raises
     ------
     ValueError
         If the array has another shape, or there are no words to align a mapping with.
     """
-    if isinstance(pretrained, str):
+    if isinstance(init, str) and init == "random":
+        return None
+    if isinstance(init, str):
         return cooccurrence_vectors(
             data.documents, shape, weights=data.weights, random_state=random_state
         )[0]
-    if not isinstance(pretrained, np.ndarray):
+    if not isinstance(init, np.ndarray):
         if vocabulary is None:
             raise ValueError(
-                "pretrained_embedding maps words to vectors, but X holds word ids. Give an array "
+                "embedding_init maps words to vectors, but X holds word ids. Give an array "
                 "of shape (vocabulary_size, embedding_dim), as sk_han.embeddings.embedding_matrix "
                 "makes from the mapping and the vocabulary, or fit on raw text."
             )
-        pretrained = embedding_matrix(pretrained, vocabulary, shape[1], random_state)
-    if pretrained.shape != shape:
+        init = embedding_matrix(init, vocabulary, shape[1], random_state)
+    if init.shape != shape:
         raise ValueError(
-            f"pretrained_embedding has the shape {pretrained.shape}; expected {shape}, the "
+            f"embedding_init has the shape {init.shape}; expected {shape}, the "
             "vocabulary with padding and unknown word, and embedding_dim."
         )
-    return pretrained.astype(np.float32)
+    return init.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Documents without some of their words: what removal of words asks a model about."""
+"""Copies of documents without some of their words, for methods that remove words."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["keep_words", "without_each_sentence", "without_each_word"]
 
 
 def keep_words(documents: DocumentArray, kept: NDArray[np.bool_]) -> DocumentArray:
-    """Give the documents with only the words marked.
+    """Return the documents with only the marked words.
 
     Parameters
     ----------
     documents : DocumentArray of shape (n_documents,)
     kept : ndarray of bool, shape (n_words,)
-        Whether each word of `documents`, in reading order, stays.
+        Whether each word of `documents` stays.
 
     Returns
     -------
     DocumentArray of shape (n_documents,)
-        Sentences that lose all their words vanish; documents stay, perhaps empty.
+        Sentences that lose all their words are dropped; documents stay, perhaps empty.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def keep_words(documents: DocumentArray, kept: NDArray[np.bool_]) -> DocumentArr
 
 
 def without_each_word(documents: DocumentArray, max_words: int = 65_536) -> Iterator[DocumentArray]:
-    """Give, for each word, the document it stands in without it.
+    """Yield, for each word, a copy of its document without it.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def without_each_word(documents: DocumentArray, max_words: int = 65_536) -> Iter
     Yields
     ------
     DocumentArray
-        The next documents, in the reading order of the words left out; ``n_words`` of them over
-        all batches.
+        The next copies, in the order of the words left out; ``n_words`` of them over all
+        batches.
     """
     one = np.ones(documents.n_words, dtype=np.int64)
     starts = documents.sentence_starts[documents.document_starts]
@@ -79,7 +79,7 @@ def without_each_word(documents: DocumentArray, max_words: int = 65_536) -> Iter
 def without_each_sentence(
     documents: DocumentArray, max_words: int = 65_536
 ) -> Iterator[DocumentArray]:
-    """Give, for each sentence, the document it stands in without it.
+    """Yield, for each sentence, a copy of its document without it.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ def without_each_sentence(
     Yields
     ------
     DocumentArray
-        The next documents, in the reading order of the sentences left out; ``n_sentences`` of
-        them over all batches.
+        The next copies, in the order of the sentences left out; ``n_sentences`` of them over
+        all batches.
     """
     starts = documents.sentence_starts[documents.document_starts]
     document = np.repeat(np.arange(len(documents)), documents.sentences_per_document)
@@ -116,7 +116,7 @@ def _without_each(
         fitting = np.searchsorted(words_before, words_before[first] + max_words, side="right") - 1
         pieces = slice(first, max(first + 1, int(fitting)))
         copies = documents[document_of_piece[pieces]]
-        # Where each piece stands in its own copy of the document.
+        # From offsets in `documents` to offsets in `copies`.
         shift = words_before[pieces] - words_before[first] - word_starts[document_of_piece[pieces]]
         kept = np.ones(copies.n_words, dtype=bool)
         kept[concatenated_ranges(piece_starts[pieces] + shift, piece_lengths[pieces])] = False

@@ -1,4 +1,4 @@
-"""What is explained: documents, and where their sentences and words stand in the text."""
+"""Input of explanations: the model, its documents, and the positions of their words in the text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
 from sk_han.validation.texts import check_texts
 
-__all__ = ["Reader", "Source"]
+__all__ = ["ExplainedModel", "Source"]
 
 
 class Source(NamedTuple):
-    """A document's text and where its sentences and words stand in it."""
+    """The text of a document, and the positions of its sentences and words."""
 
     text: str
     sentence_spans: NDArray[np.int64]
@@ -30,21 +30,21 @@ class Source(NamedTuple):
     truncated: bool
 
 
-class Reader(NamedTuple):
-    """A fitted classifier, and the way that documents take to it."""
+class ExplainedModel(NamedTuple):
+    """A fitted classifier, with the tokenizer and the Pipeline steps before it."""
 
     classifier: HANClassifier
     tokenizer: HierarchicalTokenizer | None
     steps: list[Any]  # of a Pipeline, before the tokenizer
 
     @classmethod
-    def of(cls, estimator: Any) -> Reader:
-        """Find the steps of an estimator.
+    def of(cls, estimator: Any) -> ExplainedModel:
+        """Find classifier, tokenizer and steps in an estimator.
 
         Raises
         ------
         TypeError
-            If it is no HANClassifier and no Pipeline of our two steps.
+            If it is neither a HANClassifier nor a Pipeline that ends in one.
         sklearn.exceptions.NotFittedError
             If it is not fitted.
         """
@@ -71,56 +71,58 @@ class Reader(NamedTuple):
         return cls(classifier, classifier.tokenizer_, steps)
 
     def batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
-        """Read at most `size` documents at once; of an iterator, no more than these.
+        """Yield documents and their sources, at most `size` at a time.
+
+        An iterator X is consumed batch by batch.
 
         Raises
         ------
         ValueError
-            At once, if X is a lone text. What is wrong with a document is told as it is read.
+            At the call, if X is one string. Errors in a document are raised with its batch.
         """
         if isinstance(X, (str, bytes, bytearray)):
             check_texts(X)
-        return self._read(X, size)
+        return self._batches(X, size)
 
-    def sees_text(self, X: Any) -> bool:
-        """Tell whether X are texts that spans point into, and not numbers of words."""
+    def are_raw_texts(self, X: Any) -> bool:
+        """Return whether X holds texts, and not word ids."""
         return self.tokenizer is not None and not holds_word_ids(X)
 
-    def before_tokenizer(self, X: Any) -> Any:
-        """Give X as the steps before the tokenizer make it."""
+    def _batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
+        for chunk in _chunks(X, size):
+            for documents, sources in self._with_sources(self._apply_steps(chunk), size):
+                yield within_vocabulary(documents, self.classifier.vocabulary_size_), sources
+
+    def _apply_steps(self, X: Any) -> Any:
+        """Transform X by the steps before the tokenizer."""
         for step in self.steps:
             X = step.transform(X)
         return X
 
-    def _read(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
-        for chunk in _chunks(X, size):
-            for documents, sources in self._located(self.before_tokenizer(chunk), size):
-                yield within_vocabulary(documents, self.classifier.vocabulary_size_), sources
-
-    def _located(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
+    def _with_sources(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
         if holds_word_ids(X) or self.tokenizer is None:
             documents = as_documents(X, self.tokenizer)
             for first in range(0, len(documents), size):
                 batch = documents[first : first + size]
-                yield batch, list(_written_out(batch, self.tokenizer))
+                yield batch, list(_word_id_sources(batch, self.tokenizer))
             return
         texts = check_texts(X)
         for first in range(0, len(texts), size):
-            of_batch = texts[first : first + size]
-            documents, spans = self.tokenizer.locate(of_batch)
-            pairs = zip(of_batch, spans, strict=True)
+            batch_texts = texts[first : first + size]
+            documents, spans = self.tokenizer.locate(batch_texts)
+            pairs = zip(batch_texts, spans, strict=True)
             yield documents, [Source(text, *found) for text, found in pairs]
 
 
 def _steps(estimator: Any) -> list[Any]:
-    """Give the steps of a Pipeline, of Pipelines inside it too, or the estimator itself."""
+    """Return the steps of a Pipeline and of Pipelines inside it, or the estimator itself."""
     if not isinstance(estimator, Pipeline):
         return [] if estimator in (None, "passthrough") else [estimator]
     return [inner for _, step in estimator.steps for inner in _steps(step)] or [None]
 
 
 def _chunks(X: Any, size: int) -> Iterator[Any]:
-    """Give lists of the next documents of an iterator, and anything else whole."""
+    """Yield an iterator's documents in lists of `size`; yield any other X as it is."""
     if not isinstance(X, Iterator):
         yield X
         return
@@ -128,10 +130,10 @@ def _chunks(X: Any, size: int) -> Iterator[Any]:
         yield chunk
 
 
-def _written_out(
+def _word_id_sources(
     documents: DocumentArray, tokenizer: HierarchicalTokenizer | None
 ) -> Iterator[Source]:
-    """Write word ids out as text: words, or their numbers where no tokenizer knows them."""
+    """Yield the text of each document of word ids: its words, or "#id" without a tokenizer."""
     nested: Iterable[list[list[str]]]
     if tokenizer is None:
         nested = ([[f"#{i}" for i in sentence] for sentence in document] for document in documents)

@@ -1,4 +1,4 @@
-"""Which class of each document is explained."""
+"""The class of each document that is explained."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["class_numbers", "wrong_length"]
 def class_numbers(
     target: Any, classes: NDArray[Any], n_documents: int | None
 ) -> NDArray[np.int64] | int:
-    """Find the numbers of target labels.
+    """Return the class numbers of target labels.
 
     Parameters
     ----------
@@ -25,12 +25,12 @@ def class_numbers(
     Returns
     -------
     ndarray of int64, shape (n_documents,), or int
-        One number stands for all documents; -1 for the predicted class.
+        One number is for all documents; -1 is the predicted class.
 
     Raises
     ------
     ValueError
-        If a label is no class, or there are not as many labels as documents.
+        If a label is no class, or if the number of labels is not that of the documents.
     """
     if target is None:
         return -1
@@ -56,7 +56,7 @@ def class_numbers(
 
 
 def wrong_length(n_labels: int, documents: str) -> ValueError:
-    """Say that there are not as many targets as documents."""
+    """Return the error for a number of targets that is not that of the documents."""
     return ValueError(
         f"target has {n_labels} labels for {documents}; give one label for each, or one for all."
     )

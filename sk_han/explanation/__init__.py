@@ -1,4 +1,4 @@
-"""Explanations as data: frozen arrays and texts, with no model inside."""
+"""Explanations as data: read-only arrays and texts, without a model."""
 
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.document import DocumentExplanation, ScoredText

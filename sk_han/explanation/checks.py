@@ -1,4 +1,4 @@
-"""Checks of arrays that describe a text: its spans, what lies in what, weights that sum to 1."""
+"""Checks of arrays that describe a text: spans, their nesting, weights that sum to 1."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = [
     "frozen",
 ]
 
-# Weights come from float32 softmaxes, whose sums stray from 1 with the length of the document.
+# Weights come from softmax in float32; the error of their sum grows with the document's length.
 SUM_TOLERANCE = 1e-3
 
-# Kinds of dtype that may stand for the wanted one without losing anything.
+# Kinds of dtype that convert to the expected one without loss.
 _KINDS: dict[type[np.generic], str] = {np.int64: "iu", np.float64: "fiu", np.bool_: "b"}
 
 
@@ -43,7 +43,7 @@ def frozen(
 
 
 def check_spans(spans: NDArray[np.int64], name: str, length: int) -> None:
-    """Refuse spans that are out of order, overlap, or leave a text of this length."""
+    """Check that spans are in order, do not overlap, and lie in a text of this length."""
     starts, ends = spans[:, 0], spans[:, 1]
     before = np.concatenate([[0], ends[:-1]])
     wrong = np.flatnonzero((starts < before) | (ends < starts) | (ends > length))
@@ -58,7 +58,7 @@ def check_spans(spans: NDArray[np.int64], name: str, length: int) -> None:
 def check_nesting(
     words: NDArray[np.int64], sentences: NDArray[np.int64], of: NDArray[np.int64]
 ) -> None:
-    """Refuse words (`of` is the number of each one's sentence) outside their sentences."""
+    """Check that words lie inside their sentences; `of` is the sentence number of each word."""
     if not np.array_equal(np.unique(of), np.arange(len(sentences))) or np.any(np.diff(of) < 0):
         raise ValueError(
             f"sentence_of_word must rise from 0 to {len(sentences) - 1} and leave no sentence "
@@ -74,7 +74,7 @@ def check_nesting(
 
 
 def check_finite(values: NDArray[np.float64], name: str, lowest: float) -> None:
-    """Refuse infinite numbers, NaN, and numbers below the lowest."""
+    """Check that no number is infinite, NaN, or below the lowest."""
     wrong = np.flatnonzero(~np.isfinite(values) | (values < lowest))
     if len(wrong):
         least = "" if lowest == -np.inf else f" of at least {lowest:g}"
@@ -84,7 +84,7 @@ def check_finite(values: NDArray[np.float64], name: str, lowest: float) -> None:
 
 
 def check_sum(values: NDArray[np.float64], name: str) -> None:
-    """Refuse values, where there are any, that do not sum to 1."""
+    """Check that values sum to 1, if there are any."""
     if len(values) and abs(values.sum() - 1) > SUM_TOLERANCE:
         raise ValueError(f"{name} must sum to 1; got the sum {values.sum():g}.")
 
@@ -92,7 +92,7 @@ def check_sum(values: NDArray[np.float64], name: str) -> None:
 def check_sum_by_group(
     values: NDArray[np.float64], group: NDArray[np.int64], name: str, kind: str
 ) -> None:
-    """Refuse values that do not sum to 1 over each of the groups, which have rising numbers."""
+    """Check that values sum to 1 over each group; group numbers rise."""
     sums = np.bincount(group, weights=values)
     wrong = np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)
     if len(wrong):

@@ -1,4 +1,4 @@
-"""Explanations of several documents, and their page."""
+"""Explanations of several documents, and their HTML page."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class ExplanationList(Sequence[DocumentExplanation]):
 
     Notes
     -----
-    A slice is an `ExplanationList` again. Terminal text and notebooks show the first documents
-    and say how many they leave out; `to_html` writes them all.
+    A slice is an `ExplanationList` too. Terminal text and notebooks show the first documents and
+    the number of the others; `to_html` writes all of them.
 
     Examples
     --------
@@ -70,18 +70,17 @@ class ExplanationList(Sequence[DocumentExplanation]):
         show: Quantity = "contributions",
         full_page: bool = True,
     ) -> str:
-        """Give all documents on one page, the first open and the others folded.
+        """Return all documents as one HTML page, the first ones open and the others folded.
 
-        Each is announced by its number in this list, the predicted class and its probability.
+        The heading of each is its number in this list, the predicted class and its probability.
 
         Parameters
         ----------
         path : path-like, optional
             File to write, in UTF-8.
         y_true : array-like of shape (n_documents,), optional
-            True labels of the classes, in the order of this list. With them, every document is
-            announced with its true label, misclassified ones are marked, and the page begins with
-            their count.
+            True labels, in the order of this list. With them, the heading of every document has
+            its true label, misclassified ones are marked, and the page begins with their count.
         misclassified_first : bool, default=False
             Whether misclassified documents come first; needs `y_true`.
         show, full_page
@@ -95,7 +94,7 @@ class ExplanationList(Sequence[DocumentExplanation]):
         ------
         ValueError
             If `y_true` is not one label for each document, holds labels that are no classes, or
-            is missing where it is needed.
+            is missing although `misclassified_first` needs it.
         """
         from sk_han.rendering.html_list import render_html_list
 

@@ -1,4 +1,4 @@
-"""What words and sentences of a document brought to a class: frozen data, no model inside."""
+"""The explanation of one document: read-only data, without a model."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ COMBINATIONS = ("product", "sqrt")
 
 
 def combine_attention(
-    of_word: NDArray[np.float64], of_sentence: NDArray[np.float64], combine: str
+    word: NDArray[np.float64], sentence: NDArray[np.float64], combine: str
 ) -> NDArray[np.float64]:
-    """Make one number of the attention of each word and that of the sentence it stands in."""
-    return of_word * (np.sqrt(of_sentence) if combine == "sqrt" else of_sentence)
+    """Combine the attention of each word with that of its sentence to one number."""
+    return word * (np.sqrt(sentence) if combine == "sqrt" else sentence)
 
 
 class ScoredText(NamedTuple):
-    """A word or a sentence with its score, as `DocumentExplanation.top` gives them.
+    """A word or a sentence with its score, as `DocumentExplanation.top` returns them.
 
     `attention` of a word is the combined attention, its share of the whole document.
     """
@@ -54,12 +54,12 @@ class ScoredText(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DocumentExplanation:
-    """The words and sentences of one document, and what they brought to the score of a class.
+    """The words and sentences of one document, and their contributions to the score of a class.
 
-    Attention is what the model's pooling did: the share each word had in the vector of its
-    sentence, and each sentence in the vector of its document. It is not a measure of
-    importance: a word of high attention may change nothing when it is removed. How much words
-    and sentences moved the score of `target` is what `contributions` estimate, by `method`.
+    Attention is the weight in the model's pooling: the share of each word in the vector of its
+    sentence, and of each sentence in the vector of its document. It is not a measure of
+    importance: the removal of a word with high attention may change nothing. `contributions`
+    estimate, by `method`, by how much words and sentences changed the score of `target`.
 
     Parameters
     ----------
@@ -76,36 +76,36 @@ class DocumentExplanation:
     sentence_attention : ndarray of float64, shape (n_sentences,)
         Weight of each sentence within the document; sums to 1.
     contributions : ndarray of float64, shape (n_words,)
-        What each word did toward (positive) or against (negative) `target`. With
+        Contribution of each word toward (positive) or against (negative) `target`. With
         ``method="attention"`` the combined attention, which has no sign and no target.
     sentence_contributions : ndarray of float64, shape (n_sentences,)
-        What each sentence did: by gradients and by "random" the sum over its words, by
-        "occlusion" what is lost when the sentence is left out, by "attention" the sentence
-        attention.
+        Contribution of each sentence: by gradients and by "random" the sum over its words, by
+        "occlusion" the fall of the score when the sentence is left out, by "attention" the
+        sentence attention.
     method : str
-        How the contributions were found.
+        How the contributions were computed.
     classes : ndarray, shape (n_classes,)
         Class labels, in the order of `probabilities`.
     probabilities : ndarray of float64, shape (n_classes,)
         Probability of each class.
     predicted : object
-        The label that was predicted.
+        The predicted label.
     target : object
-        The label that the contributions are about.
+        The label that the contributions are for.
     unknown : ndarray of bool, shape (n_words,)
-        Whether a word is outside the vocabulary; all such words look alike to the network.
+        Whether a word is outside the vocabulary; to the network all such words are the same.
     truncated : bool
-        Whether a limit on sentences or words kept the network from reading the whole text.
+        Whether a limit on sentences or words cut off a part of the text.
     combine : {"product", "sqrt"}, default="product"
-        How the attention of a word and of its sentence make its `combined_attention`.
+        How `combined_attention` is computed from the attention of a word and of its sentence.
     ngram_contributions : ndarray of float64, shape (n_words,), default=None
-        What each word did through the n-gram channel alone, exactly with two classes; zeros where
-        there is none. Methods by gradients have it in `contributions` as well.
+        Contributions by the n-gram model alone, exact with two classes; zeros if there is none.
+        With methods by gradients, `contributions` include them.
     completeness_error : float, default=None
-        How far the contributions of "integrated_gradients" are from summing to the change of the
-        score; None for other methods.
+        Absolute difference between the sum of the contributions of "integrated_gradients" and the
+        change of the score; None for other methods.
     spread : float, default=None
-        Share of what a sentence gets from the network that "gradient_attention" divided evenly
+        Share of a sentence's contribution by the network that "gradient_attention" divided evenly
         among its words; None for other methods.
 
     Raises
@@ -113,13 +113,14 @@ class DocumentExplanation:
     TypeError
         If offsets are not integers.
     ValueError
-        If shapes disagree, spans lie outside the text, out of order or outside their sentence,
-        weights do not sum to 1, `spread` is no share, or a label is not one of `classes`.
+        If shapes do not match, spans are outside the text, out of order or outside their
+        sentence, weights do not sum to 1, `spread` is no share, or a label is not in `classes`.
 
     Notes
     -----
-    Arrays are copied and made read-only. Two explanations are equal when all their fields are.
-    An object takes about 60 bytes a word beside its text, pickles, and needs only numpy to load.
+    Arrays are copied and made read-only. Two explanations are equal if all their fields are.
+    An object takes about 60 bytes a word besides its text. It can be pickled, and loading it
+    needs only numpy.
 
     Examples
     --------
@@ -151,8 +152,9 @@ class DocumentExplanation:
     predicted pos (pos 0.900, neg 0.100)
     0.400 ████   *Great* film.
     0.600 ██████ I *loved* it!
-    attention: weights of the model's pooling, not a measure of
-    importance (*marked*: 0.24 to 0.48, weaker words unmarked)
+    *Marked* words got the most attention, which does not say
+    that they decided.
+    Attention of both levels (product), strongest word 0.48.
     """
 
     text: str
@@ -199,24 +201,24 @@ class DocumentExplanation:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words the network read, as they stand in the text."""
+        """The words that the network read, as in the text."""
         return tuple(self.text[start:end] for start, end in self.word_spans.tolist())
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The sentences, as they stand in the text."""
+        """The sentences, as in the text."""
         return tuple(self.text[start:end] for start, end in self.sentence_spans.tolist())
 
     @property
     def combined_attention(self) -> NDArray[np.float64]:
         """Attention of each word in the document, shape (n_words,), by `combine`.
 
-        With "product" its share, sentence times word attention, which sums to 1. With "sqrt" the
-        square root of the sentence's times the word's, as Yang et al. (2016) draw it: it sums to
-        no fixed number, and words of unimportant sentences remain visible.
+        With "product", sentence times word attention, which sums to 1. With "sqrt", the square
+        root of the sentence's times the word's, as Yang et al. (2016) draw it: it does not sum to
+        a fixed number, and words of unimportant sentences remain visible.
         """
-        of_sentence = self.sentence_attention[self.sentence_of_word]
-        return combine_attention(self.word_attention, of_sentence, self.combine)
+        sentence_attention = self.sentence_attention[self.sentence_of_word]
+        return combine_attention(self.word_attention, sentence_attention, self.combine)
 
     @property
     def predicted_probability(self) -> float:
@@ -229,19 +231,19 @@ class DocumentExplanation:
         return self.method != "attention"
 
     def top(self, k: int | None = 10, level: Level = "word") -> list[ScoredText]:
-        """Give the words or sentences of the largest contributions.
+        """Return the words or sentences of the largest contributions.
 
         Parameters
         ----------
         k : int or None, default=10
-            How many at most; None for all.
+            Largest number of them; None for all.
         level : {"word", "sentence"}, default="word"
 
         Returns
         -------
         list of ScoredText
-            The largest first, by magnitude: what speaks against `target` counts as much as what
-            speaks for it, and keeps its minus. Ties stand in reading order.
+            In falling order of magnitude: contributions against `target` count as much as those
+            toward it, and keep their minus. Ties are in the order of the text.
         """
         if k is not None and k < 0:
             raise ValueError(f"k must be None or at least 0; got {k!r}.")
@@ -253,16 +255,16 @@ class DocumentExplanation:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as dicts, lists, strings and numbers: what JSON can hold.
+        """Return all data as dicts, lists, strings and numbers, which JSON can hold.
 
-        Labels that JSON has no type for become their `str`.
+        Labels of other types become their `str`.
         """
-        from sk_han.rendering.data import as_dict
+        from sk_han.rendering.tables import as_dict
 
         return as_dict(self)
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Give `to_dict` as JSON, and write it to a file if asked.
+        """Return `to_dict` as JSON, and write it to a file if there is a path.
 
         Parameters
         ----------
@@ -271,12 +273,12 @@ class DocumentExplanation:
         Returns
         -------
         str
-            ASCII, with every other character escaped, so that any text survives any transport.
+            ASCII, with every other character escaped, so that no encoding can change it.
         """
         return written(json.dumps(self.to_dict()), path)
 
     def to_frame(self, level: Level = "word") -> DataFrame:
-        """Give a pandas DataFrame with one row for each word or each sentence.
+        """Return a pandas DataFrame with one row for each word or each sentence.
 
         Parameters
         ----------
@@ -286,7 +288,7 @@ class DocumentExplanation:
         -------
         pandas.DataFrame
         """
-        from sk_han.rendering.data import as_frame
+        from sk_han.rendering.tables import as_frame
 
         return as_frame(self, level)
 
@@ -297,26 +299,26 @@ class DocumentExplanation:
         color: bool | None = None,
         width: int | None = None,
     ) -> str:
-        """Give the explanation as lines for a terminal.
+        """Return the explanation as lines for a terminal.
 
-        Of a long document the 20 sentences with the largest weights; where these have more than
-        1,000 words, of long sentences the heaviest words with those around them.
+        Of a long document, the 20 sentences with the largest weights are shown. If these have
+        more than 1,000 words, long sentences are cut to their heaviest words with their neighbours.
 
         Parameters
         ----------
         show : {"contributions", "attention"}, default="contributions"
             What shades, marks and bars show.
         color : bool, optional
-            Whether to shade words with ANSI codes. By default where standard output is a
-            terminal, unless the environment sets ``NO_COLOR`` or ``TERM=dumb``.
+            Whether to shade words with ANSI codes. By default, if standard output is a terminal
+            and the environment sets neither ``NO_COLOR`` nor ``TERM=dumb``.
         width : int, optional
-            Columns to wrap at; by default those of the terminal.
+            Columns of a line; by default those of the terminal.
 
         Returns
         -------
         str
         """
-        from sk_han.rendering.text import render_text
+        from sk_han.rendering.terminal import render_text
 
         return render_text(self, show=show, color=color, width=width)
 
@@ -327,11 +329,11 @@ class DocumentExplanation:
         show: Quantity = "contributions",
         full_page: bool = True,
     ) -> str:
-        """Give the text, coloured in place, as HTML without scripts or outside assets.
+        """Return the coloured text as HTML, without scripts and external files.
 
-        Light or dark as the reader's system is. Of a document of more than 30 sentences, the 30
-        with the largest weights stay open, in their place; the others are folded. Sentences are
-        whole.
+        The page is light or dark like the reader's system. Of a document of more than 30
+        sentences, the 30 with the largest weights are open and the others folded. No sentence is
+        shortened.
 
         Parameters
         ----------
@@ -340,7 +342,7 @@ class DocumentExplanation:
         show : {"contributions", "attention"}, default="contributions"
             What colours and bars show.
         full_page : bool, default=True
-            Whether to give a whole page, or a fragment to put into one.
+            Whether to return a whole page, or a fragment of one.
 
         Returns
         -------
@@ -351,7 +353,7 @@ class DocumentExplanation:
         return written(render_html(self, show=show, full_page=full_page), path)
 
     def plot(self, ax: Axes | None = None, *, show: Quantity = "contributions") -> Axes:
-        """Draw sentences as rows of shaded words; `rendering.plot_explanation` says more.
+        """Draw sentences as rows of shaded words; see `rendering.plot_explanation`.
 
         Parameters
         ----------
@@ -393,7 +395,7 @@ class DocumentExplanation:
         return hash((self.text, self.method, self.truncated))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # NumPy forgets in a pickle that an array was read-only.
+        # A pickle does not keep that an array is read-only.
         for value in state.values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
@@ -423,7 +425,7 @@ class DocumentExplanation:
     def _at(
         self, level: Level
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Spans, contributions and shares of the document's attention, of words or sentences."""
+        """Return spans, contributions and shares of the attention, of words or sentences."""
         if level == "word":
             return self.word_spans, self.contributions, self.combined_attention
         if level == "sentence":
@@ -432,7 +434,7 @@ class DocumentExplanation:
 
 
 def written(content: str, path: str | os.PathLike[str] | None) -> str:
-    """Give the content back, written to a file in UTF-8 if there is a path."""
+    """Return the content, and write it to a file in UTF-8 if there is a path."""
     if path is not None:
         Path(path).write_text(content, encoding="utf-8")
     return content

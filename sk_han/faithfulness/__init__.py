@@ -1,4 +1,4 @@
-"""Whether the words that an explanation names are the words that the model decided by."""
+"""Faithfulness: whether the words that an explanation names decided the prediction."""
 
 from sk_han.faithfulness.measuring import faithfulness_report
 from sk_han.faithfulness.report import FaithfulnessReport

@@ -1,4 +1,4 @@
-"""What becomes of a prediction when the words that scored highest go, or stay alone."""
+"""Predictions without the words of the highest scores, and with these words alone."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = [
 
 Predict = Callable[[DocumentArray], NDArray[np.float64]]
 
-# Fine where explanations differ: good ones flip a decision within the first tenth of the words.
+# Small steps where explanations differ: good ones flip a decision within a tenth of the words.
 FLIP_GRID = (*(step / 100 for step in range(1, 11)), *(step / 100 for step in range(15, 100, 5)))
 
 
 def ranked(documents: DocumentArray, scores: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Rank the words of each document: 0 has the highest score; ties stand in reading order.
+    """Rank the words of each document: 0 has the highest score; ties are in the text's order.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def ranked(documents: DocumentArray, scores: NDArray[np.floating]) -> NDArray[np
 
 
 def top_counts(lengths: NDArray[np.int64], fraction: float) -> NDArray[np.int64]:
-    """How many words the top fraction of documents of these lengths is: rounded up.
+    """Compute the number of words in the top fraction of each document, rounded up.
 
-    A document of one word or more has at least one.
+    It is at least 1 in a document that has words.
     """
     # In floating point 7 % of 100 words is a little more than 7.
     return np.ceil(fraction * lengths - 1e-9).astype(np.int64)
@@ -61,17 +61,17 @@ def comprehensiveness_and_sufficiency(
     rank: NDArray[np.int64],
     fractions: Sequence[float],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Measure how far the probability of the predicted class falls, as means over fractions.
+    """Measure the fall of the predicted class's probability, as means over fractions.
 
     Parameters
     ----------
     predict : callable
-        Documents to their probabilities, (n_documents, n_classes).
+        Takes documents; returns their probabilities, (n_documents, n_classes).
     documents : DocumentArray of shape (n_documents,)
     whole : ndarray of shape (n_documents, n_classes)
-        What `predict` gives for the documents as they are.
+        Result of `predict` for the whole documents.
     rank : ndarray of int64, shape (n_words,)
-        Of each word within its document, as `ranked` gives it.
+        Rank of each word within its document, as of `ranked`.
     fractions : sequence of float
         Shares of the words of a document, above 0 and at most 1.
 
@@ -99,7 +99,7 @@ def flip_shares(
     whole: NDArray[np.float64],
     rank: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Find the smallest share of words whose removal, in the order of rank, changes the decision.
+    """Find the smallest share of words, by rank, whose removal changes the decision.
 
     Parameters
     ----------
@@ -109,23 +109,23 @@ def flip_shares(
     Returns
     -------
     ndarray of shape (n_documents,)
-        Words removed by words of the document. Looked for at the shares of `FLIP_GRID`, rounded
-        up to whole words; 1.0 where none changes the decision.
+        Removed words divided by words of the document. Only the shares of `FLIP_GRID`, rounded up
+        to whole words, are tried; 1.0 if none changes the decision.
     """
     lengths = documents.words_per_document
     decision = whole.argmax(axis=1)
     shares = np.ones(len(documents))
     removed = np.zeros(len(documents), dtype=np.int64)
-    holding = np.ones(len(documents), dtype=bool)
+    unchanged = np.ones(len(documents), dtype=bool)
     for fraction in FLIP_GRID:
         counts = top_counts(lengths, fraction)
-        # In a short document several shares are the same words.
-        rows = np.flatnonzero(holding & (counts > removed) & (counts < lengths))
+        # In a short document, several shares are the same number of words.
+        rows = np.flatnonzero(unchanged & (counts > removed) & (counts < lengths))
         if len(rows) == 0:
             continue
         removed = counts
         reduced = keep_words(documents, rank >= np.repeat(counts, lengths))[rows]
         flipped = rows[predict(reduced).argmax(axis=1) != decision[rows]]
         shares[flipped] = counts[flipped] / lengths[flipped]
-        holding[flipped] = False
+        unchanged[flipped] = False
     return shares

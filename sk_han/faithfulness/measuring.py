@@ -1,4 +1,4 @@
-"""faithfulness_report: methods of explanation, measured by what happens without their words."""
+"""faithfulness_report: measure methods of explanation by removing the words that they rank high."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sk_han.classifier import HANClassifier
 from sk_han.documents import DocumentArray
 from sk_han.explainers import explain_iter
 from sk_han.explainers.contributions import METHODS
-from sk_han.explainers.sources import Reader
+from sk_han.explainers.sources import ExplainedModel
 from sk_han.faithfulness.erasure import comprehensiveness_and_sufficiency, flip_shares, ranked
 from sk_han.faithfulness.rationales import agreement, rationale_words
 from sk_han.faithfulness.report import FaithfulnessReport
@@ -41,12 +41,12 @@ def faithfulness_report(
     rationales: Sequence[Sequence[tuple[int, int]]] | None = None,
     random_state: int | np.random.RandomState | np.random.Generator | None = None,
 ) -> FaithfulnessReport:
-    """Measure whether the words that explanations name are those that the estimator decides by.
+    """Measure whether the estimator's decisions depend on the words that explanations name.
 
     Each method ranks the words of a document by their contribution toward the predicted class,
-    the highest first. Then words are taken out and the estimator predicts again. No true labels
-    are needed: what is measured is how well an explanation describes the estimator, right or
-    wrong, and not how good the estimator is.
+    the highest first. Then words are removed and the estimator predicts again. No true labels
+    are needed: the report measures how well an explanation describes the estimator, right or
+    wrong, and not the quality of the estimator.
 
     Parameters
     ----------
@@ -57,15 +57,15 @@ def faithfulness_report(
         counted.
     methods : sequence of str, or mapping of str to str or callable, \
             default=("gradient_attention", "attention", "random")
-        Names that `explain` knows. Or a mapping of names for the report to such names or to
-        functions ``(estimator, X) -> scores`` that give, for each document, an array of one
-        score a word, toward the predicted class: so other packages are measured alike. The
-        words are those of `explain`. The control "random" is added where it is missing, and no
-        other method may have its name.
+        Names of methods of `explain`, or a mapping of names for the report to such names or to
+        functions ``(estimator, X) -> scores``, for example of other packages. These return, for
+        each document, an array of one score a word toward the predicted class. The words are
+        those of `explain`. The control "random" is added if it is missing, and no other method
+        may have its name.
     fractions : sequence of float, default=(0.01, 0.05, 0.1, 0.2, 0.5)
-        Shares of the words to take out or to leave alone; of each document rounded up.
+        Shares of the words of each document to remove or to keep alone, rounded up to words.
     rationales : sequence of n_documents sequences of (start, end), default=None
-        What people marked, as characters of each text. A word is marked if it overlaps a span.
+        Spans of characters that people marked in each text. A word is marked if it overlaps one.
     random_state : int, RandomState, Generator or None, default=None
         Source of the random control and of the bootstrap.
 
@@ -76,7 +76,7 @@ def faithfulness_report(
     Raises
     ------
     TypeError
-        If the estimator is no HANClassifier and no Pipeline of our two steps, a method is
+        If the estimator is neither a HANClassifier nor a Pipeline that ends in one, a method is
         neither a name nor a function, or rationales are no lists of two integers each.
     ValueError
         If there are no documents or none with a word, a method is unknown or takes the name of
@@ -90,25 +90,25 @@ def faithfulness_report(
     - **Comprehensiveness** (higher is better): the probability of the predicted class minus that
       without the top fraction of the words. Mean over `fractions`.
     - **Sufficiency** (lower is better): the same probability minus that of the top fraction
-      alone. Below 0 these words convince more than the whole document.
+      alone. Below 0, the probability is higher with these words alone.
     - **Flip** (lower is better): the smallest share of words whose removal changes the decision,
-      in steps of 1 % to 10 % and of 5 % from there; 1.0 where none does.
+      in steps of 1 % to 10 % and of 5 % from there; 1.0 if none does.
     - **AUPRC** and **token F1** (higher is better): how high the marked words are ranked, as
       average precision, and as F1 of as many words as are marked. Documents without a marked
-      word are left out and counted. These two say whether explanations look as people expect,
-      which a faithful explanation of a model that reads otherwise does not.
+      word are left out and counted. These two measure agreement with people's expectations. A
+      faithful explanation of a model that decides by other words does not agree with them.
 
-    The first two and the last two are of DeYoung et al. (2020); there k, the number of words for
-    F1, is one for the whole corpus, here each document has its own.
+    The first two and the last two are of DeYoung et al. (2020). There k, the number of words for
+    F1, is the same for the whole corpus; here each document has its own.
 
-    Documents with words removed are unlike those seen in training, so part of a fall is surprise.
-    The random control shows about how large it is: compare each method with the control, and
-    compare methods on one estimator, not estimators.
+    Documents without some of their words differ from training documents, which causes a part of
+    each fall. The random control shows about how large this part is: compare each method with the
+    control, and compare methods on one estimator, not estimators.
 
-    Intervals are percentiles of 1,000 bootstrap resamples of the documents; they tell how the
+    Intervals are percentiles of 1,000 bootstrap resamples of the documents. They show how the
     means would vary over other documents, not over other fits. All methods are measured on the
-    same documents, so whether a method beats the control is told by the interval of its
-    difference to the control, in ``differences``, and not by whether two intervals overlap.
+    same documents. So compare a method with the control by the interval of its difference to the
+    control, in ``differences``, and not by the overlap of two intervals.
 
     References
     ----------
@@ -129,9 +129,9 @@ def faithfulness_report(
     """
     chosen = _named(methods)
     shares = _checked_fractions(fractions)
-    X = X if hasattr(X, "__len__") else list(X)  # each method reads it
-    reader = Reader.of(estimator)
-    ((documents, sources),) = reader.batches(X, max(1, len(X)))
+    X = X if hasattr(X, "__len__") else list(X)  # each method iterates over it
+    model = ExplainedModel.of(estimator)
+    ((documents, sources),) = model.batches(X, max(1, len(X)))
     lengths = documents.words_per_document
     with_words = np.flatnonzero(lengths)
     if len(with_words) == 0:
@@ -140,7 +140,7 @@ def faithfulness_report(
         )
     marked = None
     if rationales is not None:
-        if not reader.sees_text(X):
+        if not model.are_raw_texts(X):
             raise TypeError(
                 f"rationales are characters of raw texts, but X holds word ids "
                 f"({type(X).__name__}): pass the texts, to the whole Pipeline."
@@ -149,12 +149,13 @@ def faithfulness_report(
     if isinstance(random_state, np.random.Generator):
         seed = int(random_state.integers(2**31 - 1))
     else:
-        # scikit-learn takes None for NumPy's global generator, which is not ours to move.
+        # With None, scikit-learn would draw from NumPy's global generator and change its state.
         rng = np.random.RandomState() if random_state is None else check_random_state(random_state)
         seed = int(rng.randint(2**31 - 1))
 
-    read = documents[with_words]  # the documents left out have no words, so scores still fit
-    predict = reader.classifier.predict_proba
+    # The documents left out have no words, so the scores of all words remain the same.
+    read = documents[with_words]
+    predict = model.classifier.predict_proba
     whole = predict(read)
     values: dict[str, dict[str, NDArray[np.float64]]] = {}
     seconds: dict[str, float] = {}
@@ -163,9 +164,9 @@ def faithfulness_report(
         scores = _scores(estimator, X, method, seed)
         seconds[name] = (perf_counter() - start) / len(documents)
         flat = _checked_scores(scores, name, lengths)
-        of_read = _measured(predict, read, whole, ranked(read, flat), shares)
-        measured = {metric: np.full(len(documents), np.nan) for metric in of_read}
-        for metric, found in of_read.items():
+        of_metric = _measured(predict, read, whole, ranked(read, flat), shares)
+        measured = {metric: np.full(len(documents), np.nan) for metric in of_metric}
+        for metric, found in of_metric.items():
             measured[metric][with_words] = found
         if marked is not None:
             measured |= dict(
@@ -180,9 +181,9 @@ def faithfulness_report(
         n_without_rationale = int(unmarked.sum()) - n_without_words
     return FaithfulnessReport(
         values=values,
-        means=_of_each(values, _mean),
-        intervals=_of_each(values, partial(_interval, seed=seed)),
-        differences=_of_each(_over_control(values), partial(_interval, seed=seed)),
+        means=_summaries(values, _mean),
+        intervals=_summaries(values, partial(_interval, seed=seed)),
+        differences=_summaries(_differences(values), partial(_interval, seed=seed)),
         seconds=seconds,
         fractions=shares,
         n_without_words=n_without_words,
@@ -191,7 +192,7 @@ def faithfulness_report(
 
 
 def _named(methods: Any) -> dict[str, Method]:
-    """Give the methods by the names they have in the report, with the control."""
+    """Return the methods, including the control, by their names in the report."""
     if isinstance(methods, str) or callable(methods) or not isinstance(methods, Iterable):
         raise TypeError(
             f"methods must be a sequence of names or a mapping of names to methods; got "
@@ -239,13 +240,13 @@ def _scores(estimator: Any, X: Any, method: Method, seed: int) -> Sequence[Any]:
 def _checked_scores(
     scores: Sequence[Any], name: str, lengths: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Give the scores of all words, shape (n_words,), or say of which document they are wrong."""
+    """Check the scores of all words and return them, shape (n_words,)."""
     if len(scores) != len(lengths):
         raise ValueError(
             f"The method {name!r} gave scores for {len(scores)} documents; there are "
             f"{len(lengths)}."
         )
-    arrays = [np.asarray(of_document, dtype=np.float64) for of_document in scores]
+    arrays = [np.asarray(document_scores, dtype=np.float64) for document_scores in scores]
     for i, (array, length) in enumerate(zip(arrays, lengths, strict=True)):
         if array.shape != (length,):
             raise ValueError(
@@ -279,10 +280,10 @@ def _measured(
     }
 
 
-def _over_control(
+def _differences(
     values: Mapping[str, Mapping[str, NDArray[np.float64]]],
 ) -> dict[str, dict[str, NDArray[np.float64]]]:
-    """Give each method's differences to the control, document by document."""
+    """Compute the differences of each method to the control, document by document."""
     return {
         metric: {
             name: found - by_method[CONTROL] for name, found in by_method.items() if name != CONTROL
@@ -291,10 +292,10 @@ def _over_control(
     }
 
 
-def _of_each(
+def _summaries(
     values: Mapping[str, Mapping[str, NDArray[np.float64]]], summary: Callable[[Any], T]
 ) -> dict[str, dict[str, T]]:
-    """Sum up the documents of each metric and method, those left out taken away."""
+    """Summarize the documents of each metric and method, except those left out."""
     return {
         metric: {name: summary(found[~np.isnan(found)]) for name, found in by_method.items()}
         for metric, by_method in values.items()
@@ -306,10 +307,10 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 
 def _interval(values: NDArray[np.float64], seed: int) -> tuple[float, float]:
-    """Give the 95 % interval of the mean: percentiles over resamples of the documents."""
+    """Compute the 95 % interval of the mean: percentiles over resamples of the documents."""
     if len(values) == 0:
         return float("nan"), float("nan")
-    # One seed for all methods, so that they are resampled alike.
+    # One seed for all methods, so that their resamples are the same.
     rng = np.random.default_rng(seed)
     means = [values[rng.integers(len(values), size=len(values))].mean() for _ in range(N_RESAMPLES)]
     low, high = np.percentile(means, [2.5, 97.5])

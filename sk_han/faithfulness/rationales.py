@@ -1,4 +1,4 @@
-"""The words that people marked, and how high an explanation ranks them."""
+"""The words that people marked, and their ranks in an explanation."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["agreement", "rationale_words"]
 def rationale_words(
     rationales: Sequence[Sequence[tuple[int, int]]], sources: Sequence[Source]
 ) -> NDArray[np.bool_]:
-    """Tell the words that a rationale covers, in whole or in part.
+    """Mark the words that a rationale covers, completely or in part.
 
     Parameters
     ----------
     rationales : sequence of n_documents sequences of (start, end)
         Characters of each text; the spans may overlap and have any order.
     sources : sequence of n_documents Source
-        Their texts, and where their words stand.
+        Their texts, and the positions of their words.
 
     Returns
     -------
     ndarray of bool, shape (n_words,)
-        For all documents, one after the other.
+        The words of all documents, concatenated.
 
     Raises
     ------
@@ -75,8 +75,8 @@ def agreement(
     auprc : ndarray of shape (n_documents,)
         Area under the precision-recall curve, as average precision. NaN where no word is marked.
     token_f1 : ndarray of shape (n_documents,)
-        F1 of the k words of the highest scores, where k words are marked: with as many words
-        chosen as marked, precision, recall and F1 are one. NaN where no word is marked.
+        F1 of the k words of the highest scores, if k words are marked. Precision, recall and F1
+        are then equal, since as many words are chosen as marked. NaN where no word is marked.
     """
     starts = starts_of(lengths)
     auprc, token_f1 = np.full((2, len(lengths)), np.nan)
@@ -90,7 +90,7 @@ def agreement(
 
 
 def _checked(spans: Any, number: int, n_characters: int) -> NDArray[np.int64]:
-    """Give the spans of a document, shape (n_spans, 2)."""
+    """Check the spans of a document and return them, shape (n_spans, 2)."""
     if not isinstance(spans, Collection):
         raise TypeError(
             f"The rationales of document {number} must be a list of spans (start, end); got "
@@ -112,7 +112,7 @@ def _checked(spans: Any, number: int, n_characters: int) -> NDArray[np.int64]:
 
 
 def _covered(spans: NDArray[np.int64], word_spans: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell the words of a document that overlap a span."""
+    """Mark the words of a document that overlap a span."""
     first = np.searchsorted(word_spans[:, 1], spans[:, 0], side="right")
     last = np.searchsorted(word_spans[:, 0], spans[:, 1], side="left")
     changes = np.zeros(len(word_spans) + 1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What was measured about methods of explanation: frozen data, no model inside."""
+"""Measurements of methods of explanation: read-only data, without a model."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ HIGHER_IS_BETTER = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FaithfulnessReport:
-    """How faithful methods of explanation are to one estimator, on one set of documents.
+    """Faithfulness of methods of explanation to one estimator, on one set of documents.
 
-    `faithfulness_report` makes it; `print` shows it as a table.
+    `faithfulness_report` returns it; `print` shows it as a table.
 
     Parameters
     ----------
     values : mapping of str to mapping of str to ndarray of float64, shape (n_documents,)
-        ``values[metric][method]``: the documents one by one, NaN where a document was left out.
+        ``values[metric][method]``: a value for each document, NaN if it was left out.
     means : mapping of str to mapping of str to float
         ``means[metric][method]`` over the documents that were not left out.
     intervals : mapping of str to mapping of str to (float, float)
         Lower and upper end of the bootstrap 95 % interval of each mean.
     differences : mapping of str to mapping of str to (float, float)
-        The same for the mean difference to the control "random", document by document, of every
-        other method. This interval says whether a method beats the control: one that holds 0
-        tells no difference from chance.
+        The same for the mean difference of every other method to the control "random", document
+        by document. This interval shows whether a method is better than the control: if it
+        contains 0, there is no evidence of a difference from chance.
     seconds : mapping of str to float
-        Time of each method for one document, for the explaining alone.
+        Time of each method for the explanation of one document.
     fractions : tuple of float
-        Over which comprehensiveness and sufficiency are means.
+        Fractions over which comprehensiveness and sufficiency are means.
     n_without_words : int
-        Documents left out of everything, since there is nothing to remove.
+        Number of documents left out of all metrics, since they have no words.
     n_without_rationale : int or None
-        Documents left out of `auprc` and `token_f1`, since no word of theirs is marked. None if
-        no rationales were given.
+        Number of documents left out of `auprc` and `token_f1`, since none of their words is
+        marked. None without rationales.
 
     Notes
     -----
@@ -72,7 +72,7 @@ class FaithfulnessReport:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Names of the methods, as they were given; the control last if it was added."""
+        """Names of the methods, in the given order; the control is last if it was added."""
         return tuple(self.seconds)
 
     @property
@@ -82,11 +82,11 @@ class FaithfulnessReport:
 
     @property
     def n_documents(self) -> int:
-        """Number of the documents, with those that were left out."""
+        """Number of documents, including those that were left out."""
         return len(next(iter(self.values["flip"].values())))
 
     def to_frame(self) -> DataFrame:
-        """Give a pandas DataFrame with one row for each method.
+        """Return a pandas DataFrame with one row for each method.
 
         Returns
         -------

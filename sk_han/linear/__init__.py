@@ -1,1 +1,1 @@
-"""Linear models beside the network, and the calibration of all parts together."""
+"""The linear model beside the network, and the calibration of both."""

@@ -1,11 +1,12 @@
-"""The network in PyTorch alone: it knows nothing of scikit-learn, skorch or text."""
+"""The network in PyTorch alone, independent of scikit-learn, skorch and text."""
 
 from sk_han.nn.encoders.gru import BidirectionalGRU
 from sk_han.nn.encoders.packed import PackedRNN
 from sk_han.nn.han import HANOutput, HierarchicalAttentionNetwork
 from sk_han.nn.pooling.attention import AttentionPooling
+from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.pooling.context import ContextPooling
-from sk_han.nn.pooling.multi_hop import MultiHopAttention
+from sk_han.nn.pooling.multi_hop import MultiHopPooling
 from sk_han.nn.pooling.unweighted import LastPooling, MaxPooling, MeanPooling
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "LastPooling",
     "MaxPooling",
     "MeanPooling",
-    "MultiHopAttention",
+    "MultiHopPooling",
     "PackedRNN",
+    "Pooling",
 ]

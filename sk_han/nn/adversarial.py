@@ -1,4 +1,4 @@
-"""Adversarial noise on word vectors: what would hurt the network most."""
+"""Adversarial noise: the change of word vectors that raises the loss most."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["adversarial_noise"]
 
 @contextmanager
 def adversarial_noise(vectors: Tensor, size: float) -> Iterator[None]:
-    """Move word vectors along their gradient, and put them back at the end, bit by bit.
+    """Move word vectors along their gradient, and restore them exactly at the end.
 
-    ``r = size * ||V||_F * G / ||G||_F`` is added to the rows V of `vectors` that have a gradient G:
-    to a linear approximation the step of this length that raises the loss most (Miyato, Dai and
-    Goodfellow, 2017). They normalize the vectors, so that the network cannot escape by making them
-    longer; here the length of the step follows that of the vectors. All places of a word move
-    together, so that the distinct words of a batch are still encoded once.
+    ``r = size * ||V||_F * G / ||G||_F`` is added to the rows V of `vectors` that have a gradient G.
+    In linear approximation this step of its length raises the loss most (Miyato, Dai and
+    Goodfellow, 2017). They normalize the vectors, so that the network cannot evade the noise with
+    longer vectors; here the length of the step is relative to that of the vectors. All occurrences
+    of a word get the same step, so that the distinct words of a batch are still encoded once.
 
     Parameters
     ----------
     vectors : Tensor, shape (V, E)
         With a dense or sparse gradient; without one nothing moves.
     size : float
-        Length of the step as a share of the length of what is moved.
+        Length of the step as a share of the length of V.
 
     References
     ----------
@@ -40,7 +40,7 @@ def adversarial_noise(vectors: Tensor, size: float) -> Iterator[None]:
     length = gradient.norm()
     with torch.no_grad():
         before = vectors[rows]  # (U, E), a copy
-        if length > 0:  # else, and where it is no number, there is no direction
+        if length > 0:  # a gradient that is zero or NaN has no direction
             vectors.index_copy_(0, rows, before + gradient * (size * before.norm() / length))
     try:
         yield
@@ -50,7 +50,7 @@ def adversarial_noise(vectors: Tensor, size: float) -> Iterator[None]:
 
 
 def _rows_with_gradient(gradient: Tensor) -> tuple[Tensor, Tensor]:
-    """Numbers (U,) and values (U, E) of the rows that are not zero."""
+    """Return the numbers (U,) and the values (U, E) of the rows that are not zero."""
     if gradient.is_sparse:
         gradient = gradient.coalesce()
         return gradient.indices()[0], gradient.values()

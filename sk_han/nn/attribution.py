@@ -1,4 +1,4 @@
-"""How much each word brings to a score of the logits, by gradients."""
+"""Contributions of words to a score of the logits, by gradients."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import torch
 from torch import Tensor
 
 from sk_han.nn.han import HierarchicalAttentionNetwork
-from sk_han.nn.pooling.context import ContextPooling
-from sk_han.nn.ragged.words import in_parts
+from sk_han.nn.ragged.words import in_chunks
 
 __all__ = ["Attribution", "gradient_attention", "gradient_input"]
 
-# Takes logits (D, C), gives the factors (D, C) of the logits in the score of each document.
+# Takes logits (D, C), returns the factors (D, C) of the logits in the score of each document.
 Score = Callable[[Tensor], Tensor]
 
 
 class Attribution(NamedTuple):
-    """What a network gives for a batch of documents, with what each word brings to it.
+    """The logits and attention of a batch of documents, with the contribution of each word.
 
     Attributes
     ----------
@@ -28,7 +27,7 @@ class Attribution(NamedTuple):
         As in `HANOutput`.
     sentence_attention : Tensor, shape (N,)
     words : Tensor, shape (T,)
-        What each word brings to the score of its document.
+        Contribution of each word to the score of its document.
     """
 
     logits: Tensor
@@ -44,21 +43,22 @@ def gradient_attention(
     sentences_per_document: Tensor,
     score: Score,
 ) -> Attribution:
-    """Attention times the gradient of the score with respect to it (Serrano and Smith, 2019).
+    """Multiply attention by the gradient of the score at it (Serrano and Smith, 2019).
 
-    Since ``s_i = sum_t alpha_it h_it``, the part of a word is ``alpha_it h_it . d score / d s_i``,
-    so only the level of sentences, much the smaller one, goes backward. Attention weights that
-    depend on other sentences (`ContextPooling`) are held fixed. Poolings without attention have
-    the part of a state in the pooled vector in place of ``alpha_it h_it``.
+    Since ``s_i = sum_t alpha_it h_it``, the contribution of a word is
+    ``alpha_it h_it . d score / d s_i``, so only the sentence level, which is much smaller, needs a
+    backward pass. Attention weights that depend on other sentences (`ContextAttention`) are held
+    fixed. For poolings without attention, the part of the pooled vector that comes from the state
+    replaces ``alpha_it h_it``.
 
     Parameters
     ----------
     network : HierarchicalAttentionNetwork
-        Read as in evaluation, without dropout; neither its weights nor their gradients change.
+        In evaluation mode, without dropout. Neither its weights nor their gradients change.
     word_ids, words_per_sentence, sentences_per_document : Tensor
         As of `HierarchicalAttentionNetwork.forward`.
     score : callable
-        Takes logits of shape (D, C), gives the factor of each in the score of its document.
+        Takes logits of shape (D, C), returns the factor of each in the score of its document.
 
     Returns
     -------
@@ -69,30 +69,24 @@ def gradient_attention(
     Serrano, Smith (2019). Is Attention Interpretable? ACL.
     """
     with torch.no_grad():
-        (states,) = in_parts(
-            lambda ids, lengths: (network.word_states(ids, lengths),),
+        (states,) = in_chunks(
+            lambda ids, lengths: (network.encode_words(ids, lengths),),
             word_ids,
             words_per_sentence,
             network.max_words,
         )  # (T, H)
-        sentences, word_weights = _pool_words(
-            network, states, words_per_sentence, sentences_per_document
+        sentences, word_weights = network.pool_words(
+            states, words_per_sentence, sentences_per_document
         )
     with torch.enable_grad():
         sentences.requires_grad_()
-        logits, sentence_weights = _read_sentences(network, sentences, sentences_per_document)
+        logits, sentence_weights, _, _ = network.read_sentences(sentences, sentences_per_document)
         gradient = _gradient(logits, score(logits.detach()), sentences)  # (N, H)
-    pooling = network.word_attention
-    if isinstance(pooling, ContextPooling):
-        with torch.no_grad():
-            words = pooling.parts(states, gradient, words_per_sentence, sentences_per_document)
-    else:
-        words = pooling.parts(states, word_weights, gradient, words_per_sentence)
     return Attribution(
         logits.detach(),
-        _one_column(word_weights),
-        _one_column(sentence_weights.detach()),
-        words,
+        word_weights.mean(1),
+        sentence_weights.detach().mean(1),
+        network.word_attention.attributions(states, word_weights, gradient, words_per_sentence),
     )
 
 
@@ -104,18 +98,18 @@ def gradient_input(
     score: Score,
     by: float = 1.0,
 ) -> Attribution:
-    """Word vector times the gradient of the score with respect to it, summed over its entries.
+    """Multiply each word vector by the gradient of the score at it, and sum over its entries.
 
-    Atanasova et al. (2020) call it InputXGradient. Its mean over documents on the way from zero
-    vectors are integrated gradients (Sundararajan et al., 2017).
+    Atanasova et al. (2020) call it InputXGradient. Its mean over the path from zero vectors to
+    the document is integrated gradients (Sundararajan et al., 2017).
 
     Parameters
     ----------
     network, word_ids, words_per_sentence, sentences_per_document, score
         As of `gradient_attention`.
     by : float
-        What the word vectors are multiplied by before the network reads them: the gradient, logits
-        and weights are those of that document.
+        Factor of the word vectors in the network's input; the gradient, logits and attention are
+        those of this input.
 
     Returns
     -------
@@ -133,41 +127,18 @@ def gradient_input(
     logits, word_weights, sentence_weights, gradient = _read_states(
         network, states, *lengths, score
     )
-    words = _input_parts(network, word_ids, words_per_sentence, gradient, by)
+    words = _input_times_gradient(network, word_ids, words_per_sentence, gradient, by)
     return Attribution(logits, word_weights, sentence_weights, words)
 
 
 def _gradient(logits: Tensor, factors: Tensor, inputs: Tensor) -> Tensor:
-    """Of the scores with respect to these inputs alone: no weight gets a gradient."""
-    if not logits.requires_grad:  # encoders give no graph where there is nothing to encode
+    """Compute the gradient of the scores with respect to these inputs; weights get none."""
+    if not logits.requires_grad:  # encoders build no graph if there is nothing to encode
         return torch.zeros_like(inputs)
     (gradient,) = torch.autograd.grad(
         logits, inputs, factors, allow_unused=True, materialize_grads=True
     )
     return gradient
-
-
-def _pool_words(
-    network: HierarchicalAttentionNetwork,
-    states: Tensor,
-    words_per_sentence: Tensor,
-    sentences_per_document: Tensor,
-) -> tuple[Tensor, Tensor]:
-    """Sentence vectors (N, H) and word weights (T,) or (T, R)."""
-    pooling = network.word_attention
-    if isinstance(pooling, ContextPooling):
-        return pooling.pool(states, words_per_sentence, sentences_per_document)
-    return pooling.pool(states, words_per_sentence)
-
-
-def _read_sentences(
-    network: HierarchicalAttentionNetwork, sentences: Tensor, sentences_per_document: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Logits (D, C) and sentence weights (N,) or (N, R)."""
-    each = torch.arange(len(sentences), device=sentences.device)
-    states = network.sentence_encoder(sentences, each, sentences_per_document)
-    documents, weights = network.sentence_attention.pool(states, sentences_per_document)
-    return network.output(documents), weights
 
 
 def _read_states(
@@ -177,18 +148,18 @@ def _read_states(
     sentences_per_document: Tensor,
     score: Score,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Logits (D, C), weights of words (T,) and sentences (N,), gradient of the states (T, H)."""
+    """Return logits (D, C), word (T,) and sentence weights (N,), gradient of the states (T, H)."""
     with torch.enable_grad():
         states.requires_grad_()
-        sentences, word_weights = _pool_words(
-            network, states, words_per_sentence, sentences_per_document
+        sentences, word_weights = network.pool_words(
+            states, words_per_sentence, sentences_per_document
         )
-        logits, sentence_weights = _read_sentences(network, sentences, sentences_per_document)
+        logits, sentence_weights, _, _ = network.read_sentences(sentences, sentences_per_document)
         gradient = _gradient(logits, score(logits.detach()), states)
     return (
         logits.detach(),
-        _one_column(word_weights.detach()),
-        _one_column(sentence_weights.detach()),
+        word_weights.detach().mean(1),
+        sentence_weights.detach().mean(1),
         gradient,
     )
 
@@ -196,45 +167,40 @@ def _read_states(
 def _scaled_states(
     network: HierarchicalAttentionNetwork, word_ids: Tensor, words_per_sentence: Tensor, by: float
 ) -> Tensor:
-    """Word states (T, H) of word vectors multiplied by a number."""
+    """Return the word states (T, H) of word vectors multiplied by a number."""
 
     def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor]:
         each = torch.arange(len(ids), device=ids.device)
         return (network.word_encoder(by * network.embedding(ids), each, lengths),)
 
     with torch.no_grad():
-        (states,) = in_parts(encode, word_ids, words_per_sentence, network.max_words)
+        (states,) = in_chunks(encode, word_ids, words_per_sentence, network.max_words)
     return states
 
 
-def _input_parts(
+def _input_times_gradient(
     network: HierarchicalAttentionNetwork,
     word_ids: Tensor,
     words_per_sentence: Tensor,
     gradient: Tensor,
     by: float,
 ) -> Tensor:
-    """Word vectors times the gradient at these vectors multiplied by a number, shape (T,).
+    """Multiply word vectors by the gradient at the scaled vectors, shape (T,).
 
-    From the gradient of the states (T, H). States are computed again with their graph, part by
-    part, so that memory stays bounded as in training.
+    `gradient` is that of the states (T, H). States are computed again with their graph, chunk by
+    chunk, so that memory stays bounded as in training.
     """
 
-    def go_back(words: Tensor, lengths: Tensor) -> tuple[Tensor]:
+    def multiply(words: Tensor, lengths: Tensor) -> tuple[Tensor]:
         each = torch.arange(len(words), device=words.device)
-        vectors = network.embedding(word_ids[words])  # (words of the part, E)
+        vectors = network.embedding(word_ids[words])  # (words of the chunk, E)
         with torch.enable_grad():
             scaled = (by * vectors).requires_grad_()
             states = network.word_encoder(scaled, each, lengths)
-            of_vectors = _gradient(states, gradient[words], scaled)
-        return ((vectors * of_vectors).sum(1),)
+            vector_gradient = _gradient(states, gradient[words], scaled)
+        return ((vectors * vector_gradient).sum(1),)
 
     every = torch.arange(len(word_ids), device=word_ids.device)
     with torch.no_grad():
-        (parts,) = in_parts(go_back, every, words_per_sentence, network.max_words)
-    return parts
-
-
-def _one_column(weights: Tensor) -> Tensor:
-    """Of several hops the mean, as in `HANOutput`."""
-    return weights.mean(1) if weights.dim() == 2 else weights
+        (products,) = in_chunks(multiply, every, words_per_sentence, network.max_words)
+    return products

@@ -1,4 +1,4 @@
-"""How alike the states of a sequence are, which training may punish."""
+"""Similarity of the states of a sequence, a penalty in training."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
 __all__ = ["conicity", "document_conicity"]
 
-# A cosine's gradient grows without bound next to zero; a state as short as this is as good as zero.
+# The gradient of a cosine grows without bound near zero, so shorter states count as zero.
 SHORTEST = 1e-4
 
 
 def conicity(states: Tensor, lengths: Tensor) -> Tensor:
-    """Mean cosine between the states of each sequence and their mean.
+    """Compute the mean cosine between the states of each sequence and their mean.
 
-    Near 1 the states of a recurrent network are all alike, so that any weights give about the
-    same result, and attention says nothing (Mohankumar et al., 2020).
+    Near 1 all states of the sequence are similar: then any weights give about the same result,
+    and attention explains nothing (Mohankumar et al., 2020).
 
     Parameters
     ----------
     states : Tensor, shape (T, H)
-        States of sequences that lie one after the other.
+        States of concatenated sequences.
     lengths : Tensor of int64, shape (N,)
 
     Returns
     -------
     Tensor, shape (N,)
-        Zero for a sequence without states or of a single one, which is its own mean.
+        Zero for a sequence of no state, or of a single one, which is its own mean.
 
     References
     ----------
@@ -38,8 +38,8 @@ def conicity(states: Tensor, lengths: Tensor) -> Tensor:
     N = len(lengths)
     segment = segment_numbers(lengths).to(states.device)  # (T,)
     share = 1 / lengths.clamp(min=1).to(states).unsqueeze(1)  # (N, 1)
-    direction = _direction(segment_sum(states, segment, N))  # (N, H): the mean's is the sum's
-    # The mean of the cosines is the cosine's product with the mean of the states' directions.
+    direction = _direction(segment_sum(states, segment, N))  # (N, H): that of sum and mean
+    # The mean of the cosines is the product of this direction and the states' mean direction.
     directions = segment_sum(_direction(states), segment, N) * share  # (N, H)
     return (directions * direction).sum(1) * (lengths > 1).to(states)
 
@@ -50,9 +50,9 @@ def document_conicity(
     sentence_states: Tensor,
     sentences_per_document: Tensor,
 ) -> Tensor:
-    """`conicity` of each document's sentences, plus the mean of that of their words.
+    """Compute the `conicity` of each document's sentences, plus the mean of that of their words.
 
-    The mean goes over the sentences of two words or more: nothing changes that of one word.
+    The mean is over sentences of two words or more, since that of one word is always 0.
 
     Parameters
     ----------

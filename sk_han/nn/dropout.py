@@ -1,8 +1,8 @@
-"""Dropout that draws from a generator of one's own.
+"""Dropout that draws from a given generator.
 
-`torch.nn.functional.dropout` takes no generator: it moves the global random state, and two fits
-in two threads would change each other's numbers. Drawing on the CPU gives every device the same
-noise for the same seed.
+`torch.nn.functional.dropout` takes no generator: it changes the global random state, and two fits
+in two threads would change each other's numbers. Noise is drawn on the CPU, so that a seed has
+the same noise on every device.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def word_dropout(
 
 
 def _bernoulli(shape: torch.Size, p: float, generator: torch.Generator | None) -> Tensor:
-    # Whatever PyTorch's default dtype and device are, the noise of a seed is the same.
+    # The noise of a seed must not depend on PyTorch's default dtype and device.
     draw = torch.empty(shape, dtype=torch.float32, device="cpu")
     return draw.bernoulli_(p, generator=generator)
 
@@ -44,9 +44,9 @@ def _bernoulli(shape: torch.Size, p: float, generator: torch.Generator | None) -
 def row_dropout(
     n_rows: int, p: float, generator: torch.Generator | None, like: Tensor
 ) -> Tensor | None:
-    """Draw which rows of a table stay, to multiply them by: 0 for a share `p`, else 1 / (1 - p).
+    """Draw a factor for each row of a table: 0 for a share `p`, ``1 / (1 - p)`` for the others.
 
-    Of a table of word vectors whole words go, the same wherever they stand in a batch.
+    In a table of word vectors this drops whole words, at all their places in a batch.
 
     Reference: Gal and Ghahramani (2016), A theoretically grounded application of dropout in
     recurrent neural networks, NIPS.

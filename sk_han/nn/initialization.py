@@ -1,4 +1,4 @@
-"""Initial weights drawn from a generator of one's own, so that global random state stays alone."""
+"""Initial weights drawn from a given generator, so that global random state does not change."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def xavier_uniform_(weight: Tensor, generator: torch.Generator | None) -> None:
 
 
 def _single(tensor: Tensor) -> Tensor:
-    # Whatever PyTorch's default dtype is, the weights of a seed are the same.
+    # The weights of a seed must not depend on PyTorch's default dtype and device.
     return torch.empty(tensor.shape, dtype=torch.float32, device="cpu")

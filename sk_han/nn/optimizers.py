@@ -1,4 +1,4 @@
-"""AdamW that touches only the rows of an embedding that a batch used."""
+"""AdamW that updates only those rows of an embedding that a batch used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sk_han.nn.engines.scratch import scratch
+from sk_han.nn.engines.buffers import scratch
 
 __all__ = ["RowwiseAdamW", "clip_gradient_norm"]
 
@@ -16,9 +16,9 @@ __all__ = ["RowwiseAdamW", "clip_gradient_norm"]
 class RowwiseAdamW(torch.optim.AdamW):
     """`torch.optim.AdamW` that takes sparse gradients, and updates their rows alone.
 
-    A batch uses a few thousand of the vocabulary's words, and a dense step would read and write
-    all of them. Moments and weight decay of the other rows wait until the row is used again, as
-    in `torch.optim.SparseAdam`; parameters with a dense gradient are updated as ever.
+    A batch uses a few thousand of the vocabulary's words; a dense step would read and write all
+    of them. Moments and weight decay of the other rows do not change until the row is used again,
+    as in `torch.optim.SparseAdam`. Parameters with a dense gradient are updated as usual.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class RowwiseAdamW(torch.optim.AdamW):
                 gradient = parameter.grad
                 if gradient is not None and gradient.is_sparse:
                     self._step_rows(parameter, gradient.coalesce(), group)
-                    parameter.grad = None  # the dense step below passes over it
+                    parameter.grad = None  # so that the dense step below skips it
         super().step()
         return loss
 
@@ -87,5 +87,5 @@ def clip_gradient_norm(parameters: Iterable[Tensor], max_norm: float) -> None:
 
 
 def _take(table: Tensor, rows: Tensor, name: str) -> Tensor:
-    """Copy rows into memory that is used again."""
+    """Copy rows into reused memory."""
     return torch.index_select(table, 0, rows, out=scratch(name, (len(rows), table.shape[1]), table))

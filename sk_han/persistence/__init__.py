@@ -1,4 +1,4 @@
-"""Models in files that hold data only: saving, loading, and weights for other programs."""
+"""Files of models that contain data only: saving, loading, and weights for other programs."""
 
 from sk_han.persistence.exporting import export_safetensors
 from sk_han.persistence.loading import load

@@ -1,11 +1,11 @@
 """The file that `save` writes: a zip of one JSON text and of NumPy arrays.
 
-Its last bytes, the comment of the zip, are ``sk_han format 1 sha256`` and the SHA-256 of all
-bytes before those digits. So every changed bit is found, also in the headers of the zip, which
-digests of its entries would leave out.
+Its last bytes, the comment of the zip, are ``sk_han format 2 sha256`` and the SHA-256 of all
+bytes before those digits. It detects every changed bit, also in the headers of the zip, which
+digests of the entries would not cover.
 
-Nothing is compressed: word vectors shrink by a tenth only, and what is stored as it is cannot
-unpack into more than the file holds.
+Nothing is compressed: word vectors would shrink by a tenth only, and an uncompressed entry cannot
+unpack to more bytes than the file has.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 __all__ = ["FORMAT_VERSION", "read_archive", "write_archive"]
 
-# It rises when an older release could not read the file. Golden files of all formats keep loading.
-FORMAT_VERSION = 1
+# Increased when an older release cannot read the file. Golden files of all formats keep loading.
+FORMAT_VERSION = 2
 
 _DESCRIPTION = "model.json"
 _ENTRY = re.compile(r"model\.json|\w+(\.\w+)*\.npy", re.ASCII)
@@ -45,20 +45,20 @@ _NPY_HEADER = re.compile(
 def write_archive(file: BinaryIO, description: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a description and arrays into an empty file open for reading and writing.
 
-    The same content gives the same bytes: no time is recorded.
+    The same content has the same bytes, since no time is recorded.
 
     Parameters
     ----------
     file : binary file
     description : dict, list, str, int, float, bool or None
-        What JSON can say.
+        A value that JSON can hold.
     arrays : mapping of str to ndarray
         Numbers, booleans or strings of fixed length.
     """
     text = json.dumps(description, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.comment = b"sk_han format %d sha256 " % FORMAT_VERSION + b"0" * _N_DIGITS
-        # A JSON escape for each would merge two lone surrogates into one character.
+        # JSON escapes would merge two lone surrogates into one character.
         archive.writestr(_entry(_DESCRIPTION), text.encode("utf-8", "surrogatepass"))
         for name, array in arrays.items():
             with archive.open(_entry(f"{name}.npy"), "w", force_zip64=True) as entry:
@@ -76,8 +76,8 @@ def write_archive(file: BinaryIO, description: Any, arrays: Mapping[str, NDArray
     file.write(digest.hexdigest().encode())
 
 
-def read_archive(file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
-    """Read what `write_archive` wrote.
+def read_archive(file: BinaryIO) -> tuple[int, Any, dict[str, NDArray[Any]]]:
+    """Read a file of `write_archive`.
 
     Parameters
     ----------
@@ -85,6 +85,8 @@ def read_archive(file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
 
     Returns
     -------
+    version : int
+        The format, from 1 to `FORMAT_VERSION`.
     description : dict, list, str, int, float, bool or None
     arrays : dict of str to ndarray
         Read-only.
@@ -92,11 +94,13 @@ def read_archive(file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
     Raises
     ------
     ValueError
-        If the file is empty, foreign, damaged, or of a newer format. The caller knows its name.
+        If the file is empty, of another kind, damaged, or of a newer format. The caller adds its
+        name.
     RecursionError
         If the JSON text is nested too deeply.
     """
-    entries = _entries(_sealed(file))
+    version, data = _sealed(file)
+    entries = _entries(data)
     text = entries.pop(_DESCRIPTION, None)
     if text is None:
         raise ValueError(f"it lacks the entry {_DESCRIPTION}")
@@ -104,18 +108,19 @@ def read_archive(file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
         description = json.loads(text.decode("utf-8", "surrogatepass"), parse_constant=_no_constant)
     except ValueError as error:
         raise ValueError(f"its entry {_DESCRIPTION} is no JSON text: {error}") from error
-    return description, {name.removesuffix(".npy"): _array(name, entries[name]) for name in entries}
+    arrays = {name.removesuffix(".npy"): _array(name, entries[name]) for name in entries}
+    return version, description, arrays
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
-    info = zipfile.ZipInfo(name)  # dated 1980, as far as a zip goes back
+    info = zipfile.ZipInfo(name)  # dated 1980, the earliest date of a zip
     info.create_system = 3  # the same bytes on every system
     info.external_attr = 0o600 << 16
     return info
 
 
-def _sealed(file: BinaryIO) -> bytes:
-    """Give all bytes of a file that bears our seal and is as it was written."""
+def _sealed(file: BinaryIO) -> tuple[int, bytes]:
+    """Check the seal of a file; return its format and all its bytes."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _LONGEST_SEAL))
     seal = _SEAL.search(file.read(_LONGEST_SEAL))
@@ -135,11 +140,11 @@ def _sealed(file: BinaryIO) -> bytes:
             f"it has format {int(seal[1])}, and this release of sk_han reads formats up to "
             f"{FORMAT_VERSION}: install a newer sk_han"
         )
-    return data
+    return int(seal[1]), data
 
 
 def _entries(data: bytes) -> dict[str, bytes]:
-    """Read a zip whose directory declares no more than the zip holds."""
+    """Check the directory of a zip, and read its entries."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()
@@ -147,7 +152,7 @@ def _entries(data: bytes) -> dict[str, bytes]:
             return {info.filename: archive.read(info) for info in infos}
     except MemoryError:
         raise
-    except Exception as error:  # in memory only: zipfile raises a dozen kinds over hostile bytes
+    except Exception as error:  # zipfile raises a dozen types for hostile bytes; no I/O in here
         raise ValueError(f"it is not as sk_han.save writes a zip: {error}") from error
 
 

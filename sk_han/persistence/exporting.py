@@ -1,4 +1,4 @@
-"""export_safetensors: the weights for programs that know neither scikit-learn nor sk_han."""
+"""export_safetensors: the weights for programs that use neither scikit-learn nor sk_han."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import sk_han
 from sk_han.classifier import HANClassifier
-from sk_han.persistence.replacing import replacing
+from sk_han.persistence.atomic_write import replacing
 from sk_han.utils.optional import import_optional
 
 __all__ = ["export_safetensors"]
@@ -31,8 +31,8 @@ def export_safetensors(classifier: HANClassifier, path: str | os.PathLike[str]) 
     classifier : HANClassifier
         Fitted; of a Pipeline, its last step ``pipeline[-1]``.
     path : str or path-like
-        The file, by habit with the ending ``.safetensors``. A file that was there stays whole
-        until the new one is.
+        The file, by convention with the ending ``.safetensors``. An existing file is replaced
+        only when the new one is complete.
 
     Raises
     ------
@@ -46,9 +46,10 @@ def export_safetensors(classifier: HANClassifier, path: str | os.PathLike[str]) 
     Notes
     -----
     Weights are named as in the ``state_dict`` of `HierarchicalAttentionNetwork`. The metadata
-    holds ``sk_han``, the version; ``network``, its arguments as JSON; and ``sha256``: safetensors
-    has no checksum of its own and loads a changed weight without a word. It is the SHA-256 of
-    the bytes of all weights (float32, little-endian), in the alphabetical order of their names.
+    has ``sk_han``, the version; ``network``, the argument of ``from_plain`` as JSON; and
+    ``sha256``, the SHA-256 of the bytes of all weights (float32, little-endian) in the
+    alphabetical order of their names. safetensors has no checksum of its own, and loads a changed
+    weight without an error.
 
     Examples
     --------
@@ -57,7 +58,8 @@ def export_safetensors(classifier: HANClassifier, path: str | os.PathLike[str]) 
     >>> from sk_han.nn import HierarchicalAttentionNetwork
     >>> export_safetensors(classifier, "reviews.safetensors")  # doctest: +SKIP
     >>> with safe_open("reviews.safetensors", "pt") as file:  # doctest: +SKIP
-    ...     network = HierarchicalAttentionNetwork(**json.loads(file.metadata()["network"]))
+    ...     described = json.loads(file.metadata()["network"])
+    ...     network = HierarchicalAttentionNetwork.from_plain(described)
     ...     network.load_state_dict({name: file.get_tensor(name) for name in file.keys()})
     """
     safetensors = import_optional("safetensors.numpy", "safetensors", "export_safetensors")
@@ -73,7 +75,7 @@ def export_safetensors(classifier: HANClassifier, path: str | os.PathLike[str]) 
     }
     metadata = {
         "sk_han": sk_han.__version__,
-        "network": json.dumps(classifier.net_.module_params),
+        "network": json.dumps(classifier.net_.module_.to_plain()),
         "sha256": _sha256(weights),
     }
     content = safetensors.save(weights, metadata)

@@ -1,9 +1,10 @@
-"""save: a fitted estimator as data in one file."""
+"""save: write a fitted estimator as data to one file."""
 
 from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,16 @@ from sklearn.utils.validation import check_is_fitted
 
 import sk_han
 from sk_han.classifier import HANClassifier
-from sk_han.linear.ngrams import NgramChannel
 from sk_han.persistence.archive import read_archive, write_archive
+from sk_han.persistence.atomic_write import replacing
+from sk_han.persistence.json_values import to_plain
 from sk_han.persistence.loading import restored
-from sk_han.persistence.plain import to_plain
-from sk_han.persistence.replacing import replacing
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import validate_parameter_constraints
 
 __all__ = ["save"]
 
-_Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]
 
 _JOBLIB = "joblib.dump stores its name, for files that only people you trust hand to joblib.load."
 _REPAIRS = {
@@ -33,8 +33,7 @@ _REPAIRS = {
     "net_params": "Take out what is no plain value, or set_params(net_params=None); the fitted "
     "network keeps what it needs.",
     "optimizer": "set_params(optimizer='adamw') first; predicting needs none.",
-    "pretrained_embedding": "set_params(pretrained_embedding='cooccurrence') first; the fitted "
-    "vectors stay.",
+    "embedding_init": "set_params(embedding_init='cooccurrence') first; the fitted vectors stay.",
     "random_state": "set_params(random_state=0), or another integer, first.",
     "sentence_splitter": _JOBLIB,
     "strip_accents": _JOBLIB,
@@ -47,17 +46,17 @@ _REPAIRS = {
 def save(
     estimator: HANClassifier | HierarchicalTokenizer | Pipeline, path: str | os.PathLike[str]
 ) -> None:
-    """Save a fitted estimator to a file that holds data only.
+    """Save a fitted estimator to a file that contains data only.
 
     The file is a zip of JSON and NumPy arrays. `load` reads it without running code from it.
-    A file that was there stays whole until the new one is.
+    An existing file is replaced only when the new one is complete.
 
     Parameters
     ----------
     estimator : HANClassifier, HierarchicalTokenizer or Pipeline of the two
         Fitted.
     path : str or path-like
-        The file, by habit with the ending ``.han``.
+        The file, by convention with the ending ``.han``.
 
     Raises
     ------
@@ -65,9 +64,9 @@ def save(
         If the estimator is not fitted.
     TypeError
         If the estimator is none of these, or a parameter is no plain value: a function, a
-        callback, an optimizer class, a RandomState. The message says what to do.
+        callback, an optimizer class, a RandomState. The message names the repair.
     ValueError
-        If the estimator was changed so that `load` would refuse it.
+        If the estimator was changed so that `load` would raise an error.
     OSError
         If the file cannot be written.
 
@@ -77,10 +76,10 @@ def save(
 
     Notes
     -----
-    What predicting, explaining and learning on need is in the file: parameters, tokenizer with
-    vocabulary, weights, history, metadata requests. The moments of the optimizer, callbacks set by
-    ``set_callbacks`` and attributes of your own are not. A process that is killed while it writes
-    leaves a hidden file with the ending ``.tmp`` in the folder.
+    The file has the state for prediction, explanation and further training: parameters, tokenizer
+    with vocabulary, weights, history, metadata requests. It does not have the moments of the
+    optimizer, callbacks set by ``set_callbacks``, and your own attributes. A process that is
+    killed while it writes leaves a hidden file with the ending ``.tmp`` in the folder.
 
     Examples
     --------
@@ -96,11 +95,11 @@ def save(
     >>> bool((loaded.predict_proba(texts) == classifier.predict_proba(texts)).all())
     True
     """
-    arrays: _Arrays = {}
+    arrays: Arrays = {}
     description = {"versions": _versions(), "model": _described(estimator, arrays)}
     with replacing(path) as file:
         write_archive(file, description, arrays)
-        restored(*read_archive(file))  # a file that cannot be loaded replaces none that can
+        restored(*read_archive(file))  # a file that cannot be loaded must not replace another
 
 
 def _versions() -> dict[str, str]:
@@ -113,7 +112,7 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _described(estimator: Any, arrays: _Arrays) -> dict[str, Any]:
+def _described(estimator: Any, arrays: Arrays) -> dict[str, Any]:
     if type(estimator) is Pipeline:
         return _pipeline(estimator, arrays)
     if type(estimator) not in (HANClassifier, HierarchicalTokenizer):
@@ -126,17 +125,36 @@ def _described(estimator: Any, arrays: _Arrays) -> dict[str, Any]:
     described = _unfitted(estimator, arrays)
     if type(estimator) is HierarchicalTokenizer:
         return described | {"fitted": {"vocabulary": to_plain(estimator.vocabulary_)}}
-    fitted = _fitted_classifier(estimator, arrays)
+    fitted = {name: _encoded(value, name, arrays) for name, value in estimator.to_state().items()}
     return described | {"requests": _requests(estimator), "fitted": fitted}
 
 
-def _pipeline(pipeline: Pipeline, arrays: _Arrays) -> dict[str, Any]:
+def _encoded(value: Any, name: str, arrays: Arrays) -> Any:
+    """Return a value of the fitted state in JSON's types; add its arrays to `arrays` by name."""
+    if isinstance(value, Mapping):
+        return {"state": {key: _encoded(v, f"{name}.{key}", arrays) for key, v in value.items()}}
+    if isinstance(value, HierarchicalTokenizer):
+        return _described(value, arrays)
+    if not isinstance(value, np.ndarray):
+        return to_plain(value)
+    if value.dtype.kind in "biufU":
+        arrays[name] = value
+        return {"array": name}
+    plain = (str, bool, int, float, np.bool_, np.number)
+    if value.dtype == object and all(isinstance(label, plain) for label in value):
+        return {"labels": to_plain(value.tolist())}
+    raise TypeError(
+        f"{name}_ of dtype {value.dtype} cannot be saved. Fit on labels that are strings, integers "
+        "or booleans."
+    )
+
+
+def _pipeline(pipeline: Pipeline, arrays: Arrays) -> dict[str, Any]:
     steps = [type(step) for _, step in pipeline.steps]
     if steps != [HierarchicalTokenizer, HANClassifier]:
         raise TypeError(
             "sk_han.save takes a Pipeline of a HierarchicalTokenizer and a HANClassifier; got one "
-            f"of {[step.__name__ for step in steps]}. Save the step pipeline[-1] alone, or use "
-            "joblib.dump."
+            f"of {[step.__name__ for step in steps]}. {_advice(steps)}"
         )
     if pipeline.memory is not None:
         raise TypeError(
@@ -152,18 +170,30 @@ def _pipeline(pipeline: Pipeline, arrays: _Arrays) -> dict[str, Any]:
     return {"class": "Pipeline", "params": params, "steps": described}
 
 
-def _unfitted(estimator: Any, arrays: _Arrays) -> dict[str, Any]:
+def _advice(steps: list[type]) -> str:
+    """Return advice what to save instead of a Pipeline with other steps."""
+    whole = "joblib.dump saves the whole Pipeline."
+    if steps[-2:] == [HierarchicalTokenizer, HANClassifier]:
+        last = "pipeline[-2:]"
+    elif steps[-1] is HANClassifier and HierarchicalTokenizer not in steps:
+        last = "pipeline[-1]"
+    else:
+        return whole
+    return f"Save {last}, and give the loaded one what the steps before it return; or {whole}"
+
+
+def _unfitted(estimator: Any, arrays: Arrays) -> dict[str, Any]:
     name, params = type(estimator).__name__, estimator.get_params(deep=False)
-    # What load would refuse is not saved.
+    # Parameters that load would not accept are not saved.
     validate_parameter_constraints(estimator._parameter_constraints, params, caller_name=name)
     described = {key: _parameter(estimator, key, value, arrays) for key, value in params.items()}
     return {"class": name, "params": described}
 
 
-def _parameter(estimator: Any, name: str, value: Any, arrays: _Arrays) -> Any:
+def _parameter(estimator: Any, name: str, value: Any, arrays: Arrays) -> Any:
     if type(value) is HierarchicalTokenizer:
-        return _unfitted(value, arrays)  # a fit clones it and learns anew
-    if name == "pretrained_embedding" and type(value) is np.ndarray and value.dtype.kind in "iuf":
+        return _unfitted(value, arrays)  # `fit` clones it, so its fitted state is not needed
+    if name == "embedding_init" and type(value) is np.ndarray and value.dtype.kind in "iuf":
         arrays[name] = value
         return {"array": name}
     try:
@@ -176,7 +206,7 @@ def _parameter(estimator: Any, name: str, value: Any, arrays: _Arrays) -> Any:
 
 
 def _requests(classifier: HANClassifier) -> Any:
-    """Give what set_fit_request and its kin have set."""
+    """Return the metadata requests that `set_fit_request` and similar methods have set."""
     routing = classifier.get_metadata_routing()
     return to_plain(
         {
@@ -187,38 +217,4 @@ def _requests(classifier: HANClassifier) -> Any:
             }
             for method in ("fit", "partial_fit", "score")
         }
-    )
-
-
-def _fitted_classifier(classifier: HANClassifier, arrays: _Arrays) -> dict[str, Any]:
-    tokenizer = classifier.tokenizer_
-    arrays |= classifier.net_.weights
-    return {
-        "classes": _classes(classifier.classes_, arrays),
-        "tokenizer": None if tokenizer is None else _described(tokenizer, arrays),
-        "history": to_plain(classifier.history_),
-        "device": classifier.device_,
-        "network": to_plain(classifier.net_.restoring_params),
-        "ngrams": _ngrams(classifier.ngram_channel_, arrays),
-        "logit_scales": classifier.logit_scales_.tolist(),
-    }
-
-
-def _ngrams(channel: NgramChannel | None, arrays: _Arrays) -> Any:
-    if channel is None:
-        return None
-    arrays |= {f"ngrams.{name}": array for name, array in channel.arrays.items()}
-    return {"ngram_range": list(channel.ngram_range)}
-
-
-def _classes(classes: NDArray[Any], arrays: _Arrays) -> Any:
-    if classes.dtype.kind in "biufU":
-        arrays["classes"] = classes
-        return {"array": "classes"}
-    plain = (str, bool, int, float, np.bool_, np.number)
-    if classes.dtype == object and all(isinstance(label, plain) for label in classes):
-        return to_plain(classes.tolist())
-    raise TypeError(
-        f"classes_ of dtype {classes.dtype} cannot be saved. Fit on labels that are strings, "
-        "integers or booleans."
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sk_han.rendering.style import theme_of
+from sk_han.rendering.colors import theme_of
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def plot_faithfulness(report: FaithfulnessReport, ax: Axes | None = None) -> Axe
         _, ax = pyplot.subplots(figsize=(8, height), layout="constrained")
     theme = theme_of(ax)
     rows = np.arange(len(report.methods))
-    # Shape and place tell the two apart where colour does not.
+    # Marker and offset distinguish the two without colour.
     for metric, color, marker, shift, better in (
         ("comprehensiveness", theme.toward[1], "o", -0.12, "higher"),
         ("sufficiency", theme.against[1], "s", 0.12, "lower"),

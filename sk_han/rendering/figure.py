@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sk_han.explanation.document import DocumentExplanation, Quantity
+from sk_han.rendering.colors import shades, theme_of
 from sk_han.rendering.notes import NO_WORDS, attention_note, contribution_note
 from sk_han.rendering.rows import (
     FEWEST_WORDS,
@@ -19,7 +20,6 @@ from sk_han.rendering.rows import (
     words_for_each,
 )
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
-from sk_han.rendering.style import shades, theme_of
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_explanation"]
 
-# Lengths in points, at which text has its size whatever the size of the figure.
+# Lengths are in points, as the size of text is, which does not change with the figure's size.
 FONT_SIZE = 9.0
 LINE = 15.0
 BASELINE = 0.7 * LINE
@@ -37,7 +37,7 @@ NUMBER_RIGHT = 42.0
 BAR_LEFT, BAR = 48.0, 42.0
 TEXT_LEFT = 102.0
 SWATCH = 11.0
-# Letters are fitted to the pixels of the file: saved at another resolution a line may be longer.
+# Letters are aligned with pixels: in a file of another resolution a line may be longer.
 RESERVE = 0.95
 SMALL = FONT_SIZE - 1
 
@@ -51,9 +51,9 @@ def plot_explanation(
     show: Quantity = "contributions",
     max_sentences: int = 20,
 ) -> Axes:
-    """Draw sentences as rows: the sentence's weight as a bar, its words shaded by theirs.
+    """Draw each sentence as a row, with its value as a bar and its words shaded by theirs.
 
-    The figure of Yang et al. (2016), with the words in their sentences' punctuation.
+    The figure of Yang et al. (2016), with the punctuation of the text.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def plot_explanation(
     show : {"contributions", "attention"}, default="contributions"
         What shades and bars show.
     max_sentences : int, default=20
-        How many sentences to draw: those of the largest weights, in reading order. Where these
-        have more than 1,000 words, or the first does not fit given axes, long sentences are cut
-        to their heaviest words with those around them, and the others are counted.
+        Number of sentences to draw: those of the largest weights, in the order of the text. If
+        these have more than 1,000 words, or the first does not fit given axes, long sentences
+        are cut to their heaviest words with their neighbours, and the others are counted.
 
     Returns
     -------
@@ -74,10 +74,10 @@ def plot_explanation(
 
     Notes
     -----
-    Lines are broken for the width that the axes have now, so draw last on a figure of several
-    axes. A sentence that starts with Hebrew or Arabic runs from the right, word by word; so do
-    words of another script within it. What matplotlib's fonts lack is drawn as boxes, with its
-    warning; set ``rcParams["font.family"]`` to a font that has it.
+    Lines are broken for the current width of the axes, so draw last on a figure of several axes.
+    A sentence that starts with Hebrew or Arabic runs from the right, word by word; so do words of
+    another script within it. For characters that its fonts lack, matplotlib draws boxes and
+    warns; set ``rcParams["font.family"]`` to a font that has them.
     """
     pyplot = import_optional("matplotlib.pyplot", "plot", "DocumentExplanation.plot")
     shading = shading_of(explanation, show)
@@ -96,7 +96,7 @@ def plot_explanation(
 
 
 class _Sheet:
-    """Axes drawn on in points from their top left corner, line by line from `y` downwards."""
+    """Axes with coordinates in points from the top left corner; `y` is the current line."""
 
     def __init__(self, ax: Any, height: float | None) -> None:
         from matplotlib.transforms import Affine2D, ScaledTranslation
@@ -108,7 +108,7 @@ class _Sheet:
             + ScaledTranslation(0, 1, ax.transAxes)
         )
         layout = ax.figure.get_layout_engine()
-        if layout is not None:  # else the axes get their size when they are first drawn
+        if layout is not None:  # otherwise the axes get their size when they are first drawn
             layout.execute(ax.figure.canvas.figure)
         size = ax.get_window_extent()
         self.per_point = ax.figure.dpi / 72
@@ -118,7 +118,7 @@ class _Sheet:
         self.y = 0.0
 
     def text(self, x: float, text: str, **style: Any) -> Any:
-        """Write on the line at `y`; mathematics is not read into dollar signs."""
+        """Write on the line at `y`; dollar signs do not start mathematics."""
         style = {"color": self.theme.text, "size": FONT_SIZE, "zorder": 3} | style
         return self.ax.text(
             x,
@@ -182,7 +182,7 @@ def _paint_rows(
         drawn += 1
     if drawn < len(shading.sentences):
         left_out = len(shading.sentences) - drawn
-        note = f"{left_out} more sentence{'s' * (left_out > 1)}"
+        note = f"{left_out} more sentence{'s' if left_out > 1 else ''}"
         sheet.text(TEXT_LEFT, note, color=sheet.theme.muted, style="italic")
         sheet.y += LINE + GAP
     if rows and rows[-1].sentence is None and explanation.truncated:
@@ -190,12 +190,12 @@ def _paint_rows(
 
 
 def _paint_row(sheet: _Sheet, row: Row, shading: Shading, n_words: int, lowest: float) -> bool:
-    """Draw a sentence, unless it reaches below `lowest`; say whether it was drawn."""
+    """Draw a sentence unless it reaches below `lowest`; return whether it was drawn."""
     before = len(sheet.ax.texts), len(sheet.ax.patches), sheet.y
     _paint_margin(sheet, shading, row.sentence or 0)
     _paint_words(sheet, shortened(row, shading.words, n_words), shading)
     if sheet.y > lowest:
-        _take_back(sheet, *before)
+        _undo(sheet, *before)
         return False
     return True
 
@@ -232,7 +232,7 @@ def _paint_words(sheet: _Sheet, row: Row, shading: Shading) -> None:
     sheet.y += LINE
 
 
-def _take_back(sheet: _Sheet, n_texts: int, n_patches: int, y: float) -> None:
+def _undo(sheet: _Sheet, n_texts: int, n_patches: int, y: float) -> None:
     for artist in [*sheet.ax.texts[n_texts:], *sheet.ax.patches[n_patches:]]:
         artist.remove()
     sheet.y = y
@@ -267,7 +267,7 @@ def _note(explanation: DocumentExplanation, shading: Shading) -> str:
 
 
 def _paint_at_end(sheet: _Sheet, taken: float, text: str, **style: Any) -> None:
-    """Write at the right end of the line, or on the next lines where this one is taken."""
+    """Write at the right end of the line, or on the next lines if there is no room."""
     artist = sheet.text(sheet.width, text, ha="right", **style)
     if taken + 2 * GAP + sheet.length(artist) > sheet.width * RESERVE:
         artist.remove()
@@ -277,7 +277,7 @@ def _paint_at_end(sheet: _Sheet, taken: float, text: str, **style: Any) -> None:
 
 
 def _broken(sheet: _Sheet, text: str, **style: Any) -> list[str]:
-    """Lines of the text that are no wider than the sheet, unless a single word is."""
+    """Break text into lines that are no wider than the sheet, unless a single word is."""
     lines, line = [], ""
     width = sheet.width * RESERVE
     for word in text.split(" "):
@@ -296,6 +296,6 @@ def _shade(sheet: _Sheet, shading: Shading, level: int) -> str:
 
 
 def _reads_right_to_left(row: Row) -> bool:
-    """Whether the first letter that has a direction has that of Arabic or Hebrew."""
+    """Return whether the first letter with a direction is written from right to left."""
     directions = (unicodedata.bidirectional(c) for piece in row.pieces for c in piece.text)
     return next((d in ("R", "AL") for d in directions if d in ("L", "R", "AL")), False)

@@ -1,11 +1,11 @@
-"""The course of a training as a matplotlib figure."""
+"""The training history as a matplotlib figure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from sk_han.rendering.style import theme_of
+from sk_han.rendering.colors import theme_of
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def plot_history(
     estimator: Any,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw losses, and on the right scale validation scores, by epoch.
+    """Draw losses and, on a second scale, validation scores by epoch.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _history_of(estimator: Any) -> Any:
     if isinstance(estimator, Sequence) and not isinstance(estimator, str):
         history: Any = estimator
     else:
-        # By its interface, so that drawing a stored history imports no estimator.
+        # Checked by attribute, so that drawing a stored history imports no estimator.
         last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
         if not hasattr(last, "history_"):
             _refuse(last)
@@ -100,7 +100,7 @@ def _history_of(estimator: Any) -> Any:
 
 
 def _checked(history: Sequence[Any]) -> list[Mapping[str, Any]]:
-    """Give every epoch its number, and refuse what cannot be drawn."""
+    """Check a history, and number epochs that have no number."""
     if not len(history):
         raise ValueError("history has no epoch to draw; fit the estimator first.")
     for i, epoch in enumerate(history):
@@ -113,7 +113,7 @@ def _checked(history: Sequence[Any]) -> list[Mapping[str, Any]]:
 
 
 def _names(history: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Names of what can be drawn, in the order in which they come."""
+    """Return the names of losses and scores, in the order of their first occurrence."""
     names = dict.fromkeys(
         name for epoch in history for name, value in epoch.items() if value is not None
     )

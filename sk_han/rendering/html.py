@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sk_han.explanation.document import DocumentExplanation, Quantity
+from sk_han.rendering.colors import SCALES
 from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
 from sk_han.rendering.notes import NO_WORDS, attention_note, contribution_note, fold_note
 from sk_han.rendering.rows import Piece, Row, folded, rows_of
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
-from sk_han.rendering.style import SCALES
 
 __all__ = ["document_markup", "render_html"]
 
@@ -21,22 +21,22 @@ REST_SHOWN = 2000
 def render_html(
     explanation: DocumentExplanation, *, show: Quantity = "contributions", full_page: bool = True
 ) -> str:
-    """Give one document as a page or a fragment; see `DocumentExplanation.to_html`.
+    """Return one document as a page or a fragment; see `DocumentExplanation.to_html`.
 
-    Every sentence is whole, however long: what the page takes grows with the text, and no faster.
+    No sentence is shortened: the size of the page is linear in the length of the text.
     """
     title = f"{escaped(explanation.predicted)} {explanation.predicted_probability:.3f}"
     return page(document_markup(explanation, show), title, full_page)
 
 
 def document_markup(explanation: DocumentExplanation, show: Quantity) -> str:
-    """Give what is predicted, the legend and the coloured text."""
+    """Return the prediction, the legend and the coloured text."""
     shading = shading_of(explanation, show)
     return _head(explanation) + _legend(explanation, shading) + _text(explanation, shading)
 
 
 def _head(explanation: DocumentExplanation) -> str:
-    """The predicted label, and the probabilities of the likeliest classes and the target."""
+    """Return the predicted label and the probabilities of the likeliest classes and the target."""
     labels = explanation.classes.tolist()
     order = np.argsort(-explanation.probabilities, kind="stable").tolist()
     shown = order[:CLASSES_SHOWN]
@@ -66,13 +66,13 @@ def _text(explanation: DocumentExplanation, shading: Shading) -> str:
     marks = _marks(explanation, shading)
     rows = rows_of(explanation)
     read = [row for row in rows if row.sentence is not None]
-    parts = []
+    blocks = []
     for run, is_folded in folded(shading.sentences, OPEN_SENTENCES):
         markup = "".join(_row(read[i], shading, marks) for i in run)
         if is_folded:
             summary = with_minus(fold_note(shading, run))
             markup = f"<details><summary>{summary}</summary>{markup}</details>"
-        parts.append(markup)
+        blocks.append(markup)
     for row in rows[len(read) :]:
         margin = "not read" if row.pieces[0].unread else ""
         sentence = _sentence(row, marks)
@@ -81,8 +81,8 @@ def _text(explanation: DocumentExplanation, shading: Shading) -> str:
         if length > REST_SHOWN:
             summary = f"{length:,} more characters"
             markup = f"<details><summary>{summary}</summary>{markup}</details>"
-        parts.append(markup)
-    return f'<div class="han-text" dir="auto">{"".join(parts)}</div>'
+        blocks.append(markup)
+    return f'<div class="han-text" dir="auto">{"".join(blocks)}</div>'
 
 
 def _row(row: Row, shading: Shading, marks: list[str]) -> str:
@@ -116,16 +116,16 @@ def _piece(piece: Piece, marks: list[str]) -> str:
 
 
 def _marks(explanation: DocumentExplanation, shading: Shading) -> list[str]:
-    """Opening tag of each word; none for a known word whose weight rounds to no shade."""
+    """Return the opening tag of each word; empty for a known word without a shade."""
     marks, attention = [], explanation.combined_attention
     for i, (level, unknown) in enumerate(
         zip(shading.levels, explanation.unknown.tolist(), strict=True)
     ):
         classes = [f"{SCALES[shading.scale(level)]}{abs(level)}"] if level else []
         classes += ["han-unknown"] if unknown else []
-        title = _word_title(explanation, shading, i, attention[i]) + (
-            ", not in the vocabulary" * unknown
-        )
+        title = _word_title(explanation, shading, i, attention[i])
+        if unknown:
+            title += ", not in the vocabulary"
         marks.append(f'<mark class="{" ".join(classes)}" title="{title}">' if classes else "")
     return marks
 
@@ -133,7 +133,7 @@ def _marks(explanation: DocumentExplanation, shading: Shading) -> list[str]:
 def _word_title(
     explanation: DocumentExplanation, shading: Shading, word: int, combined: float
 ) -> str:
-    root = "\N{SQUARE ROOT}" * (explanation.combine == "sqrt")
+    root = "\N{SQUARE ROOT}" if explanation.combine == "sqrt" else ""
     sentence = explanation.sentence_attention[explanation.sentence_of_word[word]]
     within = explanation.word_attention[word]
     attention = (
@@ -146,10 +146,10 @@ def _word_title(
 
 
 def _legend(explanation: DocumentExplanation, shading: Shading) -> str:
-    """The colour scale with its numbers, what it shows, and the marks that occur."""
+    """Return the colour scale with its numbers, its meaning, and the marks that occur."""
     limit = shading.word_limit
     if shading.signed:
-        # Two parts: where the line breaks, each end stays with its half of the scale.
+        # Two spans: if the line breaks, each end stays with its half of the scale.
         scale = (
             f"<span>against {_number(-limit, signed=True)} {_swatches('against')} 0</span>"
             f"<span>{_swatches('toward')} {_number(limit, signed=True)} toward</span>"

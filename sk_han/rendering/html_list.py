@@ -28,10 +28,10 @@ def render_html_list(
     full_page: bool = True,
     n_left_out: int = 0,
 ) -> str:
-    """Give several documents, the first three open and the others folded.
+    """Return several documents as HTML, the first three open and the others folded.
 
-    The parameters are those of `ExplanationList.to_html`; `n_left_out` is how many more
-    documents to speak of at the end.
+    The parameters are those of `ExplanationList.to_html`; `n_left_out` is the number of
+    documents that are not shown, for a note at the end.
     """
     true = None if y_true is None else _checked(y_true, explanations)
     wrong = [
@@ -46,22 +46,22 @@ def render_html_list(
                 "pass their true labels as y_true."
             )
         order.sort(key=lambda i: not wrong[i])
-    parts = [_count(wrong)] if true else []
+    blocks = [_count(wrong)] if true else []
     for position, i in enumerate(order):
         verdict = "" if true is None else _verdict(true[i], wrong[i])
-        parts.append(
-            f'<details class="han-document{" han-wrong" * wrong[i]}"'
+        blocks.append(
+            f'<details class="han-document{" han-wrong" if wrong[i] else ""}"'
             f"{' open' if position < OPEN_DOCUMENTS else ''}>"
             f"<summary>{_summary(explanations[i], i, verdict)}</summary>"
             f"{document_markup(explanations[i], show)}</details>"
         )
     if n_left_out:
-        parts.append(
+        blocks.append(
             f'<p class="han-small">and {n_left_out} more documents; '
             "<code>to_html(path)</code> writes all of them.</p>"
         )
-    title = f"{len(explanations)} document{'s' * (len(explanations) != 1)}"
-    return page("".join(parts) or '<p class="han-small">No documents.</p>', title, full_page)
+    title = f"{len(explanations)} document{'' if len(explanations) == 1 else 's'}"
+    return page("".join(blocks) or '<p class="han-small">No documents.</p>', title, full_page)
 
 
 def _checked(y_true: Any, explanations: Sequence[DocumentExplanation]) -> list[Any]:
@@ -100,7 +100,7 @@ def _verdict(true: Any, is_wrong: bool) -> str:
 
 def _summary(explanation: DocumentExplanation, number: int, verdict: str) -> str:
     excerpt = " ".join(explanation.text[: 2 * EXCERPT].split())
-    cut = excerpt[:EXCERPT] + "\N{HORIZONTAL ELLIPSIS}" * (len(excerpt) > EXCERPT)
+    cut = excerpt[:EXCERPT] + ("\N{HORIZONTAL ELLIPSIS}" if len(excerpt) > EXCERPT else "")
     return (
         f'<span class="han-number">{number}</span> <b>{isolated(explanation.predicted)}</b> '
         f'<span class="han-number">{explanation.predicted_probability:.3f}</span> {verdict}'

@@ -1,18 +1,18 @@
-"""HTML of parts and of whole pages; all text that goes into them is escaped here."""
+"""HTML elements and pages; all text that goes into them is escaped here."""
 
 from __future__ import annotations
 
 from html import escape
 from typing import Any
 
+from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.rows import visible
-from sk_han.rendering.style import stylesheet
 
 __all__ = ["bar", "escaped", "isolated", "page", "with_minus"]
 
 
 def page(body: str, title: str, full_page: bool) -> str:
-    """Put the style sheet before a body, and a page around both if asked."""
+    """Return a body with the style sheet, as a fragment or a full page."""
     style = f"<style>\n{stylesheet()}</style>"
     if not full_page:
         return f'{style}\n<div class="sk-han">{body}</div>\n'
@@ -26,7 +26,7 @@ def page(body: str, title: str, full_page: bool) -> str:
 
 
 def escaped(text: Any) -> str:
-    r"""Give text, or a label's `str`, as HTML that shows it.
+    r"""Return text, or the `str` of a label, escaped for HTML.
 
     Control characters and lone surrogates are replaced by visible ones, so the result can be
     written in UTF-8.
@@ -37,23 +37,23 @@ def escaped(text: Any) -> str:
     >>> escaped("<b>\x00")
     '&lt;b&gt;␀'
     """
-    # A parser turns a raw carriage return into a line feed, and offsets would drift.
+    # A parser turns a raw carriage return into a line feed, and offsets would be wrong.
     return escape(visible(str(text))).replace("\r", "&#13;")
 
 
 def isolated(label: Any) -> str:
-    """Give a label whose direction of writing does not reach the words around it."""
+    """Return a label whose writing direction does not affect the words around it."""
     return f"<bdi>{escaped(label)}</bdi>"
 
 
 def bar(share: float, scale: str | None = None) -> str:
-    """Draw a bar filled to this share, in the colour of a scale."""
+    """Return a bar filled to this share, in the colour of a scale."""
     kind = f' class="han-{scale}"' if scale else ""
     return f'<span class="han-bar"><i{kind} style="width:{100 * share:.1f}%"></i></span>'
 
 
 def with_minus(text: str) -> str:
-    """Give numbers a real minus sign, which is as wide as the plus.
+    """Replace hyphens by minus signs, which are as wide as the plus.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A document cut into rows, one for each sentence, and each row into words and what is between."""
+"""A document cut into rows, one for each sentence, and each row into words and gaps."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = [
     "words_for_each",
 ]
 
-# What renderings that cannot fold show of the words of a document, if they show few sentences.
+# Most words that a rendering without folding shows of a document.
 WORDS_SHOWN = 1000
 FEWEST_WORDS = 20
-# Neighbours that stay on each side of a heavy word.
+# Neighbours shown on each side of a heavy word.
 AROUND = 5
 LONGEST_PIECE = 300
 
@@ -39,7 +39,7 @@ _WITHOUT_PICTURE = re.compile("[\x80-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]
 
 
 class Piece(NamedTuple):
-    """Text of one word, or (`word` is None) what stands between words, or a note on the text."""
+    """Text of one word, or (`word` is None) text between words, or a note on the text."""
 
     text: str
     word: int | None = None
@@ -48,7 +48,7 @@ class Piece(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A sentence and what follows it; `sentence` is None for text outside all sentences."""
+    """A sentence and the text after it; `sentence` is None for text outside all sentences."""
 
     sentence: int | None
     pieces: list[Piece]
@@ -57,7 +57,7 @@ class Row(NamedTuple):
 def visible(text: str) -> str:
     r"""Replace control characters and lone surrogates by visible ones, one for one.
 
-    So text can be encoded in UTF-8, and none of it acts on a terminal or a browser.
+    The result can be encoded in UTF-8, and cannot control a terminal or a browser.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def visible(text: str) -> str:
 
 
 def in_one_line(label: object) -> str:
-    r"""Give a label as visible text without line breaks, tabs or runs of blanks.
+    r"""Return a label as visible text without line breaks, tabs or runs of blanks.
 
     Examples
     --------
@@ -81,11 +81,11 @@ def in_one_line(label: object) -> str:
 
 
 def rows_of(explanation: DocumentExplanation) -> list[Row]:
-    """Cut the text of an explanation into rows, whose pieces give the whole text again.
+    """Cut the text of an explanation into rows; their pieces, joined, are the whole text.
 
-    What stands between two sentences belongs to the row of the first; what precedes the first
-    sentence belongs to it. Of a truncated document, the rest after the last sentence that was
-    read is a row of its own.
+    Text between two sentences belongs to the row of the first one, text before the first sentence
+    to its row. In a truncated document, the text after the last sentence that was read is a row
+    of its own.
     """
     text, spans = explanation.text, explanation.sentence_spans.tolist()
     if not spans:
@@ -114,11 +114,11 @@ def rows_of(explanation: DocumentExplanation) -> list[Row]:
 
 
 def chunks_of(row: Row) -> list[list[Piece]]:
-    """Split a row at its blanks: what stands in one chunk has no blank between.
+    """Split a row at its blanks; a chunk is a run of pieces without a blank between them.
 
-    The texts are made `visible`, and what was not read, or is the rest of a word without end,
-    becomes its number of characters: only renderings that break lines themselves ask for chunks,
-    and they have little room. A note is a chunk of its own.
+    The texts are made `visible`. Text that was not read, and the rest of a very long word, become
+    a note of their number of characters: renderings that need chunks break lines themselves, and
+    have little room. A note is a chunk of its own.
     """
     chunks: list[list[Piece]] = [[]]
     for piece in row.pieces:
@@ -138,7 +138,7 @@ def chunks_of(row: Row) -> list[list[Piece]]:
 
 
 def words_for_each(rows: Sequence[Row]) -> int:
-    """How many words of each of these rows to show, so that all of them have room.
+    """Compute how many words to show of each of these rows.
 
     Rows that have no more than `WORDS_SHOWN` words in all are shown whole.
     """
@@ -149,10 +149,10 @@ def words_for_each(rows: Sequence[Row]) -> int:
 
 
 def shortened(row: Row, weights: NDArray[Any], n_words: int) -> Row:
-    """Cut a row of more than `n_words` words to its heaviest ones with their neighbours.
+    """Shorten a row of more than `n_words` words to its heaviest ones with their neighbours.
 
-    `weights`, shape (n_words of the document,), are those of all words. A gap becomes a note of
-    how many words it had; what was not read stays.
+    `weights`, shape (n_words of the document,), are those of all words. Each gap becomes a note
+    with its number of words; text that was not read stays.
     """
     words = [piece.word for piece in row.pieces if piece.word is not None]
     if len(words) <= n_words:
@@ -184,10 +184,10 @@ def _gap(n: int, what: str) -> Piece:
 
 
 def folded(weights: NDArray[Any], n_open: int, around: int = 0) -> list[tuple[range, bool]]:
-    """Runs of consecutive sentences or words, each with whether it is folded away.
+    """Split sentences or words into runs, each with whether it is folded.
 
-    The `n_open` of the largest magnitude stay open, in their place, with `around` neighbours on
-    each side; what lies between is folded. Runs of one or two are not: a fold would take as much
+    The `n_open` of the largest magnitude stay open, with `around` neighbours on each side; the
+    runs between them are folded. A run of one or two stays open too, since a fold takes as much
     room.
 
     Examples
@@ -210,5 +210,5 @@ def folded(weights: NDArray[Any], n_open: int, around: int = 0) -> list[tuple[ra
 
 
 def _is_unread(explanation: DocumentExplanation, rest: str) -> bool:
-    """Whether this end of a sentence or text was cut off, not just closing punctuation."""
+    """Return whether this end of a sentence or text has words that a limit cut off."""
     return explanation.truncated and any(map(str.isalnum, rest))

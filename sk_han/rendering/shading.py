@@ -1,4 +1,4 @@
-"""What number each word and each sentence is drawn by, and on which scale."""
+"""The value that each word and sentence is drawn with, and its colour scale."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sk_han.explanation.document import DocumentExplanation, Quantity
 
 __all__ = ["LEVELS", "Shading", "brief", "number", "shading_of"]
 
-# Shades on each side of none: about as many as can be told apart side by side.
+# Shades on each side of zero: about as many as readers can distinguish side by side.
 LEVELS = 8
 
 
@@ -41,22 +41,22 @@ class Shading:
         return np.rint(LEVELS * (self.words / limit)).astype(int).tolist()
 
     def scale(self, value: float) -> str:
-        """Name of the colour scale that a value is on."""
+        """Return the name of the colour scale of a value."""
         if not self.signed:
             return "attention"
         return "against" if value < 0 else "toward"
 
     def written(self, sentence: int) -> str:
-        """Value of a sentence, as `number` writes it."""
+        """Return the value of a sentence, as `number` writes it."""
         return number(float(self.sentences[sentence]), self.signed)
 
     def share(self, sentence: int) -> float:
-        """Part of a full bar that a sentence fills, from 0 to 1."""
+        """Return the share of a full bar that a sentence fills, from 0 to 1."""
         return abs(float(self.sentences[sentence])) / (self.sentence_limit or 1.0)
 
 
 def number(value: float, signed: bool) -> str:
-    """Write a value with three decimals, and with the digits it needs where these show too little.
+    """Write a value with three decimals, or with two or three digits if it is small or large.
 
     Examples
     --------
@@ -67,7 +67,8 @@ def number(value: float, signed: bool) -> str:
     # Below, three decimals round to one significant digit or none.
     if abs(value) < 0.00995:
         return brief(value, signed)
-    return format(value, "+" * signed + (".3f" if abs(value) < 99.95 else ".3g"))
+    sign = "+" if signed else ""
+    return format(value, f"{sign}.3f" if abs(value) < 99.95 else f"{sign}.3g")
 
 
 def brief(value: float, signed: bool = False) -> str:
@@ -79,11 +80,13 @@ def brief(value: float, signed: bool = False) -> str:
     >>> brief(0.123), brief(0.5, signed=True), brief(-0.0, signed=True)
     ('0.12', '+0.5', '0')
     """
-    return format(value, "+" * signed + ".2g") if value else "0"
+    if not value:
+        return "0"
+    return format(value, "+.2g" if signed else ".2g")
 
 
 def shading_of(explanation: DocumentExplanation, show: Quantity) -> Shading:
-    """Choose what is drawn of an explanation: its contributions or the attention."""
+    """Return the values of an explanation to draw: its contributions or the attention."""
     if show == "contributions":
         return Shading(
             explanation.contributions, explanation.sentence_contributions, explanation.signed

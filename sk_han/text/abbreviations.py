@@ -1,7 +1,7 @@
 """Abbreviations whose full stop does not end a sentence, in lower case and without the stop.
 
-A word is listed only if it does not end sentences as a word of its own in some language: "est."
-(estimated) is not here, for French sentences end in "est".
+A word is not listed if it is also an ordinary word that ends sentences in some language: "est."
+(estimated) is missing, since French sentences end in "est".
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Titles and connectives that lead on to something, whatever its first letter. Those with a
-# capital count only as written, for "sen" and "hon" are words that end sentences in Swedish.
+# Titles and connectives: something always follows them, whatever its first letter. Those with a
+# capital count only as written, since "sen" and "hon" are words that end sentences in Swedish.
 BEFORE_NAME = _words("""
     mr mrs ms messrs mme mlle mmes dr dra drs prof st ste mt capt cpt cmdr lt sgt cpl supt insp
     Gen Col Maj Adm Rev Hon Pres Gov Sen Rep Fr Ft Sig Ing Dipl Hr Hrn Frl Ste Mgr
@@ -25,7 +25,7 @@ BEFORE_NAME = _words("""
     т.е ул проф акад напр π.χ δηλ د डॉ
 """)
 
-# These may end a sentence, and then a capital follows.
+# These may end a sentence. If they do, a capital follows.
 MAY_END = _words("""
     etc inc ltd co corp bros jr esq dept assn univ ave blvd rd gmbh bhd pty llc
     jan feb aug sept oct nov dec mon tue tues wed thu thur thurs fri
@@ -34,7 +34,7 @@ MAY_END = _words("""
     min sec hrs hr yr yrs mos oz lb lbs ft tsp tbsp cm km kg
 """)
 
-# Words of their own, unless a number follows: "no. 7", but "She said no."
+# Abbreviations only before a number: "no. 7", but "She said no."
 BEFORE_NUMBER = _words("""
     no nos nr fig figs p pp vol vols ch art sec eq eqs ed pt op opp par pos cap col abs kap lit
     mar apr jun jul sun sat ver kl č str стр c г n º

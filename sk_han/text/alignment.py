@@ -1,4 +1,4 @@
-"""Where the sentences and words that a user's callables returned stand in the text."""
+"""Find the sentences and words that a user's callables returned in the text."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Span: TypeAlias = tuple[int, int]
 
 _WORD = re.compile(DEFAULT_TOKEN_PATTERN)
 _VISIBLE = re.compile(r"\S+")
-# A changed word is sought among so many words of the text before and after its turn. The number
-# is fixed to keep the work linear.
-_REACH = 4
+# A changed word is compared with this many words of the text before and after its expected
+# place. The number is fixed to keep the work linear.
+_WINDOW = 4
 
 
 def strings_of(returned: Any, parameter: str) -> list[str]:
-    """Check what a callable returned and list it."""
+    """Check what a callable returned and return it as a list."""
     if not isinstance(returned, (str, bytes)) and isinstance(returned, Iterable):
         pieces = list(returned)
         kinds = {type(piece) for piece in pieces if not isinstance(piece, str)}
@@ -49,12 +49,12 @@ def locate_sentences(text: str, sentences: Iterable[str]) -> list[Span]:
     Returns
     -------
     list of (start, end)
-        Without white space at either end; blank sentences are left out.
+        Offsets, without white space at either end. Blank sentences are left out.
 
     Raises
     ------
     ValueError
-        If a sentence does not occur in the text behind the one before.
+        If a sentence does not occur in the text after the one before it.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def locate_sentences(text: str, sentences: Iterable[str]) -> list[Span]:
 
 
 class _Squeezed:
-    """A text without its white space, and the way back."""
+    """A text without its white space, and the offsets of its characters in the raw text."""
 
     def __init__(self, text: str) -> None:
         runs = list(_VISIBLE.finditer(text))
@@ -91,7 +91,7 @@ class _Squeezed:
 
     def find(self, sentence: str, position: int) -> Span:
         wanted = "".join(sentence.split())
-        # A search that fails reads the rest of the text, but it is also the last one.
+        # A search that fails scans the rest of the text, but it is also the last one.
         start = self.text.find(wanted, self._squeezed(position))
         if start < 0:
             raise ValueError(
@@ -115,9 +115,10 @@ class _Squeezed:
 def locate_words(text: str, sentence: Span, words: list[str]) -> list[Span]:
     """Find the words of a sentence, or the words of the text they were made from.
 
-    Words that all occur in the sentence, in order and apart from case, stand where they occur.
-    Otherwise (lemmas, stems) like words are paired with like, those between them in order, and
-    a word for which the text has none left gets an empty span behind the one before.
+    If all words occur in the sentence, in order and up to case, their spans are those places.
+    Otherwise (lemmas, stems) each word is paired with a similar word of the sentence. Words
+    between two such pairs are paired in order. A word that finds no partner gets an empty span
+    after the word before it.
 
     Parameters
     ----------
@@ -152,7 +153,7 @@ def _literal_spans(text: str, sentence: Span, words: list[str]) -> list[Span] | 
     for word in words:
         wanted = word.lower() if ignore_case else word
         at = haystack.find(wanted, position)
-        # Not inside another word, unless that began with the word before: do|n't.
+        # Skip a match inside another word, unless the previous match ends there: do|n't.
         while at > position and (haystack[at - 1 : at] + wanted[:1]).isalnum():
             at = haystack.find(wanted, at + 1)
         if at < 0:
@@ -180,14 +181,15 @@ def _aligned_spans(text: str, sentence: Span, words: list[str]) -> list[Span]:
 
 
 def _paired(words: list[str], places: list[str]) -> dict[int, int]:
-    """Pair words with the words of the text, like with like, the others in between."""
+    """Pair similar words with words of the text, and the others between them in order."""
     pairs: dict[int, int] = {}
     unpaired: list[int] = []
-    free = 0  # the first place not yet passed
+    free = 0  # the first place after the last pair
     for k, word in enumerate(words):
-        turn = free + len(unpaired)
-        for place in range(max(free, turn - _REACH), min(turn + _REACH + 1, len(places))):
-            if _alike(word, places[place]):
+        expected = free + len(unpaired)
+        first, last = max(free, expected - _WINDOW), min(expected + _WINDOW + 1, len(places))
+        for place in range(first, last):
+            if _similar(word, places[place]):
                 pairs.update(zip(unpaired, range(free, place), strict=False))
                 pairs[k] = place
                 unpaired, free = [], place + 1
@@ -198,6 +200,6 @@ def _paired(words: list[str], places: list[str]) -> dict[int, int]:
     return pairs
 
 
-def _alike(word: str, place: str) -> bool:
-    """Whether two words share their first three letters, or all of a shorter one."""
+def _similar(word: str, place: str) -> bool:
+    """Return whether two words have the same first three letters, up to case."""
     return word[:3].lower() == place[:3].lower()

@@ -1,4 +1,4 @@
-"""How one text becomes sentences of words, by our own patterns or the user's callables."""
+"""Split one text into sentences of words, by our own patterns or the user's callables."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import NamedTuple
 from sk_han.text.alignment import Span, locate_sentences, locate_words, strings_of
 from sk_han.text.sentences import compile_token_pattern, sentence_spans
 
-__all__ = ["LocatedSentence", "TextReader"]
+__all__ = ["LocatedSentence", "TextAnalyzer"]
 
 
 class LocatedSentence(NamedTuple):
-    """A sentence, its words as read, and where all of them stand in the text."""
+    """A sentence with its words, and their positions in the text."""
 
     span: Span
     words: list[str]
@@ -23,13 +23,13 @@ class LocatedSentence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TextReader:
-    """Reads texts as sentences of words.
+class TextAnalyzer:
+    """Splits texts into sentences of words.
 
     Parameters
     ----------
     token_pattern : str
-        Finds the words, unless there is a `word_tokenizer`.
+        Regular expression for a word, used if there is no `word_tokenizer`.
     sentence_splitter : callable, optional
         Takes a text and returns its sentences.
     word_tokenizer : callable, optional
@@ -40,8 +40,8 @@ class TextReader:
     sentence_splitter: Callable[[str], Iterable[str]] | None = None
     word_tokenizer: Callable[[str], Iterable[str]] | None = None
 
-    def read(self, text: str) -> list[list[str]]:
-        """Give the words of every sentence that has any."""
+    def analyze(self, text: str) -> list[list[str]]:
+        """Return the words of each sentence; skip sentences without words."""
         if self.word_tokenizer is not None:
             words = [self._words(text[start:end]) for start, end in self._sentences(text)]
         else:
@@ -50,7 +50,7 @@ class TextReader:
         return list(filter(None, words))
 
     def locate(self, text: str) -> Iterator[LocatedSentence]:
-        """Give the same with offsets."""
+        """Yield the same sentences with the offsets of sentences and words."""
         pattern = self._patterns[not text.isascii()]
         for start, end in self._sentences(text):
             if self.word_tokenizer is not None:

@@ -1,10 +1,10 @@
-r"""Which characters make words, as character classes for regular expressions.
+r"""Characters of words, as character classes for regular expressions.
 
-Python's ``\w`` leaves out combining marks, so that the vowel signs of Devanagari or the points
-of Hebrew would cut words into pieces, and what it takes in depends on the Unicode version of
-the Python at hand, and with it the ids of words. The ranges here are fixed: letters, marks and
-digits of Unicode 14, with the places that were still free within a script. Beyond the basic
-plane, where nearly all scripts are historic, whole blocks are taken.
+Python's ``\w`` leaves out combining marks: the vowel signs of Devanagari or the points of Hebrew
+would cut words into pieces. It also depends on the Unicode version of Python, and then the ids
+of words would too. The ranges here are fixed: letters, marks and digits of Unicode 14, with the
+places that were still free within a script. Beyond the basic plane, where nearly all scripts
+are historic, whole blocks are taken.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ __all__ = [
 
 
 def _character_class(ranges: str) -> str:
-    """Write code points and ranges of them for use between the brackets of a pattern."""
+    """Write code points and their ranges for use between the brackets of a pattern."""
     return "".join(
         "-".join(_escaped(int(bound, 16)) for bound in span.split("-")) for span in ranges.split()
     )
 
 
 def _characters(ranges: str) -> str:
-    """Give the characters of code points and ranges of them."""
+    """Return the characters of code points and their ranges."""
     bounds = [[int(bound, 16) for bound in span.split("-")] for span in ranges.split()]
     return "".join(chr(code) for span in bounds for code in range(span[0], span[-1] + 1))
 
@@ -58,7 +58,7 @@ WORD_CHARACTERS = _character_class("""
 """)
 
 # Letters and digits of scripts that do not: Han, kana, Thai, Lao, Burmese, Khmer, Tai, Yi,
-# Tangut. Finding words there takes a dictionary, so each stands for itself.
+# Tangut. Finding words there takes a dictionary, so each character is a word.
 CHARACTER_WORDS = _character_class("""
     E01-E30 E32-E33 E40-E46 E50-E59 E81-EB0 EB2-EB3 EBD-EC6 ED0-EDF 1000-102A 103F-1049
     1050-1055 105A-105D 1061 1065-1066 106E-1070 1075-1081 108E 1090-1099 1780-17B3 17D7 17DC
@@ -68,18 +68,18 @@ CHARACTER_WORDS = _character_class("""
     FF66-FF6F FF71-FF9D 16F00-16F4A 17000-18D08 1AFF0-1B167 20000-323AF
 """)
 
-# What follows and belongs to one of those: vowel signs, tones, voicing and length marks.
+# Marks that follow one of those: vowel signs, tones, voicing and length marks.
 CHARACTER_MARKS = _character_class("""
     E31 E34-E3A E47-E4E EB1 EB4-EBC EC8-ECD 102B-103E 1056-1059 105E-1060 1062-1064 1067-106D
     1071-1074 1082-108D 108F 109A-109D 17B4-17D3 17DD 1A55-1A7F 302A-302F 3099-309A 30FC A9E5
     AA7B-AA7D AAB0 AAB2-AAB4 AAB7-AAB8 AABE-AABF AAC1 FF70 FF9E-FF9F 16F4F-16F92 16FE4-16FF1
 """)
 
-# These end a sentence before white space only, or the end of the text.
+# These end a sentence only before white space or at the end of the text.
 WEAK_TERMINATORS = ".!?…‥‼⁇⁈⁉‽"
 
 # These end a sentence wherever they stand: the sentence terminals of Unicode (STerm) for Greek,
-# Armenian, Arabic, Syriac, N'Ko, Samaritan; Devanagari and its kin, Sinhala, Thai; Tibetan,
+# Armenian, Arabic, Syriac, N'Ko, Samaritan; Devanagari and related ones, Sinhala, Thai; Tibetan,
 # Burmese, Ethiopic, Canadian syllabics, Tagalog, Khmer, Mongolian, Limbu, Tai Tham, Balinese,
 # Lepcha, Ol Chiki; CJK; Lisu, Vai, Bamum, Phags-pa, Saurashtra, Kayah Li, Javanese, Cham,
 # Meetei Mayek; the forms of full width; Brahmi, Chakma.

@@ -1,11 +1,11 @@
 r"""Sentences and words of a text, as character offsets, in one pass over it.
 
 The work is linear in the length of the text, keeps no state and needs no data files. One cheap
-pattern finds the places where a sentence could end, and the text around each decides; a second
-pattern finds the words of each sentence between its offsets, without copying it. A single pattern
-for words and breaks was measured too: 44 microseconds a review instead of 62 when breaks are
-taken as they come, but more as soon as each has offsets by which to judge it (50 for the offsets
-alone), and it would tie the sentences to the token pattern.
+pattern finds the places where a sentence could end; the text around each place decides. A second
+pattern finds the words of each sentence between its offsets, without copying the text. A single
+pattern for words and breaks was measured too. It takes 44 microseconds a review instead of 62 if
+every break ends a sentence, but more if each break is checked (50 for its offsets alone), and it
+would tie the sentences to the token pattern.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from sk_han.text.characters import (
 
 __all__ = ["DEFAULT_TOKEN_PATTERN", "compile_token_pattern", "sentence_spans"]
 
-# A word of a script with spaces, with what may stand inside it: apostrophes (don't), the point
-# of Catalan, geresh and gershayim of Hebrew, the soft hyphen, and the joiners of Persian and
-# Indic scripts. Else one character with its marks; after U+1039 and U+17D2 (virama, coeng) the
-# next letter stands below this one. No quantifier is nested into another, so that the time is
+# A word of a script with spaces. Inside it may stand apostrophes (don't), the point of Catalan,
+# geresh and gershayim of Hebrew, the soft hyphen, and the joiners of Persian and Indic scripts.
+# In other scripts, one character with its marks; after U+1039 and U+17D2 (virama, coeng) the
+# next letter stands below this one. No quantifier is nested in another, so that the time is
 # linear on any text.
 DEFAULT_TOKEN_PATTERN = (
     f"[{WORD_CHARACTERS}]+(?:['’·׳״\\u00ad\\u200c\\u200d][{WORD_CHARACTERS}]+)*"
@@ -44,10 +44,11 @@ _TAG = (
 
 
 def _break_pattern(terminators: str, closers: str, line_ends: str) -> re.Pattern[str]:
-    # It opens with one class of characters, so that the engine runs to the next candidate
-    # quickly. The branches for terminators and line ends cannot fail, and what they read is not
-    # read again, so that the time is linear. Group 1 stands where the sentence would end. German
-    # closes with “ and «, which open elsewhere; French puts a space before ».
+    # The pattern begins with one class of characters, so that the engine finds the next
+    # candidate quickly. The branches for terminators and line ends cannot fail, and the engine
+    # does not read their characters again, so that the time is linear. Group 1 is where the
+    # sentence would end. German closes with “ and «, which open elsewhere; French puts a space
+    # before ».
     marks = f"(?<=[{terminators}])[{terminators}]*[{re.escape(closers)}]*"
     late_closer = "(?:[“«‹](?=\\s)|[ \xa0\u202f]»(?=\\s))?"
     line_end = f"(?<=[{line_ends}])"
@@ -59,7 +60,7 @@ def _break_pattern(terminators: str, closers: str, line_ends: str) -> re.Pattern
 _BREAK = _break_pattern(WEAK_TERMINATORS + STRONG_TERMINATORS, _ALL_CLOSERS, _LINE_ENDS)
 _ASCII_BREAK = _break_pattern(".!?", _CLOSERS, "\n\r\v\f")
 
-# A line that starts something new: an item of a list, or a rule of dashes.
+# Start of a line that begins a new item of a list, or is a rule of dashes.
 _ITEM = re.compile(r"[-*+•‣◦·–—][^\S\n]|\(?\d{1,3}[.)]\s|\(?[A-Za-z]\)\s|[-=_*~#]{3}")
 _OPENERS = "\"'([{“‘«‹„‚¿¡「『（《"
 _LONGEST_ABBREVIATION = 8
@@ -79,7 +80,8 @@ def compile_token_pattern(token_pattern: str) -> tuple[re.Pattern[str], re.Patte
     Returns
     -------
     ascii, any : tuple of re.Pattern
-        Two patterns that agree on ASCII text. For the default the first is 1.5 times as fast.
+        Two patterns that find the same words in ASCII text. For the default pattern the first
+        is 1.5 times as fast.
 
     Raises
     ------
@@ -152,7 +154,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _starts_anew(text: str, begin: int, end: int) -> bool:
-    """Whether a paragraph or list item starts after the white space ``text[begin:end]``."""
+    """Return whether a paragraph or list item starts after the space ``text[begin:end]``."""
     gap = text[begin:end]
     return (
         gap.count("\n") > 1
@@ -164,7 +166,7 @@ def _starts_anew(text: str, begin: int, end: int) -> bool:
 
 
 def _ends_sentence(text: str, start: int, begin: int, stop: int, end: int) -> bool:
-    """Whether a sentence ends with the marks ``text[begin:stop]``.
+    """Return whether a sentence ends with the marks ``text[begin:stop]``.
 
     The sentence began at `start`; from `stop` to `end` there is white space.
     """
@@ -194,9 +196,9 @@ def _ends_sentence(text: str, start: int, begin: int, stop: int, end: int) -> bo
 
 
 def _lacks_space(text: str, begin: int, end: int) -> bool:
-    """Whether a space was forgotten, as in "so it goes.The next", rather than in an address.
+    """Return whether the writer forgot a space ("so it goes.The next"), and it is no address.
 
-    Three reviews in a hundred of IMDB forget it, some of them everywhere.
+    Three IMDB reviews in a hundred forget it, some of them everywhere.
     """
     before, after = text[max(0, begin - 2) : begin], text[end : end + 2]
     if not (before.islower() and after.istitle() and (before + after).isalpha()):
@@ -206,7 +208,10 @@ def _lacks_space(text: str, begin: int, end: int) -> bool:
 
 
 def _abbreviates(text: str, start: int, begin: int, end: int) -> bool:
-    """Whether the full stop at `begin`, before white space up to `end`, leaves a sentence open."""
+    """Return whether the full stop at `begin` belongs to an abbreviation inside a sentence.
+
+    From `begin` + 1 to `end` there is white space.
+    """
     before = text[max(start, begin - 2 * _LONGEST_ABBREVIATION) : begin].split()
     if not before:
         return False
@@ -226,7 +231,7 @@ def _abbreviates(text: str, start: int, begin: int, end: int) -> bool:
         return True
     if lower in MAY_END:
         return following.islower() or following.isdecimal()
-    # What is left are initials and acronyms: J. R. Tolkien, the U.S. Senate, z. B., p. m.
+    # Initials and acronyms remain: J. R. Tolkien, the U.S. Senate, z. B., p. m.
     if (len(word) != 1 and word[-2:-1] != ".") or word.swapcase() == word:
         return False
     next_word = text[end : end + 10].split(maxsplit=1)[0]
@@ -236,7 +241,7 @@ def _abbreviates(text: str, start: int, begin: int, end: int) -> bool:
 
 
 def _is_ordinal(text: str, start: int, begin: int, end: int, number: str) -> bool:
-    """Whether a number before a full stop counts items or, as in "am 3. Oktober", days."""
+    """Return whether the number is an ordinal: of a list item, or a day ("am 3. Oktober")."""
     if len(number) <= 3 and begin - len(number) <= start + 1:  # 1 for a bracket
         return True
     if len(number) > 2:

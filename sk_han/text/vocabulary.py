@@ -1,4 +1,4 @@
-"""Vocabularies: words and their ids, learnt from texts or given."""
+"""Vocabularies: words and their ids, learnt from texts or given by the user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID
-from sk_han.text.word_types import WordForms
+from sk_han.text.word_types import WordTypes
 
 __all__ = ["check_vocabulary", "learn_vocabulary"]
 
@@ -17,16 +17,16 @@ _FIRST_ID = UNKNOWN_ID + 1
 
 
 def learn_vocabulary(
-    forms: WordForms, words: list[str], *, min_df: float = 1, max_features: int | None = None
+    types: WordTypes, words: list[str], *, min_df: float = 1, max_features: int | None = None
 ) -> dict[str, int]:
-    """Give ids from 2 to words by falling frequency, then in alphabetical order.
+    """Number words from 2 by falling frequency, then in alphabetical order.
 
     Parameters
     ----------
-    forms : WordForms
-        The training documents.
+    types : WordTypes
+        Those of the training documents.
     words : list of str
-        The word of each form; several forms ("The", "the") may be one word.
+        The word of each type; several types ("The", "the") may be one word.
     min_df : int or float, default=1
         Number or share of documents in which a word must occur.
     max_features : int, default=None
@@ -43,19 +43,19 @@ def learn_vocabulary(
     """
     index = {word: i for i, word in enumerate(dict.fromkeys(words))}
     distinct = list(index)
-    word_of_form = np.fromiter(map(index.__getitem__, words), np.int64, len(words))
-    numbers = word_of_form[forms.numbers]  # (n_words,)
+    word_of_type = np.fromiter(map(index.__getitem__, words), np.int64, len(words))
+    numbers = word_of_type[types.numbers]  # (n_words,)
     counts = np.bincount(numbers, minlength=len(distinct))
-    n_documents = len(forms.sentences_per_document)
+    n_documents = len(types.sentences_per_document)
     least = min_df if isinstance(min_df, Integral) else min_df * n_documents
-    kept = counts > 0  # words left out by stop words and limits have forms, but no count
+    kept = counts > 0  # stop words and words beyond a limit have a type, but no count
     if not kept.any():
         raise ValueError(
             "empty vocabulary; perhaps the documents are blank, only contain stop words, or "
             "token_pattern matches none of their words"
         )
     if least > 1:
-        kept &= _document_counts(numbers, forms.words_per_document, len(distinct)) >= least
+        kept &= _document_counts(numbers, types.words_per_document, len(distinct)) >= least
         if not kept.any():
             raise ValueError(
                 f"After pruning, no terms remain: no word occurs in {least:g} of the "
@@ -68,7 +68,7 @@ def learn_vocabulary(
 
 
 def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
-    """Check a given vocabulary and make it a dict.
+    """Check a given vocabulary and return it as a dict.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str,
 def _document_counts(
     numbers: NDArray[np.int64], words_per_document: NDArray[np.int64], n_distinct: int
 ) -> NDArray[np.int64]:
-    """In how many documents each word occurs, shape (n_distinct,)."""
+    """Count the documents in which each word occurs, shape (n_distinct,)."""
     document = np.repeat(np.arange(len(words_per_document)), words_per_document)
     pairs = np.unique(document * n_distinct + numbers)
     return np.bincount(pairs % n_distinct, minlength=n_distinct)

@@ -1,7 +1,7 @@
-"""Word forms: documents as numbers of the distinct words that stand in them, as written.
+"""Word types: the distinct words of documents, as written, and which of them each word is.
 
-Six million words of reviews have two hundred thousand forms. Whatever is decided for a form
-(lower case, accents, stop words, id) is decided once; the rest is arithmetic on arrays.
+Six million words of reviews have two hundred thousand types. What depends on the type alone
+(lower case, accents, stop words, id) is computed once a type; the rest is arithmetic on arrays.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from sk_han.documents import concatenated_ranges, starts_of
-from sk_han.text.analyzer import TextReader
+from sk_han.text.analyzer import TextAnalyzer
 
-__all__ = ["WordForms", "read_forms"]
+__all__ = ["WordTypes", "read_word_types"]
 
 # With fewer documents a second process costs more than it saves.
 _SMALLEST_CHUNK = 500
 
 
 @dataclass(frozen=True)
-class WordForms:
-    """Documents as numbers of word forms. Every sentence has a word."""
+class WordTypes:
+    """Documents as numbers of word types. Every sentence has at least one word."""
 
-    forms: list[str]
-    numbers: NDArray[np.int32]  # (n_words,), index into forms
+    types: list[str]
+    numbers: NDArray[np.int32]  # (n_words,), index into types
     words_per_sentence: NDArray[np.int64]  # (n_sentences,)
     sentences_per_document: NDArray[np.int64]  # (n_documents,)
     word_spans: NDArray[np.int64] | None = None  # (n_words, 2), where asked for
@@ -39,11 +39,11 @@ class WordForms:
         """Number of words of each document, shape (n_documents,)."""
         return np.diff(starts_of(self.words_per_sentence)[starts_of(self.sentences_per_document)])
 
-    def without(self, dropped: NDArray[np.bool_]) -> WordForms:
-        """Leave out words whose form is marked, and sentences that have none left."""
+    def without(self, dropped: NDArray[np.bool_]) -> WordTypes:
+        """Remove the words of marked types, and sentences that have no word left."""
         return self._where(~dropped[self.numbers]) if dropped.any() else self
 
-    def truncated(self, max_sentences: int | None, max_words: int | None) -> WordForms:
+    def truncated(self, max_sentences: int | None, max_words: int | None) -> WordTypes:
         """Keep the first sentences of each document and the first words of each sentence."""
         kept = np.ones(len(self.numbers), dtype=bool)
         if max_sentences is not None:
@@ -58,7 +58,7 @@ class WordForms:
             kept &= column < max_words
         return self if kept.all() else self._where(kept)
 
-    def _where(self, kept: NDArray[np.bool_]) -> WordForms:
+    def _where(self, kept: NDArray[np.bool_]) -> WordTypes:
         words = _count(kept, self.words_per_sentence)  # (n_sentences,)
         remains = words > 0
         return replace(
@@ -71,59 +71,59 @@ class WordForms:
         )
 
 
-def read_forms(
-    texts: list[str], reader: TextReader, *, located: bool = False, n_jobs: int | None = None
-) -> WordForms:
-    """Read texts as word forms.
+def read_word_types(
+    texts: list[str], analyzer: TextAnalyzer, *, located: bool = False, n_jobs: int | None = None
+) -> WordTypes:
+    """Split texts into words and number their types.
 
     Parameters
     ----------
     texts : list of str
-    reader : TextReader
+    analyzer : TextAnalyzer
     located : bool, default=False
-        Whether to give the spans, which takes about twice the time.
+        Whether to find the spans too, which takes about twice the time.
     n_jobs : int, default=None
         Number of processes, as in scikit-learn. The result does not depend on it.
 
     Returns
     -------
-    WordForms
-        The forms in the order in which they first occur.
+    WordTypes
+        Types are in the order in which they first occur.
     """
     n_chunks = min(effective_n_jobs(n_jobs), len(texts) // _SMALLEST_CHUNK)
     if n_chunks < 2:
-        return _read_chunk(texts, reader, located)
+        return _read_chunk(texts, analyzer, located)
     bounds = [len(texts) * i // n_chunks for i in range(n_chunks + 1)]
     return _joined(
         Parallel(n_jobs=n_jobs)(
-            delayed(_read_chunk)(texts[start:end], reader, located)
+            delayed(_read_chunk)(texts[start:end], analyzer, located)
             for start, end in pairwise(bounds)
         )
     )
 
 
-def _read_chunk(texts: list[str], reader: TextReader, located: bool) -> WordForms:
-    return _read_located(texts, reader) if located else _read(texts, reader)
+def _read_chunk(texts: list[str], analyzer: TextAnalyzer, located: bool) -> WordTypes:
+    return _read_located(texts, analyzer) if located else _read(texts, analyzer)
 
 
 class _Numbering(dict[str, int]):
-    """Numbers new keys from 0 as they are looked up, which is faster than any loop here."""
+    """A dict that numbers a new key when it is looked up, which is faster than a loop here."""
 
-    def __missing__(self, form: str) -> int:
-        number = self[form] = len(self)
+    def __missing__(self, word_type: str) -> int:
+        number = self[word_type] = len(self)
         return number
 
 
-def _read(texts: list[str], reader: TextReader) -> WordForms:
+def _read(texts: list[str], analyzer: TextAnalyzer) -> WordTypes:
     number_of = _Numbering()
-    # Arrays, since a list of the words themselves would take fifteen times the memory.
+    # Arrays of numbers: a list of the words would take fifteen times the memory.
     numbers, words_per_sentence, sentences_per_document = array("i"), array("q"), array("q")
     for text in texts:
-        sentences = reader.read(text)
+        sentences = analyzer.analyze(text)
         sentences_per_document.append(len(sentences))
         words_per_sentence.extend(map(len, sentences))
         numbers.extend(map(number_of.__getitem__, chain.from_iterable(sentences)))
-    return WordForms(
+    return WordTypes(
         list(number_of),
         np.array(numbers, dtype=np.int32),
         np.array(words_per_sentence, dtype=np.int64),
@@ -131,19 +131,19 @@ def _read(texts: list[str], reader: TextReader) -> WordForms:
     )
 
 
-def _read_located(texts: list[str], reader: TextReader) -> WordForms:
+def _read_located(texts: list[str], analyzer: TextAnalyzer) -> WordTypes:
     number_of = _Numbering()
     numbers, words_per_sentence, sentences_per_document = array("i"), array("q"), array("q")
     word_spans, sentence_spans = array("q"), array("q")
     for text in texts:
-        sentences = list(reader.locate(text))
+        sentences = list(analyzer.locate(text))
         sentences_per_document.append(len(sentences))
         for span, words, spans in sentences:
             sentence_spans.extend(span)
             words_per_sentence.append(len(words))
             numbers.extend(map(number_of.__getitem__, words))
             word_spans.extend(chain.from_iterable(spans))
-    return WordForms(
+    return WordTypes(
         list(number_of),
         np.array(numbers, dtype=np.int32),
         np.array(words_per_sentence, dtype=np.int64),
@@ -153,15 +153,15 @@ def _read_located(texts: list[str], reader: TextReader) -> WordForms:
     )
 
 
-def _joined(chunks: list[WordForms]) -> WordForms:
+def _joined(chunks: list[WordTypes]) -> WordTypes:
     number_of = _Numbering()
     numbers = [
-        np.fromiter(map(number_of.__getitem__, chunk.forms), np.int32, len(chunk.forms))[
+        np.fromiter(map(number_of.__getitem__, chunk.types), np.int32, len(chunk.types))[
             chunk.numbers
         ]
         for chunk in chunks
     ]
-    return WordForms(
+    return WordTypes(
         list(number_of),
         np.concatenate(numbers),
         np.concatenate([chunk.words_per_sentence for chunk in chunks]),
@@ -177,5 +177,5 @@ def _joined_spans(spans: list[NDArray[np.int64] | None]) -> NDArray[np.int64] | 
 
 
 def _count(marked: NDArray[np.bool_], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many are marked in each of consecutive pieces of these lengths."""
+    """Count the marked values in each of consecutive pieces of these lengths."""
     return np.diff(starts_of(marked)[starts_of(lengths)])

@@ -1,44 +1,85 @@
-"""Batches of labelled documents, in order or shuffled."""
+"""Batches of labelled data, in order or shuffled, and their tensors for a network."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from sk_han.documents import LabelledDocuments
+from sk_han.documents import DocumentArray
 
-__all__ = ["Batches"]
+__all__ = ["Batches", "TrainingData", "document_tensors"]
+
+
+class TrainingData(Protocol):
+    """Inputs with their targets and weights, such as `LabelledDocuments`."""
+
+    @property
+    def inputs(self) -> Any:
+        """The network's inputs; they can be sliced."""
+
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """The targets of the loss, a row for each row of the logits."""
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Positive weight of each target in the loss."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any) -> TrainingData: ...
 
 
 @dataclass(frozen=True)
 class Batches:
-    """Batches of labelled documents, in a new order each time when a `shuffle` is given.
+    """Batches of labelled data, in a new order for each iteration if there is a `shuffle`.
 
-    The layout is ragged, so documents of like length need not be brought together: nothing is
-    padded (measured: no gain). The last batch may be smaller.
+    Nothing is padded, so inputs of similar length are not grouped (measured: no gain). The last
+    batch may be smaller.
 
     Attributes
     ----------
-    data : LabelledDocuments
+    data : TrainingData
     batch_size : int
     shuffle : RandomState or None
         Source of the order; None keeps the order of the data.
     """
 
-    data: LabelledDocuments
+    data: TrainingData
     batch_size: int
     shuffle: np.random.RandomState | None = None
 
     def __len__(self) -> int:
         return -(-len(self.data) // self.batch_size)
 
-    def __iter__(self) -> Iterator[tuple[LabelledDocuments, NDArray[np.int64]]]:
-        """Yield what skorch expects of a batch: the input, here with weights, and the targets."""
+    def __iter__(self) -> Iterator[tuple[TrainingData, NDArray[np.int64]]]:
+        """Yield pairs that skorch expects: the data of a batch, and its targets."""
         n = len(self.data)
         order = np.arange(n) if self.shuffle is None else self.shuffle.permutation(n)
         for start in range(0, n, self.batch_size):
             batch = self.data[order[start : start + self.batch_size]]
             yield batch, batch.targets
+
+
+def document_tensors(documents: DocumentArray, device: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the arguments of a network over documents.
+
+    Returns
+    -------
+    word_ids : Tensor of int64, shape (T,)
+        On the device.
+    words_per_sentence : Tensor of int64, shape (N,)
+        On the CPU, as the next one, where the layout is computed.
+    sentences_per_document : Tensor of int64, shape (D,)
+    """
+    return (
+        torch.from_numpy(documents.word_ids.astype(np.int64)).to(device),
+        torch.from_numpy(documents.words_per_sentence),
+        torch.from_numpy(documents.sentences_per_document),
+    )

@@ -1,4 +1,4 @@
-"""From parameters to a net that is ready to train, and from stored weights to one that predicts."""
+"""Create a net that is ready to train from the parameters of an estimator."""
 
 from __future__ import annotations
 
@@ -10,20 +10,31 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from skorch.callbacks import Callback, LRScheduler
 
 from sk_han.documents import LabelledDocuments
+from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.optimizers import RowwiseAdamW
+from sk_han.options import Range
+from sk_han.training.batches import document_tensors
 from sk_han.training.callbacks.averaging import WeightAveraging
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.callbacks.freezing import FrozenEmbedding
 from sk_han.training.callbacks.progress import TrainingProgress
-from sk_han.training.net import HANNet
+from sk_han.training.metrics import accuracy
+from sk_han.training.net import Net
 
-__all__ = ["OPTIMIZERS", "epochs_for", "hold_out", "new_net", "plain_history", "restored_net"]
+__all__ = [
+    "OPTIMIZERS",
+    "check_net_params",
+    "document_net",
+    "epochs_for",
+    "hold_out",
+    "new_net",
+    "plain_history",
+]
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
@@ -32,9 +43,13 @@ OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
 }
 
 
-# What HANClassifier sets itself, beside the parameters that `new_net` passes on.
-_OWN_PARAMS = {"criterion__reduction", "module", "train_split", "verbose"}
-# What its net makes no use of: documents come in batches of its own.
+# Defaults that net_params may replace.
+CLIP_NORM = 1.0
+WEIGHT_DECAY = 0.0001
+
+# Parameters that the estimator sets itself, besides those that `new_net` passes on.
+_OWN_PARAMS = {"criterion__reduction", "measures", "module", "to_tensors", "train_split", "verbose"}
+# Parameters without effect, since the net makes its own batches.
 _UNUSED_PARAMS = {
     "dataset",
     "iterator_train",
@@ -43,10 +58,18 @@ _UNUSED_PARAMS = {
     "warm_start",
 }
 _UNUSED_PREFIXES = ("callbacks__", "dataset__", "iterator_train__", "iterator_valid__")
+_CONSTRAINTS: dict[str, Range] = {
+    "clip_norm": Range(Real, 0, includes_low=False),
+    "criterion__label_smoothing": Range(Real, 0, 1),
+    "module__embedding_dropout": Range(Real, 0, 1),
+    "module__max_words": Range(Integral, 1),
+    "optimizer__weight_decay": Range(Real, 0),
+    "valid_batch_size": Range(Integral, 1),
+}
 
 
 def epochs_for(max_epochs: int | str, n_documents: int, batch_size: int) -> int:
-    """Give the number of epochs; "auto" takes few over many documents, more over few.
+    """Return the number of epochs: with "auto", fewer for more documents.
 
     A network needs a number of steps, not of epochs, before it has learnt anything.
     """
@@ -59,10 +82,10 @@ def epochs_for(max_epochs: int | str, n_documents: int, batch_size: int) -> int:
 def hold_out(
     data: LabelledDocuments, fraction: float, random_state: np.random.RandomState
 ) -> tuple[LabelledDocuments, LabelledDocuments | None]:
-    """Split into documents to train on and documents to stop by, stratified by class.
+    """Split documents into training and validation documents, stratified by class.
 
-    The only document of a class is trained on. Where there are too few documents for one of each
-    other class on either side, none is held out.
+    The only document of a class is a training document. If there are too few documents to have
+    one of each other class on both sides, none is held out.
     """
     alone = np.bincount(data.targets)[data.targets] == 1
     candidates = np.flatnonzero(~alone)
@@ -80,7 +103,7 @@ def hold_out(
 
 
 def new_net(
-    module_params: Mapping[str, Any],
+    network: Mapping[str, Any],
     *,
     n_documents: int,
     max_epochs: int,
@@ -88,47 +111,48 @@ def new_net(
     optimizer: str | type[torch.optim.Optimizer],
     lr: float,
     lr_schedule: str,
-    weight_decay: float,
-    clip_norm: float | None,
-    label_smoothing: float,
     weight_averaging: float | None,
-    adversarial_noise: float,
+    noise: float,
     frozen_epochs: float,
-    patience: int | None,
+    keep_best: bool,
+    n_iter_no_change: int | None,
     callbacks: list[Any] | None,
     fit_tasks: Callback,
     net_params: Mapping[str, Any] | None,
     verbose: int,
     device: str,
     random_state: np.random.RandomState,
-) -> HANNet:
-    """Make a net with fresh weights.
+) -> Net:
+    """Create a net with initial weights.
 
     Parameters
     ----------
-    module_params : mapping
+    network : mapping
         Arguments of `HierarchicalAttentionNetwork`.
     n_documents : int
-        Number of training documents, from which the schedule knows its length.
+        Number of training documents, for the length of the schedule.
+    noise : float
+        ``adversarial_noise`` of `HANClassifier`.
     frozen_epochs : float
-        Number of the first epochs in which the word vectors stay as they are.
-    patience : int or None
-        Epochs without a better one before training stops; None neither stops nor keeps the best.
+        Number of first epochs in which the word vectors do not change.
+    keep_best : bool
+        Whether the weights of the best epoch on the validation documents are kept.
+    n_iter_no_change : int or None
+        Number of epochs without improvement after which training stops; None for no stop.
     fit_tasks : Callback
-        Tells scikit-learn's callbacks of the epochs.
+        Notifies scikit-learn's callbacks of the epochs.
     random_state : RandomState
         Source of the initial weights, of dropout and of the order of documents.
-    max_epochs, batch_size, optimizer, lr, lr_schedule, weight_decay, clip_norm, label_smoothing, \
-weight_averaging, adversarial_noise, callbacks, net_params, verbose, device
+    max_epochs, batch_size, optimizer, lr, lr_schedule, weight_averaging, callbacks, net_params, \
+verbose, device
         As of `HANClassifier`.
 
     Returns
     -------
-    HANNet
+    Net
         Initialized.
     """
     n_steps = max_epochs * math.ceil(n_documents / batch_size)
-    further: dict[str, Any] = clone(dict(net_params or {}), safe=False)
     own_callbacks: list[Any] = []
     if lr_schedule == "one_cycle":
         one_cycle = LRScheduler(
@@ -147,37 +171,36 @@ weight_averaging, adversarial_noise, callbacks, net_params, verbose, device
         own_callbacks.append(("progress", TrainingProgress(n_steps)))
 
     own_callbacks += clone(list(callbacks or ()), safe=False)
-    if patience is not None:  # behind the user's, which may change weights
-        own_callbacks.append(("early_stopping", EarlyStopping(patience)))
+    if keep_best:  # after the user's callbacks, which may change weights
+        own_callbacks.append(("early_stopping", EarlyStopping(n_iter_no_change)))
     own_callbacks.append(("fit_tasks", fit_tasks))
 
     generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
     optimizer = OPTIMIZERS[optimizer] if isinstance(optimizer, str) else optimizer
     if not issubclass(optimizer, torch.optim.Optimizer):
         raise TypeError(f"optimizer must be a name or a torch.optim.Optimizer; got {optimizer}.")
-    params: dict[str, Any] = {f"module__{name}": value for name, value in module_params.items()}
-    params |= {
+    own = {
         "optimizer": optimizer,
         "lr": lr,
         "max_epochs": max_epochs,
         "batch_size": batch_size,
-        "clip_norm": clip_norm,
-        "adversarial_noise": adversarial_noise,
+        "noise": noise,
         "callbacks": own_callbacks,
         "device": device,
         "shuffle": np.random.RandomState(random_state.randint(2**31 - 1)),
         "module__generator": generator,
         "module__sparse": optimizer is RowwiseAdamW,
     }
-    if label_smoothing > 0:
-        params["criterion__label_smoothing"] = label_smoothing
-    _check_net_params(further, taken=_OWN_PARAMS | params.keys())
+    own |= {f"module__{name}": value for name, value in network.items()}
+    defaults: dict[str, Any] = {"clip_norm": CLIP_NORM}
     if optimizer is RowwiseAdamW:
-        params["optimizer__fused"] = True  # one kernel for all small weights
+        defaults["optimizer__fused"] = True  # one kernel for all small weights
     if "weight_decay" in inspect.signature(optimizer).parameters:
-        params["optimizer__weight_decay"] = weight_decay
+        defaults["optimizer__weight_decay"] = WEIGHT_DECAY
+    further: dict[str, Any] = clone(dict(net_params or {}), safe=False)
+    check_net_params(further, taken=_OWN_PARAMS | own.keys())
     try:
-        net: HANNet = HANNet(**(params | further)).initialize()
+        net: Net = document_net(**(defaults | own | further)).initialize()
     except (AttributeError, TypeError, ValueError) as error:
         if not further:
             raise
@@ -185,21 +208,18 @@ weight_averaging, adversarial_noise, callbacks, net_params, verbose, device
     return net
 
 
-def restored_net(
-    params: Mapping[str, Any], weights: Mapping[str, NDArray[Any]], device: str
-) -> HANNet:
-    """Make a net that predicts with stored weights; its optimizer starts anew."""
-    generator = torch.Generator()  # the weights drawn here are replaced at once
-    net: HANNet = HANNet(module__generator=generator, device=device, **params).initialize()
-    net.module_.load_state_dict(
-        {name: torch.tensor(w, device="cpu") for name, w in weights.items()}
+def document_net(**params: Any) -> Net:
+    """Create a net whose network classifies documents."""
+    return Net(
+        HierarchicalAttentionNetwork,
+        to_tensors=document_tensors,
+        measures={"valid_accuracy": accuracy},
+        **params,
     )
-    net.prepare_to_predict()
-    return net
 
 
-def plain_history(net: HANNet, first_epoch: int = 1) -> list[dict[str, float]]:
-    """Give the numbers that were recorded for each epoch, without its batches."""
+def plain_history(net: Net, first_epoch: int = 1) -> list[dict[str, float]]:
+    """Return the recorded numbers of each epoch, without those of its batches."""
     return [
         {"epoch": number}
         | {
@@ -214,27 +234,31 @@ def plain_history(net: HANNet, first_epoch: int = 1) -> list[dict[str, float]]:
     ]
 
 
-def _check_net_params(net_params: Mapping[str, Any], taken: Set[str]) -> None:
-    """Refuse what HANClassifier sets itself, what has no effect, and what no pickle restores."""
+def check_net_params(net_params: Mapping[str, Any], taken: Set[str] = frozenset()) -> None:
+    """Check the parameters that a user adds to the net.
+
+    Raises
+    ------
+    ValueError
+        If the estimator sets one itself, or if one has no effect or an invalid value.
+    """
     names = [name for name in net_params if not isinstance(name, str)]
     if names:
         raise ValueError(f"net_params={dict(net_params)} has a key that is no name: {names[0]!r}.")
     refused = sorted(taken & net_params.keys())
     if refused:
         raise ValueError(
-            f"net_params holds {refused}, which HANClassifier sets itself. Use its own "
-            "parameters (max_epochs, batch_size, lr, optimizer, callbacks, ...); the network is "
-            "always a HierarchicalAttentionNetwork."
+            f"net_params holds {refused}, which the estimator sets itself. Use its own parameters "
+            "(max_epochs, batch_size, lr, optimizer, callbacks, ...)."
         )
     unused = [n for n in net_params if n in _UNUSED_PARAMS or n.startswith(_UNUSED_PREFIXES)]
     if unused:
         raise ValueError(
-            f"net_params holds {unused}, which would have no effect: HANClassifier makes batches "
-            "of its own and adds callbacks by its parameter `callbacks`."
+            f"net_params holds {unused}, which would have no effect: batches are made in another "
+            "way, and callbacks are added by the parameter `callbacks`."
         )
-    for name in ("valid_batch_size", "module__max_words"):
-        size = net_params.get(name, 1)
-        if not isinstance(size, Integral) or size < 1:
-            raise ValueError(
-                f"{name} in net_params must be an integer of at least 1; got {size!r}."
-            )
+    for name, constraint in _CONSTRAINTS.items():
+        value = net_params.get(name)
+        off = name == "clip_norm" and value is None
+        if name in net_params and not off and not constraint.accepts(value):
+            raise ValueError(f"{name} in net_params must be {constraint}; got {value!r}.")

@@ -1,4 +1,4 @@
-"""Which device computes."""
+"""The device that computes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["available_devices", "resolve_device"]
 
 
 def available_devices() -> list[str]:
-    """Names of the devices that this machine has, the CPU first."""
+    """Return the names of the devices of this machine, the CPU first."""
     devices = ["cpu"]
     if torch.cuda.is_available():
         devices += ["cuda", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
@@ -23,7 +23,7 @@ def resolve_device(device: str) -> str:
     Parameters
     ----------
     device : str
-        "auto" takes CUDA where there is one, else the CPU; any other name is taken as it is.
+        "auto" takes CUDA if there is one, else the CPU; any other name is used as it is.
 
     Returns
     -------

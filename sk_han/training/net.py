@@ -1,14 +1,11 @@
-"""The skorch net inside `HANClassifier`: the only file that knows skorch's template methods."""
+"""The skorch net that trains a network: the only file that knows skorch's template methods."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
-import inspect
-import os
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -18,48 +15,55 @@ from skorch.callbacks import EpochTimer, PassthroughScoring
 from skorch.helper import predefined_split
 from torch import Tensor
 
-from sk_han.documents import DocumentArray, LabelledDocuments
-from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
 from sk_han.nn.adversarial import adversarial_noise
-from sk_han.nn.attribution import Attribution
 from sk_han.nn.optimizers import clip_gradient_norm
-from sk_han.training.batches import Batches
-from sk_han.training.callbacks.stopping import StopTraining, interrupts
+from sk_han.training.batches import Batches, TrainingData
+from sk_han.training.callbacks.interrupts import StopTraining, interrupts
+from sk_han.training.loss import weighted_loss, weighted_mean
+from sk_han.training.threads import threads_of_this_process
 
-__all__ = ["HANNet", "network_input"]
+__all__ = ["Net"]
 
-if hasattr(os, "register_at_fork"):
-    # PyTorch's threads do not come along into a forked process, which would wait for them for
-    # ever (pytorch#17199): let it compute on one.
-    os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
+_Tensors = TypeVar("_Tensors", bound=tuple[Tensor, ...])
 
 
-class HANNet(NeuralNet):
-    """skorch net for `HierarchicalAttentionNetwork` on `DocumentArray` batches.
+class Net(NeuralNet):
+    """skorch net for a network over ragged batches.
+
+    The network is a module with word vectors ``embedding`` and a method ``attend``, which takes the
+    tensors of a batch and returns a named tuple with ``logits`` and ``penalty``. Which estimator
+    trains it, and what its targets are, the net does not know.
 
     Parameters
     ----------
     module : type
         The network, built with the ``module__*`` parameters.
+    to_tensors : callable
+        Takes inputs, such as a `DocumentArray`, and a device; returns the arguments of ``attend``.
+    measures : mapping of str to callable
+        Measures of the validation batches, by their names in the history. Each takes the logits
+        and targets of a batch as arrays; higher values are better.
     clip_norm : float or None
         Largest norm of the gradient of a step.
-    adversarial_noise : float
-        Length of the noise on the word vectors, relative to their own: half of the loss of a step
-        is that of the batch with noise. 0 for none, as while the vectors are frozen.
+    noise : float
+        Length of the adversarial noise relative to that of the word vectors. Half of the loss of
+        a step is that of the batch with noise. 0 for none; frozen vectors have none either.
     shuffle : RandomState or None
-        Source of the order of the training documents.
+        Source of the order of the training data.
     valid_batch_size : int
-        Documents a batch of validation and prediction.
+        Size of a batch in validation and prediction.
     **kwargs
         Of `skorch.NeuralNet`.
     """
 
     def __init__(
         self,
-        module: type[torch.nn.Module] = HierarchicalAttentionNetwork,
+        module: type[torch.nn.Module],
         *,
+        to_tensors: Callable[[Any, str], tuple[Tensor, ...]],
+        measures: Mapping[str, Callable[[NDArray[Any], NDArray[Any]], float]] | None = None,
         clip_norm: float | None = None,
-        adversarial_noise: float = 0.0,
+        noise: float = 0.0,
         shuffle: np.random.RandomState | None = None,
         valid_batch_size: int = 256,
         **kwargs: Any,
@@ -71,18 +75,18 @@ class HANNet(NeuralNet):
             "verbose": 0,
         } | kwargs
         super().__init__(module, **kwargs)
+        self.to_tensors = to_tensors
+        self.measures = measures
         self.clip_norm = clip_norm
-        self.adversarial_noise = adversarial_noise
+        self.noise = noise
         self.shuffle = shuffle
         self.valid_batch_size = valid_batch_size
 
-    def fit_documents(
-        self, training: LabelledDocuments, validation: LabelledDocuments | None
-    ) -> HANNet:
-        """Train on labelled documents for `max_epochs`.
+    def train(self, training: TrainingData, validation: TrainingData | None) -> Net:
+        """Train for `max_epochs`.
 
-        Unlike `skorch.NeuralNet.partial_fit`, an interrupt (Ctrl-C) is passed on: a half-trained
-        net must not look like a success.
+        Unlike in `skorch.NeuralNet.partial_fit`, an interrupt (Ctrl-C) is raised again: a
+        half-trained net must not look like a success.
 
         Raises
         ------
@@ -93,37 +97,22 @@ class HANNet(NeuralNet):
         if not self.initialized_:
             self.initialize()
         self.notify("on_train_begin", X=training, y=None)
-        with contextlib.suppress(StopTraining), self._own_precision():
+        with contextlib.suppress(StopTraining), self._own_settings():
             self.fit_loop(training)
         self.notify("on_train_end", X=training, y=None)
         for name, weight in self.module_.named_parameters():
             self._check_finite(weight, f"the weight {name}")
         self.prepare_to_predict()
-        some = training.documents[: self.valid_batch_size]
+        some = training.inputs[: self.valid_batch_size]
         self._check_finite(torch.from_numpy(self.logits(some)), "a logit")
         return self
 
     def prepare_to_predict(self) -> None:
-        """Switch dropout off, and on the CPU look words up in a table from now on."""
+        """Switch dropout off, and on the CPU make the table of projected words."""
         self._set_training(False)
-        if self.device == "cpu":
-            with self._own_precision():
+        if self.device == "cpu" and hasattr(self.module_, "tabulate"):
+            with self._own_settings():
                 self.module_.tabulate()
-
-    @property
-    def module_params(self) -> dict[str, Any]:
-        """Arguments that make a network of this shape, all plain types."""
-        signature = inspect.signature(self.module).parameters
-        # With the defaults, for a net of an earlier release that was saved without newer ones.
-        params = {name: p.default for name, p in signature.items() if p.default is not p.empty}
-        params |= self.get_params_for("module")
-        return {name: value for name, value in params.items() if name != "generator"}
-
-    @property
-    def restoring_params(self) -> dict[str, Any]:
-        """Arguments that make a net which predicts as this one does, all plain types."""
-        params = {f"module__{name}": value for name, value in self.module_params.items()}
-        return params | {"valid_batch_size": self.valid_batch_size}
 
     @property
     def weights(self) -> dict[str, NDArray[Any]]:
@@ -133,105 +122,105 @@ class HANNet(NeuralNet):
             for name, weight in self.module_.state_dict().items()
         }
 
-    def continue_from(self, other: HANNet) -> None:
-        """Start with the weights, optimizer moments and random state of a net of this shape."""
+    def continue_from(self, other: Net) -> None:
+        """Copy the weights, optimizer moments and random state of a net of the same shape."""
         self.module_.load_state_dict(other.module_.state_dict())
-        if other.shuffle is not None:  # a net restored from a file has no random state to go on
+        if other.shuffle is not None:  # a net restored from a file has no random state
             self.module_.generator.set_state(other.module_.generator.get_state())
             self.shuffle = copy.deepcopy(other.shuffle)
         if other.optimizer_.state and type(other.optimizer_) is type(self.optimizer_):
-            state = copy.deepcopy(other.optimizer_.state_dict()["state"])  # load_state_dict shares
-            groups = self.optimizer_.state_dict()["param_groups"]  # rates are this net's own
+            # A copy, since load_state_dict does not copy; learning rates are those of this net.
+            state = copy.deepcopy(other.optimizer_.state_dict()["state"])
+            groups = self.optimizer_.state_dict()["param_groups"]
             self.optimizer_.load_state_dict({"state": state, "param_groups": groups})
 
     def set_embedding(self, vectors: NDArray[np.float32]) -> None:
-        """Start with these word vectors, shape (vocabulary_size, embedding_dim)."""
+        """Set the word vectors, shape (vocabulary_size, embedding_dim)."""
         with torch.no_grad():
             self.module_.embedding.weight.copy_(torch.from_numpy(vectors))
 
-    def logits(self, documents: DocumentArray) -> NDArray[np.float32]:
-        """Score documents in batches, shape (D, C)."""
-        outputs = [
-            self.attend(documents[start : start + self.valid_batch_size]).logits.cpu()
-            for start in range(0, len(documents), self.valid_batch_size)
+    def logits(self, inputs: Any) -> NDArray[np.float32]:
+        """Compute the logits in batches, shape (D, C)."""
+        return self.outputs(inputs, "logits")
+
+    def outputs(self, inputs: Any, name: str) -> NDArray[np.float32]:
+        """Compute one field of the network's output in batches, such as "logits" or "vectors"."""
+        found = [
+            getattr(self.attend(inputs[start : start + self.valid_batch_size]), name).cpu()
+            for start in range(0, len(inputs), self.valid_batch_size)
         ]
-        return torch.cat(outputs).numpy()
+        return torch.cat(found).numpy()
 
-    def attend(self, documents: DocumentArray) -> HANOutput:
-        """Score one batch of documents with the attention weights of both levels.
+    def attend(self, inputs: Any) -> Any:
+        """Return the network's output for one batch.
 
-        A batch that is too large for the memory of a GPU is scored in halves.
+        A batch that is too large for the memory of a GPU is split in halves.
 
         Raises
         ------
         MemoryError
-            If a single document is too large.
+            If a single input is too large.
         """
 
-        def read(batch: DocumentArray) -> HANOutput:
-            output: HANOutput = self.module_.attend(*network_input(batch, self.device))
-            return output
+        def read(network: Any, *tensors: Tensor) -> Any:
+            return network.attend(*tensors)
 
-        with torch.inference_mode(), self._own_precision():
-            return HANOutput(*self._in_halves(read, documents))
+        with torch.inference_mode(), self._own_settings():
+            return self._in_halves(read, inputs)
 
-    def attribute(
-        self, attribution: Callable[..., Attribution], documents: DocumentArray, score: Any
-    ) -> Attribution:
-        """Score one batch of documents with what each word brings to it.
+    def attribute(self, attribution: Callable[..., _Tensors], inputs: Any, score: Any) -> _Tensors:
+        """Call a function that needs gradients with the network and one batch.
 
         Parameters
         ----------
         attribution : callable
-            One of `sk_han.nn.attribution`.
-        documents : DocumentArray of shape (D,)
+            One of `sk_han.nn.attribution`: takes the network, the tensors of a batch and a score;
+            returns a named tuple of tensors.
+        inputs : DocumentArray of shape (D,), or as `to_tensors` takes
         score : callable
-            As these functions take it; ``score[rows]`` is that of some of the documents.
+            As these functions take it; ``score[rows]`` is the score of these rows of the inputs.
 
         Raises
         ------
         MemoryError
-            If a single document is too large.
+            If a single input is too large.
         """
+        with torch.inference_mode(False), self._own_settings():
+            return self._in_halves(attribution, inputs, score)
 
-        def read(batch: DocumentArray, of_batch: Any) -> Attribution:
-            return attribution(self.module_, *network_input(batch, self.device), of_batch)
-
-        with torch.inference_mode(False), self._own_precision():
-            return Attribution(*self._in_halves(read, documents, score))
-
-    def _in_halves(
-        self, read: Callable[..., tuple[Tensor, ...]], documents: DocumentArray, *further: Any
-    ) -> tuple[Tensor, ...]:
-        """Call `read` on a batch or, where a GPU has no memory for it, on its halves."""
+    def _in_halves(self, read: Callable[..., _Tensors], inputs: Any, *further: Any) -> _Tensors:
+        """Call `read` on a batch or, if a GPU has too little memory for it, on its halves."""
+        tensors = self.to_tensors(inputs, self.device)
         try:
-            return read(documents, *further)
+            return read(self.module_, *tensors, *further)
         except torch.OutOfMemoryError as error:
-            if len(documents) == 1:
+            if len(inputs) == 1:
                 raise MemoryError(
-                    f"A document of {len(documents.word_ids)} words does not fit into the memory "
-                    f"of {self.device}. Lower net_params={{'module__max_words': ...}}, shorten "
+                    f"A document of {len(tensors[0])} words does not fit into the memory of "
+                    f"{self.device}. Lower net_params={{'module__max_words': ...}}, shorten "
                     "documents with the tokenizer's max_sentences or max_words, or predict with a "
                     "pickled copy on a machine without a GPU."
                 ) from error
-        # Behind the handler, since the error holds on to the memory of what failed.
-        half = len(documents) // 2
+        # Outside of the handler, since the error keeps references to the memory of this attempt.
+        del tensors
+        half = len(inputs) // 2
         halves = [
-            self._in_halves(read, documents[rows], *(each[rows] for each in further))
+            self._in_halves(read, inputs[rows], *(each[rows] for each in further))
             for rows in (slice(None, half), slice(half, None))
         ]
-        return tuple(torch.cat(parts) for parts in zip(*halves, strict=True))
+        joined = (torch.cat(rows) for rows in zip(*halves, strict=True))
+        return type(halves[0])(*joined)
 
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
-        """Call the callbacks, and tell one that asks to stop from an interrupt by the user.
+        """Call the callbacks; distinguish a callback's request to stop from the user's interrupt.
 
-        skorch's callbacks end training by raising KeyboardInterrupt when an epoch is over. Those
-        behind such a one see the end of the epoch too: one of them keeps the best weights.
+        skorch's callbacks end training by raising KeyboardInterrupt at the end of an epoch. The
+        callbacks after it are still called, since one of them keeps the best weights.
         """
         if method_name != "on_epoch_end":
             super().notify(method_name, **cb_kwargs)
             return
-        wish = None
+        request = None
         self.on_epoch_end(self, **cb_kwargs)
         with interrupts() as arrived:
             for _, callback in self.callbacks_:
@@ -240,9 +229,9 @@ class HANNet(NeuralNet):
                 except (KeyboardInterrupt, StopTraining) as stop:
                     if arrived:
                         raise
-                    wish = stop
-        if wish is not None:
-            raise StopTraining from wish
+                    request = stop
+        if request is not None:
+            raise StopTraining from request
 
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
@@ -250,103 +239,90 @@ class HANNet(NeuralNet):
             ("epoch_timer", EpochTimer()),
             ("train_loss", PassthroughScoring(name="train_loss", on_train=True)),
             ("valid_loss", PassthroughScoring(name="valid_loss")),
-            (
-                "valid_accuracy",
-                PassthroughScoring(name="valid_accuracy", lower_is_better=False),
+            *(
+                (name, PassthroughScoring(name=name, lower_is_better=False))
+                for name in self.measures or {}
             ),
         ]
 
-    def initialize_module(self) -> HANNet:
-        """Make the network in single precision on the CPU, whatever PyTorch's defaults are."""
+    def initialize_module(self) -> Net:
+        """Create the network in single precision on the CPU, despite other PyTorch defaults."""
         with torch.device("cpu"):
             super().initialize_module()
         self.module_.float()
         return self
 
-    def get_dataset(
-        self, X: LabelledDocuments | DocumentArray, y: None = None
-    ) -> LabelledDocuments:
-        """Take labelled documents as they are, and give others a label that nobody reads."""
-        if isinstance(X, LabelledDocuments):
-            return X
-        return LabelledDocuments(X, np.zeros(len(X), dtype=np.int64), np.ones(len(X)))
+    def get_dataset(self, X: TrainingData, y: None = None) -> TrainingData:
+        """Return the data as it is, since it holds its targets and weights."""
+        return X
 
-    def get_iterator(self, dataset: LabelledDocuments, training: bool = False) -> Batches:
+    def get_iterator(self, dataset: TrainingData, training: bool = False) -> Batches:
         """Shuffle for training, keep the order otherwise."""
         if training:
             return Batches(dataset, self.batch_size, self.shuffle)
         return Batches(dataset, self.valid_batch_size)
 
-    def infer(self, x: LabelledDocuments, **fit_params: Any) -> Tensor:
-        """Give the logits of a batch, shape (D, C)."""
-        logits: Tensor = self.module_(*network_input(x.documents, self.device), **fit_params)
+    def infer(self, x: TrainingData, **fit_params: Any) -> Tensor:
+        """Compute the logits of a batch."""
+        tensors = self.to_tensors(x.inputs, self.device)
+        logits: Tensor = self.module_(*tensors, **fit_params)
         return logits
 
     def get_loss(
         self, y_pred: Tensor, y_true: NDArray[np.int64], X: Any = None, training: bool = False
     ) -> Tensor:
-        """Average the criterion over the documents of a batch by their weights."""
-        losses = self.criterion_(y_pred, torch.from_numpy(y_true).to(y_pred.device))
-        return _weighted_mean(losses, X)
+        """Compute the weighted mean of the criterion over the targets of a batch."""
+        return weighted_loss(self.criterion_, y_pred, y_true, X.weights)
 
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
-        """Learn from the batch, and from it with adversarial noise; clip the gradient."""
+        """Compute gradients for a batch, without and with adversarial noise, and clip them."""
         self._set_training(True)
         X, y = batch
         vectors = self.module_.embedding.weight
-        noisy = self.adversarial_noise > 0 and vectors.requires_grad
+        noisy = self.noise > 0 and vectors.requires_grad
         share = 0.5 if noisy else 1.0
         loss, logits = self._training_loss(X, y)
         (share * loss).backward()
         if noisy:
-            with adversarial_noise(vectors, self.adversarial_noise):
+            with adversarial_noise(vectors, self.noise):
                 (share * self._training_loss(X, y)[0]).backward()
         if self.clip_norm is not None:
             clip_gradient_norm(self.module_.parameters(), self.clip_norm)
         return {"loss": loss, "y_pred": logits}
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
-        """Measure the share of right predictions beside the loss."""
+        """Compute the loss and the measures of a validation batch."""
         step: dict[str, Tensor] = super().validation_step(batch, **fit_params)
         self._check_finite(step["loss"], "the validation loss")
-        right = step["y_pred"].argmax(dim=1).cpu().numpy() == batch[1]
-        self.history.record_batch("valid_accuracy", float(right.mean()))
+        logits = step["y_pred"].numpy(force=True)
+        for name, measure in (self.measures or {}).items():
+            self.history.record_batch(name, measure(logits, batch[1]))
         return step
 
-    def predict(self, X: LabelledDocuments) -> NDArray[np.int64]:
-        """Give the number of the most probable class, for skorch's scoring callbacks."""
+    def predict(self, X: TrainingData) -> NDArray[np.int64]:
+        """Return the number of the most probable class, for skorch's scoring callbacks."""
         return self.predict_proba(X).argmax(axis=1)
 
-    def _training_loss(self, X: LabelledDocuments, y: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Loss of a batch with the network's penalty, refused if it is not finite, and logits."""
-        output = self.module_.attend(*network_input(X.documents, self.device))
+    def _training_loss(self, X: TrainingData, y: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Return the loss of a batch, with the network's penalty, and the logits."""
+        output = self.module_.attend(*self.to_tensors(X.inputs, self.device))
         loss = self.get_loss(output.logits, y, X=X, training=True)
-        loss = loss + _weighted_mean(output.penalty, X)
+        loss = loss + weighted_mean(output.penalty, X.weights)
         self._check_finite(loss, "the loss")
         return loss, output.logits
 
-    def _own_precision(self) -> torch.autocast:
-        """Compute in single precision, though the caller may be in `torch.autocast`."""
-        return torch.autocast(torch.device(self.device).type, enabled=False)
+    @contextlib.contextmanager
+    def _own_settings(self) -> Any:
+        """Compute in single precision, even inside the caller's `torch.autocast`."""
+        precision = torch.autocast(torch.device(self.device).type, enabled=False)
+        with precision, threads_of_this_process():
+            yield
 
     def _check_finite(self, values: Tensor, what: str) -> None:
         if not torch.isfinite(values).all():
             found = values[~torch.isfinite(values)].flatten()[0].item()
             raise FloatingPointError(
                 f"In epoch {len(self.history)} {what} became {found}: training diverged. Lower lr "
-                "or clip_norm, or scale pretrained vectors or adversarial_noise down."
+                "or net_params={'clip_norm': ...}, or scale initial vectors or adversarial_noise "
+                "down."
             )
-
-
-def _weighted_mean(values: Tensor, X: LabelledDocuments) -> Tensor:
-    shares = X.weights / X.weights.sum()  # in double precision, whatever the weights' size
-    return (values * torch.from_numpy(shares).to(values)).sum()
-
-
-def network_input(documents: DocumentArray, device: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Turn a batch into the network's arguments; lengths stay on the CPU, which lays it out."""
-    return (
-        torch.from_numpy(documents.word_ids.astype(np.int64)).to(device),
-        torch.from_numpy(documents.words_per_sentence),
-        torch.from_numpy(documents.sentences_per_document),
-    )

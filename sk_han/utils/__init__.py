@@ -1,1 +1,1 @@
-"""What every room needs: compatibility, optional packages, stored state, softmax."""
+"""Shared helpers: compatibility, optional packages, stored state, softmax, warnings."""

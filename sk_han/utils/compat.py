@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-# scikit-learn 1.6 to 1.9: parameter validation is public in behaviour, private in name.
+# scikit-learn 1.6 to 1.9: parameter validation, public in behaviour, private in name.
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -14,8 +14,10 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-# scikit-learn 1.6 to 1.9: third parties are told to use it, but it keeps its underscore.
+# scikit-learn 1.6 to 1.9: recommended to third parties, but still with an underscore.
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+
+from sk_han.options import Choice, Range
 
 try:
     # scikit-learn 1.9: experimental, so it may change without a deprecation.
@@ -23,7 +25,7 @@ try:
 except ImportError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stand in for scikit-learn's class where there are no callbacks to tell of a fit."""
+        """Replacement for scikit-learn's class in releases without callbacks."""
 
         def _init_callback_context(self, **kwargs: Any) -> _NoTask:
             return _NoTask()
@@ -47,5 +49,17 @@ __all__ = [
     "StrOptions",
     "check_sample_weight",
     "fit_context",
+    "of_option",
     "validate_parameter_constraints",
 ]
+
+
+def of_option(constraint: Choice | Range) -> list[Any]:
+    """Return scikit-learn's constraints that are equal to that of an option."""
+    if isinstance(constraint, Range):
+        closed = "left" if constraint.includes_low else "neither"
+        high = None if constraint.high == float("inf") else constraint.high
+        return [Interval(constraint.kind, constraint.low, high, closed=closed)]
+    if set(constraint.values) == {False, True}:
+        return ["boolean"]
+    return [StrOptions(set(constraint.values)), *constraint.classes]

@@ -1,4 +1,4 @@
-"""Optional packages: imported where they are needed, asked for in one sentence when missing."""
+"""Import of optional packages, with an error that names the command to install them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ __all__ = ["import_optional"]
 
 
 def import_optional(name: str, extra: str | None, caller: str) -> Any:
-    """Import a package that sk_han does not require, or say how to install it.
+    """Import an optional package, or raise an error with the command to install it.
 
     Parameters
     ----------
     name : str
         Module to import; may be dotted.
     extra : str or None
-        Extra of sk-han that installs it; None for a package that no extra carries.
+        Extra of sk-han that installs it; None for a package of no extra.
     caller : str
-        What needs it, in the words a user would know.
+        Public name of the function that needs it, for the message.
 
     Returns
     -------
@@ -27,7 +27,7 @@ def import_optional(name: str, extra: str | None, caller: str) -> Any:
     Raises
     ------
     ModuleNotFoundError
-        If the package is missing. A package that is there but broken raises its own error.
+        If the package is missing. A broken package raises its own error.
 
     Examples
     --------

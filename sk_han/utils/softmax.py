@@ -1,15 +1,22 @@
-"""Softmax over classes."""
+"""Softmax over classes, and its logarithm."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["softmax"]
+__all__ = ["log_softmax", "softmax"]
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return probabilities of shape (D, C) for logits of this shape; each row sums to 1."""
+    """Compute probabilities of shape (D, C) from logits of this shape; each row sums to 1."""
     with np.errstate(under="ignore"):  # beside a very likely class, others may round to 0
         exponential = np.exp(logits - logits.max(axis=1, keepdims=True))
         return exponential / exponential.sum(axis=1, keepdims=True)
+
+
+def log_softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute the logarithms of `softmax`, finite also where a probability rounds to 0."""
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    with np.errstate(under="ignore"):
+        return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))

@@ -1,1 +1,1 @@
-"""Checks of what users hand over: texts, documents, labels and weights."""
+"""Checks of the user's data: texts, documents, labels and weights."""

@@ -1,4 +1,4 @@
-"""What a user hands over as X, made into documents."""
+"""X of a user, checked and converted to documents."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = [
 
 
 def holds_word_ids(X: Any) -> bool:
-    """Tell tokenized documents (a DocumentArray or an array of integers) from raw text."""
+    """Return whether X is tokenized, a DocumentArray or an array of integers, and not raw text."""
     return isinstance(X, DocumentArray) or (
         hasattr(X, "dtype") and getattr(X, "ndim", 0) in (2, 3) and np.asarray(X).dtype.kind in "iu"
     )
 
 
 def check_documents(X: Any) -> DocumentArray | NDArray[np.integer[Any]] | list[str]:
-    """Give word ids as they are and raw texts as a list, so that their number is known.
+    """Return word ids as they are, and raw texts as a list, which has a length.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def check_documents(X: Any) -> DocumentArray | NDArray[np.integer[Any]] | list[s
 
 
 def as_documents(X: Any, tokenizer: HierarchicalTokenizer | None) -> DocumentArray:
-    """Give X as a DocumentArray.
+    """Return X as a DocumentArray.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ def as_documents(X: Any, tokenizer: HierarchicalTokenizer | None) -> DocumentArr
 def vocabulary_size_of(
     documents: DocumentArray, tokenizer: HierarchicalTokenizer | None, vectors: Any
 ) -> int:
-    """Count the word ids of training documents, with those that only tokenizer or vectors know."""
+    """Count the word ids of training documents, including unused ones of tokenizer or vectors."""
     highest_id = int(documents.word_ids.max(initial=UNKNOWN_ID))
     if tokenizer is not None:
         highest_id = max(tokenizer.vocabulary_.values())
     elif isinstance(vectors, np.ndarray):
-        # Behind a tokenizer's own vocabulary, its last words may not occur in training.
+        # The last words of the vocabulary of these vectors may not occur in training.
         highest_id = max(highest_id, len(vectors) - 1)
     return highest_id + 1
 

@@ -24,10 +24,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
-    """Give labels of any container as an array of shape (n_labels,).
+    """Return labels of any container as an array of shape (n_labels,).
 
-    Strings in an array of objects stay objects; numbers and booleans among objects, as in the
-    nullable columns of pandas, get the dtype of their kind.
+    Strings in an array of dtype object keep this dtype. Numbers and booleans in such an array, as
+    of a nullable column of pandas, get the dtype of their kind.
 
     Raises
     ------
@@ -57,12 +57,12 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
 
 
 def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
-    """Give labels as an array of shape (n_documents,).
+    """Return labels as an array of shape (n_documents,).
 
     Raises
     ------
     TypeError, ValueError
-        As by `as_labels`, and if there are not as many labels as documents.
+        As of `as_labels`, and if the number of labels is not that of the documents.
     """
     labels = as_labels(y, name)
     if len(labels) != n_documents:
@@ -74,12 +74,12 @@ def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
 
 
 def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDArray[np.int64]:
-    """Give the position of each label in the sorted classes, shape (n_documents,).
+    """Return the position of each label in the sorted classes, shape (n_documents,).
 
     Raises
     ------
     ValueError
-        Naming the labels that are no class.
+        If a label is no class.
     """
     unseen = np.setdiff1d(labels, classes)
     if len(unseen):
@@ -93,7 +93,7 @@ def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDA
 def document_weights(
     sample_weight: Any, class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Give the weight of each document in the loss: sample weight times class weight.
+    """Compute the weight of each document in the loss: sample weight times class weight.
 
     Raises
     ------
@@ -115,8 +115,8 @@ def document_weights(
             if not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
                 raise ValueError(f"class_weight of {label!r} is {value!r}; weights are >= 0.")
     if class_weight is not None:
-        of_class = compute_class_weight(class_weight, classes=classes, y=labels)
-        weights = weights * of_class[np.searchsorted(classes, labels)]
+        class_weights = compute_class_weight(class_weight, classes=classes, y=labels)
+        weights = weights * class_weights[np.searchsorted(classes, labels)]
         if not weights.any():
             raise ValueError(
                 f"class_weight={class_weight} leaves no document a weight to learn from."
@@ -125,7 +125,7 @@ def document_weights(
 
 
 def _only_kind(y: Any, name: str) -> str:
-    """Give the kind of all labels; refuse missing and mixed ones."""
+    """Return the kind of all labels; raise an error for missing and mixed ones."""
     # As objects: NumPy turns [1, "a"] into ["1", "a"], and [None, "a"] into ["None", "a"].
     labels = np.asarray(y, dtype=object)
     if labels.ndim == 0:
@@ -156,7 +156,7 @@ def _only_kind(y: Any, name: str) -> str:
 
 
 def _plain_strings(labels: NDArray[Any]) -> NDArray[Any]:
-    """Give the strings of string enumerations, which NumPy and str() take for their names."""
+    """Return the string values of enumeration members, of which str() returns the names."""
     plain = np.empty(labels.shape, dtype=object)
     plain.ravel()[:] = [str.__str__(label) for label in labels.ravel()]
     return plain

@@ -1,4 +1,4 @@
-"""Raw documents in any container, checked and handed on as one list of strings."""
+"""Raw documents in any container, checked and converted to a list of strings."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _ONE_COLUMN = "pass the column that holds the text, for example df['text']"
 
 
 def check_texts(X: Any) -> list[str]:
-    """Check raw documents and give them as a list of strings.
+    """Check raw documents and return them as a list of strings.
 
     Parameters
     ----------
     X : iterable of str
         A list, tuple, one-dimensional NumPy array, pandas or polars Series, Arrow array, or a
-        frame or two-dimensional array of a single column. An iterator is read to its end.
+        frame or two-dimensional array of a single column. An iterator is consumed.
         Documents given as bytes are decoded as UTF-8.
 
     Returns
@@ -52,7 +52,7 @@ def check_texts(X: Any) -> list[str]:
 
 
 def _as_list(X: Any) -> list[Any]:
-    """List the documents of any container that has an order."""
+    """Return the documents of any container with an order as a list."""
     if isinstance(X, list):
         return X
     if isinstance(X, (str, bytes, bytearray)):
@@ -86,7 +86,7 @@ def _as_list(X: Any) -> list[Any]:
 
 
 def _only_column(X: Any) -> Any:
-    """Give the one column of a frame (pandas, polars, Arrow) or array, else refuse."""
+    """Return the single column of a frame (pandas, polars, Arrow) or array."""
     shape = tuple(X.shape)
     if len(shape) != 2 or shape[1] != 1:
         columns = getattr(X, "column_names", getattr(X, "columns", None))
@@ -140,7 +140,7 @@ def _decoded(document: bytes, i: int) -> str:
 
 
 def is_missing(document: Any) -> bool:
-    """Whether a document or label is None, NaN, pandas' NA or NaT."""
+    """Return whether a document or label is None, NaN, pandas' NA or NaT."""
     if document is None or type(document).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(document, (float, np.floating)) and bool(np.isnan(document))

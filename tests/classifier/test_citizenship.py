@@ -15,45 +15,33 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han import HANClassifier, HierarchicalTokenizer, explain
+from sk_han import RNN, HANClassifier, HierarchicalTokenizer, MultiHopAttention, explain
 from tests.tiny_models import tiny
 
 TEXTS = 8 * ["It was a good day. The sun shone.", "It was a bad day. The rain fell."]
 LABELS = np.array(8 * ["pos", "neg"])
-SIZES = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "attention_dim": 4}
-ALL_PARAMS = SIZES | {
+ALL_PARAMS = {
     "tokenizer": HierarchicalTokenizer(min_df=2),
+    "embedding_dim": 8,
+    "embedding_init": np.zeros((3, 8)),
+    "freeze_embedding": True,
+    "word_hidden": 4,
+    "sentence_hidden": 5,
+    "rnn": RNN(cell="lstm", num_layers=2, bidirectional=False),
+    "pooling": MultiHopAttention(size=4, hops=2, penalty=0.5),
     "dropout": 0.1,
     "word_dropout": 0.0,
-    "embedding_dropout": 0.1,
-    "rnn": "lstm",
-    "num_layers": 2,
-    "bidirectional": False,
-    "pooling": "mean",
-    "attention": "softmax",
-    "attention_hops": 1,
-    "hop_penalty": 0.5,
-    "diversity_penalty": 0.0,
-    "context": None,
-    "context_pooling": "sum",
-    "context_gated": True,
     "adversarial_noise": 0.01,
-    "ngram_range": (1, 2),
-    "label_smoothing": 0.1,
-    "weight_averaging": 0.9,
-    "pretrained_embedding": np.zeros((3, 8)),
-    "freeze_embedding": True,
+    "linear_ngrams": (1, 2),
     "optimizer": "sgd",
     "lr": 0.1,
     "lr_schedule": "constant",
-    "weight_decay": 0.0,
-    "clip_norm": None,
+    "weight_averaging": 0.9,
     "max_epochs": 2,
     "batch_size": 8,
     "class_weight": {"pos": 2.0},
-    "early_stopping": False,
     "validation_fraction": 0.2,
-    "patience": 3,
+    "n_iter_no_change": 3,
     "warm_start": True,
     "random_state": 0,
     "device": "cpu",
@@ -113,6 +101,11 @@ class TestParameters:
         classifier = HANClassifier().set_params(**ALL_PARAMS)
         assert all(getattr(classifier, name) is value for name, value in ALL_PARAMS.items())
 
+    def test_no_parameter_is_left_out_of_these_tests(self):
+        assert ALL_PARAMS.keys() == HANClassifier().get_params(deep=False).keys()
+        defaults = HANClassifier().get_params(deep=False)
+        assert [name for name, value in ALL_PARAMS.items() if value is defaults[name]] == []
+
     def test_a_clone_has_equal_parameters_and_no_fitted_state(self):
         fitted = tiny(tokenizer=HierarchicalTokenizer(min_df=2)).fit(TEXTS, LABELS)
         cloned = clone(fitted)
@@ -124,8 +117,8 @@ class TestParameters:
 
     def test_fit_changes_no_parameter(self):
         X = HierarchicalTokenizer(min_df=2).fit_transform(TEXTS)
-        vectors = np.full((int(X.word_ids.max()) + 1, SIZES["embedding_dim"]), 0.5)
-        params = ALL_PARAMS | {"verbose": 0, "pretrained_embedding": vectors}
+        vectors = np.full((int(X.word_ids.max()) + 1, ALL_PARAMS["embedding_dim"]), 0.5)
+        params = ALL_PARAMS | {"verbose": 0, "embedding_init": vectors}
         before = copy.deepcopy(params)
         classifier = HANClassifier(**params).fit(X, LABELS)
         assert all(getattr(classifier, name) is value for name, value in params.items())
@@ -137,12 +130,56 @@ class TestParameters:
         assert classifier.get_params()["tokenizer__min_df"] == 3
         assert classifier.tokenizer.min_df == 3
 
+    def test_parameters_of_the_options_are_reached_by_name(self):
+        classifier = HANClassifier(rnn=RNN(), pooling=MultiHopAttention())
+        classifier.set_params(rnn__num_layers=3, pooling__hops=2, pooling__size=7)
+        assert classifier.rnn == RNN(num_layers=3)
+        assert classifier.pooling == MultiHopAttention(size=7, hops=2)
+        params = classifier.get_params()
+        found = {name: params[name] for name in params if "__" in name}
+        assert found == {
+            "rnn__cell": "gru",
+            "rnn__num_layers": 3,
+            "rnn__bidirectional": True,
+            "pooling__size": 7,
+            "pooling__normalizer": "softmax",
+            "pooling__diversity_penalty": 0.0,
+            "pooling__hops": 2,
+            "pooling__penalty": 1.0,
+        }
+
+    def test_a_clone_has_options_that_are_equal_and_its_own(self):
+        classifier = HANClassifier(rnn=RNN(num_layers=2), pooling=MultiHopAttention(hops=3))
+        cloned = clone(classifier)
+        assert (cloned.rnn, cloned.pooling) == (classifier.rnn, classifier.pooling)
+        assert type(cloned.pooling) is MultiHopAttention
+        cloned.set_params(rnn__num_layers=1, pooling__size=5)
+        assert classifier.rnn == RNN(num_layers=2)
+        assert classifier.pooling == MultiHopAttention(hops=3)
+
+    def test_options_of_a_fitted_network_are_its_own(self):
+        classifier = tiny(pooling=MultiHopAttention(size=4, hops=2)).fit(TEXTS, LABELS)
+        expected = classifier.predict_proba(TEXTS)
+        classifier.set_params(pooling__size=99, pooling__penalty=5.0)
+        assert classifier.net_.module_.options.pooling == MultiHopAttention(size=4, hops=2)
+        np.testing.assert_array_equal(classifier.predict_proba(TEXTS), expected)
+
+    @pytest.mark.parametrize("name", ["pooling__hop", "rnn__num_layer"])
+    def test_an_option_that_does_not_exist_is_refused(self, name):
+        classifier = HANClassifier(rnn=RNN(), pooling=MultiHopAttention())
+        with pytest.raises(ValueError, match=f"Invalid parameter {name.partition('__')[2]!r}"):
+            classifier.set_params(**{name: 3})
+
     def test_a_parameter_that_does_not_exist_is_refused(self):
         with pytest.raises(ValueError, match=r"Invalid parameter 'hidden'"):
             HANClassifier().set_params(hidden=3)
 
     def test_only_changed_parameters_are_printed(self):
         assert repr(HANClassifier(lr=0.01)) == "HANClassifier(lr=0.01)"
+
+    def test_options_are_printed_as_they_were_written(self):
+        pooling = MultiHopAttention(hops=2)
+        assert repr(pooling) in " ".join(repr(HANClassifier(pooling=pooling)).split())
 
 
 class TestNotebook:
@@ -163,3 +200,15 @@ class TestNotebook:
 def test_it_is_a_classifier_also_behind_a_tokenizer():
     assert is_classifier(HANClassifier())
     assert is_classifier(make_pipeline(HierarchicalTokenizer(), HANClassifier()))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"pooling__size": 3}, r"pooling is the string 'attention', .* pooling=Attention\(\)"),
+        ({"rnn": "lstm", "rnn__num_layers": 2}, r"rnn is the string 'lstm', .* rnn=RNN\(\)"),
+    ],
+)
+def test_a_parameter_inside_of_a_string_is_refused_with_the_repair(params, message):
+    with pytest.raises(ValueError, match=message):
+        HANClassifier().set_params(**params)

@@ -1,3 +1,4 @@
+import linecache
 import subprocess
 import sys
 from functools import partial
@@ -13,8 +14,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from skorch.callbacks import Callback, EarlyStopping, EpochScoring
 
 import sk_han
-from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
-from sk_han.training.net import HANNet
+from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han.documents import LabelledDocuments
+from sk_han.linear.calibration import USUAL_SCALES
+from sk_han.training.net import Net
+from sk_han.utils.model_format import ModelFormatError
+from sk_han.utils.softmax import log_softmax
 from tests import tiny_models
 from tests.tiny_models import BAD, GOOD
 
@@ -24,6 +29,10 @@ LABELS = np.array(8 * (3 * ["pos"] + 3 * ["neg"]))
 tiny = partial(tiny_models.tiny, max_epochs=2, batch_size=16)
 
 
+def two_steps(**params):
+    return make_pipeline(HierarchicalTokenizer(), tiny(**params))
+
+
 @pytest.fixture(scope="module")
 def fitted():
     return tiny().fit(TEXTS, LABELS)
@@ -31,7 +40,7 @@ def fitted():
 
 class TestFitAndPredict:
     def test_a_cue_word_is_learnt(self):
-        classifier = tiny(max_epochs=30, lr=0.02, early_stopping=False).fit(TEXTS, LABELS)
+        classifier = tiny(max_epochs=30, lr=0.02, validation_fraction=None).fit(TEXTS, LABELS)
         assert classifier.score(TEXTS, LABELS) == 1.0
 
     def test_raw_text_and_pipeline_give_the_same_numbers(self, fitted):
@@ -55,6 +64,19 @@ class TestFitAndPredict:
 
     def test_probabilities_sum_to_one(self, fitted):
         np.testing.assert_allclose(fitted.predict_proba(TEXTS).sum(axis=1), 1.0, atol=1e-12)
+
+    def test_log_probabilities_are_the_logarithm_of_the_probabilities(self, fitted):
+        np.testing.assert_allclose(
+            fitted.predict_log_proba(TEXTS), np.log(fitted.predict_proba(TEXTS)), atol=1e-12
+        )
+
+    def test_log_probabilities_are_finite_where_a_probability_is_zero(self):
+        classifier = tiny(max_epochs=9, lr=0.02).fit(TEXTS, LABELS)
+        classifier.network_scale_ = 1e6
+        assert classifier.predict_proba(TEXTS).min() == 0
+        found = classifier.predict_log_proba(TEXTS)
+        assert np.isfinite(found).all()
+        assert found.min() < -800  # the exponential of this is 0
 
     def test_decision_function_of_two_classes_is_the_log_odds(self, fitted):
         proba = fitted.predict_proba(TEXTS)
@@ -106,9 +128,12 @@ class TestFitAndPredict:
     def test_empty_training_documents_are_allowed(self):
         assert np.isfinite(tiny().fit(["", *TEXTS], ["neg", *LABELS]).history_[-1]["train_loss"])
 
-    def test_a_single_class_is_predicted_with_a_warning(self):
-        with pytest.warns(UserWarning, match="single class, 'only'"):
-            classifier = tiny().fit(TEXTS, ["only"] * len(TEXTS))
+    @pytest.mark.parametrize("make", [tiny, two_steps], ids=["alone", "in a Pipeline"])
+    def test_a_single_class_is_predicted_with_a_warning_at_the_users_line(self, make):
+        with pytest.warns(UserWarning, match="single class, 'only'") as warned:
+            classifier = make().fit(TEXTS, ["only"] * len(TEXTS))
+        assert [warning.filename for warning in warned] == [__file__]
+        assert linecache.getline(__file__, warned[0].lineno).strip().endswith("* len(TEXTS))")
         assert classifier.predict(TEXTS[:2]).tolist() == ["only", "only"]
 
     def test_collections_too_small_to_split_are_trained_on_whole(self):
@@ -117,7 +142,18 @@ class TestFitAndPredict:
 
 
 class TestBadInput:
-    @pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "explain"])
+    @pytest.mark.parametrize(
+        "method",
+        [
+            "predict",
+            "predict_proba",
+            "predict_log_proba",
+            "decision_function",
+            "transform",
+            "get_feature_names_out",
+            "explain",
+        ],
+    )
     def test_unfitted_methods_say_so(self, method):
         with pytest.raises(NotFittedError):
             getattr(tiny(), method)(TEXTS)
@@ -152,7 +188,13 @@ class TestBadInput:
 
     @pytest.mark.parametrize(
         "params",
-        [{"dropout": 1.0}, {"lr": 0}, {"max_epochs": 0}, {"optimizer": "best"}, {"patience": 0}],
+        [
+            {"dropout": 1.0},
+            {"lr": 0},
+            {"max_epochs": 0},
+            {"optimizer": "best"},
+            {"n_iter_no_change": 0},
+        ],
     )
     def test_wrong_parameters_are_named(self, params):
         with pytest.raises(ValueError, match=next(iter(params))):
@@ -176,11 +218,11 @@ class TestWeights:
     def test_a_weight_of_two_equals_the_document_twice(self):
         params = {
             "batch_size": 99,
-            "early_stopping": False,
+            "validation_fraction": None,
             "dropout": 0.0,
             "word_dropout": 0.0,
             "max_epochs": 4,
-            "ngram_range": None,
+            "linear_ngrams": None,
         }
         documents = HierarchicalTokenizer().fit_transform(TEXTS[:6])
         weighted = tiny(**params).fit(documents, LABELS[:6], sample_weight=[2, 1, 1, 1, 1, 1])
@@ -191,8 +233,8 @@ class TestWeights:
         )
 
     def test_class_weight_equals_sample_weight(self):
-        by_class = tiny(class_weight={"pos": 3.0, "neg": 1.0}, early_stopping=False)
-        by_sample = tiny(early_stopping=False)
+        by_class = tiny(class_weight={"pos": 3.0, "neg": 1.0}, validation_fraction=None)
+        by_sample = tiny(validation_fraction=None)
         np.testing.assert_array_equal(
             by_class.fit(TEXTS, LABELS).predict_proba(TEXTS),
             by_sample.fit(
@@ -245,40 +287,94 @@ class TestReproducibility:
         assert clone(classifier).get_params().keys() == before.keys()
 
 
-class TestEarlyStopping:
-    def test_weights_of_the_best_epoch_are_kept(self):
-        # From learnt vectors so few words are learnt at once, and no epoch is worse than the best.
-        settings = {"lr_schedule": "constant", "patience": 20, "pretrained_embedding": None}
-        classifier = tiny(max_epochs=12, lr=0.3, **settings)
-        classifier.fit(TEXTS[:30], LABELS[:30], X_val=TEXTS[:9], y_val=LABELS[:9])
-        scores = [(h["valid_accuracy"], -h["valid_loss"]) for h in classifier.history_]
-        assert max(scores) > scores[-1]  # else the test shows nothing
-        proba = classifier.net_.predict_proba(classifier.tokenizer_.transform(TEXTS[:9]))
-        targets = np.searchsorted(classifier.classes_, LABELS[:9])
-        loss = -np.log(proba[np.arange(9), targets]).mean()
-        assert loss == pytest.approx(-max(scores)[1], rel=1e-4)
+def best_epoch(history):
+    """The number of the first epoch of the highest accuracy, among equals of the lowest loss."""
+    return 1 + max(
+        range(len(history)),
+        key=lambda i: (history[i]["valid_accuracy"], -history[i]["valid_loss"], -i),
+    )
 
-    def test_training_stops_when_patience_is_spent(self):
+
+def loss_of_network(classifier, texts, labels):
+    logits = classifier.net_.logits(classifier.tokenizer_.transform(texts))
+    targets = np.searchsorted(classifier.classes_, labels)
+    return -log_softmax(logits)[np.arange(len(texts)), targets].mean()
+
+
+@pytest.fixture(scope="module")
+def risen_and_fallen():
+    """A classifier whose best epoch is not its last."""
+    # From learnt vectors so few words are learnt at once, and no epoch is worse than the best.
+    settings = {"lr_schedule": "constant", "embedding_init": "random", "max_epochs": 12, "lr": 0.3}
+    classifier = tiny(**settings)
+    classifier.fit(TEXTS[:30], LABELS[:30], X_val=TEXTS[:9], y_val=LABELS[:9])
+    assert best_epoch(classifier.history_) < 12  # else the tests show nothing
+    return classifier
+
+
+class TestHeldOutDocuments:
+    def test_weights_of_the_best_epoch_are_kept(self, risen_and_fallen):
+        best = risen_and_fallen.history_[best_epoch(risen_and_fallen.history_) - 1]
+        loss = loss_of_network(risen_and_fallen, TEXTS[:9], LABELS[:9])
+        assert loss == pytest.approx(best["valid_loss"], rel=1e-4)
+
+    def test_best_epoch_and_score_are_those_of_the_history(self, risen_and_fallen):
+        history = risen_and_fallen.history_
+        assert risen_and_fallen.best_epoch_ == best_epoch(history)
+        best = history[risen_and_fallen.best_epoch_ - 1]
+        assert risen_and_fallen.best_score_ == best["valid_accuracy"]
+
+    def test_by_default_all_epochs_run_though_the_best_is_past(self, risen_and_fallen):
+        assert risen_and_fallen.n_iter_ == len(risen_and_fallen.history_) == 12
+
+    def test_training_stops_so_many_epochs_after_the_best(self):
         # Steps below the rounding of the weights: the first epoch stays the best on any processor.
-        classifier = tiny(max_epochs=40, lr=1e-12, lr_schedule="constant", patience=2)
+        classifier = tiny(max_epochs=40, lr=1e-12, lr_schedule="constant", n_iter_no_change=2)
         assert classifier.fit(TEXTS, LABELS).n_iter_ == 3
 
+    def test_without_them_the_last_weights_are_kept(self):
+        settings = {"lr_schedule": "constant", "lr": 0.02, "max_epochs": 3}
+        kept = Weights()
+        classifier = tiny(**settings, validation_fraction=None, callbacks=[("kept", kept)])
+        classifier.fit(TEXTS, LABELS)
+        last = dict(classifier.net_.callbacks_)["kept"].weights_[-1]
+        np.testing.assert_array_equal(classifier.net_.weights["output.weight"], last)
+        assert (classifier.best_epoch_, classifier.best_score_) == (None, None)
+
+    def test_without_them_scales_are_the_usual_ones(self):
+        classifier = tiny(validation_fraction=None).fit(TEXTS, LABELS)
+        assert (classifier.network_scale_, classifier.ngram_scale_) == USUAL_SCALES
+
+    def test_without_them_the_network_alone_has_the_scale_one(self):
+        classifier = tiny(validation_fraction=None, linear_ngrams=None).fit(TEXTS, LABELS)
+        assert (classifier.network_scale_, classifier.ngram_scale_) == (1.0, 0.0)
+
+    def test_without_them_nothing_stops_training(self):
+        classifier = tiny(validation_fraction=None, n_iter_no_change=1, lr=1e-9, max_epochs=4)
+        assert classifier.fit(TEXTS, LABELS).n_iter_ == 4
+
+    def test_scales_are_fitted_on_them(self, fitted):
+        scales = fitted.network_scale_, fitted.ngram_scale_
+        assert all(type(scale) is float for scale in scales)
+        assert scales != USUAL_SCALES
+
+    def test_the_sum_of_the_scaled_logits_is_what_is_predicted(self, fitted):
+        documents = fitted.tokenizer_.transform(TEXTS)
+        network = fitted.net_.logits(documents).astype(float)
+        linear = fitted.ngram_model_.logits(documents)
+        logits = fitted.network_scale_ * network + fitted.ngram_scale_ * linear
+        np.testing.assert_allclose(fitted.predict_log_proba(TEXTS), log_softmax(logits))
+
     def test_the_held_out_part_is_stratified(self):
-        assert (
-            tiny(validation_fraction=0.25)
-            .fit(TEXTS, LABELS)
-            .net_.train_split.keywords["valid_ds"]
-            .targets.tolist()
-            .count(0)
-            == 6
-        )
+        net = tiny(validation_fraction=0.25).fit(TEXTS, LABELS).net_
+        assert np.bincount(net.train_split.keywords["valid_ds"].targets).tolist() == [6, 6]
 
     def test_the_only_document_of_a_class_is_trained_on(self):
         classifier = tiny().fit(TEXTS, ["odd", *LABELS[1:]])
         assert "valid_loss" in classifier.history_[0]
 
-    def test_without_it_every_document_is_trained_on(self):
-        classifier = tiny(early_stopping=False).fit(TEXTS, LABELS)
+    def test_without_a_fraction_every_document_is_trained_on(self):
+        classifier = tiny(validation_fraction=None).fit(TEXTS, LABELS)
         assert "valid_loss" not in classifier.history_[0]
 
     def test_a_pipeline_hands_over_validation_texts_tokenized(self):
@@ -306,7 +402,7 @@ class TestEarlyStopping:
             tiny().fit(TEXTS, LABELS, X_val=TEXTS[:1], y_val=["maybe"])
 
     def test_a_users_skorch_callback_may_stop_training(self):
-        stopper = EarlyStopping(monitor="train_loss", threshold=1e9, patience=1)
+        stopper = EarlyStopping("train_loss", 1, threshold=1e9)
         classifier = tiny(max_epochs=9, callbacks=[stopper]).fit(TEXTS, LABELS)
         assert classifier.n_iter_ == 2  # the first is better than none, the second no better
 
@@ -315,6 +411,16 @@ def sk_han_routing():
     import sklearn
 
     return sklearn.config_context(enable_metadata_routing=True)
+
+
+class Weights(Callback):
+    """Keep the weights of the last layer at the end of each epoch."""
+
+    def on_train_begin(self, net, **kwargs):
+        self.weights_ = []
+
+    def on_epoch_end(self, net, **kwargs):
+        self.weights_.append(net.weights["output.weight"].copy())
 
 
 class Interrupted(Callback):
@@ -355,7 +461,9 @@ class TestAccidents:
         assert moments(classifier) == expected
 
     def test_a_model_of_weights_that_are_no_numbers_is_never_returned(self):
-        wild = tiny(optimizer="sgd", lr=1e36, clip_norm=None, early_stopping=False)
+        wild = tiny(
+            optimizer="sgd", lr=1e36, validation_fraction=None, net_params={"clip_norm": None}
+        )
         with pytest.raises(FloatingPointError, match="lr"):
             wild.fit(TEXTS, LABELS)
         with pytest.raises(FloatingPointError, match="lr"):
@@ -363,7 +471,7 @@ class TestAccidents:
 
     def test_a_model_of_logits_that_are_no_numbers_is_never_returned(self, monkeypatch):
         monkeypatch.setattr(
-            HANNet, "logits", lambda self, documents: np.full((2, 2), np.inf, np.float32)
+            Net, "logits", lambda self, documents: np.full((2, 2), np.inf, np.float32)
         )
         with pytest.raises(FloatingPointError, match="logit became inf"):
             tiny().fit(TEXTS, LABELS)
@@ -379,7 +487,7 @@ class TestAccidents:
         X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
         vectors = np.full((4, 7), np.nan, dtype=np.float32)
         with pytest.raises(FloatingPointError, match=r"epoch 1 the loss became nan.*lr"):
-            tiny(pretrained_embedding=vectors).fit(X, [0, 1] * 10)
+            tiny(embedding_init=vectors).fit(X, [0, 1] * 10)
 
 
 def moments(classifier):
@@ -391,7 +499,7 @@ def moments(classifier):
 class TestGoingOn:
     def test_warm_start_goes_on_from_the_weights(self):
         # Learnt vectors of so few words make the first loss of both fits alike.
-        settings = {"warm_start": True, "max_epochs": 8, "lr": 0.02, "pretrained_embedding": None}
+        settings = {"warm_start": True, "max_epochs": 8, "lr": 0.02, "embedding_init": "random"}
         warm = tiny(**settings).fit(TEXTS, LABELS)
         first = warm.history_[0]["train_loss"]
         assert warm.fit(TEXTS, LABELS).history_[0]["train_loss"] < first
@@ -409,7 +517,7 @@ class TestGoingOn:
         warm = tiny(warm_start=True, freeze_embedding=True).fit(TEXTS, LABELS)
         before = warm.net_.weights["embedding.weight"]
         warm.set_params(freeze_embedding=False, dropout=0.0).fit(TEXTS, LABELS)
-        assert warm.net_.module_.dropout == 0.0
+        assert warm.net_.module_.options.dropout == 0.0
         assert not np.array_equal(warm.net_.weights["embedding.weight"], before)
 
     def test_warm_start_refuses_other_sizes(self):
@@ -435,9 +543,8 @@ class TestGoingOn:
             classifier.partial_fit(TEXTS, LABELS, classes=["neg", "pos", "maybe"])
 
     def test_partial_fit_draws_new_noise_each_time(self):
-        classifier = tiny(lr=1e-12, weight_decay=0.0).partial_fit(
-            TEXTS, LABELS, classes=["neg", "pos"]
-        )
+        classifier = tiny(lr=1e-12, net_params={"optimizer__weight_decay": 0.0})
+        classifier.partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
         losses = [h["train_loss"] for h in classifier.partial_fit(TEXTS, LABELS).history_]
         assert losses[0] != losses[1]
 
@@ -454,16 +561,102 @@ class TestGoingOn:
         assert classifier.score(TEXTS, LABELS) == 1.0
 
 
+def cued(n, seed, cues=("good", "bad")):
+    """Documents of noise with a cue word in the midst, and their labels."""
+    rng = np.random.RandomState(seed)
+    noise = [f"word{i}" for i in range(30)]
+    labels = np.arange(n) % 2
+    texts = [" ".join([*rng.choice(noise, 5), cues[y], *rng.choice(noise, 5)]) for y in labels]
+    return texts, np.array(["pos", "neg"])[labels]
+
+
+def linear_log_odds(classifier, texts):
+    logits = classifier.ngram_model_.logits(classifier.tokenizer_.transform(texts))
+    return logits[:, 1] - logits[:, 0]
+
+
+class TestLinearModelInPortions:
+    def test_it_learns_the_cue_words(self):
+        # The network learns nothing at this rate, so that what is right is right by the n-grams.
+        classifier = tiny(lr=1e-9)
+        for seed in range(4):
+            classifier.partial_fit(*cued(20, seed), classes=["neg", "pos"])
+        texts, labels = cued(40, seed=99)
+        np.testing.assert_array_equal(classifier.predict(texts), labels)
+        assert (linear_log_odds(classifier, ["good", "bad"]) * [1, -1] > 0).all()
+
+    def test_it_learns_words_that_come_with_a_later_portion(self):
+        both = cued(20, 0, ("fine", "poor"))[0]
+        classifier = tiny(lr=1e-9)
+        classifier.partial_fit([*cued(20, 1)[0], *both], 40 * ["pos"], classes=["neg", "pos"])
+        classifier.partial_fit(*cued(20, 2, ("fine", "poor")))
+        assert (linear_log_odds(classifier, ["fine poor", "poor"]).argmin()) == 1
+
+    def test_of_one_portion_it_is_that_of_fit(self):
+        texts, labels = cued(40, 0)
+        portion = tiny().partial_fit(texts, labels, classes=["neg", "pos"]).ngram_model_
+        whole = tiny(validation_fraction=None).fit(texts, labels).ngram_model_
+        seen = np.isin(portion.buckets, whole.buckets)
+        assert seen.sum() == len(whole.buckets)
+        np.testing.assert_allclose(portion.ratios[seen], whole.ratios, atol=1e-6)
+        # Not to the last digit: other solvers, and only portions hold the intercept back.
+        np.testing.assert_allclose(portion.weights[seen], whole.weights, rtol=0.02, atol=0.02)
+        assert not portion.ratios[~seen].any()  # those of a single document wait for another
+
+    def test_it_counts_the_documents_of_all_portions(self):
+        classifier = tiny()
+        for seed in range(3):
+            classifier.partial_fit(*cued(20, seed), classes=["neg", "pos"])
+        assert classifier.ngram_model_.counts.n_documents.tolist() == [60, 30]
+        assert (classifier.ngram_model_.counts.n_seen <= 60).all()
+
+    def test_it_goes_on_after_fit_with_the_scales_of_the_fit(self):
+        classifier = tiny(lr=1e-9).fit(*cued(60, 0))
+        before = classifier.ngram_model_
+        scales = classifier.network_scale_, classifier.ngram_scale_
+        assert scales != USUAL_SCALES
+        classifier.partial_fit(*cued(20, 1))
+        assert classifier.ngram_model_.counts.n_documents[0] == 80
+        assert not np.array_equal(classifier.ngram_model_.weights, before.weights)
+        assert (classifier.network_scale_, classifier.ngram_scale_) == scales
+
+    def test_scales_are_the_usual_ones_without_a_fit_before(self):
+        classifier = tiny().partial_fit(*cued(20, 0), classes=["neg", "pos"])
+        classifier.partial_fit(*cued(20, 1))
+        assert (classifier.network_scale_, classifier.ngram_scale_) == USUAL_SCALES
+
+    def test_a_pickle_goes_on_as_the_classifier_itself(self):
+        classifier = tiny().partial_fit(*cued(20, 0), classes=["neg", "pos"])
+        loaded = joblib_round_trip(classifier)
+        for model in (classifier, loaded):
+            model.partial_fit(*cued(20, 1))
+        np.testing.assert_array_equal(loaded.ngram_model_.weights, classifier.ngram_model_.weights)
+
+    def test_an_interrupted_portion_leaves_it_as_it_was(self):
+        classifier = tiny().partial_fit(*cued(20, 0), classes=["neg", "pos"])
+        before = classifier.ngram_model_.to_state()
+        with pytest.raises(KeyboardInterrupt):
+            classifier.set_params(callbacks=[Interrupted()]).partial_fit(*cued(20, 1))
+        after = classifier.ngram_model_.to_state()
+        assert all(np.array_equal(after[name], before[name]) for name in before)
+
+    def test_there_is_none_without_ngrams(self):
+        classifier = tiny(linear_ngrams=None).partial_fit(*cued(20, 0), classes=["neg", "pos"])
+        classifier.partial_fit(*cued(20, 1))
+        assert classifier.ngram_model_ is None
+        assert (classifier.network_scale_, classifier.ngram_scale_) == (1.0, 0.0)
+
+
 class TestEmbedding:
     def test_an_array_of_vectors_is_where_training_starts(self):
         X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
         vectors = np.arange(28, dtype=np.float32).reshape(4, 7) / 28
-        frozen = tiny(pretrained_embedding=vectors, freeze_embedding=True).fit(X, [0, 1] * 10)
+        frozen = tiny(embedding_init=vectors, freeze_embedding=True).fit(X, [0, 1] * 10)
         np.testing.assert_array_equal(frozen.net_.weights["embedding.weight"], vectors)
 
     def test_a_mapping_is_aligned_with_the_vocabulary(self):
         vectors = {"good": np.arange(7), "bad": -np.arange(7)}
-        classifier = tiny(pretrained_embedding=vectors, freeze_embedding=True).fit(TEXTS, LABELS)
+        classifier = tiny(embedding_init=vectors, freeze_embedding=True).fit(TEXTS, LABELS)
         row = classifier.tokenizer_.vocabulary_["bad"]
         np.testing.assert_array_equal(
             classifier.net_.weights["embedding.weight"][row], -np.arange(7)
@@ -472,7 +665,7 @@ class TestEmbedding:
     def test_an_array_may_hold_words_that_training_lacks(self):
         X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
         vectors = np.ones((6, 7), dtype=np.float32)
-        assert tiny(pretrained_embedding=vectors).fit(X, [0, 1] * 10).vocabulary_size_ == 6
+        assert tiny(embedding_init=vectors).fit(X, [0, 1] * 10).vocabulary_size_ == 6
 
 
 class TestSaving:
@@ -485,8 +678,29 @@ class TestSaving:
             else:
                 assert isinstance(value, (np.ndarray, str, int, float, bool, type(None))), value
 
+        state = fitted.to_state()
+        check({**state, "tokenizer": state["tokenizer"].__getstate__()})
+
+    def test_a_pickle_holds_the_parameters_and_the_fitted_state(self, fitted):
         state = fitted.__getstate__()
-        check({**state, "tokenizer_": state["tokenizer_"].__getstate__()})
+        assert state.keys() >= fitted.get_params(deep=False).keys()
+        assert state["_fitted"].keys() == fitted.to_state().keys()
+        assert not [name for name in state if name.endswith("_") and not name.endswith("__")]
+
+    def test_a_pickle_of_an_unfitted_classifier_holds_its_parameters_alone(self):
+        loaded = joblib_round_trip(tiny(word_hidden=11))
+        assert (loaded.word_hidden, loaded.pooling) == (11, Attention(size=4))
+        with pytest.raises(NotFittedError):
+            loaded.predict(TEXTS)
+
+    def test_every_fitted_attribute_comes_back(self, fitted):
+        def learnt(classifier):
+            return {name for name in vars(classifier) if name.endswith("_")}
+
+        loaded = joblib_round_trip(fitted)
+        assert learnt(loaded) == learnt(fitted)
+        for name in ("history_", "n_iter_", "best_epoch_", "best_score_", "vocabulary_size_"):
+            assert getattr(loaded, name) == getattr(fitted, name)
 
     @pytest.mark.thorough
     def test_a_new_process_gives_equal_probabilities(self, fitted, tmp_path):
@@ -513,8 +727,19 @@ class TestSaving:
 
     def test_a_state_of_a_later_format_is_refused(self, fitted):
         state = fitted.__getstate__() | {"_state_format": 99}
-        with pytest.raises(ValueError, match=r"format 99.*newer sk_han"):
+        with pytest.raises(ModelFormatError, match=r"format 99.*newer sk_han"):
             HANClassifier().__setstate__(state)
+
+    def test_a_state_of_an_earlier_format_is_refused_with_advice(self, fitted):
+        state = fitted.__getstate__() | {"_state_format": 1}
+        with pytest.raises(ModelFormatError, match=r"format 1,.*reads format 2.*sk_han\.save"):
+            HANClassifier().__setstate__(state)
+
+    def test_a_fitted_state_that_lacks_a_part_is_refused(self, fitted):
+        state = fitted.to_state()
+        del state["history"]
+        with pytest.raises(ModelFormatError, match=r"HANClassifier cannot be restored.*history"):
+            HANClassifier().from_state(state)
 
     def test_a_memory_mapped_model_predicts_the_same(self, fitted, tmp_path):
         joblib.dump(fitted, tmp_path / "model.joblib")
@@ -526,9 +751,7 @@ class TestSaving:
         assert joblib_round_trip(classifier).net_.valid_batch_size == 3
 
     def test_a_device_that_is_gone_becomes_the_cpu(self, fitted):
-        state = fitted.__getstate__() | {"device_": "cuda:7"}
-        loaded = HANClassifier.__new__(HANClassifier)
-        loaded.__setstate__(state)
+        loaded = HANClassifier().from_state(fitted.to_state() | {"device": "cuda:7"})
         assert loaded.device_ == "cpu"
 
 
@@ -593,17 +816,18 @@ class TestNet:
             def on_epoch_end(self, net, **kwargs):
                 net.history.record("mine", len(net.history))
 
-        stopped = tiny(callbacks=[("mine", Counter())], max_epochs=40, lr=0.5, patience=1)
+        stopped = tiny(callbacks=[("mine", Counter())], max_epochs=40, lr=0.5, n_iter_no_change=1)
         stopped.fit(TEXTS, LABELS)
         assert [epoch["mine"] for epoch in stopped.history_] == [
             epoch["epoch"] for epoch in stopped.history_
         ]
 
     def test_the_net_predicts_for_itself(self):
-        classifier = tiny(ngram_range=None, early_stopping=False).fit(TEXTS, LABELS)
+        classifier = tiny(linear_ngrams=None, validation_fraction=None).fit(TEXTS, LABELS)
         documents = classifier.tokenizer_.transform(TEXTS)
+        data = LabelledDocuments(documents, np.zeros(len(TEXTS), int), np.ones(len(TEXTS)))
         np.testing.assert_allclose(
-            classifier.net_.predict_proba(documents), classifier.predict_proba(TEXTS), atol=1e-6
+            classifier.net_.predict_proba(data), classifier.predict_proba(TEXTS), atol=1e-6
         )
 
     def test_net_params_reach_the_net(self):
@@ -623,8 +847,9 @@ class TestNet:
             tiny(optimizer=int).fit(TEXTS, LABELS)
 
     def test_sizes_may_be_numpy_integers(self):
-        sizes = {"embedding_dim": 3, "word_hidden": 2, "sentence_hidden": 2, "attention_dim": 2}
-        tiny(**{name: np.int64(size) for name, size in sizes.items()}).fit(TEXTS, LABELS)
+        sizes = {"embedding_dim": 3, "word_hidden": 2, "sentence_hidden": 2, "pooling__size": 2}
+        classifier = tiny().set_params(**{name: np.int64(size) for name, size in sizes.items()})
+        assert classifier.fit(TEXTS, LABELS).transform(TEXTS).shape == (len(TEXTS), 4)
 
     def test_skorch_scoring_callbacks_see_the_held_out_documents(self):
         scoring = ("recall", EpochScoring("recall_macro", lower_is_better=False))
@@ -640,7 +865,9 @@ class TestNet:
                 if training:
                     self.rates_.append(net.optimizer_.param_groups[0]["lr"])
 
-        classifier = tiny(callbacks=[("rates", Rates())], max_epochs=10, lr=0.01, patience=99)
+        classifier = tiny(
+            callbacks=[("rates", Rates())], max_epochs=10, lr=0.01, n_iter_no_change=99
+        )
         rates = dict(classifier.fit(TEXTS, LABELS).net_.callbacks_)["rates"].rates_
         assert max(rates) == pytest.approx(0.01, rel=0.05)
         assert rates[0] < 0.001

@@ -1,6 +1,7 @@
 """Many threads with one model, and many processes with its copies."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -97,7 +98,7 @@ import joblib
 import psutil
 import torch
 from sklearn.model_selection import cross_validate
-from sk_han import HANClassifier
+from sk_han import Attention, HANClassifier
 from sk_han.datasets import make_reviews
 
 def n_threads(estimator, X, y):
@@ -107,7 +108,7 @@ def n_threads(estimator, X, y):
 def validate(n_jobs):
     texts, labels = make_reviews(60, random_state=0)
     classifier = HANClassifier(
-        embedding_dim=8, word_hidden=4, sentence_hidden=4, attention_dim=4, max_epochs=2,
+        embedding_dim=8, word_hidden=4, sentence_hidden=4, pooling=Attention(size=4), max_epochs=2,
         random_state=0, device="cpu",
     )
     scoring = {"loss": "neg_log_loss", "threads": n_threads}
@@ -149,3 +150,33 @@ class TestProcesses:
         assert found["children"]
         # They have ended, or are about to: a zombie waits only for init to take note of it.
         assert not [pid for pid in found["children"] if is_running(pid, seconds=10)]
+
+
+FORKED = """
+import os
+import sys
+import torch
+torch.set_num_threads(3)
+torch.randn(500, 500) @ torch.randn(500, 500)  # PyTorch's threads are there
+from sk_han.datasets import make_reviews
+from tests.tiny_models import tiny
+texts, labels = make_reviews(40, random_state=0)
+classifier = tiny().fit(texts, labels)
+pid = os.fork()
+if pid == 0:
+    before = torch.get_num_threads()
+    classifier.predict(texts)
+    classifier.transform(texts)
+    classifier.explain(texts[:2])
+    classifier.partial_fit(texts, labels)
+    os._exit(0 if before == torch.get_num_threads() == 3 else 1)
+sys.exit(os.waitpid(pid, 0)[1] != 0 or torch.get_num_threads() != 3)
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
+def test_a_forked_process_keeps_the_number_of_threads():
+    # One that waits for threads which did not come along fails by its time limit.
+    command = [sys.executable, "-W", "ignore", "-c", FORKED]
+    assert subprocess.run(command, timeout=60).returncode == 0

@@ -16,9 +16,9 @@ from tests.checks_table import results_of, table
 from tests.row_documents import explained_failures, row_estimators
 
 # How many checks there are in scikit-learn 1.6; later releases have more.
-EXPECTED = {"RowClassifier": 62, "RowTokenizer": 45}
+EXPECTED = {"RowClassifier": 67, "RowTokenizer": 45}
 if parse_version(sklearn.__version__) >= parse_version("1.9"):
-    EXPECTED = {"RowClassifier": 63, "RowTokenizer": 46}
+    EXPECTED = {"RowClassifier": 68, "RowTokenizer": 46}
 MOST_EXPLAINED = 1
 
 # What estimators of raw text can be asked without a table of numbers. scikit-learn itself asks
@@ -80,7 +80,7 @@ class TestSampleWeight:
         )
         monkeypatch.setattr(estimator_checks, "assert_allclose_dense_sparse", in_single_precision)
         classifier, _ = row_estimators()
-        classifier.set_params(ngram_range=None)
+        classifier.set_params(linear_ngrams=None)
         estimator_checks.check_sample_weight_equivalence_on_dense_data("RowClassifier", classifier)
 
 

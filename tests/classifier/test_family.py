@@ -7,10 +7,20 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
 
-from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer, load, save
+from sk_han import (
+    RNN,
+    Attention,
+    ContextAttention,
+    DocumentArray,
+    HierarchicalTokenizer,
+    MultiHopAttention,
+    load,
+    save,
+)
 from sk_han.documents import LabelledDocuments
-from sk_han.training.net import network_input
+from sk_han.training.batches import document_tensors
 from tests import tiny_models
 from tests.thorough import first_fast
 from tests.tiny_models import BAD, GOOD
@@ -20,21 +30,26 @@ LABELS = np.array(8 * (3 * ["pos"] + 3 * ["neg"]))
 
 MEMBERS = {
     "lstm": {"rnn": "lstm"},
-    "simple rnn of two layers": {"rnn": "rnn", "num_layers": np.int64(2)},
-    "one direction": {"bidirectional": np.False_},
+    "simple rnn of two layers": {"rnn": RNN(cell="rnn", num_layers=np.int64(2))},
+    "one direction": {"rnn": RNN(bidirectional=np.False_)},
     "mean": {"pooling": "mean"},
     "max": {"pooling": "max"},
     "last": {"pooling": "last"},
-    "sparsemax": {"attention": "sparsemax"},
-    "entmax15 hops": {"attention": "entmax15", "attention_hops": np.int64(2)},
-    "hops": {"attention_hops": 2},
-    "context": {"context": "bidirectional", "context_gated": True},
-    "all that is drawn": {"embedding_dropout": 0.2, "label_smoothing": 0.1},
+    "sparsemax": {"pooling": Attention(size=4, normalizer="sparsemax")},
+    "entmax15 hops": {
+        "pooling": MultiHopAttention(size=4, normalizer=np.str_("entmax15"), hops=np.int64(2))
+    },
+    "hops": {"pooling": MultiHopAttention(size=4, hops=2)},
+    "context": {"pooling": ContextAttention(size=4, direction="bidirectional", gated=True)},
+    "sum of the sentences before": {"pooling": ContextAttention(size=4, summary="sum")},
+    "all that is drawn": {
+        "net_params": {"module__embedding_dropout": 0.2, "criterion__label_smoothing": 0.1}
+    },
     "averaged weights": {"weight_averaging": 0.9},
-    "states that differ": {"diversity_penalty": 0.5},
+    "states that differ": {"pooling": Attention(size=4, diversity_penalty=0.5)},
 }
 
-tiny = partial(tiny_models.tiny, max_epochs=2, batch_size=16, ngram_range=None)
+tiny = partial(tiny_models.tiny, max_epochs=2, batch_size=16, linear_ngrams=None)
 
 
 @pytest.fixture(scope="module", params=MEMBERS.values(), ids=MEMBERS)
@@ -60,7 +75,7 @@ class TestEveryMember:
         assert np.array_equal(loaded.predict_proba(TEXTS), member.predict_proba(TEXTS))
 
     def test_the_same_seed_gives_the_same_bits(self, member):
-        again = HANClassifier(**member.get_params()).fit(TEXTS, LABELS)
+        again = clone(member).fit(TEXTS, LABELS)
         assert np.array_equal(again.predict_proba(TEXTS), member.predict_proba(TEXTS))
 
 
@@ -69,13 +84,13 @@ class TestEveryMember:
     first_fast(
         [
             {"pooling": "mean"},
-            {"attention": "sparsemax"},
-            {"rnn": "lstm", "num_layers": 2},
+            {"pooling": Attention(size=4, normalizer="sparsemax")},
+            {"rnn": RNN(cell="lstm", num_layers=2)},
             {"pooling": "max"},
-            {"attention": "entmax15"},
-            {"attention_hops": 2},
-            {"diversity_penalty": 0.5},
-            {"context": "bidirectional"},
+            {"pooling": Attention(size=4, normalizer="entmax15")},
+            {"pooling": MultiHopAttention(size=4, hops=2)},
+            {"pooling": Attention(size=4, diversity_penalty=0.5)},
+            {"pooling": ContextAttention(size=4, direction="bidirectional")},
         ],
         n=2,
     ),
@@ -84,48 +99,60 @@ class TestEveryMember:
 def test_a_cue_word_is_learnt(params):
     # Long enough for every document to get its label with a probability of 0.85 or more: fewer
     # steps left one at 0.51, which another order of adding may turn round.
-    classifier = tiny(**params, max_epochs=25, lr=0.03, early_stopping=False)
+    classifier = tiny(**params, max_epochs=25, lr=0.03, validation_fraction=None)
     assert classifier.fit(TEXTS, LABELS).score(TEXTS, LABELS) == 1.0
 
 
-def first_loss(hop_penalty, **params):
+def first_loss(pooling):
     """Loss of the first step, in which networks of the same seed are still equal."""
-    params = {"attention_hops": 2, "max_epochs": 1, "early_stopping": False} | params
-    classifier = tiny(hop_penalty=hop_penalty, batch_size=100, **params)
-    return classifier.fit(TEXTS, LABELS).history_[0]["train_loss"]
+    params = {"max_epochs": 1, "validation_fraction": None, "batch_size": 100}
+    return tiny(pooling=pooling, **params).fit(TEXTS, LABELS).history_[0]["train_loss"]
+
+
+def first_valid_loss(pooling):
+    """Loss of the held-out documents after an epoch in which next to nothing is learnt."""
+    classifier = tiny(pooling=pooling, lr=1e-9, max_epochs=1)
+    return classifier.fit(TEXTS, LABELS).history_[0]["valid_loss"]
 
 
 class TestHopPenalty:
     def test_it_enters_the_loss_by_its_factor(self):
-        plain, once, twice = map(first_loss, (0.0, 1.0, 2.0))
+        plain, once, twice = (
+            first_loss(MultiHopAttention(size=4, hops=2, penalty=factor)) for factor in (0, 1, 2)
+        )
         assert once - plain > 0.1
         assert twice - plain == pytest.approx(2 * (once - plain), abs=1e-5)
 
     def test_one_hop_is_not_punished(self):
-        assert first_loss(2.0, attention_hops=1) == first_loss(0.0, attention_hops=1)
+        plain, punished = (
+            first_loss(MultiHopAttention(size=4, hops=1, penalty=factor)) for factor in (0, 2)
+        )
+        assert punished == plain
 
     def test_it_is_no_part_of_the_validation_loss(self):
-        histories = [
-            tiny(attention_hops=2, hop_penalty=penalty, lr=1e-9).fit(TEXTS, LABELS).history_
-            for penalty in (0.0, 1.0)
-        ]
-        plain, punished = (history[0]["valid_loss"] for history in histories)
+        plain, punished = (
+            first_valid_loss(MultiHopAttention(size=4, hops=2, penalty=factor)) for factor in (0, 1)
+        )
         assert punished == pytest.approx(plain, abs=1e-5)
 
     def test_hops_come_to_read_different_words(self):
         overlaps = []
         for penalty in (0.0, 3.0):
-            classifier = tiny(attention_hops=2, hop_penalty=penalty, max_epochs=15, lr=0.02)
-            classifier.fit(TEXTS, LABELS)
+            pooling = MultiHopAttention(size=4, hops=2, penalty=penalty)
+            classifier = tiny(pooling=pooling, max_epochs=15, lr=0.02).fit(TEXTS, LABELS)
             documents = classifier.tokenizer_.transform(TEXTS[:6])
             network = classifier.net_.module_
-            network.hop_penalty = 1.0
-            overlaps.append(network.attend(*network_input(documents, "cpu")).penalty.mean())
+            network.options.pooling.penalty = 1.0
+            overlaps.append(network.attend(*document_tensors(documents, "cpu")).penalty.mean())
         assert overlaps[1] < 0.8 * overlaps[0]
 
     def test_a_document_counts_by_its_weight(self):
         weights = 1 + np.arange(len(TEXTS)) % 3  # the three kinds of texts differ in length
-        settings = {"attention_hops": 2, "max_epochs": 1, "early_stopping": False}
+        settings = {
+            "pooling": MultiHopAttention(size=4, hops=2),
+            "max_epochs": 1,
+            "validation_fraction": None,
+        }
         settings |= {"batch_size": 100, "dropout": 0.0, "word_dropout": 0.0}
         X = HierarchicalTokenizer().fit_transform(TEXTS)
         weighted = tiny(**settings).fit(X, LABELS, sample_weight=weights)
@@ -137,10 +164,11 @@ class TestHopPenalty:
 
 @pytest.fixture(scope="module", params=["sparsemax", "entmax15"])
 def sparse(request):
-    settings = {"max_epochs": 15, "lr": 0.02, "early_stopping": False}
+    settings = {"max_epochs": 15, "lr": 0.02, "validation_fraction": None}
     # The fewer the words tell at first, the more of them get no attention.
-    settings |= {"pretrained_embedding": None, "adversarial_noise": 0}
-    return tiny(attention=request.param, **settings).fit(TEXTS, LABELS)
+    settings |= {"embedding_init": "random", "adversarial_noise": 0}
+    pooling = Attention(size=4, normalizer=request.param)
+    return tiny(pooling=pooling, **settings).fit(TEXTS, LABELS)
 
 
 class TestSparseAttention:
@@ -157,29 +185,28 @@ class TestSparseAttention:
     def test_a_saved_file_predicts_the_same(self, sparse, tmp_path):
         save(sparse, tmp_path / "sparse.han")
         loaded = load(tmp_path / "sparse.han")
-        assert loaded.net_.module_.word_attention.attention == sparse.attention
+        assert loaded.net_.module_.options.attention == sparse.pooling
         assert np.array_equal(loaded.predict_proba(TEXTS), sparse.predict_proba(TEXTS))
 
 
 class TestDiversityPenalty:
     def test_it_enters_the_loss_by_its_factor(self):
         plain, once, twice = (
-            first_loss(1.0, attention_hops=1, diversity_penalty=factor) for factor in (0, 1, 2)
+            first_loss(Attention(size=4, diversity_penalty=factor)) for factor in (0, 1, 2)
         )
         assert once - plain > 0.1
         assert twice - plain == pytest.approx(2 * (once - plain), abs=1e-5)
 
     def test_it_adds_up_with_that_of_the_hops(self):
         none, hops, states, both = (
-            first_loss(hop, diversity_penalty=diversity)
+            first_loss(MultiHopAttention(size=4, hops=2, penalty=hop, diversity_penalty=diversity))
             for hop, diversity in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)]
         )
         assert both - none == pytest.approx((hops - none) + (states - none), abs=1e-5)
 
     def test_it_is_no_part_of_the_validation_loss(self):
         plain, punished = (
-            tiny(diversity_penalty=factor, lr=1e-9).fit(TEXTS, LABELS).history_[0]["valid_loss"]
-            for factor in (0.0, 1.0)
+            first_valid_loss(Attention(size=4, diversity_penalty=factor)) for factor in (0, 1)
         )
         assert punished == pytest.approx(plain, abs=1e-5)
 
@@ -187,19 +214,21 @@ class TestDiversityPenalty:
         found = []
         for factor in (0.0, 1.0):
             settings = {"max_epochs": 15, "lr": 0.02, "dropout": 0.0, "word_dropout": 0.0}
-            settings |= {"pretrained_embedding": None}  # learnt vectors differ from the start
-            classifier = tiny(diversity_penalty=factor, **settings).fit(TEXTS, LABELS)
+            settings |= {"embedding_init": "random"}  # learnt vectors differ from the start
+            pooling = Attention(size=4, diversity_penalty=factor)
+            classifier = tiny(pooling=pooling, **settings).fit(TEXTS, LABELS)
             network = classifier.net_.module_.train()
-            network.diversity_penalty = 1.0
+            network.options.pooling.diversity_penalty = 1.0
             documents = classifier.tokenizer_.transform(TEXTS[:6])
-            found.append(network.attend(*network_input(documents, "cpu")).penalty.mean())
+            found.append(network.attend(*document_tensors(documents, "cpu")).penalty.mean())
         assert found[1] < 0.7 * found[0]
 
 
 class TestLabelSmoothing:
     @pytest.mark.parametrize("training", [True, False])
     def test_loss_worked_by_hand(self, training):
-        net = tiny(label_smoothing=0.1).fit(TEXTS, LABELS).net_
+        smoothing = {"criterion__label_smoothing": 0.1}
+        net = tiny(net_params=smoothing).fit(TEXTS, LABELS).net_
         data = LabelledDocuments(DocumentArray.from_nested([[[2]]]), np.array([1]), np.ones(1))
         logits = torch.tensor([[0.0, math.log(3)]])  # probabilities 1/4 and 3/4
         loss = net.get_loss(logits, data.targets, X=data, training=training)
@@ -210,37 +239,56 @@ class TestLabelSmoothing:
         assert tiny().fit(TEXTS, LABELS).net_.criterion_.label_smoothing == 0.0
 
 
-class TestCombinations:
+def unread():
+    """Texts that fail the test when they are read."""
+    yield pytest.fail("A text was read.")
+
+
+class TestWrongOptions:
     @pytest.mark.parametrize(
         ("params", "message"),
         [
-            ({"pooling": "mean", "attention_hops": 2}, "attention_hops=2 .* pooling='mean'"),
-            ({"pooling": "max", "context": "forward"}, "context='forward' .* pooling='max'"),
-            ({"attention_hops": 3, "context": "forward"}, "'forward' and attention_hops=3"),
-            ({"attention": "entmax15", "pooling": "last"}, "'entmax15' .* pooling='last'"),
-            ({"diversity_penalty": 0.5, "pooling": "mean"}, "penalty=0.5 .* pooling='mean'"),
-            ({"attention": "entmax"}, "'attention' parameter of HANClassifier must be"),
             ({"rnn": "transformer"}, "'rnn' parameter of HANClassifier must be"),
-            ({"num_layers": 0}, "'num_layers' parameter"),
-            ({"attention_hops": 0}, "'attention_hops' parameter"),
-            ({"hop_penalty": -1.0}, "'hop_penalty' parameter"),
-            ({"diversity_penalty": -1.0}, "'diversity_penalty' parameter"),
-            ({"context_pooling": "max"}, "'context_pooling' parameter"),
-            ({"embedding_dropout": 1.0}, "'embedding_dropout' parameter"),
-            ({"label_smoothing": 1.0}, "'label_smoothing' parameter"),
+            ({"rnn": RNN(cell="qrnn")}, "'cell' parameter of RNN must be one of 'gru'"),
+            ({"rnn": RNN(num_layers=0)}, "'num_layers' parameter of RNN"),
+            ({"rnn": RNN(bidirectional=1)}, "'bidirectional' parameter of RNN"),
+            ({"rnn": Attention()}, "'rnn' parameter of HANClassifier must be"),
+            ({"pooling": "median"}, "'pooling' parameter of HANClassifier must be"),
+            ({"pooling": Attention}, "'pooling' parameter of HANClassifier must be"),
+            ({"pooling": RNN()}, "'pooling' parameter of HANClassifier must be"),
+            ({"pooling": Attention(size=0)}, "'size' parameter of Attention must be an integer"),
+            ({"pooling": Attention(normalizer="entmax")}, "'normalizer' parameter of Attention"),
+            (
+                {"pooling": Attention(diversity_penalty=-1.0)},
+                "'diversity_penalty' parameter of Attention",
+            ),
+            ({"pooling": MultiHopAttention(hops=0)}, "'hops' parameter of MultiHopAttention"),
+            (
+                {"pooling": MultiHopAttention(penalty=np.nan)},
+                "'penalty' parameter of MultiHopAttention",
+            ),
+            (
+                {"pooling": ContextAttention(direction="both")},
+                "'direction' parameter of ContextAttention must be one of 'forward'",
+            ),
+            ({"pooling": ContextAttention(summary="max")}, "'summary' parameter"),
+            ({"pooling": ContextAttention(gated="yes")}, "'gated' parameter"),
             ({"weight_averaging": 1.0}, "'weight_averaging' parameter"),
+            ({"net_params": {"module__embedding_dropout": 1.0}}, "module__embedding_dropout in"),
+            ({"net_params": {"criterion__label_smoothing": 1.0}}, "criterion__label_smoothing in"),
+            ({"net_params": {"optimizer__weight_decay": -0.1}}, "optimizer__weight_decay in"),
+            ({"net_params": {"clip_norm": 0}}, "clip_norm in net_params must be a number above 0"),
         ],
+        ids=str,
     )
-    def test_what_makes_no_sense_is_refused(self, params, message):
+    def test_they_are_named_before_a_text_is_read(self, params, message):
         with pytest.raises(ValueError, match=message):
-            tiny(**params).fit(TEXTS, LABELS)
+            tiny(**params).fit(unread(), LABELS)
 
-    def test_they_are_refused_before_a_text_is_read(self):
-        def unread():
-            yield pytest.fail("read")
-
-        with pytest.raises(ValueError, match="attention_hops=2"):
-            tiny(pooling="mean", attention_hops=2).fit(unread(), LABELS)
+    def test_they_are_named_when_partial_fit_goes_on(self):
+        classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+        with pytest.raises(ValueError, match="'size' parameter of Attention"):
+            classifier.set_params(pooling=Attention(size=0)).partial_fit(unread(), LABELS)
 
 
 class TestGoingOn:
@@ -248,26 +296,40 @@ class TestGoingOn:
         ("params", "message"),
         [
             ({"rnn": "lstm"}, "rnn is 'lstm' now, and 'gru' in the fitted network"),
-            ({"num_layers": 2}, "num_layers is 2 now, and 1"),
-            ({"bidirectional": False}, "bidirectional is False now, and True"),
-            ({"pooling": "mean"}, "pooling is 'mean' now, and 'attention'"),
-            ({"attention": "sparsemax"}, "attention is 'sparsemax' now, and 'softmax'"),
-            ({"attention_hops": 2}, "attention_hops is 2 now, and 1"),
-            ({"context": "forward"}, "context is 'forward' now, and None"),
+            ({"rnn": RNN(num_layers=2)}, "num_layers=2.* now, and 'gru'"),
+            ({"rnn": RNN(bidirectional=False)}, r"bidirectional=False\) now, and 'gru'"),
+            ({"pooling": "mean"}, r"pooling is 'mean' now, and Attention\(size=4"),
+            ({"pooling": "attention"}, r"pooling is 'attention' now, and Attention\(size=4"),
+            ({"pooling__normalizer": "sparsemax"}, "'sparsemax'.* now, and .*'softmax'"),
+            ({"pooling": MultiHopAttention(size=4, hops=2)}, r"hops=2.* now, and Attention\("),
+            ({"pooling": ContextAttention(size=4)}, r"ContextAttention.* now, and Attention\("),
         ],
+        ids=str,
     )
     def test_another_structure_is_refused(self, params, message):
         warm = tiny(warm_start=True, max_epochs=1).fit(TEXTS, LABELS).set_params(**params)
         with pytest.raises(ValueError, match=message):
-            warm.fit(TEXTS, LABELS)
+            warm.fit(unread(), LABELS)
+
+    def test_a_cell_by_name_or_as_an_object_is_the_same_structure(self):
+        warm = tiny(warm_start=True, max_epochs=1, rnn="lstm").fit(TEXTS, LABELS)
+        warm.set_params(rnn=RNN(cell="lstm")).fit(TEXTS, LABELS)
+        assert warm.net_.module_.options.recurrent == RNN(cell="lstm")
 
     def test_what_is_no_structure_may_change(self):
-        warm = tiny(warm_start=True, max_epochs=1).fit(TEXTS, LABELS)
-        warm.set_params(embedding_dropout=0.5, label_smoothing=0.2, weight_averaging=0.9)
-        warm.set_params(diversity_penalty=0.5)
-        assert warm.fit(TEXTS, LABELS).net_.module_.embedding_dropout == 0.5
+        pooling = MultiHopAttention(size=4, hops=2)
+        warm = tiny(warm_start=True, max_epochs=1, pooling=pooling).fit(TEXTS, LABELS)
+        warm.set_params(pooling__diversity_penalty=0.5, pooling__penalty=0.25, weight_averaging=0.9)
+        warm.set_params(
+            net_params={"module__embedding_dropout": 0.5, "criterion__label_smoothing": 0.2}
+        )
+        options = warm.fit(TEXTS, LABELS).net_.module_.options
+        assert options.embedding_dropout == 0.5
+        assert (options.pooling.diversity_penalty, options.pooling.penalty) == (0.5, 0.25)
 
-    @pytest.mark.parametrize("params", [{"rnn": "lstm"}, {"attention_hops": 2}], ids=str)
+    @pytest.mark.parametrize(
+        "params", [{"rnn": "lstm"}, {"pooling": MultiHopAttention(size=4, hops=2)}], ids=str
+    )
     def test_partial_fit_goes_on(self, params):
         classifier = tiny(**params, lr=0.02).partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
         for _ in range(5):
@@ -275,47 +337,41 @@ class TestGoingOn:
         assert classifier.history_[-1]["train_loss"] < classifier.history_[0]["train_loss"]
 
 
-class TestEarlierRelease:
-    NEW = (
-        "rnn",
-        "num_layers",
-        "bidirectional",
-        "pooling",
-        "attention",
-        "attention_hops",
-        "hop_penalty",
-        "diversity_penalty",
-        "context",
-        "context_pooling",
-        "context_gated",
-        "embedding_dropout",
-        "label_smoothing",
-        "weight_averaging",
+class TestNetParams:
+    """What the network is beside the parameters of the classifier."""
+
+    def test_they_reach_the_net(self):
+        given = {
+            "clip_norm": None,
+            "criterion__label_smoothing": 0.25,
+            "module__embedding_dropout": 0.5,
+            "optimizer__weight_decay": 0.125,
+        }
+        net = tiny(net_params=given, max_epochs=1).fit(TEXTS, LABELS).net_
+        assert net.clip_norm is None
+        assert net.criterion_.label_smoothing == 0.25
+        assert net.module_.options.embedding_dropout == 0.5
+        assert [group["weight_decay"] for group in net.optimizer_.param_groups] == [0.125]
+
+    def test_their_defaults_are_those_of_the_documentation(self):
+        net = tiny(max_epochs=1).fit(TEXTS, LABELS).net_
+        assert (net.clip_norm, net.valid_batch_size, net.module_.max_words) == (1.0, 256, 131_072)
+        assert net.criterion_.label_smoothing == net.module_.options.embedding_dropout == 0
+        assert [group["weight_decay"] for group in net.optimizer_.param_groups] == [0.0001]
+
+    @pytest.mark.parametrize(
+        "params",
+        [
+            {"clip_norm": 1e-6},
+            {"criterion__label_smoothing": 0.5},
+            {"module__embedding_dropout": 0.5},
+            {"optimizer__weight_decay": 10.0},
+        ],
+        ids=str,
     )
-
-    @pytest.fixture
-    def loaded(self):
-        """A model as the release before the family pickled it, loaded."""
-        fitted = tiny(warm_start=True).fit(TEXTS, LABELS)
-        state = fitted.__getstate__()
-        state["_restoring_params"] = dict(state["_restoring_params"])
-        for name in self.NEW:
-            del state[name]
-            state["_restoring_params"].pop(f"module__{name}", None)
-        loaded = HANClassifier.__new__(HANClassifier)
-        loaded.__setstate__(state)
-        return fitted, loaded
-
-    def test_its_models_predict_the_same(self, loaded):
-        fitted, loaded = loaded
-        assert np.array_equal(loaded.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
-
-    def test_its_models_have_the_default_of_each_new_parameter(self, loaded):
-        defaults = HANClassifier().get_params()
-        found = loaded[1].get_params()
-        assert {name: found[name] for name in self.NEW} == {n: defaults[n] for n in self.NEW}
-
-    def test_its_models_learn_on_and_keep_their_structure(self, loaded):
-        loaded[1].fit(TEXTS, LABELS)
-        with pytest.raises(ValueError, match="rnn is 'lstm' now, and 'gru'"):
-            loaded[1].set_params(rnn="lstm").fit(TEXTS, LABELS)
+    def test_each_of_them_has_an_effect(self, params):
+        # With SGD, whose steps follow the size of the gradient.
+        settings = {"optimizer": "sgd", "lr": 0.1, "max_epochs": 1, "validation_fraction": None}
+        plain = tiny(**settings).fit(TEXTS, LABELS).predict_proba(TEXTS)
+        changed = tiny(**settings, net_params=params).fit(TEXTS, LABELS).predict_proba(TEXTS)
+        assert np.abs(changed - plain).max() > 1e-5

@@ -19,7 +19,7 @@ def state_of(classifier):
     ("params", "arguments"),
     [
         ({"lr": -1.0}, {}),
-        ({"pretrained_embedding": "word2vec"}, {}),
+        ({"embedding_init": "word2vec"}, {}),
         ({}, {"sample_weight": np.zeros(len(LABELS))}),
         ({}, {"X_val": TEXTS[:2]}),
         ({}, {"X_val": TEXTS[:2], "y_val": ["pos", "maybe"]}),
@@ -38,7 +38,7 @@ def test_documents_of_weight_zero_are_left_out():
     # As word ids: a tokenizer reads the words of all documents, whatever they weigh.
     X = DocumentArray.from_nested(6 * [[[2, 3], [4]], [[3, 5]]])
     y, weights = np.array(6 * ["pos", "neg"]), np.ones(12)
-    params = {"early_stopping": False, "ngram_range": None, "batch_size": 12}
+    params = {"validation_fraction": None, "linear_ngrams": None, "batch_size": 12}
     weights[[0, 5]] = 0
     y_of_others = y.copy()
     y_of_others[[0, 5]] = ["neg", "pos"]

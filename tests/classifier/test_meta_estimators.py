@@ -37,7 +37,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.utils.fixes import parse_version
 
-from sk_han import HANClassifier, HierarchicalTokenizer
+from sk_han import RNN, Attention, HANClassifier, HierarchicalTokenizer, MultiHopAttention
 
 GOOD = ["It was a good day. The sun shone.", "We came late. A good meal!", "Good. Very good."]
 BAD = ["It was a bad day. The rain fell.", "We came late. A bad meal!", "Bad. Very bad."]
@@ -52,14 +52,14 @@ def quick(**params):
         "embedding_dim": 8,
         "word_hidden": 4,
         "sentence_hidden": 4,
-        "attention_dim": 4,
+        "pooling": Attention(size=4),
         "dropout": 0.0,
         "word_dropout": 0.0,
         "lr": 0.1,
         "lr_schedule": "constant",
         "max_epochs": 8,
         "batch_size": 8,
-        "early_stopping": False,
+        "validation_fraction": None,
         "random_state": 0,
         "device": "cpu",
     }
@@ -76,7 +76,7 @@ def linear():
 
 class TestSearches:
     def test_a_grid_search_finds_what_learns(self):
-        search = GridSearchCV(quick(ngram_range=None), {"lr": [TOO_SLOW, 0.1]}, cv=2).fit(
+        search = GridSearchCV(quick(linear_ngrams=None), {"lr": [TOO_SLOW, 0.1]}, cv=2).fit(
             TEXTS, LABELS
         )
         assert search.best_params_ == {"lr": 0.1}
@@ -114,6 +114,53 @@ class TestSearches:
         assert search.best_estimator_.n_iter_ == search.n_resources_[-1]
 
 
+@pytest.fixture(scope="module")
+def search():
+    """Options that were given, and a search through them."""
+    given = {"rnn": RNN(), "pooling": MultiHopAttention(size=3)}
+    grid = {"pooling__hops": [1, 2], "rnn__num_layers": [1, 2]}
+    return given, GridSearchCV(quick(max_epochs=2, **given), grid, cv=2).fit(TEXTS, LABELS)
+
+
+class TestSearchesInsideOfOptions:
+    def test_every_candidate_is_tried(self, search):
+        tried = search[1].cv_results_["params"]
+        assert {(p["pooling__hops"], p["rnn__num_layers"]) for p in tried} == {
+            (1, 1),
+            (1, 2),
+            (2, 1),
+            (2, 2),
+        }
+        assert np.isfinite(search[1].cv_results_["mean_test_score"]).all()
+
+    def test_the_best_network_is_what_its_parameters_say(self, search):
+        best, options = search[1].best_params_, search[1].best_estimator_.net_.module_.options
+        assert options.pooling == MultiHopAttention(size=3, hops=best["pooling__hops"])
+        assert options.rnn == RNN(num_layers=best["rnn__num_layers"])
+
+    def test_the_options_that_were_given_stay_as_they_were(self, search):
+        assert search[0] == {"rnn": RNN(), "pooling": MultiHopAttention(size=3)}
+
+    def test_whole_options_can_be_searched(self):
+        grid = {"pooling": ["mean", Attention(size=2), MultiHopAttention(size=2, hops=2)]}
+        search = GridSearchCV(quick(max_epochs=2), grid, cv=2).fit(TEXTS, LABELS)
+        found = search.best_estimator_.net_.module_.options.pooling
+        assert found == search.best_params_["pooling"]
+        assert len(search.cv_results_["params"]) == 3
+
+    def test_a_search_through_a_pipeline_reaches_them(self):
+        pipeline = two_steps(pooling=Attention(size=4))
+        search = GridSearchCV(pipeline, {"han__pooling__size": [2, 3]}, cv=2).fit(TEXTS, LABELS)
+        size = search.best_params_["han__pooling__size"]
+        assert search.best_estimator_[-1].net_.module_.options.pooling.size == size
+        assert pipeline[-1].pooling == Attention(size=4)
+
+    def test_wrong_options_fail_their_fits_by_name(self):
+        search = GridSearchCV(quick(), {"pooling__size": [0]}, cv=2)
+        with pytest.raises(ValueError, match="'size' parameter of Attention"):
+            search.fit(TEXTS, LABELS)
+
+
 class TestValidation:
     def test_predictions_of_folds_are_those_of_the_fitted_folds(self):
         folds = StratifiedKFold(2)
@@ -140,7 +187,7 @@ class TestValidation:
 
     def test_a_validation_curve_shows_what_a_parameter_does(self):
         _, scores = validation_curve(
-            two_steps(ngram_range=None),
+            two_steps(linear_ngrams=None),
             TEXTS,
             LABELS,
             param_name="han__lr",

@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+from sk_han import HierarchicalTokenizer
 from sk_han.datasets import load_csv
 
 THREE_NOTES = 'text,label\n"Late, and cold.",complaint\nAll well.,praise\n"Two\nlines",complaint\n'
@@ -324,3 +325,33 @@ def test_labels_of_two_kinds_are_refused(write, first, second):
 def test_empty_label_is_named_by_its_line(write):
     with pytest.raises(ValueError, match=r"line 3: 'label' is empty.*label=None"):
         load_csv(write("notes.csv", "text,label\na,b\nc,\n"))
+
+
+class TestSeveralColumns:
+    @pytest.fixture
+    def path(self, tmp_path):
+        path = tmp_path / "notes.csv"
+        path.write_text(
+            "title,body,label\nOut of ink,It is empty. Again!,complaint\n,All well.,praise\n"
+        )
+        return path
+
+    def test_they_are_joined_in_the_order_given(self, path):
+        texts, labels = load_csv(path, text=["title", "body"])
+        assert texts == ["Out of ink\n\nIt is empty. Again!", "\n\nAll well."]
+        assert labels.tolist() == ["complaint", "praise"]
+        assert load_csv(path, text=["body", "title"], label=None)[0].endswith("\n\nOut of ink")
+
+    def test_no_sentence_runs_from_one_into_the_next(self, path):
+        texts, _ = load_csv(path, text=["title", "body"])
+        documents = HierarchicalTokenizer().fit_transform(texts)
+        assert documents.sentences_per_document.tolist() == [3, 1]
+
+    @pytest.mark.parametrize("text", [[], None, ["title", 3]])
+    def test_what_is_no_name_is_refused(self, path, text):
+        with pytest.raises(TypeError, match="name of a column, or a list of names"):
+            load_csv(path, text=text)
+
+    def test_a_missing_one_is_named(self, path):
+        with pytest.raises(ValueError, match=r"no column 'boddy'.* Did you mean 'body'"):
+            load_csv(path, text=["title", "boddy"])

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.embeddings import (
     Embeddings,
     embedding_matrix,
@@ -234,7 +234,7 @@ class TestEmbeddings:
 
     def test_a_deep_copy_shares_the_vectors(self, path: Path) -> None:
         vectors = load_embeddings(path)
-        assert copy.deepcopy({"pretrained_embedding": vectors})["pretrained_embedding"] is vectors
+        assert copy.deepcopy({"embedding_init": vectors})["embedding_init"] is vectors
 
     def test_a_pickle_brings_them_back(self, path: Path) -> None:
         vectors = load_embeddings(path, VOCABULARY)
@@ -251,9 +251,9 @@ class TestEmbeddings:
             embedding_dim=3,
             word_hidden=2,
             sentence_hidden=2,
-            attention_dim=2,
+            pooling=Attention(size=2),
             max_epochs=1,
-            pretrained_embedding=load_embeddings(path),
+            embedding_init=load_embeddings(path),
             freeze_embedding=True,
             random_state=0,
             device="cpu",
@@ -292,8 +292,9 @@ class TestLearnEmbeddings:
         documents, tokenizer = self.tokenized()
         vectors = learn_embeddings(documents, tokenizer, embedding_dim=4, random_state=0)
         classifier = HANClassifier(
-            pretrained_embedding=vectors, freeze_embedding=True, embedding_dim=4, word_hidden=3,
-            sentence_hidden=3, attention_dim=3, max_epochs=1, device="cpu", random_state=0,
+            embedding_init=vectors, freeze_embedding=True, embedding_dim=4, word_hidden=3,
+            sentence_hidden=3, pooling=Attention(size=3), max_epochs=1, device="cpu",
+            random_state=0,
         ).fit(["A fine day.", "A dull day."] * 4, [1, 0] * 4)  # fmt: skip
         row = classifier.tokenizer_.vocabulary_["fine"]
         found = classifier.net_.weights["embedding.weight"][row]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.embeddings import cooccurrence as module
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 
@@ -182,16 +182,16 @@ def test_a_seed_gives_the_same_bits():
 
 TEXTS = 6 * ["A good day. The sun shone.", "A bad day. The rain fell, and fell."]
 LABELS = np.array(6 * ["pos", "neg"])
-SIZES = {"embedding_dim": 5, "word_hidden": 3, "sentence_hidden": 3, "attention_dim": 3}
+SIZES = {"embedding_dim": 5, "word_hidden": 3, "sentence_hidden": 3, "pooling": Attention(size=3)}
 
 
 class TestInTheClassifier:
     def fitted(self, **params):
-        params = {"max_epochs": 1, "early_stopping": False, "device": "cpu", **params}
+        params = {"max_epochs": 1, "validation_fraction": None, "device": "cpu", **params}
         return HANClassifier(**SIZES, **params, random_state=0).fit(TEXTS, LABELS)
 
     def test_training_starts_with_vectors_learnt_from_the_training_documents(self):
-        classifier = self.fitted(pretrained_embedding="cooccurrence", freeze_embedding=True)
+        classifier = self.fitted(embedding_init="cooccurrence", freeze_embedding=True)
         found = classifier.net_.weights["embedding.weight"]
         documents = HierarchicalTokenizer().fit_transform(TEXTS)
         expected, learnt = cooccurrence_vectors(documents, found.shape, random_state=0)
@@ -201,14 +201,14 @@ class TestInTheClassifier:
     def test_they_are_the_default(self):
         by_default, asked_for = (
             self.fitted(freeze_embedding=True, **params).net_.weights["embedding.weight"]
-            for params in ({}, {"pretrained_embedding": "cooccurrence"})
+            for params in ({}, {"embedding_init": "cooccurrence"})
         )
         np.testing.assert_array_equal(by_default, asked_for)
-        drawn = self.fitted(freeze_embedding=True, pretrained_embedding=None)
+        drawn = self.fitted(freeze_embedding=True, embedding_init="random")
         assert abs(drawn.net_.weights["embedding.weight"] - by_default).max() > 1e-3
 
     def test_partial_fit_learns_them_from_its_first_portion(self):
-        settings = {"early_stopping": False, "freeze_embedding": True, "random_state": 0}
+        settings = {"validation_fraction": None, "freeze_embedding": True, "random_state": 0}
         classifier = HANClassifier(**SIZES, max_epochs=1, **settings)
         learnt = classifier.fit(TEXTS[:4], LABELS[:4]).net_.weights["embedding.weight"]
         other = ["Fell a good rain. The shone day a sun.", "The bad sun a day. And fell the good."]
@@ -221,7 +221,7 @@ class TestInTheClassifier:
         np.testing.assert_array_equal(portion.net_.weights["embedding.weight"], learnt)
 
     def test_a_fit_that_goes_on_keeps_them(self):
-        settings = {"early_stopping": False, "freeze_embedding": True, "random_state": 0}
+        settings = {"validation_fraction": None, "freeze_embedding": True, "random_state": 0}
         classifier = HANClassifier(**SIZES, max_epochs=1, warm_start=True, **settings)
         learnt = classifier.fit(TEXTS, LABELS).net_.weights["embedding.weight"]
         going_on = classifier.fit(TEXTS[:1] + 3 * TEXTS[1:2], ["pos", "neg", "neg", "neg"])
@@ -229,8 +229,8 @@ class TestInTheClassifier:
 
     def test_a_weight_equals_repetition(self):
         repeats = np.where(LABELS == "pos", 1, 3)
-        settings = {"max_epochs": 1, "early_stopping": False, "freeze_embedding": True}
-        settings |= {"ngram_range": None, "random_state": 0}
+        settings = {"max_epochs": 1, "validation_fraction": None, "freeze_embedding": True}
+        settings |= {"linear_ngrams": None, "random_state": 0}
         # Word ids follow the frequency, in which the tokenizer counts no weights.
         X = HierarchicalTokenizer().fit_transform(TEXTS)
         weighted = HANClassifier(**SIZES, **settings).fit(X, LABELS, sample_weight=repeats)
@@ -246,13 +246,13 @@ class TestInTheClassifier:
         texts = [*TEXTS, "quite another matter here"]
         labels, weights = np.append(LABELS, "pos"), np.append(np.ones(12), 0)
         classifier = HANClassifier(
-            **SIZES, max_epochs=1, early_stopping=False, random_state=0,
-            pretrained_embedding="cooccurrence", freeze_embedding=True, ngram_range=None,
+            **SIZES, max_epochs=1, validation_fraction=None, random_state=0,
+            embedding_init="cooccurrence", freeze_embedding=True, linear_ngrams=None,
         ).fit(texts, labels, sample_weight=weights)  # fmt: skip
         row = classifier.tokenizer_.vocabulary_["matter"]
         length = np.linalg.norm(classifier.net_.weights["embedding.weight"][row])
         assert abs(length - 0.1 * 5**0.5) > 1e-4  # a learnt vector has this length
 
     def test_another_word_is_refused_before_a_text_is_read(self):
-        with pytest.raises(ValueError, match=r"'word2vec'; give .* 'cooccurrence'"):
-            HANClassifier(pretrained_embedding="word2vec").fit([None, None], [0, 1])
+        with pytest.raises(ValueError, match=r"'word2vec'; give 'cooccurrence', 'random'"):
+            HANClassifier(embedding_init="word2vec").fit([None, None], [0, 1])

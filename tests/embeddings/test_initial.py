@@ -4,38 +4,44 @@ import pytest
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
-from sk_han.embeddings.initial import check_pretrained, initial_vectors
+from sk_han.embeddings.initial import check_embedding_init, initial_vectors
 
 SHAPE = (5, 3)  # padding, unknown word, and three words
 VOCABULARY = {"a": 2, "good": 3, "day": 4}
 
 
-def vectors(pretrained, vocabulary=VOCABULARY, weights=(1.0, 1.0)):
+def vectors(init, vocabulary=VOCABULARY, weights=(1.0, 1.0)):
     documents = DocumentArray.from_nested([[[2, 3, 4, 2]], [[4, 4], [2, 3]]])
     data = LabelledDocuments(documents, np.array([0, 1]), np.array(weights))
-    return initial_vectors(pretrained, data, vocabulary, SHAPE, np.random.RandomState(0))
+    return initial_vectors(init, data, vocabulary, SHAPE, np.random.RandomState(0))
 
 
-class TestCheckPretrained:
-    @pytest.mark.parametrize("given", [None, "cooccurrence", np.zeros(SHAPE), {"a": [1.0]}])
+class TestCheckEmbeddingInit:
+    @pytest.mark.parametrize("given", ["random", "cooccurrence", np.zeros(SHAPE), {"a": [1.0]}])
     def test_what_can_be_given_passes(self, given):
-        check_pretrained(given)
+        check_embedding_init(given)
 
     def test_another_name_is_refused_with_those_that_exist(self):
-        with pytest.raises(ValueError, match=r"'word2vec'; give .* 'cooccurrence' .*load_embed"):
-            check_pretrained("word2vec")
+        with pytest.raises(
+            ValueError, match=r"'word2vec'; give 'cooccurrence', 'random', .*load_embed"
+        ):
+            check_embedding_init("word2vec")
 
     def test_a_list_of_vectors_is_refused_with_the_repair(self):
-        with pytest.raises(TypeError, match=r"is a list; give a NumPy array.*np\.asarray"):
-            check_pretrained([[0.0] * 3] * 5)
+        with pytest.raises(TypeError, match=r"is a list; give .* a NumPy array.*np\.asarray"):
+            check_embedding_init([[0.0] * 3] * 5)
 
     def test_a_tensor_is_refused_with_the_repair(self):
         torch = pytest.importorskip("torch")
         with pytest.raises(TypeError, match=r"is a Tensor; .*np\.asarray"):
-            check_pretrained(torch.zeros(SHAPE))
+            check_embedding_init(torch.zeros(SHAPE))
 
 
 class TestInitialVectors:
+    def test_at_random_the_network_draws_its_own(self):
+        assert vectors("random") is None
+        assert vectors("random", vocabulary=None) is None
+
     def test_an_array_is_taken_as_it_is_in_single_precision(self):
         given = np.arange(15.0).reshape(SHAPE)
         found = vectors(given)

@@ -5,11 +5,19 @@ import pytest
 import torch
 from scipy.special import logsumexp
 
-from sk_han import DocumentArray, HierarchicalTokenizer
+from sk_han import (
+    RNN,
+    ContextAttention,
+    DocumentArray,
+    HierarchicalTokenizer,
+    MultiHopAttention,
+)
 from sk_han.documents import LabelledDocuments
-from sk_han.explainers import scores
+from sk_han.explainers import log_odds as module
 from sk_han.explainers.contributions import METHODS
-from sk_han.linear.ngrams import NgramChannel, fit_ngram_channel, hash_ngrams
+from sk_han.linear.hashing import hash_ngrams
+from sk_han.linear.ngram_fitting import fit_ngram_model
+from sk_han.linear.ngrams import NgramModel
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
 
 GRADIENTS = ("gradient_attention", "gradient_input", "integrated_gradients")
@@ -31,7 +39,7 @@ def three():
 
 @pytest.fixture(scope="module")
 def pure():
-    return tiny(max_epochs=3, ngram_range=None).fit(TEXTS, LABELS)
+    return tiny(max_epochs=3, linear_ngrams=None).fit(TEXTS, LABELS)
 
 
 def log_odds(classifier, texts, label):
@@ -90,7 +98,7 @@ def test_a_random_state_that_is_none_is_refused(two, random_state):
         two.explain(UNSEEN, method="random", random_state=random_state)
 
 
-# The n-gram channel
+# The n-gram model
 
 
 @pytest.mark.parametrize("targets", [[0, 1] * 9, [0, 1, 2] * 6], ids=["two", "three"])
@@ -99,14 +107,14 @@ def test_parts_of_the_words_sum_to_the_logit_less_the_intercept(targets, ngram_r
     documents = HierarchicalTokenizer().fit_transform(TEXTS)
     C = max(targets) + 1
     data = LabelledDocuments(documents, np.array(targets), np.ones(18))
-    channel = fit_ngram_channel(data, C, ngram_range)
-    nothing = channel.logits(DocumentArray.from_nested([[]]))[0]  # what the intercept gives
+    model = fit_ngram_model(data, C, ngram_range)
+    nothing = model.logits(DocumentArray.from_nested([[]]))[0]  # what the intercept gives
     for c in range(C):
         factors = np.tile(np.eye(C)[c], (18, 1))
-        parts = channel.word_parts(documents, factors)
+        parts = model.attributions(documents, factors)
         sums = [p.sum() for p in np.split(parts, np.cumsum(documents.words_per_document)[:-1])]
         np.testing.assert_allclose(
-            sums + nothing[c], channel.logits(documents)[:, c], rtol=0, atol=1e-6
+            sums + nothing[c], model.logits(documents)[:, c], rtol=0, atol=1e-6
         )
 
 
@@ -117,7 +125,7 @@ def test_parts_of_ngrams_worked_by_hand():
     )
     known = sorted([(x, 2, 3), (y, 1, 6), (both, 2, 12)])  # with ratio and weight
     buckets, ratios, weights = (np.array(column) for column in zip(*known, strict=True))
-    channel = NgramChannel(
+    model = NgramModel(
         (1, 2),
         buckets,
         ratios[:, np.newaxis].astype(np.float32),
@@ -125,7 +133,7 @@ def test_parts_of_ngrams_worked_by_hand():
         np.array([5.0], dtype=np.float32),
     )
     documents = DocumentArray.from_nested([[[2, 3], [3, 2, 3]], [[4]]])  # "x y. y x y"
-    parts = channel.word_parts(documents, np.array([[-1.0, 1.0], [-1.0, 1.0]]))
+    parts = model.attributions(documents, np.array([[-1.0, 1.0], [-1.0, 1.0]]))
     # The length is 3: x brings 3 / 3 by 2 occurrences, y 6 / 3 by 3, "x y" 12 / 3 by 2 of 2 words.
     of_x, of_y, of_both = 1 / 2, 2 / 3, 1
     expected = [of_x + of_both, of_y + of_both, of_y, of_x + of_both, of_y + of_both, 0]
@@ -138,7 +146,7 @@ def test_unknown_words_have_no_part(two):
     assert explanation.ngram_contributions.tolist() == [0, 0]
 
 
-def test_without_a_channel_its_contributions_are_zero(pure):
+def test_without_an_ngram_model_its_contributions_are_zero(pure):
     assert not np.any(pure.explain(TEXTS[:1])[0].ngram_contributions)
 
 
@@ -154,10 +162,10 @@ def test_every_method_tells_what_the_ngrams_bring(two, method):
 @by_gradients
 def test_contributions_add_what_network_and_ngrams_bring(two, method):
     explanation = two.explain(TEXTS[:1], method=method, target="pos")[0]
-    channel, scales = two.ngram_channel_, two.logit_scales_
-    two.ngram_channel_, two.logit_scales_ = None, scales[:1]
+    model = two.ngram_model_
+    two.ngram_model_ = None
     network = two.explain(TEXTS[:1], method=method, target="pos")[0].contributions
-    two.ngram_channel_, two.logit_scales_ = channel, scales
+    two.ngram_model_ = model
     np.testing.assert_allclose(
         explanation.contributions, network + explanation.ngram_contributions, atol=1e-6
     )
@@ -167,12 +175,12 @@ def test_contributions_add_what_network_and_ngrams_bring(two, method):
 
 
 def test_contributions_of_three_classes_weigh_the_others_by_their_probability(three):
-    channel, documents = three.ngram_channel_, three.tokenizer_.transform(TEXTS[:1])
+    model, documents = three.ngram_model_, three.tokenizer_.transform(TEXTS[:1])
     explanation = three.explain(TEXTS[:1], target="b")[0]
     proba = explanation.probabilities
     q = np.array([proba[0], 0, proba[2]]) / (proba[0] + proba[2])
     factors = np.array([[0, 1, 0] - q])
-    expected = three.logit_scales_[1] * channel.word_parts(documents, factors)
+    expected = three.ngram_scale_ * model.attributions(documents, factors)
     np.testing.assert_allclose(explanation.ngram_contributions, expected, atol=1e-12)
 
 
@@ -191,21 +199,21 @@ def test_integrated_gradients_sum_to_the_change_of_the_log_odds(model, request):
     classifier = request.getfixturevalue(model)
     label = classifier.classes_[-1]
     explanations = classifier.explain(TEXTS[:3], method="integrated_gradients", target=label)
-    weight, channel = classifier.net_.module_.embedding.weight, classifier.ngram_channel_
+    weight, ngrams = classifier.net_.module_.embedding.weight, classifier.ngram_model_
     whole = log_odds(classifier, TEXTS[:3], label)
     kept = weight.detach().clone()
     try:  # a document of zero vectors, without n-grams
         with torch.no_grad():
             weight.zero_()
         classifier.net_.prepare_to_predict()
-        nothing = channel.buckets[:0], channel.ratios[:0], channel.weights[:0], channel.intercept
-        classifier.ngram_channel_ = NgramChannel(channel.ngram_range, *nothing)
+        nothing = ngrams.buckets[:0], ngrams.ratios[:0], ngrams.weights[:0], ngrams.intercept
+        classifier.ngram_model_ = NgramModel(ngrams.ngram_range, *nothing)
         start = log_odds(classifier, TEXTS[:3], label)
     finally:
         with torch.no_grad():
             weight.copy_(kept)
         classifier.net_.prepare_to_predict()
-        classifier.ngram_channel_ = channel
+        classifier.ngram_model_ = ngrams
     for explanation, change in zip(explanations, whole - start, strict=True):
         assert explanation.contributions.sum() == pytest.approx(change, abs=1e-5)
         assert explanation.completeness_error < 1e-5
@@ -308,19 +316,19 @@ def test_a_random_state_goes_on(two):
 @pytest.fixture(
     scope="module",
     params=[
-        {"rnn": "lstm", "num_layers": 2},
-        {"rnn": "rnn", "bidirectional": False},
+        {"rnn": RNN(cell="lstm", num_layers=2)},
+        {"rnn": RNN(cell="rnn", bidirectional=False)},
         {"pooling": "mean"},
         {"pooling": "max"},
         {"pooling": "last"},
-        {"attention_hops": 3},
-        {"context": "bidirectional", "context_gated": True},
+        {"pooling": MultiHopAttention(size=4, hops=3)},
+        {"pooling": ContextAttention(size=4, direction="bidirectional", gated=True)},
         {"embedding_dim": 1},
     ],
     ids=str,
 )
 def member(request):
-    return tiny(ngram_range=None, **request.param).fit(TEXTS[:6], LABELS[:6])
+    return tiny(linear_ngrams=None, **request.param).fit(TEXTS[:6], LABELS[:6])
 
 
 @each_method
@@ -353,16 +361,16 @@ def test_one_class_has_nothing_to_explain(one_class, method):
 
 def test_log_odds_leave_the_target_out_of_the_others():
     logits, targets = np.array([[1.0, 2.0, 3.0]]), np.array([1])
-    assert scores.log_odds(logits, targets) == pytest.approx(2 - np.log(np.exp(1) + np.exp(3)))
+    assert module.log_odds(logits, targets) == pytest.approx(2 - np.log(np.exp(1) + np.exp(3)))
     q = np.exp([1, 3]) / np.exp([1, 3]).sum()
-    factors = scores.LogOdds(1.0, np.zeros((1, 3)), targets).factors(logits)[0]
+    factors = module.LogOdds(1.0, np.zeros((1, 3)), targets).factors(logits)[0]
     np.testing.assert_allclose(factors, [-q[0], 1, -q[1]], atol=1e-15)
 
 
 def test_log_odds_of_certain_documents_are_finite():
     logits = np.array([[900.0, -900.0, 0.0], [-900.0, 900.0, 900.0]])
     targets = np.array([1, 0])
-    assert scores.log_odds(logits, targets).tolist() == [-1800.0, pytest.approx(-1800 - np.log(2))]
-    factors = scores.LogOdds(1.0, np.zeros((2, 3)), targets).factors(logits)
+    assert module.log_odds(logits, targets).tolist() == [-1800.0, pytest.approx(-1800 - np.log(2))]
+    factors = module.LogOdds(1.0, np.zeros((2, 3)), targets).factors(logits)
     expected = [[-1, 1, 0], [1, -0.5, -0.5]]
     np.testing.assert_allclose(factors, expected, atol=1e-12)

@@ -118,7 +118,7 @@ def test_an_explanation_is_unequal_to_other_things():
 def test_explanations_load_without_torch():
     code = (
         "import sys; from sk_han.explanation.document import DocumentExplanation; "
-        "import sk_han.rendering.html, sk_han.rendering.text, sk_han.rendering.figure; "
+        "import sk_han.rendering.html, sk_han.rendering.terminal, sk_han.rendering.figure; "
         "sys.exit(any(m in sys.modules for m in ('torch', 'sklearn', 'pandas', 'matplotlib')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

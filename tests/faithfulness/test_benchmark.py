@@ -73,14 +73,14 @@ class TestOthers:
 
     def test_captum_gives_our_integrated_gradients(self) -> None:
         pytest.importorskip("captum")
-        classifier = fitted_classifier(max_epochs=5, ngram_range=None)
+        classifier = fitted_classifier(max_epochs=5, linear_ngrams=None)
         output = classifier.net_.module_.output
         with torch.no_grad():  # so that the log-odds, a difference of logits, are twice the logit
             output.weight[1] = -output.weight[0]
         explanations = explain(
             classifier, UNSEEN, method="integrated_gradients", steps=other_explainers.CAPTUM_STEPS
         )
-        factor = 2 * classifier.logit_scales_[0]
+        factor = 2 * classifier.network_scale_
         assert {e.predicted for e in explanations} == {"neg", "pos"}
         for found, e in zip(other_explainers.captum(classifier, UNSEEN), explanations, strict=True):
             np.testing.assert_allclose(factor * found, e.contributions, rtol=1e-4, atol=1e-6)

@@ -14,7 +14,7 @@ import torch
 from skorch.callbacks import Callback
 from skorch.callbacks import EarlyStopping as SkorchEarlyStopping
 
-from sk_han import HierarchicalTokenizer
+from sk_han import ContextAttention, HierarchicalTokenizer, MultiHopAttention
 from sk_han.nn import HierarchicalAttentionNetwork
 from tests import tiny_models
 
@@ -108,7 +108,7 @@ expected = classifier.fit(texts, labels).predict_proba(texts)
 busy = threading.Event()
 threading.Thread(target=send_ctrl_c).start()
 try:
-    classifier.set_params(max_epochs=100_000, patience=100_000, callbacks=[Busy()])
+    classifier.set_params(max_epochs=100_000, n_iter_no_change=100_000, callbacks=[Busy()])
     classifier.fit(texts, labels)
 except KeyboardInterrupt:
     assert (classifier.predict_proba(texts) == expected).all()
@@ -186,7 +186,7 @@ class TestInterrupts:
 
 class TestDivergence:
     def test_a_loss_that_is_no_number_leaves_the_earlier_state(self):
-        classifier = tiny().fit(TEXTS, LABELS).set_params(lr=1e36, clip_norm=None)
+        classifier = tiny().fit(TEXTS, LABELS).set_params(lr=1e36, net_params={"clip_norm": None})
         with state_stays(classifier), pytest.raises(FloatingPointError, match="Lower lr"):
             classifier.fit(TEXTS, LABELS)
 
@@ -296,10 +296,10 @@ class TestSurroundings:
     @pytest.mark.parametrize(
         "params",
         [
-            {"embedding_dropout": 0.2},
+            {"net_params": {"module__embedding_dropout": 0.2}},
             {"rnn": "lstm"},
-            {"context": "bidirectional"},
-            {"attention_hops": 2},
+            {"pooling": ContextAttention(size=4, direction="bidirectional")},
+            {"pooling": MultiHopAttention(size=4, hops=2)},
             {"pooling": "max", "weight_averaging": 0.9},
         ],
         ids=str,

@@ -246,15 +246,15 @@ class TestFewDocuments:
 
 GIANT = """
 import resource
-from sk_han import HANClassifier
+from sk_han import Attention, HANClassifier
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 def work(texts):
     classifier = HANClassifier(
-        embedding_dim=8, word_hidden=4, sentence_hidden=4, attention_dim=4, max_epochs=1,
-        batch_size=256, early_stopping=False, random_state=0, device="cpu",
+        embedding_dim=8, word_hidden=4, sentence_hidden=4, pooling=Attention(size=4), max_epochs=1,
+        batch_size=256, validation_fraction=None, random_state=0, device="cpu",
     )
     classifier.fit(texts, ["pos", "neg"] * (len(texts) // 2))
     classifier.explain(texts)

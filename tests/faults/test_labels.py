@@ -210,8 +210,9 @@ class TestParameters:
 
     @pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
     def test_the_largest_learning_rate_diverges_with_advice(self, optimizer):
+        params = {"optimizer": optimizer, "net_params": {"clip_norm": None}}
         with pytest.raises(FloatingPointError, match="Lower lr"):
-            tiny(lr=1e36, optimizer=optimizer, clip_norm=None, max_epochs=3).fit(TEXTS, LABELS)
+            tiny(lr=1e36, max_epochs=3, **params).fit(TEXTS, LABELS)
 
     @pytest.mark.parametrize(("net_params", "message"), NET_PARAMS.values(), ids=NET_PARAMS.keys())
     def test_wrong_parameters_of_the_net_are_named(self, net_params, message):
@@ -228,7 +229,7 @@ class TestParameters:
 
 def public_methods(estimator):
     """Methods that need a fit: all public ones but those that fit and scikit-learn's own."""
-    fitting = {"fit", "partial_fit", "fit_transform"}
+    fitting = {"fit", "partial_fit", "fit_transform", "from_state"}
     inherited = {"get_params", "set_params", "get_metadata_routing", "set_callbacks", "set_output"}
     return [
         name
@@ -247,7 +248,7 @@ class TestUnfitted:
 
     @pytest.mark.parametrize("name", public_methods(HANClassifier))
     def test_every_method_of_the_classifier_says_so(self, name):
-        arguments = [TEXTS, LABELS] if name == "score" else [TEXTS]
+        arguments = {"score": [TEXTS, LABELS], "to_state": []}.get(name, [TEXTS])
         with pytest.raises(NotFittedError, match="HANClassifier instance is not fitted"):
             getattr(tiny(), name)(*arguments)
 

@@ -1,11 +1,11 @@
-"""Scales of the network's logits and of the n-gram channel's."""
+"""Scales of the network's logits and of the n-gram model's."""
 
 import numpy as np
 import pytest
 
-from sk_han import DocumentArray, HANClassifier, load, save
+from sk_han import Attention, DocumentArray, HANClassifier, load, save
 from sk_han.datasets import make_reviews
-from sk_han.linear.calibration import combined_logits, fit_scales
+from sk_han.linear.calibration import USUAL_SCALES, fit_scales, pooled_logits
 from sk_han.utils.softmax import softmax
 
 
@@ -78,8 +78,17 @@ def reviews():
 
 
 def small(**params):
-    sizes = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "attention_dim": 4}
+    sizes = {
+        "embedding_dim": 8,
+        "word_hidden": 4,
+        "sentence_hidden": 4,
+        "pooling": Attention(size=4),
+    }
     return HANClassifier(**{**sizes, "max_epochs": 2, "random_state": 0, "device": "cpu", **params})
+
+
+def scales_of(classifier):
+    return classifier.network_scale_, classifier.ngram_scale_
 
 
 class TestClassifier:
@@ -87,42 +96,45 @@ class TestClassifier:
         texts, labels = reviews
         classifier = small().fit(texts, labels)
         documents = classifier.tokenizer_.transform(texts)
-        logits = classifier.logit_scales_[0] * classifier.net_.logits(documents).astype(float)
-        logits += classifier.logit_scales_[1] * classifier.ngram_channel_.logits(documents)
+        logits = classifier.network_scale_ * classifier.net_.logits(documents).astype(float)
+        logits += classifier.ngram_scale_ * classifier.ngram_model_.logits(documents)
         np.testing.assert_allclose(classifier.predict_proba(texts), softmax(logits))
 
-    def test_without_a_channel_there_is_a_temperature(self, reviews):
-        classifier = small(ngram_range=None).fit(*reviews)
-        assert classifier.ngram_channel_ is None
-        assert classifier.logit_scales_.shape == (1,)
-        assert classifier.logit_scales_[0] != 1
+    def test_without_an_ngram_model_there_is_a_temperature(self, reviews):
+        classifier = small(linear_ngrams=None).fit(*reviews)
+        assert classifier.ngram_model_ is None
+        assert classifier.ngram_scale_ == 0
+        assert classifier.network_scale_ != 1
 
-    def test_the_network_does_not_depend_on_the_channel(self, reviews):
+    def test_the_network_does_not_depend_on_the_ngram_model(self, reviews):
         texts, labels = reviews
         documents = DocumentArray.from_nested([[[2, 3], [4]], [[5]]])
-        network, both = (small(ngram_range=r).fit(texts, labels) for r in (None, (1, 2)))
+        network, both = (small(linear_ngrams=r).fit(texts, labels) for r in (None, (1, 2)))
         np.testing.assert_array_equal(network.net_.logits(documents), both.net_.logits(documents))
 
-    def test_the_channel_learns_from_the_held_out_documents_too(self, reviews):
+    def test_the_ngram_model_learns_from_the_held_out_documents_too(self, reviews):
         texts, labels = reviews
-        held_out, given = small().fit(texts, labels), small(early_stopping=False).fit(texts, labels)
-        np.testing.assert_array_equal(held_out.ngram_channel_.weights, given.ngram_channel_.weights)
+        held_out, given = (
+            small().fit(texts, labels),
+            small(validation_fraction=None).fit(texts, labels),
+        )
+        np.testing.assert_array_equal(held_out.ngram_model_.weights, given.ngram_model_.weights)
 
     def test_documents_given_for_validation_are_not_learnt_from(self, reviews):
         texts, labels = reviews
         given = small().fit(texts[:150], labels[:150], X_val=texts[150:], y_val=labels[150:])
-        alone = small(early_stopping=False).fit(texts[:150], labels[:150])
-        np.testing.assert_array_equal(given.ngram_channel_.weights, alone.ngram_channel_.weights)
-        assert given.logit_scales_.tolist() != alone.logit_scales_.tolist()
+        alone = small(validation_fraction=None).fit(texts[:150], labels[:150])
+        np.testing.assert_array_equal(given.ngram_model_.weights, alone.ngram_model_.weights)
+        assert scales_of(given) != scales_of(alone)
 
     def test_a_fit_that_goes_on_keeps_the_scales(self, reviews):
         # Held-out documents are drawn anew, and the network has learnt from most of them.
         texts, labels = reviews
         classifier = small(warm_start=True, random_state=None).fit(texts, labels)
-        scales = classifier.logit_scales_
-        assert classifier.fit(texts, labels).logit_scales_ is scales
+        scales = scales_of(classifier)
+        assert scales_of(classifier.fit(texts, labels)) == scales
         classifier.fit(texts[:150], labels[:150], X_val=texts[150:], y_val=labels[150:])
-        assert classifier.logit_scales_.tolist() != scales.tolist()
+        assert scales_of(classifier) != scales
 
     @pytest.mark.parametrize("size", [1e-50, 1e307])
     def test_weights_may_be_of_any_size(self, reviews, size):
@@ -131,33 +143,61 @@ class TestClassifier:
         assert np.isfinite(small().fit(texts, labels, weights).predict_proba(texts)).all()
 
     def test_sizes_of_ngrams_may_be_numpy_integers(self, reviews, tmp_path):
-        classifier = small(ngram_range=(np.int64(1), np.int64(2))).fit(*reviews)
+        classifier = small(linear_ngrams=(np.int64(1), np.int64(2))).fit(*reviews)
         save(classifier, tmp_path / "model.han")
-        assert load(tmp_path / "model.han").ngram_channel_.ngram_range == (1, 2)
+        assert load(tmp_path / "model.han").ngram_model_.ngram_range == (1, 2)
 
-    def test_partial_fit_keeps_the_channel_of_a_fit(self, reviews):
+    def test_partial_fit_keeps_the_scales_of_a_fit_and_its_ngram_model_learns_on(self, reviews):
         texts, labels = reviews
         classifier = small().fit(texts, labels)
-        channel, scales = classifier.ngram_channel_, classifier.logit_scales_
+        before, scales = classifier.ngram_model_, scales_of(classifier)
         classifier.partial_fit(texts[:20], labels[:20])
-        assert classifier.ngram_channel_ is channel
-        assert classifier.logit_scales_ is scales
+        assert scales_of(classifier) == scales
+        after = classifier.ngram_model_
+        assert after.counts.n_documents[0] == pytest.approx(before.counts.n_documents[0] + 20)
+        assert set(before.buckets) <= set(after.buckets)
 
-    def test_partial_fit_alone_has_no_channel(self, reviews):
+    def test_partial_fit_alone_has_the_usual_scales(self, reviews):
         texts, labels = reviews
         classifier = small().partial_fit(texts, labels, classes=np.unique(labels))
-        assert classifier.ngram_channel_ is None
-        assert classifier.logit_scales_.tolist() == [1.0]
+        assert classifier.ngram_model_ is not None
+        assert scales_of(classifier) == USUAL_SCALES
 
-    @pytest.mark.parametrize("ngram_range", [(2, 1), "12", 3])
-    def test_a_wrong_range_is_named(self, reviews, ngram_range):
-        with pytest.raises(ValueError, match="ngram_range"):
-            small(ngram_range=ngram_range).fit(*reviews)
+    def test_partial_fit_without_ngrams_leaves_the_network_as_it_is(self, reviews):
+        texts, labels = reviews
+        classifier = small(linear_ngrams=None)
+        classifier.partial_fit(texts, labels, classes=np.unique(labels))
+        assert classifier.ngram_model_ is None
+        assert scales_of(classifier) == (1.0, 0.0)
+
+    @pytest.mark.parametrize("linear_ngrams", [(2, 1), "12", 3])
+    def test_a_wrong_range_is_named(self, reviews, linear_ngrams):
+        with pytest.raises(ValueError, match="linear_ngrams"):
+            small(linear_ngrams=linear_ngrams).fit(*reviews)
 
 
-def test_combined_logits_need_no_channel():
-    logits = np.array([[1.0, 2.0]], dtype=np.float32)
-    documents = DocumentArray.from_nested([[[2]]])
-    np.testing.assert_array_equal(
-        combined_logits(logits, documents, None, np.array([3.0])), [[3.0, 6.0]]
-    )
+class Constant:
+    """A part of a prediction that gives the same logits for every document."""
+
+    def __init__(self, *logits):
+        self.row = np.array([logits], dtype=np.float32)
+
+    def logits(self, documents):
+        return np.repeat(self.row, len(documents), axis=0)
+
+
+class TestPooledLogits:
+    DOCUMENTS = DocumentArray.from_nested([[[2]], []])
+
+    def test_a_part_alone_is_scaled(self):
+        found = pooled_logits(self.DOCUMENTS, [(3.0, Constant(1, 2))])
+        assert found.tolist() == [[3, 6], [3, 6]]
+
+    def test_scaled_parts_are_added(self):
+        parts = [(3.0, Constant(1, 2)), (0.5, Constant(4, -2)), (0.0, Constant(9, 9))]
+        assert pooled_logits(self.DOCUMENTS, parts).tolist() == [[5, 5], [5, 5]]
+
+    def test_they_are_in_double_precision(self):
+        # In single precision 2 ** 24 + 1 is 2 ** 24.
+        parts = [(1.0, Constant(2.0**24, 0)), (1.0, Constant(1, 0))]
+        assert pooled_logits(self.DOCUMENTS, parts)[0].tolist() == [2**24 + 1, 0]

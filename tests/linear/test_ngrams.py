@@ -1,15 +1,22 @@
-"""The n-gram channel."""
+"""The n-gram model: hash values of n-grams, scores, and fits of all documents at once."""
 
 import numpy as np
 import pytest
 
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
-from sk_han.linear.ngrams import NgramChannel, check_ngram_range, fit_ngram_channel, hash_ngrams
+from sk_han.linear.hashing import check_ngram_range, hash_ngrams
+from sk_han.linear.ngram_fitting import fit_ngram_model
+from sk_han.linear.ngrams import NgramModel
 
 # In two sentences, in one, twice the same, empty, with a word that no other has.
 NESTED = [[[2, 3], [4]], [[2, 3, 4]], [[5, 4], [5, 4]], [], [[4, 5], [6]], [[2, 4]]]
 TARGETS = np.array([1, 1, 0, 0, 0, 1])
+
+
+HASH_VALUES = [
+    *(1395877, 130002, 1189673, 3549663, 202118, 1395877, 3459346, 2335203, 513389, 66644)
+]
 
 
 def labelled(nested=NESTED, targets=TARGETS, weights=None):
@@ -28,6 +35,11 @@ class TestHashing:
         expected = [(2,), (3,), (4,), (2,), (3,), (4,), (2, 3), (2, 3), (3, 4), (2, 3, 4)]
         assert buckets.tolist() == [bucket_of(*ngram) for ngram in expected]
         assert first_words.tolist() == [0, 1, 2, 3, 4, 5, 0, 3, 4, 3]
+
+    def test_hash_values_are_those_of_all_releases(self):
+        # Stored models know n-grams by them alone.
+        documents = DocumentArray.from_nested([[[2, 3, 4], [1]], [], [[49_999, 2]]])
+        assert hash_ngrams(documents, (1, 3))[0].tolist() == HASH_VALUES
 
     def test_the_order_of_words_counts(self):
         assert bucket_of(4, 5) != bucket_of(5, 4)
@@ -51,11 +63,11 @@ class TestHashing:
 
 class TestLogits:
     @pytest.fixture
-    def channel(self):
+    def model(self):
         """Two classes, three n-grams; numbers chosen so that lengths are 5 and 13."""
         known = {(2,): (3.0, 1.0), (2, 3): (4.0, -2.0), (4,): (12.0, 6.0)}
         order = sorted(known, key=lambda ngram: bucket_of(*ngram))
-        return NgramChannel(
+        return NgramModel(
             ngram_range=(1, 2),
             buckets=np.array([bucket_of(*ngram) for ngram in order]),
             ratios=np.array([[known[ngram][0]] for ngram in order], dtype=np.float32),
@@ -73,63 +85,171 @@ class TestLogits:
             ([], 0.5),
         ],
     )
-    def test_they_are_those_worked_by_hand(self, channel, document, log_odds):
-        logits = channel.logits(DocumentArray.from_nested([document]))
+    def test_they_are_those_worked_by_hand(self, model, document, log_odds):
+        logits = model.logits(DocumentArray.from_nested([document]))
         np.testing.assert_allclose(logits, [[-log_odds / 2, log_odds / 2]], rtol=1e-6)
 
     def test_a_document_does_not_depend_on_its_neighbours(self, monkeypatch):
-        channel = fit_ngram_channel(labelled(), 2, (1, 2))
+        model = fit_ngram_model(labelled(), 2, (1, 2))
         documents = DocumentArray.from_nested(NESTED)
-        together = channel.logits(documents)
-        alone = [channel.logits(documents[i : i + 1])[0] for i in range(len(documents))]
+        together = model.logits(documents)
+        alone = [model.logits(documents[i : i + 1])[0] for i in range(len(documents))]
         np.testing.assert_allclose(together, alone, rtol=1e-6)
-        monkeypatch.setattr("sk_han.linear.ngrams._BATCH_SIZE", 4)
-        np.testing.assert_array_equal(channel.logits(documents), together)
+        monkeypatch.setattr("sk_han.linear.hashing.BATCH_SIZE", 4)
+        np.testing.assert_array_equal(model.logits(documents), together)
+
+
+class TestState:
+    @pytest.fixture
+    def model(self):
+        return fit_ngram_model(labelled(), 2, (1, 2))
+
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_a_model_comes_back_from_its_state(self, n_classes):
+        model = fit_ngram_model(labelled(targets=np.arange(6) % n_classes), n_classes, (1, 2))
+        found = NgramModel.from_state(model.to_state(), n_classes)
+        documents = DocumentArray.from_nested(NESTED)
+        np.testing.assert_array_equal(found.logits(documents), model.logits(documents))
+        for one, other in zip(found.counts, model.counts, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+    def test_a_state_without_counts_gives_a_model_without(self, model):
+        names = ("ngram_range", "buckets", "ratios", "weights", "intercept")
+        state = {name: value for name, value in model.to_state().items() if name in names}
+        found = NgramModel.from_state(state, 2)
+        assert found.counts is None
+        assert found.to_state().keys() == state.keys()
+
+    def test_its_arrays_are_copies(self, model):
+        state = model.to_state()
+        found = NgramModel.from_state(state, 2)
+        for array in (found.weights, found.buckets, found.counts.inside):
+            assert array.flags.writeable
+            assert not any(np.shares_memory(array, part) for part in state.values())
+
+    @pytest.mark.parametrize(
+        "part", ["ngram_range", "buckets", "ratios", "weights", "intercept", "inside", "n_seen"]
+    )
+    def test_a_missing_part_is_named(self, model, part):
+        state = model.to_state()
+        del state[part]
+        with pytest.raises(ValueError, match=part):
+            NgramModel.from_state(state, 2)
+
+    def test_a_part_too_many_is_named(self, model):
+        with pytest.raises(ValueError, match=r"\['evil'\] too many"):
+            NgramModel.from_state(model.to_state() | {"evil": 1}, 2)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda array: array[:-1],
+            lambda array: array[..., np.newaxis],
+            lambda array: array.astype(np.float16),
+            lambda array: array.tolist(),
+            lambda array: None,
+        ],
+        ids=["shorter", "more axes", "half", "list", "None"],
+    )
+    @pytest.mark.parametrize(
+        "part", ["ratios", "weights", "intercept", "n_seen", "inside", "outside", "n_documents"]
+    )
+    def test_another_shape_or_dtype_is_named(self, model, part, change):
+        state = model.to_state()
+        with pytest.raises(ValueError, match=f"the array {part} of its n-grams has the shape"):
+            NgramModel.from_state(state | {part: change(state[part])}, 2)
+
+    @pytest.mark.parametrize(("n_classes", "message"), [(1, "single class"), (3, "has the shape")])
+    def test_another_number_of_classes_is_refused(self, model, n_classes, message):
+        with pytest.raises(ValueError, match=message):
+            NgramModel.from_state(model.to_state(), n_classes)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda buckets: buckets[::-1].copy(),
+            lambda buckets: np.repeat(buckets[:1], len(buckets)),
+            lambda buckets: buckets - buckets[-1] - 1,
+            lambda buckets: buckets + 2**22,
+        ],
+        ids=["falling", "equal", "negative", "too large"],
+    )
+    def test_buckets_that_are_none_are_refused(self, model, change):
+        state = model.to_state()
+        with pytest.raises(ValueError, match="do not rise within"):
+            NgramModel.from_state(state | {"buckets": change(state["buckets"])}, 2)
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    @pytest.mark.parametrize("part", ["ratios", "weights", "intercept", "inside", "n_documents"])
+    def test_what_is_not_finite_is_refused(self, model, part, value):
+        state = model.to_state()
+        array = state[part].copy()
+        array.flat[0] = value
+        with pytest.raises(ValueError, match=f"the array {part} of its n-grams holds no finite"):
+            NgramModel.from_state(state | {part: array}, 2)
+
+    @pytest.mark.parametrize("part", ["n_seen", "inside", "outside", "n_documents"])
+    def test_negative_counts_are_refused(self, model, part):
+        state = model.to_state()
+        array = state[part].copy()
+        array.flat[0] = -1
+        with pytest.raises(ValueError, match=f"the array {part} of its n-grams holds negative"):
+            NgramModel.from_state(state | {part: array}, 2)
+
+    def test_counts_of_no_documents_are_refused(self, model):
+        state = model.to_state()
+        with pytest.raises(ValueError, match="n_documents of its n-grams counts none"):
+            NgramModel.from_state(state | {"n_documents": 0 * state["n_documents"]}, 2)
+
+    @pytest.mark.parametrize("ngram_range", [[2, 1], [0, 1], [1], 3, None, ["1", "2"], [1, 2.5]])
+    def test_a_wrong_range_is_refused(self, model, ngram_range):
+        with pytest.raises(ValueError, match="n-grams of its model have no range"):
+            NgramModel.from_state(model.to_state() | {"ngram_range": ngram_range}, 2)
 
 
 class TestFit:
     def test_ngrams_of_a_single_document_are_left_out(self):
-        channel = fit_ngram_channel(labelled(), 2, (1, 2))
+        model = fit_ngram_model(labelled(), 2, (1, 2))
         shared = [(2,), (3,), (4,), (5,), (2, 3)]
-        assert channel.buckets.tolist() == sorted(bucket_of(*ngram) for ngram in shared)
+        assert model.buckets.tolist() == sorted(bucket_of(*ngram) for ngram in shared)
 
     def test_ratios_are_those_worked_by_hand(self):
         # The word 2 is in both documents of class 1, the word 3 in one of each.
         data = labelled([[[2]], [[2, 3]], [[3]]], np.array([1, 1, 0]))
-        channel = fit_ngram_channel(data, 2, (1, 1))
+        model = fit_ngram_model(data, 2, (1, 1))
         smoothing, share = 8, 2 / 3
         inside = np.array([2, 1]) + smoothing * share
         outside = np.array([0, 1]) + smoothing * (1 - share)
         expected = np.log(inside / inside.sum()) - np.log(outside / outside.sum())
         order = np.argsort([bucket_of(2), bucket_of(3)])
-        np.testing.assert_allclose(channel.ratios[:, 0], expected[order], rtol=1e-5)
+        np.testing.assert_allclose(model.ratios[:, 0], expected[order], rtol=1e-5)
 
     def test_what_tells_classes_apart_is_learnt(self):
         nested = [[[2, 3]], [[2, 4]], [[5, 3]], [[5, 4]], [[6, 3]], [[6, 4]]]
         targets = np.array([0, 0, 1, 1, 2, 2])
-        channel = fit_ngram_channel(labelled(nested, targets), 3, (1, 2))
-        logits = channel.logits(DocumentArray.from_nested(nested))
+        model = fit_ngram_model(labelled(nested, targets), 3, (1, 2))
+        logits = model.logits(DocumentArray.from_nested(nested))
         assert logits.argmax(axis=1).tolist() == targets.tolist()
 
     def test_negation_is_learnt_from_pairs(self):
         nested = [[[2, 3]], [[4, 3]], [[2, 5]], [[4, 5]]] * 3  # class 1: 2 with 3, or 4 with 5
         targets = np.array([1, 0, 0, 1] * 3)
         documents = DocumentArray.from_nested(nested)
-        pairs = fit_ngram_channel(labelled(nested, targets), 2, (1, 2)).logits(documents)
+        pairs = fit_ngram_model(labelled(nested, targets), 2, (1, 2)).logits(documents)
         assert pairs.argmax(axis=1).tolist() == targets.tolist()
-        words = fit_ngram_channel(labelled(nested, targets), 2, (1, 1)).logits(documents)
+        words = fit_ngram_model(labelled(nested, targets), 2, (1, 1)).logits(documents)
         np.testing.assert_allclose(words[:, 0], words[:, 1], atol=1e-6)
 
     def test_a_heavy_document_decides(self):
         nested, targets = [[[2, 3]], [[2, 3]]], np.array([0, 1])
         data = labelled(nested, targets, np.array([1.0, 9.0]))
-        logits = fit_ngram_channel(data, 2, (1, 2)).logits(data.documents)
+        logits = fit_ngram_model(data, 2, (1, 2)).logits(data.documents)
         assert logits.argmax(axis=1).tolist() == [1, 1]
 
     def test_only_ratios_of_weights_matter(self):
         weights = np.arange(1.0, 7.0)
-        one = fit_ngram_channel(labelled(weights=weights), 2, (1, 2))
-        other = fit_ngram_channel(labelled(weights=1e6 * weights), 2, (1, 2))
+        one = fit_ngram_model(labelled(weights=weights), 2, (1, 2))
+        other = fit_ngram_model(labelled(weights=1e6 * weights), 2, (1, 2))
         np.testing.assert_allclose(one.weights, other.weights, atol=1e-5)
 
     @pytest.mark.parametrize(
@@ -143,7 +263,7 @@ class TestFit:
         ids=["nothing twice", "no words", "a class without documents", "one class"],
     )
     def test_there_may_be_nothing_to_learn(self, nested, targets, n_classes):
-        assert fit_ngram_channel(labelled(nested, np.array(targets)), n_classes, (1, 2)) is None
+        assert fit_ngram_model(labelled(nested, np.array(targets)), n_classes, (1, 2)) is None
 
 
 class TestRange:
@@ -155,5 +275,5 @@ class TestRange:
         "ngram_range", [(0, 1), (2, 1), (1,), (1, 2, 3), (1, 1.5), ("1", 2), (True, 2)]
     )
     def test_these_are_refused(self, ngram_range):
-        with pytest.raises(ValueError, match="ngram_range is"):
+        with pytest.raises(ValueError, match="linear_ngrams is"):
             check_ngram_range(ngram_range)

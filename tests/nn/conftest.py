@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from sk_han.nn import HierarchicalAttentionNetwork
+from sk_han.options import Attention
 
 
 class Batch(NamedTuple):
@@ -58,17 +59,17 @@ def batch() -> Batch:
 def make_network(
     fill: Callable[[nn.Module], None],
 ) -> Callable[..., HierarchicalAttentionNetwork]:
-    """Make a network for `batch`; every axis has a size of its own."""
+    """Make a network for `batch`, without dropout; every axis has a size of its own."""
 
     def make(dtype: torch.dtype = torch.float64, **params: object) -> HierarchicalAttentionNetwork:
+        defaults = {"pooling": Attention(size=19), "dropout": 0, "word_dropout": 0}
         network = HierarchicalAttentionNetwork(
             vocabulary_size=17,
             n_classes=2,
             embedding_dim=3,
             word_hidden=5,
             sentence_hidden=7,
-            attention_dim=19,
-            **params,
+            **(defaults | params),
         )
         fill(network)
         return network.to(dtype)

@@ -10,24 +10,25 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from sk_han.nn import ContextPooling, HierarchicalAttentionNetwork
+from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.attribution import Attribution, gradient_attention, gradient_input
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
+from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
 from tests.nn.conftest import Batch
 
 FACTORS = torch.tensor([[-1.0, 1.0], [2.0, 0.5], [0.25, -1.0], [1.0, 0.0], [0.5, 3.0]]).double()
 
 FAMILY = [
     {},
-    {"attention_hops": 3},
+    {"pooling": MultiHopAttention(size=19, hops=3)},
     {"pooling": "mean"},
     {"pooling": "max"},
     {"pooling": "last"},
-    {"pooling": "last", "bidirectional": False},
-    {"context": "forward"},
-    {"context": "bidirectional", "context_gated": True},
-    {"rnn": "lstm", "num_layers": 2},
-    {"rnn": "rnn", "bidirectional": False},
+    {"pooling": "last", "rnn": RNN(bidirectional=False)},
+    {"pooling": ContextAttention(size=19)},
+    {"pooling": ContextAttention(size=19, direction="bidirectional", gated=True)},
+    {"rnn": RNN(cell="lstm", num_layers=2)},
+    {"rnn": RNN(cell="rnn", bidirectional=False)},
 ]
 each_member = pytest.mark.parametrize("params", FAMILY, ids=str)
 
@@ -55,25 +56,17 @@ def score_of_sentences(
     return (FACTORS * network.output(documents)).sum()
 
 
-def attention_columns(
-    network: HierarchicalAttentionNetwork, states: Tensor, batch: Batch
-) -> list[Tensor]:
-    """Word attention of each hop or direction."""
-    pooling = network.word_attention
-    if isinstance(pooling, ContextPooling):
-        return [w for _, w in pooling._pooled(states, *batch[1:])]
-    _, weights = pooling.pool(states, batch.words_per_sentence)
-    return list(weights.T) if weights.dim() == 2 else [weights]
+WITH_ATTENTION = [p for p in FAMILY if not isinstance(p.get("pooling"), str)]
 
 
-@pytest.mark.parametrize("params", [p for p in FAMILY if p.get("pooling") is None], ids=str)
+@pytest.mark.parametrize("params", WITH_ATTENTION, ids=str)
 def test_gradient_attention_is_attention_times_its_gradient(
     make_network: MakeNetwork, batch: Batch, params: dict[str, object]
 ) -> None:
     network = make_network(**params)
-    states = network.word_states(batch.word_ids, batch.words_per_sentence).detach()
-    columns = attention_columns(network, states, batch)
-    leaves = [weights.detach().requires_grad_() for weights in columns]
+    states = network.encode_words(*batch[:2]).detach()
+    _, weights = network.pool_words(states, *batch[1:])
+    leaves = [column.detach().requires_grad_() for column in weights.T]
     segment = segment_numbers(batch.words_per_sentence)
     sentences = [segment_sum(a.unsqueeze(1) * states, segment, 11) for a in leaves]
     gradients = torch.autograd.grad(
@@ -90,21 +83,38 @@ def test_words_of_a_sentence_share_its_vector_times_the_gradient(
     make_network: MakeNetwork, batch: Batch, params: dict[str, object]
 ) -> None:
     network = make_network(**params)
-    states = network.word_states(batch.word_ids, batch.words_per_sentence)
-    pooling = network.word_attention
-    lengths = batch[1:] if isinstance(pooling, ContextPooling) else batch[1:2]
-    sentences = pooling.pool(states, *lengths)[0].detach().requires_grad_()
+    states = network.encode_words(*batch[:2])
+    sentences = network.pool_words(states, *batch[1:])[0].detach().requires_grad_()
     (gradient,) = torch.autograd.grad(score_of_sentences(network, sentences, batch), sentences)
     found = gradient_attention(network, *batch, fixed).words
     sums = segment_sum(found.unsqueeze(1), segment_numbers(batch.words_per_sentence), 11)
     assert_close(sums.squeeze(1), (sentences * gradient).sum(1).detach(), rtol=0, atol=1e-13)
 
 
+@each_member
+def test_states_of_both_levels_share_the_pooled_vectors_times_any_gradient(
+    make_network: MakeNetwork, batch: Batch, params: dict[str, object]
+) -> None:
+    network = make_network(**params)
+    poolings = network.word_attention, network.sentence_attention
+    for pooling, input_size in zip(poolings, (10, 14), strict=True):
+        size = input_size // (1 if network.options.recurrent.bidirectional else 2)
+        states = torch.cos(torch.arange(29 * size, dtype=torch.float64)).view(29, size)
+        pooled, weights = pooling.pool(states, *batch[1:])
+        gradient = torch.sin(torch.arange(pooled.numel())).view_as(pooled).to(pooled)
+        lengths = batch.words_per_sentence
+        found = pooling.attributions(states, weights, gradient, lengths)
+        assert found.shape == (29,)
+        sums = torch.stack([part.sum() for part in found.split(lengths.tolist())])
+        assert_close(sums, (pooled * gradient).sum(1), rtol=0, atol=1e-12)
+
+
 def test_only_the_states_that_max_pooling_took_have_a_part() -> None:
     network = HierarchicalAttentionNetwork(9, 2, pooling="max")
     states = torch.tensor([[3.0, -1.0], [3.0, 5.0], [0.0, 7.0]])
     gradient = torch.tensor([[2.0, 10.0], [1.0, 1.0]])
-    parts = network.word_attention.parts(states, torch.zeros(3), gradient, torch.tensor([2, 1]))
+    weights, lengths = torch.zeros(3, 1), torch.tensor([2, 1])
+    parts = network.word_attention.attributions(states, weights, gradient, lengths)
     assert parts.tolist() == [6.0, 50.0, 7.0]  # 3 stands twice, and the first one counts
 
 
@@ -112,7 +122,8 @@ def test_each_direction_counts_for_the_state_it_ended_on() -> None:
     network = HierarchicalAttentionNetwork(9, 2, word_hidden=1, pooling="last")
     states = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])
     gradient = torch.tensor([[10.0, 100.0], [1.0, 1.0], [1.0, 10.0]])
-    parts = network.word_attention.parts(states, torch.zeros(4), gradient, torch.tensor([3, 0, 1]))
+    weights, lengths = torch.zeros(4, 1), torch.tensor([3, 0, 1])
+    parts = network.word_attention.attributions(states, weights, gradient, lengths)
     assert parts.tolist() == [200.0, 0.0, 50.0, 87.0]
 
 
@@ -165,7 +176,7 @@ def test_logits_and_attention_are_those_of_the_network(
 
 
 @each_method
-@pytest.mark.parametrize("params", [{}, {"context": "forward"}], ids=str)
+@pytest.mark.parametrize("params", [{}, {"pooling": ContextAttention(size=19)}], ids=str)
 def test_parts_of_a_batch_change_nothing(
     make_network: MakeNetwork,
     batch: Batch,
@@ -173,8 +184,8 @@ def test_parts_of_a_batch_change_nothing(
     params: dict[str, object],
 ) -> None:
     whole = method(make_network(**params), *batch, fixed).words
-    in_parts = method(make_network(max_words=4, **params), *batch, fixed).words
-    assert_close(in_parts, whole, rtol=0, atol=1e-13)
+    in_chunks = method(make_network(max_words=4, **params), *batch, fixed).words
+    assert_close(in_chunks, whole, rtol=0, atol=1e-13)
 
 
 @each_method
@@ -185,6 +196,17 @@ def test_the_table_of_projected_words_changes_nothing(
     expected = method(network, *batch, fixed).words
     network.tabulate()
     assert_close(method(network, *batch, fixed).words, expected, rtol=0, atol=1e-13)
+
+
+@each_method
+def test_a_network_in_training_mode_is_read_without_dropout_and_penalties(
+    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
+) -> None:
+    pooling = Attention(size=19, diversity_penalty=1.0)
+    network = make_network(pooling=pooling, dropout=0.5, word_dropout=0.5, embedding_dropout=0.5)
+    found = method(network.train(), *batch, fixed)
+    expected = method(make_network().eval(), *batch, fixed)
+    assert all(map(torch.equal, found, expected))
 
 
 @each_method

@@ -14,6 +14,7 @@ from torch.testing import assert_close
 
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.diversity import conicity, document_conicity
+from sk_han.options import Attention, ContextAttention, MultiHopAttention
 
 MakeNetwork = Callable[..., HierarchicalAttentionNetwork]
 
@@ -89,12 +90,13 @@ class TestNetwork:
         network.attend(*batch)
         return found
 
-    @pytest.mark.parametrize("options", [{}, {"context": "forward"}], ids=str)
+    @pytest.mark.parametrize("kind", [Attention, ContextAttention])
     def test_penalty_is_the_conicity_times_its_factor(
-        self, make_network: MakeNetwork, batch: Any, options: dict[str, Any]
+        self, make_network: MakeNetwork, batch: Any, kind: type[Attention]
     ) -> None:
-        words, sentences = self.states_of(make_network(**options), batch)
-        penalty = make_network(diversity_penalty=0.25, **options).attend(*batch).penalty
+        words, sentences = self.states_of(make_network(pooling=kind(size=19)), batch)
+        pooling = kind(size=19, diversity_penalty=0.25)
+        penalty = make_network(pooling=pooling).attend(*batch).penalty
 
         of_words = words.split(batch.words_per_sentence.tolist())
         sizes = batch.sentences_per_document.tolist()
@@ -109,18 +111,21 @@ class TestNetwork:
 
     def test_it_is_added_to_that_of_the_hops(self, make_network: MakeNetwork, batch: Any) -> None:
         hops, both, states = (
-            make_network(**options).attend(*batch).penalty
-            for options in (
-                {"attention_hops": 3},
-                {"attention_hops": 3, "diversity_penalty": 0.5},
-                {"attention_hops": 3, "diversity_penalty": 0.5, "hop_penalty": 0.0},
+            make_network(pooling=MultiHopAttention(size=19, hops=3, **penalties))
+            .attend(*batch)
+            .penalty
+            for penalties in (
+                {},
+                {"diversity_penalty": 0.5},
+                {"diversity_penalty": 0.5, "penalty": 0.0},
             )
         )
         assert_close(both, hops + states)
 
     def test_evaluation_has_no_penalty(self, make_network: MakeNetwork, batch: Any) -> None:
-        network = make_network(diversity_penalty=0.5).eval()
+        network = make_network(pooling=Attention(size=19, diversity_penalty=0.5)).eval()
         assert network.attend(*batch).penalty.tolist() == [0] * 5
 
     def test_it_changes_no_logits(self, make_network: MakeNetwork, batch: Any) -> None:
-        assert torch.equal(make_network(diversity_penalty=0.5)(*batch), make_network()(*batch))
+        network = make_network(pooling=Attention(size=19, diversity_penalty=0.5))
+        assert torch.equal(network(*batch), make_network()(*batch))

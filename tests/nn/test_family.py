@@ -1,4 +1,4 @@
-"""What holds for every member of the family, and which options exclude each other."""
+"""What holds for every member of the family."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from torch.testing import assert_close
 
 from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
 from sk_han.nn.pooling.multi_hop import document_overlap
+from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
 
 MakeNetwork = Callable[..., HierarchicalAttentionNetwork]
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "lstm": {"rnn": "lstm"},
     "simple rnn": {"rnn": "rnn"},
-    "two layers": {"num_layers": 2},
-    "one direction": {"bidirectional": False},
+    "two layers": {"rnn": RNN(num_layers=2)},
+    "one direction": {"rnn": RNN(bidirectional=False)},
     "mean": {"pooling": "mean"},
     "max": {"pooling": "max"},
     "last": {"pooling": "last"},
-    "last of one direction": {"pooling": "last", "bidirectional": False},
-    "sparsemax": {"attention": "sparsemax"},
-    "entmax15": {"attention": "entmax15"},
-    "hops": {"attention_hops": 3},
-    "hops of sparsemax": {"attention_hops": 3, "attention": "sparsemax"},
-    "states that differ": {"diversity_penalty": 0.7},
-    "context": {"context": "forward"},
-    "context of both sides": {"context": "bidirectional", "context_pooling": "sum"},
-    "gated context": {"context": "bidirectional", "context_gated": True},
+    "last of one direction": {"pooling": "last", "rnn": RNN(bidirectional=False)},
+    "sparsemax": {"pooling": Attention(size=19, normalizer="sparsemax")},
+    "entmax15": {"pooling": Attention(size=19, normalizer="entmax15")},
+    "hops": {"pooling": MultiHopAttention(size=19, hops=3)},
+    "hops of sparsemax": {"pooling": MultiHopAttention(size=19, hops=3, normalizer="sparsemax")},
+    "states that differ": {"pooling": Attention(size=19, diversity_penalty=0.7)},
+    "context": {"pooling": ContextAttention(size=19)},
+    "context of both sides": {
+        "pooling": ContextAttention(size=19, direction="bidirectional", summary="sum")
+    },
+    "gated context": {"pooling": ContextAttention(size=19, direction="bidirectional", gated=True)},
     "much at once": {
-        "rnn": "lstm",
-        "num_layers": 2,
-        "bidirectional": False,
-        "context": "forward",
-        "context_gated": True,
-        "attention": "entmax15",
-        "diversity_penalty": 0.7,
+        "rnn": RNN(cell="lstm", num_layers=2, bidirectional=False),
+        "pooling": ContextAttention(
+            size=19, gated=True, normalizer="entmax15", diversity_penalty=0.7
+        ),
     },
 }
 each_member = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -138,8 +138,6 @@ class TestEveryMember:
                 17,
                 2,
                 embedding_dim=3,
-                dropout=0.3,
-                word_dropout=0.2,
                 embedding_dropout=0.3,
                 generator=torch.Generator().manual_seed(7),
                 **options,
@@ -155,10 +153,11 @@ class TestEveryMember:
         self, make_network: MakeNetwork, batch: Any, options: dict[str, Any]
     ) -> None:
         network = make_network(torch.float32, **options)
-        sizes = {"embedding_dim": 3, "word_hidden": 5, "sentence_hidden": 7, "attention_dim": 19}
-        fresh = HierarchicalAttentionNetwork(17, 2, **sizes, **options)
+        sizes = {"embedding_dim": 3, "word_hidden": 5, "sentence_hidden": 7}
+        pooling = {"pooling": Attention(size=19)}
+        fresh = HierarchicalAttentionNetwork(17, 2, **sizes, **(pooling | options))
         fresh.load_state_dict(network.state_dict())
-        assert torch.equal(fresh(*batch), network(*batch))
+        assert torch.equal(fresh.eval()(*batch), network(*batch))
 
     def test_a_table_of_projected_words_changes_nothing(
         self, make_network: MakeNetwork, batch: Any, options: dict[str, Any]
@@ -185,16 +184,22 @@ class TestEveryMember:
 
 
 class TestSparseAttention:
-    @pytest.mark.parametrize("attention", ["sparsemax", "entmax15"])
+    @pytest.mark.parametrize("normalizer", ["sparsemax", "entmax15"])
     @pytest.mark.parametrize(
-        "options", [{}, {"attention_hops": 3}, {"context": "bidirectional"}], ids=str
+        "pooling",
+        [
+            Attention(size=19),
+            MultiHopAttention(size=19, hops=3),
+            ContextAttention(size=19, direction="bidirectional"),
+        ],
+        ids=repr,
     )
     def test_it_leaves_words_and_sentences_out_where_softmax_does_not(
-        self, make_network: MakeNetwork, batch: Any, options: dict[str, Any], attention: str
+        self, make_network: MakeNetwork, batch: Any, pooling: Attention, normalizer: str
     ) -> None:
         n_zeros = []
-        for kind in ("softmax", attention):
-            network = make_network(attention=kind, **options)
+        for kind in ("softmax", normalizer):
+            network = make_network(pooling=pooling.copy().set_params(normalizer=kind))
             with torch.no_grad():
                 for name, weight in network.named_parameters():
                     weight.mul_(40 if name.endswith(".context") else 1)
@@ -208,7 +213,7 @@ class TestSparseAttention:
 
 class TestHops:
     def test_attention_is_the_mean_of_the_hops(self, make_network: MakeNetwork, batch: Any) -> None:
-        network, found = make_network(attention_hops=3), []
+        network, found = make_network(pooling=MultiHopAttention(size=19, hops=3)), []
         network.word_attention.pool = keep_weights(network.word_attention.pool, found)
         output = network.attend(*batch)
         assert_close(output.word_attention, found[0].mean(1))
@@ -216,7 +221,8 @@ class TestHops:
     def test_penalty_is_the_overlap_times_its_factor(
         self, make_network: MakeNetwork, batch: Any
     ) -> None:
-        network, found = make_network(attention_hops=3, hop_penalty=0.5), []
+        pooling = MultiHopAttention(size=19, hops=3, penalty=0.5)
+        network, found = make_network(pooling=pooling), []
         for level in (network.word_attention, network.sentence_attention):
             level.pool = keep_weights(level.pool, found)
         penalty = network.attend(*batch).penalty
@@ -228,7 +234,29 @@ class TestHops:
         assert_close(penalty, overlap / 2)
 
     def test_one_hop_has_no_penalty(self, make_network: MakeNetwork, batch: Any) -> None:
-        assert make_network(hop_penalty=5.0).attend(*batch).penalty.tolist() == [0] * 5
+        one_hop = make_network(pooling=MultiHopAttention(size=19, hops=1, penalty=5.0))
+        output = one_hop.attend(*batch)
+        assert output.penalty.tolist() == [0] * 5
+        assert torch.equal(output.logits, make_network()(*batch))
+
+    def test_both_directions_of_context_have_no_penalty(
+        self, make_network: MakeNetwork, batch: Any
+    ) -> None:
+        pooling = ContextAttention(size=19, direction="bidirectional")
+        assert make_network(pooling=pooling).attend(*batch).penalty.tolist() == [0] * 5
+
+
+class TestContext:
+    def test_attention_is_the_mean_of_both_directions(
+        self, make_network: MakeNetwork, batch: Any
+    ) -> None:
+        pooling = ContextAttention(size=19, direction="bidirectional")
+        network, found = make_network(pooling=pooling), []
+        network.word_attention.pool = keep_weights(network.word_attention.pool, found)
+        output = network.attend(*batch)
+        forwards, backwards = found[0].T
+        assert not torch.allclose(forwards, backwards)
+        assert_close(output.word_attention, (forwards + backwards) / 2)
 
 
 def keep_weights(pool: Callable[..., Any], found: list[Tensor]) -> Callable[..., Any]:
@@ -285,49 +313,25 @@ class TestEmbeddingDropout:
         assert_close(*logits, rtol=0, atol=1e-12)
 
 
-class TestCombinations:
+class TestStrings:
     @pytest.mark.parametrize(
-        ("options", "message"),
+        ("short", "written_out"),
         [
-            (
-                {"pooling": "mean", "attention_hops": 2},
-                "attention_hops=2 .* pooling='mean'.*Set attention_hops=1, or pooling='attention'",
-            ),
-            (
-                {"pooling": "last", "context": "forward"},
-                "context='forward' .* pooling='last'.*Set context=None, or pooling='attention'",
-            ),
-            (
-                {"attention_hops": 2, "context": "forward"},
-                "context='forward' .*attention_hops=2.*Set context=None, or attention_hops=1",
-            ),
-            ({"attention_hops": 0}, "attention_hops must be at least 1; got 0"),
-            (
-                {"pooling": "max", "attention": "sparsemax"},
-                "attention='sparsemax' .* pooling='max'.*Set attention='softmax', or pooling=",
-            ),
-            (
-                {"pooling": "max", "diversity_penalty": 0.5},
-                "diversity_penalty=0.5 .* pooling='max'.*Set diversity_penalty=0, or pooling=",
-            ),
-            ({"attention": "hard"}, "attention must be one of 'softmax', .*; got 'hard'"),
-            ({"rnn": "elman"}, "rnn must be one of 'gru', 'lstm', 'rnn'; got 'elman'"),
-            ({"pooling": "sum"}, "pooling must be one of 'attention', 'mean', .*; got 'sum'"),
-            ({"context": "both"}, "context must be one of None, 'forward', .*; got 'both'"),
-            ({"context_pooling": "max"}, "context_pooling must be one of .*; got 'max'"),
+            ({"rnn": "gru"}, {"rnn": RNN()}),
+            ({"rnn": "lstm"}, {"rnn": RNN(cell="lstm")}),
+            ({"pooling": "attention"}, {"pooling": Attention()}),
         ],
     )
-    def test_options_that_exclude_each_other_are_refused_with_the_repair(
-        self, make_network: MakeNetwork, options: dict[str, Any], message: str
+    def test_a_string_stands_for_the_object_with_its_defaults(
+        self,
+        make_network: MakeNetwork,
+        batch: Any,
+        short: dict[str, Any],
+        written_out: dict[str, Any],
     ) -> None:
-        with pytest.raises(ValueError, match=message):
-            make_network(**options)
-
-    def test_settings_of_what_is_switched_off_have_no_effect(
-        self, make_network: MakeNetwork, batch: Any
-    ) -> None:
-        network = make_network(context_gated=True, context_pooling="sum", hop_penalty=3.0)
-        assert torch.equal(network(*batch), make_network()(*batch))
+        network, other = make_network(**short), make_network(**written_out)
+        assert list(network.state_dict()) == list(other.state_dict())
+        assert torch.equal(network(*batch), other(*batch))
 
 
 @pytest.mark.parametrize(("embedding_dim", "is_there"), [(2, False), (16, True)])

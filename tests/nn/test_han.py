@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
+from sk_han.options import Attention
 
 TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-12}
 MakeNetwork = Callable[..., HierarchicalAttentionNetwork]
@@ -46,9 +47,11 @@ def one_at_a_time(network: HierarchicalAttentionNetwork, batch: Any) -> HANOutpu
         sentence_weights.append(weights)
         first += n_sentences
 
-    logits = torch.stack(documents) @ network.output.weight.T + network.output.bias
+    vectors = torch.stack(documents)
+    logits = vectors @ network.output.weight.T + network.output.bias
     no_penalty = torch.zeros_like(logits[:, 0])
-    return HANOutput(logits, torch.cat(word_weights), torch.cat(sentence_weights), no_penalty)
+    weights = torch.cat(word_weights), torch.cat(sentence_weights)
+    return HANOutput(logits, *weights, no_penalty, vectors)
 
 
 def gradients(network: HierarchicalAttentionNetwork, output: HANOutput) -> dict[str, Tensor]:
@@ -102,6 +105,48 @@ def test_forward_gives_the_logits_of_attend(make_network: MakeNetwork, batch: An
     logits = network(*batch)
     assert logits.shape == (5, 2)
     assert torch.equal(logits, network.attend(*batch).logits)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_logits_are_the_last_layer_of_the_document_vectors(
+    make_network: MakeNetwork, batch: Any, dropout: float
+) -> None:
+    network = make_network(dropout=dropout, generator=torch.Generator().manual_seed(7))
+    output = network.attend(*batch)
+    assert output.vectors.shape == (5, 14)
+    assert output.vectors.eq(0).all(1).tolist() == [False, True, False, False, False]
+    assert (output.vectors[0] == 0).any() == (dropout > 0)
+    expected = output.vectors @ network.output.weight.T + network.output.bias
+    assert_close(output.logits, expected, rtol=0, atol=1e-14)
+
+
+def test_levels_taken_one_by_one_give_the_whole(make_network: MakeNetwork, batch: Any) -> None:
+    network, lengths = make_network(), batch[1:]
+    expected = network.attend(*batch)
+    states = network.encode_words(*batch[:2])
+    sentences, word_weights = network.pool_words(states, *lengths)
+    level = network.read_sentences(sentences, batch.sentences_per_document)
+    assert (states.shape, sentences.shape, level.states.shape) == ((29, 10), (11, 10), (11, 14))
+    assert torch.equal(level.logits, expected.logits)
+    assert torch.equal(level.vectors, expected.vectors)
+    assert torch.equal(word_weights.squeeze(1), expected.word_attention)
+    assert torch.equal(level.weights.squeeze(1), expected.sentence_attention)
+
+
+def test_options_are_copied(batch: Any) -> None:
+    pooling = Attention(size=19)
+    network = HierarchicalAttentionNetwork(17, 2, pooling=pooling)
+    pooling.size = 23
+    assert network.options.pooling == Attention(size=19)
+
+
+def test_options_that_are_not_allowed_are_refused(make_network: MakeNetwork) -> None:
+    with pytest.raises(
+        ValueError, match=r"'size' parameter of Attention .* at least 1. Got 0 inst"
+    ):
+        make_network(pooling=Attention(size=0))
+    with pytest.raises(ValueError, match=r"max_words must be at least 1; got 0"):
+        make_network(max_words=0)
 
 
 def test_word_weights_of_each_sentence_sum_to_one(make_network: MakeNetwork, batch: Any) -> None:
@@ -179,10 +224,10 @@ def test_parts_change_neither_results_nor_gradients(
     make_network: MakeNetwork, batch: Any, max_words: int
 ) -> None:
     # The longest sentence has 13 words: with less it is a part of its own.
-    whole, in_parts = make_network(), make_network(max_words=max_words)
-    expected, found = whole.attend(*batch), in_parts.attend(*batch)
+    whole, in_chunks = make_network(), make_network(max_words=max_words)
+    expected, found = whole.attend(*batch), in_chunks.attend(*batch)
     assert_close(found, expected, rtol=0, atol=1e-12)
-    assert_close(gradients(in_parts, found), gradients(whole, expected), rtol=0, atol=1e-12)
+    assert_close(gradients(in_chunks, found), gradients(whole, expected), rtol=0, atol=1e-12)
 
 
 def test_parts_predict_without_gradients(make_network: MakeNetwork, batch: Any) -> None:
@@ -228,7 +273,8 @@ def test_sparse_gradient_holds_only_the_words_that_occurred(
 
 
 def test_frozen_word_vectors_get_no_gradient(make_network: MakeNetwork, batch: Any) -> None:
-    network = make_network(freeze_embedding=True)
+    network = make_network()
+    network.embedding.weight.requires_grad_(False)
     network(*batch).sum().backward()
     assert network.embedding.weight.grad is None
     assert all(p.grad is not None for p in network.parameters() if p.requires_grad)
@@ -237,7 +283,7 @@ def test_frozen_word_vectors_get_no_gradient(make_network: MakeNetwork, batch: A
 def test_same_seed_gives_the_same_bits_in_training(batch: Any) -> None:
     def trained() -> tuple[Tensor, Tensor]:
         network = HierarchicalAttentionNetwork(
-            17, 2, dropout=0.3, word_dropout=0.2, generator=torch.Generator().manual_seed(7)
+            17, 2, embedding_dropout=0.3, generator=torch.Generator().manual_seed(7)
         )
         logits = network(*batch)
         logits.square().sum().backward()
@@ -248,7 +294,7 @@ def test_same_seed_gives_the_same_bits_in_training(batch: Any) -> None:
 
 def test_another_seed_gives_other_weights(batch: Any) -> None:
     first, second = (
-        HierarchicalAttentionNetwork(17, 2, generator=torch.Generator().manual_seed(seed))
+        HierarchicalAttentionNetwork(17, 2, generator=torch.Generator().manual_seed(seed)).eval()
         for seed in (7, 8)
     )
     assert not torch.equal(first(*batch), second(*batch))
@@ -257,7 +303,7 @@ def test_another_seed_gives_other_weights(batch: Any) -> None:
 def test_global_random_state_is_left_alone(batch: Any) -> None:
     before = torch.get_rng_state()
     network = HierarchicalAttentionNetwork(
-        17, 2, dropout=0.3, word_dropout=0.2, max_words=5, generator=torch.Generator()
+        17, 2, embedding_dropout=0.3, max_words=5, generator=torch.Generator()
     )
     network(*batch).sum().backward()
     assert torch.equal(torch.get_rng_state(), before)
@@ -284,7 +330,8 @@ def test_training_drops_entries_of_sentence_and_document_vectors(
 def test_training_without_known_words_reads_unknown_ones(
     make_network: MakeNetwork, batch: Any
 ) -> None:
-    network = make_network(word_dropout=1.0, unknown_id=3, generator=torch.Generator())
+    network = make_network(unknown_id=3, generator=torch.Generator())
+    network.options.word_dropout = 1.0
     unknown = batch._replace(word_ids=torch.full((29,), 3))
     assert torch.equal(network(*batch), make_network()(*unknown))
 
@@ -342,10 +389,10 @@ def test_a_gpu_gives_the_numbers_of_the_cpu(make_network: MakeNetwork, batch: An
 def test_weights_survive_a_state_dict(make_network: MakeNetwork, batch: Any) -> None:
     network = make_network(torch.float32)
     fresh = HierarchicalAttentionNetwork(
-        17, 2, embedding_dim=3, word_hidden=5, sentence_hidden=7, attention_dim=19
+        17, 2, embedding_dim=3, word_hidden=5, sentence_hidden=7, pooling=Attention(size=19)
     )
     fresh.load_state_dict(network.state_dict())
-    assert torch.equal(fresh(*batch), network(*batch))
+    assert torch.equal(fresh.eval()(*batch), network(*batch))
 
 
 @pytest.mark.thorough

@@ -12,8 +12,9 @@ from tests.crafted_files import GOLDEN, WHOLE, sealed
 
 
 class TestNoCode:
-    def test_loading_runs_imports_and_unpickles_nothing(self):
-        load(GOLDEN / "format_1.han")  # what the package itself imports late is there now
+    @pytest.mark.parametrize("name", ["format_1.han", "format_2.han"])
+    def test_loading_runs_imports_and_unpickles_nothing(self, name):
+        load(GOLDEN / name)  # what the package itself imports late is there now
         heard, listening = [], True
 
         def hear(event, _):
@@ -21,7 +22,7 @@ class TestNoCode:
                 heard.append(event)
 
         sys.addaudithook(hear)  # for ever, so it stops listening
-        load(GOLDEN / "format_1.han")
+        load(GOLDEN / name)
         listening = False
         assert "open" in heard
         running = ("compile", "ctypes", "exec", "import", "marshal", "os", "pickle", "subprocess")
@@ -69,8 +70,8 @@ class TestAccidents:
             load_bytes(file.getvalue())
 
     def test_a_newer_format_asks_for_a_newer_release(self, load_bytes):
-        with pytest.raises(ModelFormatError, match=r"format 12, .* up to 1: install a newer"):
-            load_bytes(sealed(WHOLE.replace(b"format 1 sha", b"format 12 sha")))
+        with pytest.raises(ModelFormatError, match=r"format 12, .* up to 2: install a newer"):
+            load_bytes(sealed(WHOLE.replace(b"format 2 sha", b"format 12 sha")))
 
     def test_a_missing_file_is_no_format_error(self, tmp_path):
         with pytest.raises(FileNotFoundError, match="absent"):

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sk_han import HierarchicalTokenizer
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.persistence import export_safetensors
-from sk_han.training.net import network_input
+from sk_han.training.batches import document_tensors
 from sk_han.validation.documents import as_documents
 from tests.tiny_models import TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
 
@@ -36,7 +36,11 @@ def model(request):
 
 
 class TestSkops:
-    TRUSTED = ("sk_han.classifier.HANClassifier", "sk_han.tokenizer.HierarchicalTokenizer")
+    TRUSTED = (
+        "sk_han.classifier.HANClassifier",
+        "sk_han.options.network.Attention",  # a parameter of the tiny classifier
+        "sk_han.tokenizer.HierarchicalTokenizer",
+    )
 
     @pytest.fixture
     def skops(self):
@@ -45,6 +49,10 @@ class TestSkops:
     def test_exactly_our_classes_are_to_be_trusted(self, skops, model):
         found = skops.get_untrusted_types(data=skops.dumps(model))
         assert tuple(sorted(found)) == self.TRUSTED
+
+    def test_parameters_that_are_strings_ask_for_no_trust(self, skops):
+        found = skops.get_untrusted_types(data=skops.dumps(fitted_classifier(pooling="mean")))
+        assert tuple(sorted(found)) == (self.TRUSTED[0], self.TRUSTED[2])
 
     def test_a_loaded_model_predicts_the_same(self, skops, model):
         loaded = skops.loads(skops.dumps(model), trusted=list(self.TRUSTED))
@@ -111,11 +119,11 @@ class TestSafetensors:
 
     def test_pytorch_alone_rebuilds_the_network(self, fitted, exported):
         weights, metadata = exported
-        network = HierarchicalAttentionNetwork(**json.loads(metadata["network"]))
+        network = HierarchicalAttentionNetwork.from_plain(json.loads(metadata["network"]))
         network.load_state_dict({name: torch.tensor(weight) for name, weight in weights.items()})
         documents = as_documents(UNSEEN, fitted.tokenizer_)
         with torch.inference_mode():
-            logits = network.eval()(*network_input(documents, "cpu")).numpy()
+            logits = network.eval()(*document_tensors(documents, "cpu")).numpy()
         np.testing.assert_allclose(logits, fitted.net_.logits(documents), atol=1e-6)
 
     def test_a_missing_package_is_named_with_its_extra(self, fitted, tmp_path, monkeypatch):

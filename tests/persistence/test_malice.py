@@ -21,11 +21,14 @@ from tests.crafted_files import (
     paths,
     sealed,
     set_at,
+    without,
     zipped,
 )
 
 MODEL, FITTED = ("model",), ("model", "fitted")
-NETWORK = (*FITTED, "network", "dict")
+NETWORK = (*FITTED, "network", "state")
+OPTIONS = (*NETWORK, "options", "state")
+NGRAMS = (*FITTED, "ngram_model", "state")
 
 
 class TestCraftedZip:
@@ -49,7 +52,7 @@ class TestCraftedZip:
         with pytest.raises(ModelFormatError, match=r"'classes\.npy' is there 2 times"):
             load_bytes(zipped([*golden_entries(), ("classes.npy", b"")]))
 
-    @pytest.mark.parametrize("missing", range(27))
+    @pytest.mark.parametrize("missing", range(len(golden_entries())))
     def test_a_missing_entry_is_named(self, load_bytes, missing):
         entries = golden_entries()
         name, _ = entries.pop(missing)
@@ -95,7 +98,7 @@ class TestCraftedZip:
 
 def with_output_bias(content):
     """Give the golden entries, that of a weight replaced."""
-    name = "output.bias.npy"
+    name = "network.weights.output.bias.npy"
     return [(entry, content if entry == name else data) for entry, data in golden_entries()]
 
 
@@ -115,21 +118,23 @@ class TestCraftedArrays:
         ids=["empty", "cut", "object", "Fortran", "float", "nested", "twice", "code"],
     )
     def test_what_is_no_array_is_refused(self, load_bytes, content):
-        with pytest.raises(ModelFormatError, match=r"'output\.bias\.npy' is no array"):
+        with pytest.raises(ModelFormatError, match=r"output\.bias\.npy' is no array"):
             load_bytes(zipped(with_output_bias(content)))
 
     @pytest.mark.parametrize("shape", ["(3,)", "(1,)", "(1000000000000,)", "(9999999999999,) * 9"])
     def test_an_array_must_hold_what_it_declares(self, load_bytes, shape):
-        with pytest.raises(ModelFormatError, match=r"'output\.bias\.npy' (declares|is no array)"):
+        message = r"weights\.output\.bias\.npy' (declares|is no array)"
+        with pytest.raises(ModelFormatError, match=message):
             load_bytes(zipped(with_output_bias(npy(shape=shape))))
 
     @pytest.mark.parametrize("value", [np.nan, np.inf])
     def test_weights_that_are_no_numbers_are_refused(self, load_bytes, value):
         description, arrays = golden_parts()
-        weight = arrays["word_attention.bias"].copy()
+        name = "network.weights.word_attention.bias"
+        weight = arrays[name].copy()
         weight[1] = value
         with pytest.raises(ModelFormatError, match=r"word_attention\.bias holds values"):
-            load_bytes(archive_of(description, arrays | {"word_attention.bias": weight}))
+            load_bytes(archive_of(description, arrays | {name: weight}))
 
     @pytest.mark.parametrize(
         "change",
@@ -143,20 +148,22 @@ class TestCraftedArrays:
     )
     def test_weights_of_another_shape_or_type_are_refused(self, load_bytes, change):
         description, arrays = golden_parts()
-        changed = change(arrays["embedding.weight"])
+        name = "network.weights.embedding.weight"
+        changed = change(arrays[name])
         with pytest.raises(ModelFormatError, match=r"embedding\.weight has the shape .* needs"):
-            load_bytes(archive_of(description, arrays | {"embedding.weight": changed}))
+            load_bytes(archive_of(description, arrays | {name: changed}))
 
     @pytest.mark.parametrize(
         ("classes", "message"),
         [
             (np.array(["good", "bad"]), "sorted and distinct"),
             (np.array(["bad", "bad"]), "sorted and distinct"),
-            (np.array([["bad", "good"]]), "sorted and distinct"),
+            (np.array([["bad", "good"]]), "no array of labels"),
+            (np.array("bad"), "no array of labels"),
             (np.array([1.0, np.nan]), "sorted and distinct"),
             (np.array([1.0, np.inf]), "not finite"),
             (np.array([np.nan]), "not finite"),
-            (np.array([], dtype="U3"), "sorted and distinct"),
+            (np.array([], dtype="U3"), "no array of labels"),
             (np.array(["a", "b", "c"]), "2 outputs for 3 classes"),
             (np.array([0, 2], np.uint8).view(bool), "neither true nor false"),
             (np.array([1, 0x110000], np.uint32).view("U1"), "no character"),
@@ -203,10 +210,39 @@ class TestCraftedContent:
             ((*FITTED, "device"), 3, "device"),
             ((*FITTED, "history"), "long", "history"),
             ((*FITTED, "history"), [{"dict": [["epoch", "one"]]}], "history"),
-            ((*FITTED, "classes"), ["a", 1], "all strings, all numbers or all booleans"),
-            ((*FITTED, "classes"), [[1], [2]], "all strings, all numbers or all booleans"),
-            ((*FITTED, "classes"), {"array": "output.bias"}, "neither a list nor an array"),
-            ((*FITTED, "tokenizer", "class"), "HANClassifier", "HierarchicalTokenizer should be"),
+            ((*FITTED, "classes"), ["a", "b"], "no array of labels"),
+            (
+                (*FITTED, "classes"),
+                {"labels": ["a", 1]},
+                "all strings, all numbers or all booleans",
+            ),
+            (
+                (*FITTED, "classes"),
+                {"labels": [[1], [1, 2]]},
+                "all strings, all numbers or all bool",
+            ),
+            ((*FITTED, "classes"), {"array": "network.weights.output.bias"}, "lacks the entry"),
+            ((*FITTED, "tokenizer", "class"), "HANClassifier", "stands where a value should"),
+            ((*FITTED, "tokenizer"), "words", "tokenizer is no fitted HierarchicalTokenizer"),
+            ((*FITTED, "network_scale"), -0.5, "network_scale must be a finite float"),
+            ((*FITTED, "network_scale"), {"float": "inf"}, "network_scale must be a finite float"),
+            ((*FITTED, "ngram_scale"), None, "ngram_scale must be a finite float"),
+            ((*FITTED, "best_epoch"), 10**6, "best epoch must be one of"),
+            ((*FITTED, "best_epoch"), True, "best epoch must be one of"),
+            ((*FITTED, "best_score"), 1.5, "best score must be an accuracy"),
+            ((*FITTED, "ngram_model"), [1], "n-gram model is no mapping"),
+            ((*NGRAMS, "ngram_range"), [2, 1], "n-grams of its model have no range"),
+            ((*NGRAMS, "ngram_range"), 3, "n-grams of its model have no range"),
+            ((*NGRAMS, "weights"), 1.5, "array weights of its n-grams"),
+            ((*NGRAMS, "more"), 1.5, r"\['more'\] too many"),
+            ((*MODEL, "params", "pooling"), {"options": {"class": "Evil"}}, "none of the options"),
+            (
+                (*MODEL, "params", "pooling", "options", "hops"),
+                0,
+                "'hops' parameter of MultiHopAttention",
+            ),
+            ((*MODEL, "params", "rnn"), "os.system", "'rnn' parameter of HANClassifier"),
+            ((*MODEL, "params", "embedding_init"), {"array": "classes"}, "stands where a value"),
             (
                 (*FITTED, "tokenizer", "fitted", "vocabulary"),
                 {"dict": [["a", 2], ["b", 2]]},
@@ -227,44 +263,63 @@ class TestCraftedContent:
             load_bytes(archive_of(set_at(description, path, value), arrays))
 
     @pytest.mark.parametrize(
-        ("name", "value", "message"),
+        ("path", "value", "message"),
         [
-            ("module__embedding_dim", 10**12, "its network needs"),
-            ("module__vocabulary_size", 10**12, "its network needs"),
-            ("module__word_hidden", 10**6, "its network needs"),
-            ("module__sentence_hidden", 2.5, "'module__sentence_hidden' parameter"),
-            ("module__attention_dim", 0, "'module__attention_dim' parameter"),
-            ("module__n_classes", 3, "3 outputs for 2 classes"),
-            ("module__dropout", 1.5, "'module__dropout' parameter"),
-            ("module__unknown_id", 16, "beyond the vocabulary"),
-            ("module__generator", None, "'module__generator'"),
-            ("module", "os.system", "'module'"),
+            ((*OPTIONS, "embedding_dim"), 10**12, "its network needs"),
+            ((*NETWORK, "vocabulary_size"), 10**12, "its network needs"),
+            ((*OPTIONS, "word_hidden"), 10**6, "its network needs"),
+            ((*OPTIONS, "sentence_hidden"), 2.5, "'sentence_hidden' parameter"),
+            (
+                (*OPTIONS, "rnn"),
+                {"state": {"class": "RNN", "num_layers": 10**9}},
+                "for 10.* layers",
+            ),
+            ((*OPTIONS, "pooling"), "sum", "'pooling' parameter"),
+            ((*OPTIONS, "pooling", "state", "size"), 0, "'size' parameter of MultiHopAttention"),
+            ((*OPTIONS, "pooling", "state", "hops"), 10**12, "its network needs"),
+            ((*OPTIONS, "pooling", "state", "class"), "Attention", "no options"),
+            ((*OPTIONS, "class"), "RNN", "RNN"),
+            ((*OPTIONS, "generator"), None, r"no options \['generator'\]"),
+            ((*NETWORK, "n_classes"), 3, "its network needs"),
+            ((*OPTIONS, "dropout"), 1.5, "'dropout' parameter"),
+            ((*NETWORK, "max_words"), 0, "max_words of its network must be"),
+            ((*NETWORK, "valid_batch_size"), True, "valid_batch_size of its network must be"),
+            ((*NETWORK, "weights"), None, "no arrays by name"),
+            ((*NETWORK, "options"), None, "none of the options"),
         ],
     )
     def test_a_wrong_network_is_refused_before_it_is_made(
-        self, load_bytes, monkeypatch, name, value, message
+        self, load_bytes, monkeypatch, path, value, message
     ):
-        monkeypatch.setattr(HANClassifier, "__setstate__", None)  # which makes the network
+        monkeypatch.setattr("sk_han.classifier.net_from_state", None)
         description, arrays = golden_parts()
-        pairs = dict(description["model"]["fitted"]["network"]["dict"]) | {name: value}
-        description = set_at(description, NETWORK, [list(pair) for pair in pairs.items()])
         with pytest.raises(ModelFormatError, match=message):
-            load_bytes(archive_of(description, arrays))
+            load_bytes(archive_of(set_at(description, path, value), arrays))
 
-    @pytest.mark.parametrize("path", [("model",), FITTED, (*MODEL, "requests"), NETWORK[:-1]])
-    def test_a_missing_part_is_named(self, load_bytes, path):
+    @pytest.mark.parametrize(
+        ("path", "message"),
+        [
+            (("model",), r"lacks \['model'\]"),
+            (FITTED, r"lacks \['fitted'\]"),
+            ((*MODEL, "requests"), r"lacks \['requests'\]"),
+            ((*FITTED, "network"), "'network'"),
+            ((*FITTED, "best_epoch"), "'best_epoch'"),
+            ((*NETWORK, "max_words"), r"lacks \['max_words'\]"),
+            ((*NETWORK, "weights"), r"lacks \['weights'\]"),
+            ((*NETWORK, "weights", "state", "output.bias"), r"lack \['output\.bias'\]"),
+            ((*NGRAMS, "ratios"), r"lacks \['ratios'\]"),
+            ((*NGRAMS, "inside"), "array inside of its n-grams"),
+        ],
+    )
+    def test_a_missing_part_is_named(self, load_bytes, path, message):
         description, arrays = golden_parts()
-        place = description
-        for key in path[:-1]:
-            place = place[key]
-        del place[path[-1]]
-        with pytest.raises(ModelFormatError, match=f"lacks \\['{path[-1]}'\\]"):
-            load_bytes(archive_of(description, arrays))
+        with pytest.raises(ModelFormatError, match=message):
+            load_bytes(archive_of(without(description, path), arrays))
 
     def test_a_parameter_that_an_older_release_did_not_have_gets_its_default(self, load_bytes):
         description, arrays = golden_parts()
-        del description["model"]["params"]["patience"]
-        assert load_bytes(archive_of(description, arrays)).patience == 10
+        del description["model"]["params"]["n_iter_no_change"]
+        assert load_bytes(archive_of(description, arrays)).n_iter_no_change is None
 
     @pytest.mark.parametrize(
         "text",

@@ -6,6 +6,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from skorch.callbacks import EpochTimer
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer, explain, load, save
@@ -62,7 +63,7 @@ class TestRoundTrip:
         assert not np.array_equal(loaded.predict_proba(UNSEEN), fitted.predict_proba(UNSEEN))
 
     def test_a_loaded_model_goes_on_from_its_weights(self, path):
-        warm = fitted_classifier(warm_start=True, max_epochs=8, lr=0.02, early_stopping=False)
+        warm = fitted_classifier(warm_start=True, max_epochs=8, lr=0.02, validation_fraction=None)
         first = warm.history_[0]["train_loss"]
         loaded = round_trip(warm, path).fit(TEXTS, LABELS)
         assert loaded.history_[0]["train_loss"] < first
@@ -80,7 +81,9 @@ class TestRoundTrip:
         loaded = round_trip(fitted, path)
         for name in ("history_", "n_iter_", "device_", "vocabulary_size_"):
             assert getattr(loaded, name) == getattr(fitted, name)
-        assert loaded.net_.restoring_params == fitted.net_.restoring_params
+        for name in ("best_epoch_", "best_score_", "network_scale_", "ngram_scale_"):
+            assert getattr(loaded, name) == getattr(fitted, name)
+        assert loaded.net_.module_.options == fitted.net_.module_.options
 
     def test_a_path_may_be_a_string(self, fitted, path):
         assert isinstance(round_trip(fitted, str(path)), HANClassifier)
@@ -92,7 +95,7 @@ class TestParameters:
         [
             {"class_weight": {"pos": 2.5, "neg": 1}},
             {"class_weight": "balanced"},
-            {"clip_norm": None, "lr": 1e-5},
+            {"net_params": {"clip_norm": None}, "lr": 1e-5},
             {"net_params": {"module__max_words": 50, "valid_batch_size": 3}},
             {"callbacks": []},
             {"random_state": None},
@@ -117,12 +120,12 @@ class TestParameters:
         assert type(loaded.max_epochs) is int
         assert type(loaded.lr) is float
 
-    def test_an_array_of_pretrained_vectors_comes_back(self, path):
+    def test_an_array_of_initial_vectors_comes_back(self, path):
         X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
         vectors = np.arange(28.0).reshape(4, 7).T.copy().T / 28
-        loaded = round_trip(tiny(pretrained_embedding=vectors).fit(X, [0, 1] * 10), path)
-        np.testing.assert_array_equal(loaded.pretrained_embedding, vectors)
-        assert loaded.pretrained_embedding.dtype == np.float64
+        loaded = round_trip(tiny(embedding_init=vectors).fit(X, [0, 1] * 10), path)
+        np.testing.assert_array_equal(loaded.embedding_init, vectors)
+        assert loaded.embedding_init.dtype == np.float64
         assert np.isfinite(loaded.fit(X, [0, 1] * 10).history_[-1]["train_loss"])
 
     def test_the_tokenizer_parameter_comes_back_unfitted(self, path):
@@ -208,6 +211,10 @@ def lines(text):
     return text.splitlines()
 
 
+def lowered(texts):
+    return [text.lower() for text in texts]
+
+
 class TestWhatCannotBeSaved:
     @pytest.mark.parametrize(
         ("name", "value", "repair"),
@@ -216,7 +223,7 @@ class TestWhatCannotBeSaved:
             ("optimizer", torch.optim.Adam, r"set_params\(optimizer='adamw'\)"),
             ("net_params", {"criterion": torch.nn.CrossEntropyLoss}, r"net_params=None"),
             ("random_state", np.random.RandomState(0), "another integer"),
-            ("pretrained_embedding", {"good": np.ones(7)}, r"pretrained_embedding='coocc"),
+            ("embedding_init", {"good": np.ones(7)}, r"embedding_init='coocc"),
         ],
     )
     def test_a_parameter_that_is_no_plain_value_is_named_with_the_repair(
@@ -254,6 +261,41 @@ class TestWhatCannotBeSaved:
         pipeline = make_pipeline(HierarchicalTokenizer(), LogisticRegression())
         with pytest.raises(TypeError, match="LogisticRegression"):
             save(pipeline, path)
+
+    def test_of_a_pipeline_with_steps_before_the_last_two_are_saved_as_advised(self, path):
+        steps = [FunctionTransformer(lowered), HierarchicalTokenizer(lowercase=False), tiny()]
+        pipeline = make_pipeline(*steps).fit(TEXTS, LABELS)
+        with pytest.raises(
+            TypeError, match=r"FunctionTransformer.* Save pipeline\[-2:\], and give"
+        ):
+            save(pipeline, path)
+        loaded = round_trip(pipeline[-2:], path)
+        assert isinstance(loaded, Pipeline)
+        before = pipeline[:-2].transform(UNSEEN)
+        np.testing.assert_array_equal(loaded.predict_proba(before), pipeline.predict_proba(UNSEEN))
+        assert np.any(loaded.predict_proba(UNSEEN) != pipeline.predict_proba(UNSEEN))
+
+    def test_of_a_pipeline_without_a_tokenizer_the_classifier_is_saved_as_advised(self, path):
+        pipeline = make_pipeline(FunctionTransformer(lowered), tiny()).fit(TEXTS, LABELS)
+        with pytest.raises(TypeError, match=r"FunctionTransformer.* Save pipeline\[-1\], and give"):
+            save(pipeline, path)
+        loaded = round_trip(pipeline[-1], path)
+        before = pipeline[:-1].transform(UNSEEN)
+        np.testing.assert_array_equal(loaded.predict_proba(before), pipeline.predict_proba(UNSEEN))
+
+    @pytest.mark.parametrize(
+        "steps",
+        [
+            [HierarchicalTokenizer(), FunctionTransformer(), tiny()],
+            [HierarchicalTokenizer(), FunctionTransformer(), LogisticRegression()],
+        ],
+        ids=["between", "another last step"],
+    )
+    def test_of_a_pipeline_with_other_steps_nothing_else_than_joblib_is_advised(self, path, steps):
+        with pytest.raises(TypeError, match=r"joblib\.dump saves the whole Pipeline") as caught:
+            save(Pipeline([(str(number), step) for number, step in enumerate(steps)]), path)
+        assert "pipeline[" not in str(caught.value)
+        assert not path.exists()
 
     def test_a_subclass_is_refused(self, path):
         class Mine(HierarchicalTokenizer):

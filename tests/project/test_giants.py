@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_han import HANClassifier
+from sk_han import Attention, HANClassifier
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ def test_a_giant_is_trained_on_and_scored(giant):
         embedding_dim=8,
         word_hidden=4,
         sentence_hidden=4,
-        attention_dim=8,
+        pooling=Attention(size=8),
         max_epochs=1,
         device="cpu",
     )

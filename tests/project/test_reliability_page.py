@@ -31,7 +31,8 @@ def test_promises_name_tests():
 
 def exists(named):
     path, _, test = named.partition("::")
-    return (ROOT / path).is_file() and test in names_in(ROOT / path)
+    names = names_in(ROOT / path) if (ROOT / path).is_file() else set()
+    return test in names if test else bool(names)
 
 
 def test_named_tests_exist():
@@ -43,4 +44,7 @@ def test_a_test_that_does_not_exist_would_be_found():
     here = "tests/project/test_reliability_page.py"
     assert exists(f"{here}::test_named_tests_exist")
     assert not exists(f"{here}::test_nothing")
+    assert exists(here)
     assert not exists("tests/test_nothing.py::test_named_tests_exist")
+    assert not exists("tests/test_nothing.py")
+    assert not exists("tests/tiny_models.py")

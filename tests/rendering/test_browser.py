@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sk_han.explanation.collection import ExplanationList
-from sk_han.rendering.style import DARK, LIGHT
+from sk_han.rendering.colors import DARK, LIGHT
 from tests.by_hand import explained, signed
 
 Image = pytest.importorskip("PIL.Image")

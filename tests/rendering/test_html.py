@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.html import render_html
 from sk_han.rendering.rows import folded, rows_of, visible
 from sk_han.rendering.shading import LEVELS
-from sk_han.rendering.style import stylesheet
 from tests.by_hand import explained, signed
 from tests.html_page import ANYTHING, Page
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_han.explanation.collection import ExplanationList
+from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.rows import visible
-from sk_han.rendering.style import stylesheet
 from tests.by_hand import explained, signed
 from tests.html_page import ANYTHING, Page
 

@@ -1,19 +1,19 @@
 import pytest
 
-from sk_han.text.analyzer import TextReader
+from sk_han.text.analyzer import TextAnalyzer
 
 
 def both(text, **params):
     """Read a text, and see that it is read alike with offsets."""
-    reader = TextReader(**{"token_pattern": r"\w+", **params})
-    words = reader.read(text)
-    assert [sentence.words for sentence in reader.locate(text)] == words
+    analyzer = TextAnalyzer(**{"token_pattern": r"\w+", **params})
+    words = analyzer.analyze(text)
+    assert [sentence.words for sentence in analyzer.locate(text)] == words
     return words
 
 
 def spans(text, **params):
-    reader = TextReader(**{"token_pattern": r"\w+", **params})
-    return [span for sentence in reader.locate(text) for span in sentence.word_spans]
+    analyzer = TextAnalyzer(**{"token_pattern": r"\w+", **params})
+    return [span for sentence in analyzer.locate(text) for span in sentence.word_spans]
 
 
 def test_words_are_what_the_pattern_finds_as_written():
@@ -25,7 +25,7 @@ def test_sentences_without_words_are_left_out():
 
 
 def test_offsets_of_sentences_and_words_worked_by_hand():
-    first, second = TextReader(r"\w+").locate(" Yes.<br />I do!")
+    first, second = TextAnalyzer(r"\w+").locate(" Yes.<br />I do!")
     assert first == ((1, 5), ["Yes"], [(1, 4)])
     assert second == ((11, 16), ["I", "do"], [(11, 12), (13, 15)])
 
@@ -47,7 +47,7 @@ def test_a_word_tokenizer_gets_trimmed_sentences_and_says_what_words_are():
         seen.append(sentence)
         return sentence.lower().split()
 
-    assert TextReader("unused", word_tokenizer=tokenize).read(" One. \n Two, too ") == [
+    assert TextAnalyzer("unused", word_tokenizer=tokenize).analyze(" One. \n Two, too ") == [
         ["one."],
         ["two,", "too"],
     ]

@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
-from sk_han.text.analyzer import TextReader
+from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.vocabulary import check_vocabulary, learn_vocabulary
-from sk_han.text.word_types import read_forms
+from sk_han.text.word_types import read_word_types
 
 
 def learnt(texts, **params):
-    """Learn the vocabulary of texts whose forms are their words."""
-    forms = read_forms(texts, TextReader(r"\w+"))
-    return learn_vocabulary(forms, forms.forms, **params)
+    """Learn the vocabulary of texts whose types are their words."""
+    types = read_word_types(texts, TextAnalyzer(r"\w+"))
+    return learn_vocabulary(types, types.types, **params)
 
 
 class TestLearnVocabulary:
@@ -19,10 +19,10 @@ class TestLearnVocabulary:
     def test_ids_are_plain_integers(self):
         assert {type(i) for i in learnt(["a b"]).values()} == {int}
 
-    def test_forms_of_one_word_are_counted_together(self):
-        forms = read_forms(["b b. E e E"], TextReader(r"\w+"))
-        assert forms.forms == ["b", "E", "e"]
-        assert learn_vocabulary(forms, ["b", "e", "e"]) == {"e": 2, "b": 3}
+    def test_types_of_one_word_are_counted_together(self):
+        types = read_word_types(["b b. E e E"], TextAnalyzer(r"\w+"))
+        assert types.types == ["b", "E", "e"]
+        assert learn_vocabulary(types, ["b", "e", "e"]) == {"e": 2, "b": 3}
 
     def test_min_df_counts_documents_and_not_occurrences(self):
         assert learnt(["a a a b", "b c", "c"], min_df=2) == {"b": 2, "c": 3}
@@ -30,17 +30,17 @@ class TestLearnVocabulary:
     def test_a_share_of_the_documents_may_be_asked_for(self):
         assert learnt(["a b", "a c", "a", "b"], min_df=0.5) == {"a": 2, "b": 3}
 
-    def test_forms_of_one_word_in_one_document_count_as_one_document(self):
-        forms = read_forms(["E e", "b", "b"], TextReader(r"\w+"))
-        assert learn_vocabulary(forms, ["e", "e", "b"], min_df=2) == {"b": 2}
+    def test_types_of_one_word_in_one_document_count_as_one_document(self):
+        types = read_word_types(["E e", "b", "b"], TextAnalyzer(r"\w+"))
+        assert learn_vocabulary(types, ["e", "e", "b"], min_df=2) == {"b": 2}
 
     def test_max_features_keeps_the_most_frequent_words(self):
         assert learnt(["b c c. a b c d", "d e"], max_features=2) == {"c": 2, "b": 3}
 
-    def test_forms_that_were_left_out_get_no_id(self):
-        forms = read_forms(["the end of the day"], TextReader(r"\w+"))
-        left = forms.without(np.array([form in {"the", "of"} for form in forms.forms]))
-        assert learn_vocabulary(left, left.forms) == {"day": 2, "end": 3}
+    def test_types_that_were_left_out_get_no_id(self):
+        types = read_word_types(["the end of the day"], TextAnalyzer(r"\w+"))
+        left = types.without(np.array([word_type in {"the", "of"} for word_type in types.types]))
+        assert learn_vocabulary(left, left.types) == {"day": 2, "end": 3}
 
     def test_no_words_are_an_empty_vocabulary(self):
         with pytest.raises(ValueError, match="empty vocabulary; perhaps the documents are blank"):

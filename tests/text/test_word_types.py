@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
-from sk_han.text.analyzer import TextReader
-from sk_han.text.word_types import WordForms, _joined, read_forms
+from sk_han.text.analyzer import TextAnalyzer
+from sk_han.text.word_types import WordTypes, _joined, read_word_types
 
-READER = TextReader(r"\w+")
+ANALYZER = TextAnalyzer(r"\w+")
 
 
 def nested(found):
     """Documents of sentences of words as written."""
-    words = iter([found.forms[number] for number in found.numbers])
+    words = iter([found.types[number] for number in found.numbers])
     lengths = iter(found.words_per_sentence.tolist())
     return [
         [[next(words) for _ in range(next(lengths))] for _ in range(n_sentences)]
@@ -18,15 +18,15 @@ def nested(found):
 
 
 def assert_equal(found, expected):
-    assert found.forms == expected.forms
-    for name in (name for name in WordForms.__dataclass_fields__ if name != "forms"):
+    assert found.types == expected.types
+    for name in (name for name in WordTypes.__dataclass_fields__ if name != "types"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
 
 
 class TestReadForms:
-    def test_forms_stand_in_the_order_in_which_they_first_occur(self):
-        found = read_forms(["We left. left we", "", "left it"], READER)
-        assert found.forms == ["We", "left", "we", "it"]
+    def test_types_stand_in_the_order_in_which_they_first_occur(self):
+        found = read_word_types(["We left. left we", "", "left it"], ANALYZER)
+        assert found.types == ["We", "left", "we", "it"]
         assert found.numbers.tolist() == [0, 1, 1, 2, 1, 3]
         assert found.words_per_sentence.tolist() == [2, 2, 2]
         assert found.sentences_per_document.tolist() == [2, 0, 1]
@@ -34,36 +34,38 @@ class TestReadForms:
 
     def test_spans_are_there_where_asked_for_alone(self):
         text = "Hi you. Bye!"
-        assert read_forms([text], READER).word_spans is None
-        found = read_forms([text], READER, located=True)
+        assert read_word_types([text], ANALYZER).word_spans is None
+        found = read_word_types([text], ANALYZER, located=True)
         assert found.word_spans.tolist() == [[0, 2], [3, 6], [8, 11]]
         assert found.sentence_spans.tolist() == [[0, 7], [8, 12]]
 
     def test_with_and_without_spans_the_words_are_the_same(self):
         texts = ["We left. So we!", "...", "left it"]
-        assert nested(read_forms(texts, READER, located=True)) == nested(read_forms(texts, READER))
+        assert nested(read_word_types(texts, ANALYZER, located=True)) == nested(
+            read_word_types(texts, ANALYZER)
+        )
 
     def test_no_words_have_spans_of_no_rows(self):
-        found = read_forms([""], READER, located=True)
+        found = read_word_types([""], ANALYZER, located=True)
         assert found.word_spans.shape == found.sentence_spans.shape == (0, 2)
 
     @pytest.mark.parametrize("located", [False, True])
     def test_chunks_are_joined_to_what_is_read_at_once(self, located):
         texts = ["We left.", "It rained. We stayed"]
-        chunks = [read_forms([text], READER, located=located) for text in texts]
-        assert_equal(_joined(chunks), read_forms(texts, READER, located=located))
+        chunks = [read_word_types([text], ANALYZER, located=located) for text in texts]
+        assert_equal(_joined(chunks), read_word_types(texts, ANALYZER, located=located))
 
 
 class TestWithout:
     def test_marked_words_are_left_out_with_sentences_they_empty(self):
-        found = read_forms(["the end. the", "the"], READER, located=True)
-        left = found.without(np.array([form == "the" for form in found.forms]))
+        found = read_word_types(["the end. the", "the"], ANALYZER, located=True)
+        left = found.without(np.array([word_type == "the" for word_type in found.types]))
         assert nested(left) == [[["end"]], []]
         assert left.word_spans.tolist() == [[4, 7]]
         assert left.sentence_spans.tolist() == [[0, 8]]
 
     def test_nothing_marked_changes_nothing(self):
-        found = read_forms(["a b"], READER)
+        found = read_word_types(["a b"], ANALYZER)
         assert found.without(np.zeros(2, dtype=bool)) is found
 
 
@@ -79,10 +81,10 @@ class TestTruncated:
         ],
     )
     def test_limits_keep_the_first_of_each(self, max_sentences, max_words, expected):
-        found = read_forms(list(self.TEXTS), READER)
+        found = read_word_types(list(self.TEXTS), ANALYZER)
         assert nested(found.truncated(max_sentences, max_words)) == expected
 
     def test_limits_that_nothing_reaches_change_nothing(self):
-        found = read_forms(list(self.TEXTS), READER)
+        found = read_word_types(list(self.TEXTS), ANALYZER)
         assert found.truncated(3, 3) is found
         assert found.truncated(None, None) is found

@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from sk_han import DocumentArray
+from sk_han import Attention, DocumentArray
 from sk_han.documents import LabelledDocuments
-from sk_han.training.builder import OPTIMIZERS
-from sk_han.training.net import HANNet, network_input
+from sk_han.training.batches import document_tensors
+from sk_han.training.builder import OPTIMIZERS, document_net
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 SIZE = 0.3
@@ -21,18 +21,20 @@ each_optimizer = pytest.mark.parametrize("optimizer", OPTIMIZERS)
 
 def net_with(optimizer, **params):
     """Make a net of double precision without dropout, with vectors of 8 words."""
-    net = HANNet(
+    net = document_net(
         module__vocabulary_size=8,
         module__n_classes=2,
         module__embedding_dim=5,
         module__word_hidden=3,
         module__sentence_hidden=3,
-        module__attention_dim=7,
+        module__pooling=Attention(size=7),
+        module__dropout=0.0,
+        module__word_dropout=0.0,
         module__sparse=optimizer == "adamw",
         module__generator=torch.Generator().manual_seed(0),
         optimizer=OPTIMIZERS[optimizer],
         lr=0.1,
-        adversarial_noise=SIZE,
+        noise=SIZE,
         **params,
     ).initialize()
     net.module_.double()
@@ -42,7 +44,7 @@ def net_with(optimizer, **params):
 def plain_gradients(network):
     """Gradient of each weight, of the mean loss by the documents' weights."""
     network = copy.deepcopy(network).train()
-    logits = network(*network_input(BATCH.documents, "cpu"))
+    logits = network(*document_tensors(BATCH.documents, "cpu"))
     losses = cross_entropy(logits, torch.from_numpy(BATCH.targets), reduction="none")
     shares = torch.from_numpy(BATCH.weights / BATCH.weights.sum())
     gradients = torch.autograd.grad((losses * shares).sum(), list(network.parameters()))
@@ -104,7 +106,7 @@ def test_the_gradient_of_both_halves_is_clipped_as_one(optimizer):
 
 def test_the_loss_that_is_told_is_that_without_noise():
     net = net_with("sgd")
-    logits = net.module_(*network_input(DOCUMENTS, "cpu"))
+    logits = net.module_(*document_tensors(DOCUMENTS, "cpu"))
     expected = net.get_loss(logits, BATCH.targets, X=BATCH)
     step = net.train_step_single((BATCH, BATCH.targets))
     assert step["loss"].item() == pytest.approx(expected.item(), abs=1e-12)
@@ -127,7 +129,7 @@ class TestFrozenVectors:
     """Vectors that do not learn have no gradient to be moved along."""
 
     def fitted(self, noise, **params):
-        settings = {"max_epochs": 2, "batch_size": 4, "early_stopping": False}
+        settings = {"max_epochs": 2, "batch_size": 4, "validation_fraction": None}
         return tiny(adversarial_noise=noise, **settings, **params).fit(TEXTS, LABELS)
 
     def test_noise_has_no_effect_while_they_are_frozen(self):
@@ -141,8 +143,8 @@ class TestFrozenVectors:
         assert plain[1]["train_loss"] != thawed[1]["train_loss"]
 
     def test_their_loss_counts_in_full(self):
-        net = net_with("sgd", module__freeze_embedding=True)
-        network = net.module_.requires_grad_(True)
+        net = net_with("sgd")
+        network = net.module_
         expected = plain_gradients(network)
         network.embedding.weight.requires_grad_(False)
         net.train_step_single((BATCH, BATCH.targets))

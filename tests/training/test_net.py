@@ -1,10 +1,19 @@
-"""What belongs to processes rather than to an estimator."""
+"""The net with networks and targets that no estimator of ours has, and in forked processes."""
 
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
 import pytest
+import torch
+
+from sk_han import DocumentArray
+from sk_han.documents import LabelledDocuments
+from sk_han.training.batches import document_tensors
+from sk_han.training.net import Net
 
 FORKED = """
 import multiprocessing
@@ -34,3 +43,151 @@ child.join()
 def test_a_forked_process_predicts_and_fits():
     # A process that hangs fails by its time limit.
     subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], check=True, timeout=60)
+
+
+class Output(NamedTuple):
+    logits: torch.Tensor
+    penalty: torch.Tensor
+
+
+class MeanOfWords(torch.nn.Module):
+    """The smallest network: one logit row for each document, or for each of its words."""
+
+    def __init__(self, n_outputs=2, each_word=False, penalty=0.0, generator=None):
+        super().__init__()
+        self.generator, self.each_word, self.penalty = generator, each_word, penalty
+        self.embedding = torch.nn.Embedding(8, 5)
+        self.output = torch.nn.Linear(5, n_outputs)
+        for weight in self.parameters():
+            torch.nn.init.normal_(weight, generator=generator)
+
+    def forward(self, *tensors):
+        return self.attend(*tensors).logits
+
+    def attend(self, word_ids, words_per_sentence, sentences_per_document):
+        vectors = self.embedding(word_ids)
+        if not self.each_word:
+            ends = words_per_sentence.cumsum(0)[sentences_per_document.cumsum(0) - 1]
+            of_documents = np.split(np.arange(len(word_ids)), ends[:-1])
+            vectors = torch.stack([vectors[rows].mean(0) for rows in of_documents])
+        logits = self.output(vectors)
+        return Output(logits, logits.new_full((len(logits),), self.penalty))
+
+
+@dataclass(frozen=True)
+class LabelledWords:
+    """Documents with a target and a weight for each word."""
+
+    inputs: DocumentArray
+    targets: np.ndarray
+    weights: np.ndarray
+
+    def __len__(self):
+        return len(self.inputs)
+
+    def __getitem__(self, rows):
+        starts = np.append(0, np.cumsum(self.inputs.words_per_document))
+        of_document = [np.arange(*starts[[row, row + 1]]) for row in np.arange(len(self))[rows]]
+        words = np.concatenate(of_document)
+        return LabelledWords(self.inputs[rows], self.targets[words], self.weights[words])
+
+
+DOCUMENTS = DocumentArray.from_nested([[[2, 3], [4]], [[5, 6]], [[3, 3, 2]], [[6], [5, 7]]])
+LABELLED = LabelledDocuments(DOCUMENTS, np.array([0, 1, 0, 1]), np.ones(4))
+WORDS = LabelledWords(DOCUMENTS, (DOCUMENTS.word_ids > 4).astype(np.int64), np.ones(11))
+
+
+def accuracy(logits, targets):
+    return float((logits.argmax(axis=1) == targets).mean())
+
+
+def net_of(measures=None, **params):
+    settings = {"max_epochs": 30, "batch_size": 2, "valid_batch_size": 3, "optimizer__lr": 0.5}
+    return Net(
+        MeanOfWords,
+        to_tensors=document_tensors,
+        measures=measures,
+        module__generator=torch.Generator().manual_seed(0),
+        **settings | params,
+    )
+
+
+class TestAnotherNetwork:
+    def test_it_learns(self):
+        net = net_of({"valid_accuracy": accuracy}).train(LABELLED, LABELLED)
+        assert net.logits(DOCUMENTS).argmax(axis=1).tolist() == [0, 1, 0, 1]
+        assert net.history[-1]["train_loss"] < net.history[0]["train_loss"]
+
+    def test_noise_needs_no_more_than_its_vectors(self):
+        with_noise, without = (net_of(noise=noise, max_epochs=2) for noise in (0.5, 0.0))
+        for net in (with_noise, without):
+            net.train(LABELLED, None)
+        assert np.isfinite(with_noise.logits(DOCUMENTS)).all()
+        assert np.any(with_noise.logits(DOCUMENTS) != without.logits(DOCUMENTS))
+
+    def test_targets_may_stand_for_each_word(self):
+        net = net_of({"words_right": accuracy}, module__each_word=True).train(WORDS, WORDS)
+        assert net.logits(DOCUMENTS).shape == (11, 2)
+        assert net.logits(DOCUMENTS).argmax(axis=1).tolist() == WORDS.targets.tolist()
+        assert net.history[-1]["words_right"] == 1
+
+    def test_a_row_counts_in_the_loss_by_its_weight(self):
+        net = net_of(module__each_word=True).initialize()
+        logits = net.module_(*document_tensors(DOCUMENTS, "cpu"))
+        each = torch.nn.functional.cross_entropy(
+            logits, torch.from_numpy(WORDS.targets), reduction="none"
+        )
+        weights = np.arange(1.0, 12.0)
+        weighted = LabelledWords(DOCUMENTS, WORDS.targets, weights)
+        expected = (each * torch.from_numpy(weights / weights.sum()).float()).sum()
+        found = net.get_loss(logits, WORDS.targets, X=weighted)
+        torch.testing.assert_close(found, expected)
+
+    def test_its_penalty_is_part_of_the_loss(self):
+        losses = [
+            net_of(module__penalty=penalty, max_epochs=1, batch_size=4)
+            .train(LABELLED, None)
+            .history[0]["train_loss"]
+            for penalty in (0.0, 2.5)
+        ]
+        assert losses[1] - losses[0] == pytest.approx(2.5)
+
+    def test_any_field_of_its_output_can_be_read(self):
+        net = net_of(module__penalty=1.5).train(LABELLED, None)
+        assert net.outputs(DOCUMENTS, "penalty").tolist() == [1.5] * 4
+
+
+class TestMeasures:
+    def test_they_are_recorded_under_their_names(self):
+        measures = {"right": accuracy, "largest": lambda logits, targets: float(logits.max())}
+        net = net_of(measures, max_epochs=2).train(LABELLED, LABELLED)
+        for epoch in net.history:
+            assert {"right", "largest", "right_best", "valid_loss", "train_loss"} <= epoch.keys()
+
+    def test_they_see_the_logits_and_targets_of_each_batch(self):
+        seen = []
+
+        def measure(logits, targets):
+            seen.append((logits.shape, targets.tolist()))
+            return 0.0
+
+        net_of({"measure": measure}, max_epochs=1).train(LABELLED, LABELLED)
+        assert seen == [((3, 2), [0, 1, 0]), ((1, 2), [1])]
+
+    def test_an_epoch_has_their_mean_by_the_size_of_the_batches(self):
+        net = net_of({"n": lambda logits, targets: float(len(targets))}, max_epochs=1)
+        assert net.train(LABELLED, LABELLED).history[0]["n"] == (3 * 3 + 1 * 1) / 4
+
+    def test_higher_is_better(self):
+        values = iter([0.2, 0.2, 0.7, 0.7, 0.5, 0.5])
+        net = net_of({"score": lambda logits, targets: next(values)}, max_epochs=3)
+        net.train(LABELLED, LABELLED)
+        assert [epoch["score_best"] for epoch in net.history] == [True, True, False]
+
+    def test_without_validation_there_are_none(self):
+        net = net_of({"right": accuracy}, max_epochs=1).train(LABELLED, None)
+        assert "right" not in net.history[0]
+
+    def test_there_need_be_none(self):
+        net = net_of(None, max_epochs=1).train(LABELLED, LABELLED)
+        assert "valid_loss" in net.history[0]

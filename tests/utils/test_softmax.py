@@ -1,6 +1,6 @@
 import numpy as np
 
-from sk_han.utils.softmax import softmax
+from sk_han.utils.softmax import log_softmax, softmax
 
 
 def test_probabilities_worked_by_hand():
@@ -26,3 +26,17 @@ def test_logits_are_left_as_they_are():
     logits = np.array([[1.0, 2.0]])
     softmax(logits)
     assert logits.tolist() == [[1, 2]]
+
+
+class TestLogSoftmax:
+    def test_it_is_the_logarithm_of_the_probabilities(self):
+        logits = np.log([[1.0, 2.0, 5.0], [3.0, 3.0, 2.0]])
+        np.testing.assert_allclose(log_softmax(logits), np.log(softmax(logits)), atol=1e-15)
+
+    def test_it_is_finite_where_a_probability_rounds_to_zero(self):
+        with np.errstate(all="raise"):
+            found = log_softmax(np.array([[2000.0, 0.0], [-1e300, 0.0]]))
+        assert found.tolist() == [[0, -2000], [-1e300, 0]]
+
+    def test_no_documents_have_none(self):
+        assert log_softmax(np.empty((0, 3))).shape == (0, 3)

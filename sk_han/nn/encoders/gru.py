@@ -1,14 +1,17 @@
-"""The recurrent encoder: a bidirectional GRU that reads only real tokens, or another network."""
+"""The bidirectional GRU over ragged sequences, in two implementations; choice of an encoder."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.encoders.packed import PackedRNN, packed_states
+from sk_han.nn.encoders.output import Encoded
+from sk_han.nn.encoders.packed import PackedRNN, packed_encoded
 from sk_han.nn.engines.recurrence import GRURecurrence
 from sk_han.nn.initialization import uniform_
 from sk_han.nn.ragged.layout import PackedLayout, packed_layout
+from sk_han.nn.ragged.segments import sequence_ends
+from sk_han.options import RNN
 
 __all__ = ["BidirectionalGRU", "recurrent_encoder"]
 
@@ -32,16 +35,16 @@ class BidirectionalGRU(nn.Module):
     output_size : int
         Size H of the states.
     fused : bool or None
-        Which of the two bodies computes: True for `GRURecurrence`, False for `torch.nn.GRU` over
-        a packed sequence (cuDNN's on a GPU), None to choose by device: the first on the CPU,
-        where it is faster, the second elsewhere. Both give the same numbers.
+        Which of two implementations runs: True for `GRURecurrence`, False for `torch.nn.GRU`
+        over a packed sequence (cuDNN's on a GPU), None to choose by device: the first on the CPU,
+        where it is faster, the second elsewhere. Both return the same numbers.
     """
 
     def __init__(
         self, input_size: int, hidden_size: int, generator: torch.Generator | None = None
     ) -> None:
         super().__init__()
-        # On the meta device PyTorch draws no weights, so the global generator stays alone.
+        # On the meta device PyTorch draws no weights, so the global generator does not change.
         self.gru = nn.GRU(input_size, hidden_size, bidirectional=True, device="meta")
         self.gru.to_empty(device="cpu")
         self.output_size = 2 * hidden_size
@@ -55,7 +58,7 @@ class BidirectionalGRU(nn.Module):
             uniform_(parameter, bound, generator)
 
     def forward(self, inputs: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
-        """Encode sequences that lie one after the other.
+        """Encode concatenated sequences.
 
         Parameters
         ----------
@@ -73,30 +76,66 @@ class BidirectionalGRU(nn.Module):
         layout = packed_layout(lengths)
         if self.fuses:
             return self.recur(self.project(inputs), index, layout)
-        return packed_states(self.gru, self.output_size, inputs, index, layout)
+        return packed_encoded(self.gru, inputs, index, layout).states
+
+    def encode(
+        self, inputs: Tensor, index: Tensor, lengths: Tensor, initial: Tensor | None = None
+    ) -> Encoded:
+        """Encode sequences from given initial states, and return their last states too.
+
+        Parameters
+        ----------
+        inputs, index, lengths : Tensor
+            As of `forward`.
+        initial : Tensor, shape (2, N, hidden_size), optional
+            State of each direction before its first token; zeros by default.
+
+        Returns
+        -------
+        Encoded
+            ``last`` has the shape of `initial`: the forward state at the last token and the
+            backward state at the first. A sequence without tokens ends in its initial state.
+        """
+        layout = packed_layout(lengths)
+        if not self.fuses:
+            return packed_encoded(self.gru, inputs, index, layout, initial)
+        states = self.recur(self.project(inputs), index, layout, initial)
+        filled, first, last = sequence_ends(lengths, states.device)
+        H = self.gru.hidden_size
+        ends = torch.stack([states[last, :H], states[first, H:]])  # (2, filled, H/2)
+        start = states.new_zeros(2, len(lengths), H) if initial is None else initial
+        return Encoded(states, start.index_copy(1, filled, ends))
 
     @property
     def fuses(self) -> bool:
-        """Whether `GRURecurrence` computes."""
+        """Whether `GRURecurrence` runs."""
         on_cpu = self.gru.weight_ih_l0.device.type == "cpu"
         return on_cpu if self.fused is None else self.fused
 
     def project(self, inputs: Tensor) -> Tensor:
-        """Input projections of both directions, biases included, shape (2, U, 3 * hidden_size)."""
+        """Return the projections for both directions with biases, shape (2, U, 3 * hidden_size)."""
         gates = 2 * self.gru.hidden_size
         weight, bias = self._both("weight_ih_l0"), self._both("bias_ih_l0")  # (2, 3H/2, E), ...
         recurrent_bias = self._both("bias_hh_l0")
-        # The recurrent bias of the candidate stays out: the reset gate scales it.
+        # The recurrent bias of the candidate is not included: the reset gate scales it.
         bias = torch.cat([bias[:, :gates] + recurrent_bias[:, :gates], bias[:, gates:]], dim=1)
         return torch.baddbmm(
             bias.unsqueeze(1), inputs.expand(2, -1, -1), weight.transpose(1, 2)
         )  # (2, U, 3H/2)
 
-    def recur(self, projected: Tensor, index: Tensor, layout: PackedLayout) -> Tensor:
-        """States from projected inputs, shape (T, H)."""
+    def recur(
+        self,
+        projected: Tensor,
+        index: Tensor,
+        layout: PackedLayout,
+        initial: Tensor | None = None,
+    ) -> Tensor:
+        """Return the states of projected inputs, shape (T, H)."""
         weight = self._both("weight_hh_l0").transpose(1, 2)  # (2, H/2, 3H/2)
         bias = self._both("bias_hh_l0")[:, 2 * self.gru.hidden_size :].unsqueeze(1)  # (2, 1, H/2)
-        states: Tensor = GRURecurrence.apply(projected, weight, bias, index, layout)
+        if initial is not None:
+            initial = initial[:, layout.order[: layout.active[0] if layout.active else 0]]
+        states: Tensor = GRURecurrence.apply(projected, weight, bias, index, layout, initial)
         return states
 
     def _both(self, name: str) -> Tensor:
@@ -104,14 +143,11 @@ class BidirectionalGRU(nn.Module):
 
 
 def recurrent_encoder(
-    rnn: str,
-    input_size: int,
-    hidden_size: int,
-    num_layers: int,
-    bidirectional: bool,
-    generator: torch.Generator | None,
+    rnn: RNN, input_size: int, hidden_size: int, generator: torch.Generator | None
 ) -> BidirectionalGRU | PackedRNN:
-    """Make the network with the fastest body: the parameters are those of `PackedRNN`."""
-    if rnn == "gru" and num_layers == 1 and bidirectional:
+    """Return the fastest encoder for these options."""
+    if rnn == RNN():
         return BidirectionalGRU(input_size, hidden_size, generator)
-    return PackedRNN(rnn, input_size, hidden_size, num_layers, bidirectional, generator)
+    return PackedRNN(
+        rnn.cell, input_size, hidden_size, rnn.num_layers, rnn.bidirectional, generator
+    )

@@ -9,19 +9,23 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
+from sk_han.nn.encoders.output import Encoded
 from sk_han.nn.initialization import uniform_
 from sk_han.nn.ragged.layout import PackedLayout, packed_layout
 
-__all__ = ["PackedRNN", "packed_states"]
+__all__ = ["PackedRNN", "packed_encoded"]
 
-KINDS: dict[str, Callable[..., nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
+# States, or states and memory cells of an LSTM.
+Last = Tensor | tuple[Tensor, Tensor]
+
+CELLS: dict[str, Callable[..., nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
 
 
 class PackedRNN(nn.Module):
     """Recurrent network of any kind, depth and direction over ragged sequences.
 
-    For a token's input x_t and the state h_{t-1} before it (each direction and layer its own
-    weights; a layer reads the states of the one below)::
+    For the input x_t of a token and the state h_{t-1} before it (each direction and layer has its
+    own weights; the input of a layer is the states of the layer below)::
 
         "rnn"   h_t = tanh(W x_t + b + V h_{t-1} + c)                     (Elman, 1990)
         "lstm"  i, f, o = sigmoid(W x_t + b + V h_{t-1} + c), each its own weights
@@ -39,9 +43,9 @@ class PackedRNN(nn.Module):
     hidden_size : int
         Size of the state of each direction.
     num_layers : int
-        Layers, the upper ones on top of the states of the lower; no dropout between them.
+        Number of layers, without dropout between them.
     bidirectional : bool
-        Whether a second network reads from the right; states of both have H = 2 * hidden_size.
+        Whether there is a backward direction; states of both have H = 2 * hidden_size.
     generator : torch.Generator, optional
         Source of the initial weights; by default PyTorch's global one.
 
@@ -63,8 +67,8 @@ class PackedRNN(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        # On the meta device PyTorch draws no weights, so the global generator stays alone.
-        self.rnn = KINDS[rnn](
+        # On the meta device PyTorch draws no weights, so the global generator does not change.
+        self.rnn = CELLS[rnn](
             input_size,
             hidden_size,
             num_layers=num_layers,
@@ -81,30 +85,76 @@ class PackedRNN(nn.Module):
             uniform_(parameter, self.rnn.hidden_size**-0.5, generator)
 
     def forward(self, inputs: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
-        """Encode sequences that lie one after the other: arguments as of `BidirectionalGRU`.
+        """Encode concatenated sequences: arguments as of `BidirectionalGRU`.
 
         Returns
         -------
         Tensor, shape (T, H)
             States of the last layer.
         """
-        return packed_states(self.rnn, self.output_size, inputs, index, packed_layout(lengths))
+        return self.encode(inputs, index, lengths).states
+
+    def encode(
+        self, inputs: Tensor, index: Tensor, lengths: Tensor, initial: Last | None = None
+    ) -> Encoded:
+        """Encode sequences from given initial states, and return their last states too.
+
+        Parameters
+        ----------
+        inputs, index, lengths : Tensor
+            As of `forward`.
+        initial : Tensor, shape (num_layers * n_directions, N, hidden_size), or a pair, optional
+            State of each layer and direction before its first token, for an LSTM with the memory
+            cells; zeros by default.
+
+        Returns
+        -------
+        Encoded
+            ``last`` has the shape of `initial`. A sequence without tokens ends in its initial
+            state.
+        """
+        return packed_encoded(self.rnn, inputs, index, packed_layout(lengths), initial)
 
 
-def packed_states(
-    rnn: nn.RNNBase, output_size: int, inputs: Tensor, index: Tensor, layout: PackedLayout
-) -> Tensor:
-    """States of a network of PyTorch, shape (T, output_size), from inputs of shape (U, E)."""
+def packed_encoded(
+    rnn: nn.RNNBase,
+    inputs: Tensor,
+    index: Tensor,
+    layout: PackedLayout,
+    initial: Last | None = None,
+) -> Encoded:
+    """Encode inputs of shape (U, E) with a recurrent network of PyTorch."""
+    if initial is None:
+        initial = _zeros(rnn, inputs, len(layout.order))
     if not layout.active:  # PyTorch refuses a packed sequence without rows
-        return inputs.new_zeros(0, output_size)
+        n_directions = 2 if rnn.bidirectional else 1
+        return Encoded(inputs.new_zeros(0, n_directions * rnn.hidden_size), initial)
     device = inputs.device
     packed = PackedSequence(
         inputs[index[layout.forward_token.to(device)]], torch.tensor(layout.active, device="cpu")
     )
     if torch.is_grad_enabled() and not rnn.training:
-        # cuDNN goes backward in training mode only. Without dropout between layers the mode changes
-        # no number; a copy of the shell around the same weights leaves that of the network alone.
+        # cuDNN has a backward in training mode only. Without dropout between layers the mode
+        # changes no number. A shallow copy shares the weights and leaves the network's mode alone.
         rnn = copy.copy(rnn)
         rnn.training = True
-    states: Tensor = rnn(packed)[0].data
-    return states[layout.forward_row.to(device)]
+    filled = layout.order[: layout.active[0]].to(device)
+    states, last = rnn(packed, _each(lambda start: start[:, filled].contiguous(), initial))
+    return Encoded(
+        states.data[layout.forward_row.to(device)],
+        _each(lambda start, end: start.index_copy(1, filled, end), initial, last),
+    )
+
+
+def _zeros(rnn: nn.RNNBase, inputs: Tensor, n_sequences: int) -> Last:
+    n_states = rnn.num_layers * (2 if rnn.bidirectional else 1)
+    zeros = inputs.new_zeros(n_states, n_sequences, rnn.hidden_size)
+    return (zeros, zeros) if isinstance(rnn, nn.LSTM) else zeros
+
+
+def _each(function: Callable[..., Tensor], *states: Last) -> Last:
+    """Apply a function to states, or to both states and memory cells of an LSTM."""
+    if isinstance(states[0], tuple):
+        hidden, cells = (function(*pair) for pair in zip(*states, strict=True))
+        return hidden, cells
+    return function(*states)

@@ -1,1 +1,1 @@
-"""Engines: bodies of recurrence and attention with a backward written by hand."""
+"""Engines: recurrence and attention as autograd functions with a hand-written backward."""

@@ -1,9 +1,9 @@
-"""The recurrence of a bidirectional GRU over ragged sequences, with a backward written by hand.
+"""The recurrence of a bidirectional GRU over ragged sequences, with a hand-written backward.
 
 `torch.nn.GRU` on the CPU runs the two directions one after the other and records every gate for
-autograd. Here both directions are one batched product a step, the input projections of repeated
-words are shared, and the backward needs an addition, two products and one matrix product a step:
-2.5 times the speed of the same recurrence under plain autograd (``benchmarks/training_speed.py``).
+autograd. Here both directions are one batched product a step, and repeated words share their
+input projections. The backward needs an addition, two products and one matrix product a step.
+This is 2.5 times as fast as the recurrence under plain autograd (``benchmarks/training_speed.py``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from sk_han.nn.engines.scratch import scratch
+from sk_han.nn.engines.buffers import scratch
 from sk_han.nn.engines.tanh import tanh_
 from sk_han.nn.ragged.layout import PackedLayout
 
@@ -28,8 +28,8 @@ STEPS_A_BLOCK = 256
 class GRURecurrence(torch.autograd.Function):
     """States of a bidirectional GRU from the projections of its distinct inputs.
 
-    ``GRURecurrence.apply(projected, weight, bias, index, layout)`` follows the equations of
-    `torch.nn.GRU` (r, z: reset and update gate, n: candidate)::
+    ``GRURecurrence.apply(projected, weight, bias, index, layout, initial)`` follows the equations
+    of `torch.nn.GRU` (r, z: reset and update gate, n: candidate)::
 
         r_t, z_t = sigmoid(x_t W_rz + h_{t-1} V_rz + b_rz)
         n_t = tanh(x_t W_n + b_n + r_t * (h_{t-1} V_n + c_n))
@@ -44,8 +44,10 @@ class GRURecurrence(torch.autograd.Function):
     bias : Tensor, shape (2, 1, H)
         ``c_n``, the recurrent bias inside the candidate.
     index : Tensor of int64, shape (T,)
-        The distinct input that stands at each token.
+        The distinct input of each token.
     layout : PackedLayout of T tokens
+    initial : Tensor, shape (2, layout.active[0], H), or None
+        States before the first token of each direction, the longest sequence first; None for zeros.
 
     Returns
     -------
@@ -61,8 +63,9 @@ class GRURecurrence(torch.autograd.Function):
         bias: Tensor,
         index: Tensor,
         layout: PackedLayout,
+        initial: Tensor | None,
     ) -> Tensor:
-        """Run the recurrence; gates and candidates overwrite the gathered projections."""
+        """Compute the states; gates and candidates overwrite the gathered projections."""
         _, U, H3 = projected.shape
         H, T = H3 // 3, len(index)
         n_initial = layout.active[0] if layout.active else 0
@@ -78,7 +81,7 @@ class GRURecurrence(torch.autograd.Function):
         torch.index_select(flat[:, 2 * H :], 0, rows, out=candidate.view(2 * T, H))
         weight_gates = weight[:, :, : 2 * H].contiguous()
         weight_candidate = weight[:, :, 2 * H :].contiguous()
-        states[:, :n_initial] = 0
+        states[:, :n_initial] = 0 if initial is None else initial
         before = states[:, :n_initial]
         steps = _steps(
             layout.active,
@@ -144,29 +147,31 @@ class GRURecurrence(torch.autograd.Function):
 
         grad_weight = torch.bmm(before.transpose(1, 2), dx)
         grad_bias = dx[:, :, 2 * H :].sum(1, keepdim=True)
-        dx[:, :, 2 * H :] = dh  # the input meets the candidate without the reset gate
+        dx[:, :, 2 * H :] = dh  # the reset gate does not scale the input's part of the candidate
         grad_projected = grad.new_zeros(2 * ctx.n_distinct, 3 * H)
         grad_projected.index_add_(0, rows, dx.view(2 * T, 3 * H))
-        return grad_projected.view(2, ctx.n_distinct, 3 * H), grad_weight, grad_bias, None, None
+        grad_projected = grad_projected.view(2, ctx.n_distinct, 3 * H)
+        grad_initial = carried if ctx.needs_input_grad[5] else None
+        return grad_projected, grad_weight, grad_bias, None, None, grad_initial
 
 
 def _memory(name: str, shape: tuple[int, ...], like: Tensor, keep: bool) -> Tensor:
-    """Fresh memory where the backward needs it later, else scratch."""
+    """Return new memory if the backward needs it later, and scratch otherwise."""
     return like.new_empty(shape) if keep else scratch(name, shape, like)
 
 
 def _steps(
     active: list[int], *rows: Tensor, backwards: bool = False
 ) -> Iterator[tuple[Tensor, ...]]:
-    """Views of the rows of each step, from the first or from the last.
+    """Yield views of the rows of each step, from the first or from the last.
 
-    One view at a time costs as much as a small product; all at once, those of a sentence of a
-    million words take gigabytes. So they are made by the hundred.
+    Making a single view costs as much as a small product; all views of a sentence of a million
+    words take gigabytes. So views are made in blocks of some hundred steps.
     """
     blocks = range(0, len(active), STEPS_A_BLOCK)
     starts = list(accumulate((sum(active[b : b + STEPS_A_BLOCK]) for b in blocks), initial=0))
     for number in reversed(range(len(blocks))) if backwards else range(len(blocks)):
         lengths = active[blocks[number] : blocks[number] + STEPS_A_BLOCK]
         block = slice(starts[number], starts[number + 1])
-        views = list(zip(*(part[:, block].split(lengths, dim=1) for part in rows), strict=True))
+        views = list(zip(*(each[:, block].split(lengths, dim=1) for each in rows), strict=True))
         yield from reversed(views) if backwards else views

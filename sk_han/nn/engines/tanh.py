@@ -8,7 +8,7 @@ __all__ = ["tanh_"]
 
 
 def tanh_(x: Tensor) -> Tensor:
-    """Tanh in place, as ``2 * sigmoid(2 x) - 1``: ATen vectorizes the sigmoid and not the tanh.
+    """Compute tanh in place as ``2 * sigmoid(2 x) - 1``: ATen vectorizes sigmoid, but not tanh.
 
     Measured on an AVX-512 CPU: 3.3 times faster than `torch.tanh`; equal to 1e-7 in float32. On
     small arrays the four passes cost more than they save.

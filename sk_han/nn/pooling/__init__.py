@@ -1,1 +1,1 @@
-"""Poolings: how the states of a sequence become one vector."""
+"""Poolings: one vector from the states of a sequence."""

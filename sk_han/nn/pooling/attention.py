@@ -1,4 +1,4 @@
-"""Additive attention pooling: many states become one, weighted by what they say."""
+"""Additive attention pooling: a weighted mean of states, with learnt weights."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import torch
 from torch import Tensor, nn
 
 from sk_han.nn.engines.attention import AttentionFunction
-from sk_han.nn.family import CHOICES, check_choice
 from sk_han.nn.initialization import uniform_, xavier_uniform_
-from sk_han.nn.ragged.normalizers import NORMALIZERS
-from sk_han.nn.ragged.segments import segment_numbers, segment_parts, segment_sum
+from sk_han.nn.pooling.base import Pooling
+from sk_han.nn.ragged.normalizers import normalizer_of
+from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
 __all__ = ["AttentionPooling"]
 
 
-class AttentionPooling(nn.Module):
+class AttentionPooling(Pooling):
     """Weighted mean of the states of a sequence, after Yang et al. (2016), equations 5 to 7.
 
     ``u_t = tanh(W h_t + b)``, ``alpha_t = softmax_t(u_t . c)``, result ``sum_t alpha_t h_t``,
@@ -28,7 +28,7 @@ class AttentionPooling(nn.Module):
         Size A of ``u_t`` and ``c``.
     generator : torch.Generator, optional
         Source of the initial weights; by default PyTorch's global one.
-    attention : {"softmax", "sparsemax", "entmax15"}
+    normalizer : {"softmax", "sparsemax", "entmax15"}
         How scores become weights; the last two, in place of the softmax of the paper, give
         weights that are exactly 0 (equations in `sk_han.nn.ragged.normalizers`).
 
@@ -37,9 +37,9 @@ class AttentionPooling(nn.Module):
     output_size : int
         Size of a pooled state, H.
     fused : bool or None
-        Which of two bodies computes: True for `AttentionFunction`, False for plain operations,
-        None to choose by device: the first on the CPU, where it is faster, the second elsewhere.
-        Both give the same numbers. Softmax only: the others have plain operations alone.
+        Which of two implementations runs: True for `AttentionFunction`, False for plain
+        operations, None to choose by device: the first on the CPU, where it is faster, the second
+        elsewhere. Both return the same numbers. The other normalizers have plain operations only.
 
     Examples
     --------
@@ -59,15 +59,14 @@ class AttentionPooling(nn.Module):
         attention_dim: int,
         generator: torch.Generator | None = None,
         *,
-        attention: str = "softmax",
+        normalizer: str = "softmax",
     ) -> None:
         super().__init__()
-        check_choice("attention", attention, CHOICES["attention"])
+        self.normalizer, self._normalize = normalizer, normalizer_of(normalizer)
         self.weight = nn.Parameter(torch.empty(attention_dim, input_size))
         self.bias = nn.Parameter(torch.empty(attention_dim))
         self.context = nn.Parameter(torch.empty(attention_dim))
         self.output_size = input_size
-        self.attention = attention
         self.fused: bool | None = None
         self.reset_parameters(generator)
 
@@ -84,7 +83,7 @@ class AttentionPooling(nn.Module):
         ----------
         states : Tensor, shape (N, L, H)
         mask : Tensor of bool, shape (N, L)
-            True where a state is real. What stands elsewhere is never read.
+            True where a state is real. Other states are never read.
 
         Returns
         -------
@@ -97,47 +96,41 @@ class AttentionPooling(nn.Module):
         padded = weights.new_zeros(mask.shape).masked_scatter(mask, weights)  # (N, L)
         return pooled, padded
 
-    def pool(self, states: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Pool sequences that lie one after the other, without padding.
+    def pool(
+        self,
+        states: Tensor,
+        lengths: Tensor,
+        sequences_per_document: Tensor | None = None,
+        *,
+        query: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Pool concatenated sequences, without padding.
 
         Parameters
         ----------
         states : Tensor, shape (T, H)
         lengths : Tensor of int64, shape (N,)
             Number of states of each sequence, together T.
+        sequences_per_document : Tensor of int64, shape (D,), optional
+            Together N. Only poolings whose ``across_sequences`` is True read it.
+        query : Tensor, shape (N, A), optional
+            Added before the tanh: ``u_t = tanh(W h_t + b + query)``, as in the decoder of
+            Bahdanau, Cho and Bengio (2015). None for zeros.
 
         Returns
         -------
         pooled : Tensor, shape (N, H)
-        weights : Tensor, shape (T,)
+        weights : Tensor, shape (T, 1)
+            Those of a sequence sum to 1.
         """
         fused = states.device.type == "cpu" if self.fused is None else self.fused
-        if fused and self.attention == "softmax":
+        if fused and self.normalizer == "softmax":
             pooled, weights = AttentionFunction.apply(
-                states, self.weight, self.bias, self.context, lengths
+                states, self.weight, self.bias, self.context, lengths, query
             )
-            return pooled, weights
+            return pooled, weights.unsqueeze(1)
         segment = segment_numbers(lengths).to(states.device)  # (T,)
-        u = torch.tanh(torch.addmm(self.bias, states, self.weight.T))  # (T, A)
-        weights = NORMALIZERS[self.attention](u @ self.context, segment, len(lengths))  # (T,)
-        return segment_sum(weights.unsqueeze(1) * states, segment, len(lengths)), weights
-
-    def parts(self, states: Tensor, weights: Tensor, gradient: Tensor, lengths: Tensor) -> Tensor:
-        """What each state brings to a linear score of the pooled vectors, as `pool` weighed it.
-
-        Parameters
-        ----------
-        states, lengths : Tensor
-            As of `pool`.
-        weights : Tensor, shape (T,)
-            As `pool` gave them; held fixed.
-        gradient : Tensor, shape (N, H)
-            Of the score, with respect to the pooled vectors.
-
-        Returns
-        -------
-        Tensor, shape (T,)
-            Those of a sequence sum to ``pooled . gradient``.
-        """
-        segment = segment_numbers(lengths).to(states.device)
-        return segment_parts(states, weights, gradient, segment)
+        u = torch.addmm(self.bias, states, self.weight.T)  # (T, A)
+        u = torch.tanh(u if query is None else u + query[segment])
+        weights = self._normalize(u @ self.context, segment, len(lengths)).unsqueeze(1)  # (T, 1)
+        return segment_sum(weights * states, segment, len(lengths)), weights

@@ -1,21 +1,21 @@
-"""Word attention that knows the sentences before (Remy et al., 2019)."""
+"""Word attention that depends on the sentences before (Remy et al., 2019)."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.family import CHOICES, check_choice
 from sk_han.nn.initialization import uniform_, xavier_uniform_
+from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.ragged.layout import packed_layout
-from sk_han.nn.ragged.normalizers import NORMALIZERS
-from sk_han.nn.ragged.segments import segment_numbers, segment_parts, segment_sum
+from sk_han.nn.ragged.normalizers import normalizer_of
+from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
 __all__ = ["ContextPooling"]
 
 
-class ContextPooling(nn.Module):
-    """CAHAN: what is attended to in a sentence depends on the sentences around it.
+class ContextPooling(Pooling):
+    """CAHAN: the word attention of a sentence depends on the sentences around it.
 
     With the word states ``h_it`` of sentence i of a document and ``c_i``, the sum (or the mean) of
     the sentence vectors ``s_1 ... s_{i-1}``, which is zero for the first sentence::
@@ -23,13 +23,13 @@ class ContextPooling(nn.Module):
         u_it = tanh(W h_it + V c_i + b)
         alpha_it = softmax_t(u_it . u),   s_i = sum_t alpha_it h_it
 
-    gated, with a number ``lambda_it`` that tells how much the word itself counts::
+    With a gate, ``lambda_it`` is the weight of the word itself::
 
         lambda_it = sigmoid(w . h_it + v . c_i + d)
         u_it = tanh(lambda_it W h_it + (1 - lambda_it) V c_i + b)
 
-    Bidirectional, the same with weights of its own is done from the last sentence to the first,
-    and the sentence vector is ``[s_i forward ; s_i backward]``.
+    The bidirectional form does the same from the last sentence to the first, with weights of its
+    own; the sentence vector is ``[s_i forward ; s_i backward]``.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ class ContextPooling(nn.Module):
     attention_dim : int
         Size A of ``u_it``.
     bidirectional : bool
-        Whether sentences see those after them as well.
-    pooling : {"sum", "mean"}
-        How earlier sentence vectors become ``c_i``.
+        Whether the attention depends on later sentences too.
+    summary : {"sum", "mean"}
+        How ``c_i`` is computed from earlier sentence vectors.
     gated : bool
         Whether ``lambda_it`` weighs word and context.
-    attention : {"softmax", "sparsemax", "entmax15"}
+    normalizer : {"softmax", "sparsemax", "entmax15"}
         How scores become weights, as of `AttentionPooling`.
     generator : torch.Generator, optional
         Source of the initial weights; by default PyTorch's global one.
@@ -54,89 +54,55 @@ class ContextPooling(nn.Module):
     for Document Understanding. arXiv:1908.06006.
     """
 
+    across_sequences = True
+
     def __init__(
         self,
         input_size: int,
         attention_dim: int,
         *,
         bidirectional: bool,
-        pooling: str,
+        summary: str,
         gated: bool,
-        attention: str = "softmax",
+        normalizer: str = "softmax",
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        check_choice("pooling", pooling, CHOICES["context_pooling"])
-        check_choice("attention", attention, CHOICES["attention"])
-        self.forwards = _Direction(input_size, attention_dim, pooling, gated, attention, generator)
-        self.backwards = (
-            _Direction(input_size, attention_dim, pooling, gated, attention, generator)
-            if bidirectional
-            else None
-        )
         self.output_size = 2 * input_size if bidirectional else input_size
+        settings = (summary, gated, normalizer, generator)
+        self.forwards = _Direction(input_size, attention_dim, *settings)
+        self.backwards = _Direction(input_size, attention_dim, *settings) if bidirectional else None
 
     def pool(
-        self, states: Tensor, words_per_sentence: Tensor, sentences_per_document: Tensor
+        self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Pool the words of each sentence, sentence after sentence, all documents at once.
+        """Pool the words of each sentence, one sentence of all documents at a time.
 
         Parameters
         ----------
         states : Tensor, shape (T, H)
-        words_per_sentence : Tensor of int64 on the CPU, shape (N,)
-        sentences_per_document : Tensor of int64 on the CPU, shape (D,)
+        lengths : Tensor of int64 on the CPU, shape (N,)
+            Number of words of each sentence.
+        sequences_per_document : Tensor of int64 on the CPU, shape (D,)
+            Number of sentences of each document; None for one document.
 
         Returns
         -------
         sentences : Tensor, shape (N, H) or, bidirectional, (N, 2H)
-        weights : Tensor, shape (T,)
-            Bidirectional: the mean of both directions.
+        weights : Tensor, shape (T, 1) or, bidirectional, (T, 2)
+            Those of each direction sum to 1 over a sentence.
         """
-        pooled = self._pooled(states, words_per_sentence, sentences_per_document)
-        sentences, weights = zip(*pooled, strict=True)
-        return torch.cat(sentences, dim=1), torch.stack(weights).mean(0)
-
-    def parts(
-        self,
-        states: Tensor,
-        gradient: Tensor,
-        words_per_sentence: Tensor,
-        sentences_per_document: Tensor,
-    ) -> Tensor:
-        """What each word brings to a linear score of the sentence vectors, weights held fixed.
-
-        The weights of each direction are found again, since `pool` gives their mean.
-
-        Parameters
-        ----------
-        states, words_per_sentence, sentences_per_document : Tensor
-            As of `pool`.
-        gradient : Tensor, shape (N, H) or, bidirectional, (N, 2H)
-            Of the score, with respect to the sentence vectors.
-
-        Returns
-        -------
-        Tensor, shape (T,)
-            Those of a sentence sum to ``sentence . gradient``.
-        """
-        pooled = self._pooled(states, words_per_sentence, sentences_per_document)
-        weights = torch.stack([of_direction for _, of_direction in pooled], dim=1)  # (T, 1 or 2)
-        segment = segment_numbers(words_per_sentence).to(states.device)
-        return segment_parts(states, weights, gradient, segment)
-
-    def _pooled(
-        self, states: Tensor, words_per_sentence: Tensor, sentences_per_document: Tensor
-    ) -> list[tuple[Tensor, Tensor]]:
-        """Sentences (N, H) and weights (T,) of each direction."""
-        layout = packed_layout(sentences_per_document)
+        if sequences_per_document is None:
+            sequences_per_document = torch.tensor([len(lengths)], device="cpu")
+        layout = packed_layout(sequences_per_document)
         directions = [(self.forwards, layout.forward_token)]
         if self.backwards is not None:
             directions.append((self.backwards, layout.backward_token))
-        return [
-            direction(states, words_per_sentence, order, layout.active)
-            for direction, order in directions
+        pooled = [
+            direction(states, lengths, order, layout.active) for direction, order in directions
         ]
+        sentences, weights = zip(*pooled, strict=True)
+        return torch.cat(sentences, dim=1), torch.stack(weights, dim=1)
 
 
 class _Direction(nn.Module):
@@ -146,13 +112,13 @@ class _Direction(nn.Module):
         self,
         input_size: int,
         attention_dim: int,
-        pooling: str,
+        summary: str,
         gated: bool,
-        attention: str,
+        normalizer: str,
         generator: torch.Generator | None,
     ) -> None:
         super().__init__()
-        self.pooling, self.gated, self.attention = pooling, gated, attention
+        self.summary, self.gated, self._normalize = summary, gated, normalizer_of(normalizer)
         self.weight = nn.Parameter(torch.empty(attention_dim, input_size))
         self.sentence_weight = nn.Parameter(torch.empty(attention_dim, input_size))
         self.bias = nn.Parameter(torch.zeros(attention_dim))
@@ -170,17 +136,17 @@ class _Direction(nn.Module):
     def forward(
         self, states: Tensor, words_per_sentence: Tensor, order: Tensor, active: list[int]
     ) -> tuple[Tensor, Tensor]:
-        """Go through the sentences in this order, `active` documents at each step."""
-        device, H, normalize = states.device, states.shape[1], NORMALIZERS[self.attention]
+        """Pool the sentences in this order, those of `active[t]` documents at step t."""
+        device, H = states.device, states.shape[1]
         lengths = words_per_sentence[order]
-        n_words = [int(of_step.sum()) for of_step in lengths.split(active)]
+        n_words = [int(step_lengths.sum()) for step_lengths in lengths.split(active)]
         words = _words_in_order(words_per_sentence, order).to(device)
         states = states[words]  # (T, H)
-        # What depends on the word alone is computed at once; only sentences wait for each other.
+        # Terms of the word alone are computed for all words at once, before the loop.
         projected = states @ self.weight.T  # (T, A)
         gate = states @ self.gate_weight if self.gated else states.new_zeros(len(states))  # (T,)
 
-        total = states.new_zeros(active[0] if active else 0, H)  # of the sentences before
+        total = states.new_zeros(active[0] if active else 0, H)  # sum of the earlier sentences
         sentences, weights = [states.new_zeros(0, H)], [states.new_zeros(0)]
         steps = zip(
             lengths.split(active),
@@ -192,14 +158,14 @@ class _Direction(nn.Module):
         for step, (n_words_each, h, Wh, wh) in enumerate(steps):
             n = len(n_words_each)
             sentence = segment_numbers(n_words_each).to(device)
-            c = total[:n] / max(step, 1) if self.pooling == "mean" else total[:n]  # (n, H)
+            c = total[:n] / max(step, 1) if self.summary == "mean" else total[:n]  # (n, H)
             Vc = (c @ self.sentence_weight.T)[sentence]  # (words of the step, A)
             if self.gated:
                 vc = (c @ self.gate_sentence_weight)[sentence]
                 share = torch.sigmoid(wh + vc + self.gate_bias).unsqueeze(1)
                 Wh, Vc = share * Wh, (1 - share) * Vc
             u = torch.tanh(Wh + Vc + self.bias)
-            alpha = normalize(u @ self.context, sentence, n)
+            alpha = self._normalize(u @ self.context, sentence, n)
             s = segment_sum(alpha.unsqueeze(1) * h, sentence, n)  # (n, H)
             total = total[:n] + s
             sentences.append(s)
@@ -212,7 +178,7 @@ class _Direction(nn.Module):
 
 
 def _words_in_order(words_per_sentence: Tensor, order: Tensor) -> Tensor:
-    """Numbers of the words when the sentences are read in this order, shape (T,)."""
+    """Return the numbers of the words with the sentences in this order, shape (T,)."""
     starts = (torch.cumsum(words_per_sentence, 0) - words_per_sentence)[order]
     lengths = words_per_sentence[order]
     new_starts = torch.cumsum(lengths, 0) - lengths

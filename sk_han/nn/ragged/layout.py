@@ -11,18 +11,18 @@ __all__ = ["PackedLayout", "packed_layout"]
 
 
 class PackedLayout(NamedTuple):
-    """Where every token of N sequences stands when all of them advance together.
+    """Positions of the tokens of N sequences that a recurrence processes step by step.
 
     Sequences are sorted by falling length, so that at step ``t`` the first ``active[t]`` of them
-    still have a token; packed rows are ordered by step, then by sequence, as in
+    have a token. Packed rows are ordered by step, then by sequence, as in
     `torch.nn.utils.rnn.PackedSequence`.
 
     Attributes
     ----------
     forward_token : Tensor of int64, shape (n_tokens,)
-        The token in each packed row when the sequences are read from the left.
+        The token of each packed row in the forward direction.
     backward_token : Tensor of int64, shape (n_tokens,)
-        The same when they are read from the right.
+        The same in the backward direction.
     forward_row, backward_row : Tensor of int64, shape (n_tokens,)
         The inverse: the packed row of each token.
     previous_row : Tensor of int64, shape (n_tokens,)
@@ -30,6 +30,8 @@ class PackedLayout(NamedTuple):
         initial states.
     active : list of int
         Number of sequences that have a token at each step.
+    order : Tensor of int64, shape (n_sequences,)
+        The sequences, the longest first.
     """
 
     forward_token: Tensor
@@ -38,10 +40,11 @@ class PackedLayout(NamedTuple):
     backward_row: Tensor
     previous_row: Tensor
     active: list[int]
+    order: Tensor
 
 
 def packed_layout(lengths: Tensor) -> PackedLayout:
-    """Lay out sequences of these lengths that lie one after the other.
+    """Compute the layout of concatenated sequences of these lengths.
 
     Parameters
     ----------
@@ -56,7 +59,7 @@ def packed_layout(lengths: Tensor) -> PackedLayout:
     longest_first, order = torch.sort(lengths, descending=True, stable=True)
     starts = (torch.cumsum(lengths, 0) - lengths)[order]
     n_steps = int(longest_first[0]) if len(lengths) else 0
-    # At step t those sequences are active whose length is beyond t.
+    # A sequence is active at step t if it is longer than t.
     active = torch.searchsorted(-longest_first, -torch.arange(n_steps, device="cpu"), right=False)
     step_starts = torch.cumsum(active, 0) - active
 
@@ -76,5 +79,11 @@ def packed_layout(lengths: Tensor) -> PackedLayout:
     previous_starts = torch.cat([step_starts.new_zeros(1), n_initial + step_starts])[:-1]
     previous_row = previous_starts[step] + sequence
     return PackedLayout(
-        forward_token, backward_token, forward_row, backward_row, previous_row, active.tolist()
+        forward_token,
+        backward_token,
+        forward_row,
+        backward_row,
+        previous_row,
+        active.tolist(),
+        order,
     )

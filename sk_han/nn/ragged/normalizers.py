@@ -11,13 +11,13 @@ from torch.autograd.function import once_differentiable
 
 from sk_han.nn.ragged.segments import segment_softmax
 
-__all__ = ["NORMALIZERS", "segment_entmax15", "segment_sparsemax"]
+__all__ = ["NORMALIZERS", "normalizer_of", "segment_entmax15", "segment_sparsemax"]
 
 
 def segment_sparsemax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
-    """Sparsemax over the rows of each segment: ``p = max(z - tau, 0)``, where tau makes the sum 1.
+    """Compute sparsemax over each segment: ``p = max(z - tau, 0)``, where tau makes the sum 1.
 
-    It is the point of the simplex next to the scores (Martins and Astudillo, 2016).
+    The weights are the point of the simplex closest to the scores (Martins and Astudillo, 2016).
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def segment_sparsemax(scores: Tensor, segment: Tensor, n_segments: int) -> Tenso
     -------
     Tensor, shape (n_rows,)
         Weights that sum to 1 over each segment that has rows; exactly 0 for a score that is 1 or
-        more below the highest. A score that is no number makes weights of its segment none.
+        more below the highest. A NaN score makes weights of its own segment NaN.
 
     References
     ----------
@@ -42,9 +42,9 @@ def segment_sparsemax(scores: Tensor, segment: Tensor, n_segments: int) -> Tenso
 
 
 def segment_entmax15(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
-    """1.5-entmax over the rows of each segment: ``p = max(z / 2 - tau, 0)^2``, with the sum 1.
+    """Compute 1.5-entmax over each segment: ``p = max(z / 2 - tau, 0)^2``, with the sum 1.
 
-    Between softmax and sparsemax, and smooth where a weight becomes 0 (Peters et al., 2019).
+    It is between softmax and sparsemax, and smooth where a weight becomes 0 (Peters et al., 2019).
 
     Parameters
     ----------
@@ -71,6 +71,19 @@ NORMALIZERS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
 }
 
 
+def normalizer_of(name: str) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """Return the function of this name that turns scores into weights.
+
+    Raises
+    ------
+    ValueError
+        If there is no such function.
+    """
+    if name not in NORMALIZERS:
+        raise ValueError(f"normalizer must be one of {sorted(NORMALIZERS)}; got {name!r}.")
+    return NORMALIZERS[name]
+
+
 class _Sparsemax(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
@@ -83,7 +96,7 @@ class _Sparsemax(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         weights, segment = ctx.saved_tensors
-        return _centred(grad, (weights > 0).to(grad), segment, ctx.n_segments), None, None
+        return _grad_scores(grad, (weights > 0).to(grad), segment, ctx.n_segments), None, None
 
 
 class _Entmax15(torch.autograd.Function):
@@ -103,58 +116,63 @@ class _Entmax15(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         root, segment = ctx.saved_tensors
-        return _centred(grad, root, segment, ctx.n_segments), None, None
+        return _grad_scores(grad, root, segment, ctx.n_segments), None, None
 
 
 def _above_threshold(
     scores: Tensor,
     segment: Tensor,
     n_segments: int,
-    threshold_of: Callable[[Tensor, Tensor, Tensor], Tensor],
+    threshold_from: Callable[[Tensor, Tensor, Tensor], Tensor],
 ) -> Tensor:
-    """Give ``max(z - tau, 0)`` for the threshold tau of each segment, shape (n_rows,).
+    """Compute ``max(z - tau, 0)`` with the threshold tau of each segment, shape (n_rows,).
 
-    The support holds the highest k scores of a segment. `threshold_of` their mean, the sum of
-    their squared distances from it, and k is what tau would be, and the right k is the last one
-    whose score is above it.
+    1. Sort the scores of each segment in falling order: ``z_1 >= z_2 >= ...``.
+    2. For each k compute ``tau_k``, the threshold if exactly the k highest scores had a positive
+       weight. `threshold_from` returns it from the mean of these k scores, the sum of their squared
+       distances from the mean, and k.
+    3. The support, the rows of positive weight, has the size k of the last k with
+       ``z_k > tau_k``. The condition holds up to there and never after, so counting finds k.
+    4. Subtract ``tau = tau_k`` from all scores, and set negative results to zero.
     """
     device = scores.device
-    # One running sum goes through all segments, which single precision would not bear. Apple's
-    # GPUs have no other.
+    # A cumulative sum over all segments needs double precision, which Apple's GPUs do not have.
     where = torch.device("cpu") if device.type == "mps" else device
     z, segment = scores.to(where, torch.float64), segment.to(where)
     highest = z.new_zeros(n_segments).scatter_reduce(0, segment, z, "amax", include_self=False)
     z = z - highest[segment]
-    # No threshold is more than 1 below the highest score. Scores far below would blur the sums,
-    # and one that is no number would spoil those of other segments.
+    # No threshold is more than 1 below the highest score, so lower scores may be clamped: large
+    # ones would cost the sums precision. A NaN would spoil the sums of other segments.
     bounded = z.clamp(min=-2).nan_to_num(nan=0)
 
     order = torch.argsort(bounded, descending=True)
-    order = order[torch.argsort(segment[order], stable=True)]
-    bounded, owner = bounded[order], segment[order]
+    order = order[torch.argsort(segment[order], stable=True)]  # by segment, then by falling score
+    bounded, sorted_segment = bounded[order], segment[order]
     lengths = torch.zeros_like(highest, dtype=torch.int64)
-    lengths = lengths.index_add(0, owner, torch.ones_like(owner))  # (n_segments,)
+    lengths = lengths.index_add(0, sorted_segment, torch.ones_like(segment))  # (n_segments,)
     starts = torch.cumsum(lengths, 0) - lengths
-    first = starts[owner]
+    first = starts[sorted_segment]
     k = torch.arange(1, len(z) + 1, dtype=z.dtype, device=where) - first  # (n_rows,)
-    mean = _running_sum(bounded, first) / k
-    spread = _running_sum(bounded.square(), first) - k * mean.square()
-    threshold = threshold_of(mean, spread, k)
-    size = torch.zeros_like(lengths).index_add(0, owner, (bounded > threshold).long())
-    tau = threshold[(starts + size - 1)[segment]]  # (n_rows,)
+    mean = _segment_cumsum(bounded, first) / k
+    spread = _segment_cumsum(bounded.square(), first) - k * mean.square()
+    threshold = threshold_from(mean, spread, k)
+    support_size = torch.zeros_like(lengths)
+    support_size = support_size.index_add(0, sorted_segment, (bounded > threshold).long())
+    tau = threshold[(starts + support_size - 1)[segment]]  # (n_rows,)
     return (z - tau).clamp(min=0).to(device, scores.dtype)
 
 
-def _running_sum(values: Tensor, first: Tensor) -> Tensor:
-    """Sum from the first row of each row's segment up to it."""
+def _segment_cumsum(values: Tensor, first: Tensor) -> Tensor:
+    """Compute the cumulative sum within each segment; `first` is the first row of each segment."""
     total = torch.cumsum(values, 0)
     return total - (total - values)[first]
 
 
-def _centred(grad: Tensor, share: Tensor, segment: Tensor, n_segments: int) -> Tensor:
-    """Take the segment's mean by `share` off the gradient, and scale by `share`: both backwards.
+def _grad_scores(grad: Tensor, share: Tensor, segment: Tensor, n_segments: int) -> Tensor:
+    """Compute the gradient of the scores: ``share * (grad - mean)``, for both functions.
 
-    The shares are 1 on the support for sparsemax, the square roots of the weights for 1.5-entmax.
+    The mean is that of `grad` over the segment, weighted by `share`. The shares are 1 on the
+    support for sparsemax, and the square roots of the weights for 1.5-entmax.
     """
     sums = grad.new_zeros(n_segments, 2).index_add(
         0, segment, torch.stack([share * grad, share], dim=1)

@@ -5,11 +5,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["segment_numbers", "segment_parts", "segment_softmax", "segment_sum"]
+__all__ = [
+    "segment_attributions",
+    "segment_numbers",
+    "segment_softmax",
+    "segment_sum",
+    "sequence_ends",
+]
 
 
 def segment_numbers(lengths: Tensor) -> Tensor:
-    """Number of the segment of every row: lengths ``[2, 0, 1]`` give ``[0, 0, 2]``.
+    """Return the number of the segment of every row: lengths ``[2, 0, 1]`` give ``[0, 0, 2]``.
 
     Parameters
     ----------
@@ -23,7 +29,7 @@ def segment_numbers(lengths: Tensor) -> Tensor:
 
 
 def segment_softmax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
-    """Softmax over the rows of each segment.
+    """Compute the softmax over the rows of each segment.
 
     Parameters
     ----------
@@ -37,12 +43,12 @@ def segment_softmax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     Tensor, shape (n_rows,)
         Weights that sum to 1 over each segment that has rows.
     """
-    # Softmax does not change when a constant is taken off; the maximum keeps exp from overflowing.
+    # Subtracting a constant does not change softmax; without the maximum, exp would overflow.
     highest = scores.new_zeros(n_segments).scatter_reduce(
         0, segment, scores.detach(), "amax", include_self=False
     )
     exponential = torch.exp(scores - highest[segment])
-    # Single precision would lose what the hundred-thousandth row adds; Apple's GPUs have no other.
+    # A sum of 100,000 rows needs double precision, which Apple's GPUs do not have.
     precise = scores.dtype if scores.device.type == "mps" else torch.float64
     total = scores.new_zeros(n_segments, dtype=precise)
     total = total.index_add(0, segment, exponential.to(precise)).to(scores.dtype)
@@ -50,7 +56,7 @@ def segment_softmax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
 
 
 def segment_sum(rows: Tensor, segment: Tensor, n_segments: int) -> Tensor:
-    """Sum of the rows of each segment; zero for a segment without rows.
+    """Compute the sum of the rows of each segment; zero for a segment without rows.
 
     Parameters
     ----------
@@ -66,18 +72,21 @@ def segment_sum(rows: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     return rows.new_zeros(n_segments, rows.shape[1]).index_add(0, segment, rows)
 
 
-def segment_parts(states: Tensor, weights: Tensor, gradient: Tensor, segment: Tensor) -> Tensor:
-    """What each state brings to a linear score of the weighted sums of its segment.
+def segment_attributions(
+    states: Tensor, weights: Tensor, gradient: Tensor, segment: Tensor
+) -> Tensor:
+    """Compute the contribution of each state to a linear score of the weighted sums of its segment.
 
-    ``weights[t] * states[t] . gradient[segment[t]]``, summed over hops where there are several:
-    with the weights held fixed, the parts of a segment add up to the score of its sum.
+    ``sum_r weights[t, r] * states[t] . gradient[segment[t], r]``: with the weights held fixed, the
+    contributions of a segment add up to the score of its sum.
 
     Parameters
     ----------
     states : Tensor, shape (T, H)
-    weights : Tensor, shape (T,), or (T, R) for R hops
-    gradient : Tensor, shape (N, H), or (N, R * H) for R hops
-        Of the score, with respect to each weighted sum.
+    weights : Tensor, shape (T, R)
+        Of R weighted sums side by side.
+    gradient : Tensor, shape (N, R * H)
+        Of the score, with respect to the weighted sums.
     segment : Tensor of int64, shape (T,)
         The segment of each state.
 
@@ -85,6 +94,26 @@ def segment_parts(states: Tensor, weights: Tensor, gradient: Tensor, segment: Te
     -------
     Tensor, shape (T,)
     """
-    weights = weights if weights.dim() == 2 else weights.unsqueeze(1)  # (T, R)
-    of_state = gradient.view(len(gradient), weights.shape[1], states.shape[1])[segment]  # (T, R, H)
-    return (weights * (of_state @ states.unsqueeze(2)).squeeze(2)).sum(1)
+    gradient = gradient.view(len(gradient), weights.shape[1], states.shape[1])[segment]  # (T, R, H)
+    return (weights * (gradient @ states.unsqueeze(2)).squeeze(2)).sum(1)
+
+
+def sequence_ends(lengths: Tensor, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """Find the first and the last row of each segment that has rows.
+
+    Parameters
+    ----------
+    lengths : Tensor of int64, shape (n_segments,)
+    device : torch.device
+        Device of the result.
+
+    Returns
+    -------
+    filled : Tensor of int64, shape (n_filled,)
+        The segments that have rows.
+    first, last : Tensor of int64, shape (n_filled,)
+    """
+    filled = lengths.nonzero().squeeze(1)
+    last = (torch.cumsum(lengths, 0) - 1)[filled]
+    first = last + 1 - lengths[filled]
+    return filled.to(device), first.to(device), last.to(device)

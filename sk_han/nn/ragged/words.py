@@ -1,4 +1,4 @@
-"""The words of a batch: which of them are distinct, and how many are encoded at once."""
+"""The words of a batch: the distinct ones, and chunks to encode at once."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-__all__ = ["distinct_words", "in_parts"]
+__all__ = ["distinct_words", "in_chunks"]
 
 
 def distinct_words(word_ids: Tensor, vocabulary_size: int) -> tuple[Tensor, Tensor]:
-    """Find the distinct ids of a batch, and where each word's id stands among them.
+    """Find the distinct ids of a batch, and the position of each word's id among them.
 
-    A batch repeats its words four to seven times, and what depends on the word alone needs
-    computing once. Marking a table of the vocabulary is cheaper than sorting the words.
+    A batch repeats its words four to seven times; terms of the word alone are then computed once
+    for all of these. Marking a table of the vocabulary is cheaper than sorting the words.
 
     Returns
     -------
     distinct : Tensor of int64, shape (U,)
-        Rising.
+        In rising order.
     index : Tensor of int64, shape (T,)
         ``distinct[index]`` are the words.
     """
@@ -33,7 +33,7 @@ def distinct_words(word_ids: Tensor, vocabulary_size: int) -> tuple[Tensor, Tens
     return distinct, position[word_ids]
 
 
-def in_parts(
+def in_chunks(
     encode: Callable[[Tensor, Tensor], tuple[Tensor, ...]],
     word_ids: Tensor,
     words_per_sentence: Tensor,
@@ -44,7 +44,7 @@ def in_parts(
     Parameters
     ----------
     encode : callable
-        Takes word ids and words per sentence; gives tensors with a row for each word or sentence.
+        Takes word ids and words per sentence; returns tensors of one row a word or a sentence.
     word_ids : Tensor of int64, shape (T,)
     words_per_sentence : Tensor of int64 on the CPU, shape (N,)
     max_words : int
@@ -52,23 +52,23 @@ def in_parts(
     Returns
     -------
     tuple of Tensor
-        The rows of all parts.
+        The rows of all chunks.
     """
     if len(word_ids) <= max_words:
         return encode(word_ids, words_per_sentence)
     if torch.is_grad_enabled():
-        # Each part forgets its states and computes them again for its backward.
+        # To save memory, each chunk computes its states again in its backward pass.
         encode = partial(checkpoint, encode, use_reentrant=False, preserve_rng_state=False)
-    parts = [
-        encode(ids, lengths) for ids, lengths in _parts(word_ids, words_per_sentence, max_words)
+    encoded = [
+        encode(ids, lengths) for ids, lengths in _chunks(word_ids, words_per_sentence, max_words)
     ]
-    return tuple(torch.cat(rows) for rows in zip(*parts, strict=True))
+    return tuple(torch.cat(rows) for rows in zip(*encoded, strict=True))
 
 
-def _parts(
+def _chunks(
     word_ids: Tensor, words_per_sentence: Tensor, max_words: int
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Cut a batch between sentences so that each part has at most `max_words` words."""
+    """Cut a batch between sentences into chunks of at most `max_words` words."""
     ends = torch.cumsum(words_per_sentence, 0)
     sentence, word = 0, 0
     while sentence < len(ends):

@@ -1,55 +1,58 @@
-"""Keep the weights of the best epoch, and stop when better ones no longer come."""
+"""Keep the weights of the best epoch, and stop when epochs no longer improve."""
 
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 from skorch.callbacks import Callback
 
-from sk_han.training.callbacks.stopping import StopTraining
+from sk_han.training.callbacks.interrupts import StopTraining
 
 __all__ = ["EarlyStopping"]
 
 
 class EarlyStopping(Callback):
-    """Stop training when held-out documents are no longer predicted better.
+    """Stop training when the predictions of held-out documents no longer improve.
 
-    An epoch is better when its validation accuracy is higher, or as high with a lower loss: as
-    training goes on a network grows more certain, and its loss rises long before its accuracy
-    falls. Few documents have few accuracies, and there the loss decides.
+    An epoch is better if its validation accuracy is higher, or equal with a lower loss. During
+    training a network becomes more certain, and its loss rises long before its accuracy falls.
+    With few documents, epochs often have equal accuracy; then the loss decides.
 
     Parameters
     ----------
-    patience : int
-        Epochs without a better one before training stops.
+    n_iter_no_change : int or None
+        Number of epochs without improvement after which training stops; None for no stop.
 
     Attributes
     ----------
     best_epoch_ : int
-        The epoch, from 1, whose weights the net has in the end.
+        The epoch, from 1, whose weights the net keeps.
+    best_score_ : tuple of float
+        Validation accuracy of that epoch, and minus its validation loss.
     """
 
-    def __init__(self, patience: int) -> None:
-        self.patience = patience
+    def __init__(self, n_iter_no_change: int | None) -> None:
+        self.n_iter_no_change = n_iter_no_change
 
     def on_train_begin(self, net: Any, **kwargs: Any) -> None:
-        """Forget an earlier training."""
+        """Reset the state of an earlier training."""
         self.best_score_ = (float("-inf"), float("-inf"))
         self.best_epoch_ = 0
         self.best_weights_: dict[str, Any] = {}
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Copy the weights of a better epoch, or end the training."""
+        """Copy the weights of a better epoch, or stop the training."""
         epoch = net.history[-1]
         score = (epoch["valid_accuracy"], -epoch["valid_loss"])
         if score > self.best_score_:
             self.best_score_, self.best_epoch_ = score, epoch["epoch"]
             self.best_weights_ = copy.deepcopy(net.module_.state_dict())
-        elif epoch["epoch"] - self.best_epoch_ >= self.patience:
+        elif epoch["epoch"] - self.best_epoch_ >= (self.n_iter_no_change or math.inf):
             raise StopTraining
 
     def on_train_end(self, net: Any, **kwargs: Any) -> None:
-        """Put the best weights back."""
+        """Restore the best weights."""
         net.module_.load_state_dict(self.best_weights_)
         self.best_weights_ = {}

@@ -1,4 +1,4 @@
-"""Keep the word vectors as they are for the first epochs."""
+"""Freeze the word vectors in the first epochs."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ __all__ = ["FrozenEmbedding", "epochs_frozen"]
 class FrozenEmbedding(Callback):
     """Train the word vectors only after the first epochs.
 
-    At the start the layers above are noise, and their gradients would pull pretrained vectors
-    apart before the layers have learnt to read them (Howard and Ruder, 2018, unfreeze for the same
-    reason from the top).
+    At the start the layers above have random weights, and their gradients would damage pretrained
+    vectors (Howard and Ruder, 2018, unfreeze layers from the top for the same reason).
 
     Parameters
     ----------
     n_epochs : float
-        Number of epochs in which the vectors stay as they are; infinity for all.
+        Number of epochs in which the vectors do not change; infinity for all.
     """
 
     def __init__(self, n_epochs: float) -> None:
         self.n_epochs = n_epochs
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
-        """Freeze the vectors, or let them go."""
+        """Freeze or unfreeze the vectors."""
         net.module_.embedding.weight.requires_grad_(len(net.history) > self.n_epochs)
 
 
 def epochs_frozen(freeze_embedding: bool | int) -> float:
-    """Give the number of epochs that `freeze_embedding` of `HANClassifier` stands for.
+    """Return the number of epochs that `freeze_embedding` of `HANClassifier` means.
 
-    True is not 1 here: it stands for all.
+    True means all epochs, not one.
     """
     if isinstance(freeze_embedding, (bool, np.bool_)):
         return math.inf if freeze_embedding else 0

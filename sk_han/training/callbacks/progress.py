@@ -10,12 +10,12 @@ __all__ = ["TrainingProgress"]
 
 
 class TrainingProgress(Callback):
-    """One bar over all epochs: training loss, validation score and the time that is left.
+    """One bar over all epochs: training loss, validation score and remaining time.
 
     Parameters
     ----------
     n_steps : int
-        Training batches of all epochs together.
+        Number of training batches of all epochs together.
     """
 
     def __init__(self, n_steps: int) -> None:
@@ -23,7 +23,7 @@ class TrainingProgress(Callback):
 
     def on_train_begin(self, net: Any, **kwargs: Any) -> None:
         """Open the bar."""
-        # tqdm comes with skorch; on a terminal and in a notebook it picks the fitting bar.
+        # tqdm comes with skorch; its `auto` chooses the bar for a terminal or a notebook.
         from tqdm.auto import tqdm
 
         self.bar_ = tqdm(total=self.n_steps, desc="epoch 1", unit="batch", dynamic_ncols=True)
@@ -41,7 +41,7 @@ class TrainingProgress(Callback):
             self.bar_.update()
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Show how the epoch did on the held-out documents."""
+        """Show the scores of the epoch on the held-out documents."""
         epoch = net.history[-1]
         if "valid_accuracy" in epoch:
             self.validation_ = {

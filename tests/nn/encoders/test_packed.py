@@ -12,6 +12,7 @@ from torch.testing import assert_close
 
 from sk_han.nn import BidirectionalGRU, PackedRNN
 from sk_han.nn.encoders.gru import recurrent_encoder
+from sk_han.options import RNN
 
 LENGTHS = [3, 0, 7, 1, 2]
 KINDS = list(product(["gru", "lstm", "rnn"], [1, 2], [True, False]))
@@ -121,6 +122,109 @@ def test_global_random_state_is_left_alone() -> None:
 def test_the_body_written_by_hand_is_taken_where_there_is_one(
     rnn: str, num_layers: int, bidirectional: bool
 ) -> None:
-    encoder = recurrent_encoder(rnn, 3, 5, num_layers, bidirectional, None)
+    options = RNN(cell=rnn, num_layers=num_layers, bidirectional=bidirectional)
+    encoder = recurrent_encoder(options, 3, 5, None)
     by_hand = (rnn, num_layers, bidirectional) == ("gru", 1, True)
     assert type(encoder) is (BidirectionalGRU if by_hand else PackedRNN)
+
+
+def each_of(states: Tensor | tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
+    """States, and memory cells where there are any."""
+    return states if isinstance(states, tuple) else (states,)
+
+
+def initial_of(encoder: PackedRNN, n_sequences: int) -> tuple[Tensor, ...]:
+    """Initial states, and other numbers as memory cells of an LSTM."""
+    rnn = encoder.rnn
+    shape = rnn.num_layers * (2 if rnn.bidirectional else 1), n_sequences, 5
+    n = shape[0] * shape[1] * shape[2]
+    states = torch.sin(torch.arange(2 * n, dtype=torch.float64)).view(2, *shape)
+    return tuple(states) if isinstance(rnn, nn.LSTM) else (states[0],)
+
+
+def as_given(states: tuple[Tensor, ...]) -> Tensor | tuple[Tensor, ...]:
+    return states if len(states) == 2 else states[0]
+
+
+class TestInitialStates:
+    @each_kind
+    def test_states_and_last_ones_are_those_of_torch_for_each_sequence_alone(
+        self,
+        make_encoder: Callable[..., PackedRNN],
+        inputs: Tensor,
+        index: Tensor,
+        rnn: str,
+        num_layers: int,
+        bidirectional: bool,
+    ) -> None:
+        encoder = make_encoder(rnn, num_layers, bidirectional)
+        initial = initial_of(encoder, 5)
+        found = encoder.encode(inputs, index, torch.tensor(LENGTHS), as_given(initial))
+        last = each_of(found.last)
+        assert [t.shape for t in last] == [t.shape for t in initial]
+        for k, tokens in enumerate(index.split(LENGTHS)):
+            of_sequence = tuple(t[:, k] for t in initial)
+            if len(tokens):
+                states, ends = encoder.rnn(inputs[tokens], as_given(of_sequence))
+                assert_close(found.states.split(LENGTHS)[k], states, rtol=0, atol=1e-12)
+                of_sequence = each_of(ends)
+            # A sequence without tokens ends where it began.
+            assert_close(tuple(t[:, k] for t in last), of_sequence, rtol=0, atol=1e-12)
+
+    @pytest.mark.parametrize("rnn", ["gru", "lstm", "rnn"])
+    @pytest.mark.parametrize("num_layers", [1, 2])
+    def test_a_tail_continues_where_its_head_ended(
+        self,
+        make_encoder: Callable[..., PackedRNN],
+        inputs: Tensor,
+        index: Tensor,
+        rnn: str,
+        num_layers: int,
+    ) -> None:
+        encoder = make_encoder(rnn, num_layers, False)
+        whole, heads, tails = [7, 3, 2, 1], [4, 0, 2, 1], [3, 3, 0, 0]
+        of_head = torch.tensor([t < n for n, w in zip(heads, whole, strict=True) for t in range(w)])
+        head = encoder.encode(inputs, index[of_head], torch.tensor(heads))
+        tail = encoder.encode(inputs, index[~of_head], torch.tensor(tails), head.last)
+        expected = encoder.encode(inputs, index, torch.tensor(whole))
+        assert_close(head.states, expected.states[of_head], rtol=0, atol=1e-12)
+        assert_close(tail.states, expected.states[~of_head], rtol=0, atol=1e-12)
+        assert_close(tail.last, expected.last, rtol=0, atol=1e-12)
+
+    @pytest.mark.parametrize("rnn", ["gru", "lstm"])
+    def test_without_initial_states_they_are_zero(
+        self, make_encoder: Callable[..., PackedRNN], inputs: Tensor, index: Tensor, rnn: str
+    ) -> None:
+        encoder, lengths = make_encoder(rnn, 2, True), torch.tensor(LENGTHS)
+        zeros = as_given(tuple(map(torch.zeros_like, initial_of(encoder, 5))))
+        found = encoder.encode(inputs, index, lengths)
+        assert torch.equal(found.states, encoder(inputs, index, lengths))
+        assert_close(found, encoder.encode(inputs, index, lengths, zeros), rtol=0, atol=0)
+
+    @pytest.mark.parametrize("rnn", ["gru", "lstm"])
+    @pytest.mark.parametrize("given", [False, True])
+    def test_no_tokens_end_where_they_began(
+        self, make_encoder: Callable[..., PackedRNN], rnn: str, given: bool
+    ) -> None:
+        encoder = make_encoder(rnn, 2, True)
+        initial, no_index = initial_of(encoder, 2), torch.empty(0, dtype=torch.int64)
+        start = as_given(initial) if given else None
+        states, last = encoder.encode(
+            torch.empty(0, 3).double(), no_index, torch.tensor([0, 0]), start
+        )
+        assert states.shape == (0, 10)
+        expected = initial if given else tuple(map(torch.zeros_like, initial))
+        assert_close(each_of(last), expected, rtol=0, atol=0)
+
+    @pytest.mark.parametrize("rnn", ["gru", "lstm"])
+    def test_gradients_reach_the_initial_states(
+        self, make_encoder: Callable[..., PackedRNN], inputs: Tensor, index: Tensor, rnn: str
+    ) -> None:
+        encoder = make_encoder(rnn, 1, False)
+        initial = tuple(t.requires_grad_() for t in initial_of(encoder, 5))
+        encoded = encoder.encode(inputs, index, torch.tensor(LENGTHS), as_given(initial))
+        sum(t.sum() for t in each_of(encoded.last)).backward()
+        for start in initial:
+            # The second sequence is empty: where it ends is where it began.
+            assert start.grad[:, 1].eq(1).all()
+            assert start.grad.ne(0).all()

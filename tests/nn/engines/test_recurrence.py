@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from sk_han.nn import BidirectionalGRU
+from sk_han.nn.engines.recurrence import GRURecurrence
+from sk_han.nn.ragged.layout import packed_layout
 
 INDEX = torch.tensor([2, 0, 2, 1, 1, 2, 0])
 LENGTHS = torch.tensor([2, 0, 3, 1, 1])
@@ -43,6 +45,34 @@ def test_gradients_equal_numerical_ones(encoder: BidirectionalGRU, inputs: Tenso
         return functional_call(encoder, parameters, (inputs, INDEX, LENGTHS))
 
     assert torch.autograd.gradcheck(states_of, (inputs, *weights))
+
+
+def test_gradients_from_initial_states_on_equal_numerical_ones(
+    encoder: BidirectionalGRU, inputs: Tensor
+) -> None:
+    names, weights = zip(*encoder.named_parameters(), strict=True)
+    initial = torch.sin(torch.arange(30, dtype=torch.float64)).view(2, 5, 3).requires_grad_()
+    encoder.forward = encoder.encode  # what functional_call calls
+
+    def encoded(inputs: Tensor, initial: Tensor, *weights: Tensor) -> tuple[Tensor, ...]:
+        parameters = dict(zip(names, weights, strict=True))
+        return tuple(functional_call(encoder, parameters, (inputs, INDEX, LENGTHS, initial)))
+
+    assert torch.autograd.gradcheck(encoded, (inputs, initial, *weights))
+
+
+def test_gradients_of_initial_states_alone_equal_numerical_ones() -> None:
+    layout = packed_layout(LENGTHS)
+    weight, bias, projected = (
+        torch.cos(torch.arange(n, dtype=torch.float64)).view(shape)
+        for n, shape in ((54, (2, 3, 9)), (6, (2, 1, 3)), (54, (2, 3, 9)))
+    )
+    initial = torch.sin(torch.arange(24, dtype=torch.float64)).view(2, 4, 3).requires_grad_()
+
+    def states_of(initial: Tensor) -> Tensor:
+        return GRURecurrence.apply(projected, weight, bias, INDEX, layout, initial)
+
+    assert torch.autograd.gradcheck(states_of, (initial,))
 
 
 def test_a_second_backward_gives_the_same_gradients(

@@ -12,6 +12,8 @@ from torch.func import functional_call
 from torch.testing import assert_close
 
 from sk_han.nn import AttentionPooling
+from sk_han.nn.ragged.normalizers import NORMALIZERS
+from sk_han.nn.ragged.segments import segment_numbers
 
 LENGTHS = [3, 0, 7, 1, 2]  # N = 5 sequences, L = 7, T = 13
 
@@ -48,7 +50,7 @@ def test_pooling_worked_by_hand() -> None:
         pooling.context.fill_(math.log(3) / math.tanh(1))
     states = torch.tensor([[1.0, 4.0], [0.0, 8.0]], dtype=torch.float64)
     pooled, weights = pooling.pool(states, torch.tensor([2]))
-    assert weights.tolist() == pytest.approx([3 / 4, 1 / 4], abs=1e-15)
+    assert weights.flatten().tolist() == pytest.approx([3 / 4, 1 / 4], abs=1e-15)
     assert pooled[0].tolist() == pytest.approx([3 / 4, 3 + 2], abs=1e-15)
 
 
@@ -59,7 +61,7 @@ def test_bias_stands_inside_the_tanh() -> None:
         pooling.bias.fill_(-1.0)
         pooling.context.fill_(math.log(3) / math.tanh(1))
     _, weights = pooling.pool(torch.tensor([[2.0], [1.0]]).double(), torch.tensor([2]))
-    assert weights.tolist() == pytest.approx([3 / 4, 1 / 4], abs=1e-15)
+    assert weights.flatten().tolist() == pytest.approx([3 / 4, 1 / 4], abs=1e-15)
 
 
 def test_each_sequence_is_pooled_as_the_paper_says(
@@ -70,7 +72,7 @@ def test_each_sequence_is_pooled_as_the_paper_says(
     for h, s, alpha in sequences:
         u = torch.tanh(h @ pooling.weight.T + pooling.bias)
         expected = (u @ pooling.context).softmax(0)
-        assert_close(alpha, expected, rtol=0, atol=1e-15)
+        assert_close(alpha, expected.unsqueeze(1), rtol=0, atol=1e-15)
         assert_close(s, expected @ h, rtol=0, atol=1e-14)
 
 
@@ -94,7 +96,7 @@ def test_empty_sequence_pools_to_zero(pooling: AttentionPooling, states: Tensor)
 def test_only_empty_sequences_pool_to_zero_with_gradients(pooling: AttentionPooling) -> None:
     pooled, weights = pooling.pool(torch.empty(0, 3).double(), torch.tensor([0, 0]))
     assert pooled.tolist() == [[0, 0, 0], [0, 0, 0]]
-    assert weights.shape == (0,)
+    assert weights.shape == (0, 1)
     pooled.sum().backward()
     assert all(p.grad is None or p.grad.eq(0).all() for p in pooling.parameters())
 
@@ -103,14 +105,14 @@ def test_no_sequences_pool_to_nothing(pooling: AttentionPooling) -> None:
     no_lengths = torch.empty(0, dtype=torch.int64)
     pooled, weights = pooling.pool(torch.empty(0, 3).double(), no_lengths)
     assert pooled.shape == (0, 3)
-    assert weights.shape == (0,)
+    assert weights.shape == (0, 1)
 
 
 def test_masked_equals_shortened(pooling: AttentionPooling, states: Tensor, mask: Tensor) -> None:
     pooled, weights = pooling(padded(states, mask, 5.0), mask)
     shortened, weights_of_states = pooling.pool(states, torch.tensor(LENGTHS))
     assert_close(pooled, shortened, rtol=0, atol=1e-14)
-    assert_close(weights[mask], weights_of_states, rtol=0, atol=1e-15)
+    assert_close(weights[mask], weights_of_states.squeeze(1), rtol=0, atol=1e-15)
 
 
 def test_weights_on_padding_are_exactly_zero(
@@ -227,6 +229,123 @@ def test_same_seed_gives_the_same_weights_and_leaves_global_state_alone() -> Non
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_an_attention_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"attention must be one of 'softmax', .*; got 'hard'"):
-        AttentionPooling(3, 11, attention="hard")
+def test_a_normalizer_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"normalizer must be one of .*'softmax'.*; got 'hard'"):
+        AttentionPooling(3, 11, normalizer="hard")
+
+
+class TestQuery:
+    @pytest.fixture
+    def query(self) -> Tensor:
+        """A question of size A = 11 for each of the 5 sequences."""
+        return torch.sin(3 * torch.arange(55, dtype=torch.float64)).view(5, 11).requires_grad_()
+
+    @pytest.mark.parametrize("fused", [True, False])
+    def test_it_stands_inside_the_tanh_worked_by_hand(self, fused: bool) -> None:
+        # A query of -1 makes 0 and 1 of the states 1 and 2; none is needed for the states 1 and 0.
+        pooling = AttentionPooling(input_size=1, attention_dim=1).double()
+        pooling.fused = fused
+        with torch.no_grad():
+            pooling.weight.fill_(1.0)
+            pooling.context.fill_(math.log(3) / math.tanh(1))
+        states = torch.tensor([[1.0], [2.0], [1.0], [0.0]], dtype=torch.float64)
+        query = torch.tensor([[-1.0], [0.0]], dtype=torch.float64)
+        pooled, weights = pooling.pool(states, torch.tensor([2, 2]), query=query)
+        expected = [1 / 4, 3 / 4, 3 / 4, 1 / 4]
+        assert weights.flatten().tolist() == pytest.approx(expected, abs=1e-15)
+        assert pooled.flatten().tolist() == pytest.approx([1 / 4 + 6 / 4, 3 / 4], abs=1e-15)
+
+    def test_each_sequence_is_asked_its_own(
+        self, pooling: AttentionPooling, states: Tensor, query: Tensor
+    ) -> None:
+        pooled, weights = pooling.pool(states, torch.tensor(LENGTHS), query=query)
+        sequences = zip(states.split(LENGTHS), query, pooled, weights.split(LENGTHS), strict=True)
+        for h, q, s, alpha in sequences:
+            u = torch.tanh(h @ pooling.weight.T + pooling.bias + q)
+            expected = (u @ pooling.context).softmax(0)
+            assert_close(alpha, expected.unsqueeze(1), rtol=0, atol=1e-14)
+            assert_close(s, expected @ h, rtol=0, atol=1e-14)
+
+    def test_zeros_ask_what_no_query_asks(self, pooling: AttentionPooling, states: Tensor) -> None:
+        lengths, zeros = torch.tensor(LENGTHS), torch.zeros(5, 11, dtype=torch.float64)
+        assert all(
+            map(
+                torch.equal,
+                pooling.pool(states, lengths, query=zeros),
+                pooling.pool(states, lengths),
+            )
+        )
+
+    def test_other_questions_get_other_weights(
+        self, pooling: AttentionPooling, states: Tensor, query: Tensor
+    ) -> None:
+        lengths = torch.tensor(LENGTHS)
+        _, asked = pooling.pool(states, lengths, query=query)
+        _, plain = pooling.pool(states, lengths)
+        differs = [
+            not torch.allclose(a, b)
+            for a, b in zip(asked.split(LENGTHS), plain.split(LENGTHS), strict=True)
+        ]
+        assert differs == [True, False, True, False, True]  # one state has the weight 1 anyway
+
+    def test_both_bodies_agree_with_gradients(
+        self, pooling: AttentionPooling, states: Tensor, query: Tensor
+    ) -> None:
+        def outputs_and_gradients(fused: bool) -> list[Tensor]:
+            pooling.fused = fused
+            pooled, weights = pooling.pool(states, torch.tensor(LENGTHS), query=query)
+            loss = pooled.square().sum() + weights.square().sum()
+            wanted = [states, query, *pooling.parameters()]
+            return [pooled, weights, *torch.autograd.grad(loss, wanted)]
+
+        found = outputs_and_gradients(True)
+        assert found[3][[0, 2, 4]].ne(0).all()
+        assert found[3][[1, 3]].eq(0).all()  # none to weigh, or one that has the weight 1
+        assert_close(found, outputs_and_gradients(False), rtol=0, atol=1e-13)
+
+    def test_gradients_equal_numerical_ones(
+        self, pooling: AttentionPooling, states: Tensor, query: Tensor
+    ) -> None:
+        names, parameters = zip(*pooling.named_parameters(), strict=True)
+        pooling.forward = pooling.pool  # what functional_call calls
+
+        def pool(states: Tensor, query: Tensor, *parameters: Tensor) -> tuple[Tensor, Tensor]:
+            given, lengths = dict(zip(names, parameters, strict=True)), torch.tensor([2, 0, 3])
+            return functional_call(pooling, given, (states, lengths), {"query": query})
+
+        inputs = (states.detach()[:5], query.detach()[:3])
+        inputs = tuple(t.clone().requires_grad_() for t in inputs)
+        assert torch.autograd.gradcheck(pool, (*inputs, *parameters))
+
+    def test_a_query_alone_has_its_gradient(
+        self, pooling: AttentionPooling, states: Tensor, query: Tensor
+    ) -> None:
+        pooling.requires_grad_(False)
+        lengths = torch.tensor(LENGTHS)
+        assert torch.autograd.gradcheck(
+            lambda asked: pooling.pool(states.detach(), lengths, query=asked), (query,)
+        )
+
+    def test_it_is_left_alone(
+        self, pooling: AttentionPooling, states: Tensor, query: Tensor
+    ) -> None:
+        before = query.detach().clone()
+        pooling.pool(states, torch.tensor(LENGTHS), query=query)[0].sum().backward()
+        assert torch.equal(query, before)
+
+    @pytest.mark.parametrize("normalizer", ["sparsemax", "entmax15"])
+    def test_sparse_weights_are_asked_too(
+        self, states: Tensor, query: Tensor, normalizer: str, fill: Callable[[nn.Module], None]
+    ) -> None:
+        pooling = AttentionPooling(3, 11, normalizer=normalizer).double()
+        fill(pooling)
+        _, weights = pooling.pool(states, torch.tensor(LENGTHS), query=query)
+        u = (
+            states @ pooling.weight.T
+            + pooling.bias
+            + query.repeat_interleave(torch.tensor(LENGTHS), 0)
+        )
+        expected = NORMALIZERS[normalizer](
+            torch.tanh(u) @ pooling.context, segment_numbers(torch.tensor(LENGTHS)), 5
+        )
+        assert_close(weights.squeeze(1), expected, rtol=0, atol=1e-14)

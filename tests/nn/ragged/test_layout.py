@@ -26,6 +26,7 @@ def test_layout_worked_by_hand() -> None:
     assert layout.backward_token.tolist() == [4, 1, 5, 3, 0, 2]
     # A table of the initial states 0 1 2, then the states of rows 0 to 5 in its rows 3 to 8.
     assert layout.previous_row.tolist() == [0, 1, 2, 3, 4, 6]
+    assert layout.order.tolist() == [1, 0, 3, 2]
 
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
@@ -35,6 +36,8 @@ def test_packed_rows_are_those_of_torch(lengths: list[int]) -> None:
     packed = pack_sequence(sequences, enforce_sorted=False)
     assert layout.active == packed.batch_sizes.tolist()
     assert torch.equal(layout.forward_token, packed.data)
+    filled = torch.tensor(lengths).nonzero().flatten()
+    assert torch.equal(layout.order[: len(filled)], filled[packed.sorted_indices])
 
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)

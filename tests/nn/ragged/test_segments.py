@@ -6,7 +6,13 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from sk_han.nn.ragged.segments import segment_numbers, segment_softmax, segment_sum
+from sk_han.nn.ragged.segments import (
+    segment_attributions,
+    segment_numbers,
+    segment_softmax,
+    segment_sum,
+    sequence_ends,
+)
 
 
 def test_rows_are_numbered_by_their_segment() -> None:
@@ -63,3 +69,24 @@ def test_gradients_equal_numerical_ones() -> None:
     rows = torch.cos(torch.arange(10, dtype=torch.float64)).view(5, 2).requires_grad_()
     assert torch.autograd.gradcheck(lambda s: segment_softmax(s, segment, 3), scores)
     assert torch.autograd.gradcheck(lambda r: segment_sum(r, segment, 3), rows)
+
+
+def test_ends_of_sequences_worked_by_hand() -> None:
+    # Rows 0 1 | nothing | 2 | 3 4 5 | nothing.
+    ends = sequence_ends(torch.tensor([2, 0, 1, 3, 0]), torch.device("cpu"))
+    assert [numbers.tolist() for numbers in ends] == [[0, 2, 3], [0, 2, 3], [1, 2, 5]]
+
+
+@pytest.mark.parametrize("lengths", [[], [0], [0, 0, 0]])
+def test_sequences_without_rows_have_no_ends(lengths: list[int]) -> None:
+    ends = sequence_ends(torch.tensor(lengths, dtype=torch.int64), torch.device("cpu"))
+    assert [numbers.tolist() for numbers in ends] == [[], [], []]
+
+
+def test_attributions_worked_by_hand() -> None:
+    states = torch.tensor([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
+    weights = torch.tensor([[0.5, 0.0], [0.5, 1.0], [1.0, 1.0]])
+    # Of two weighted sums side by side: of the first the first entry, of the second both.
+    gradient = torch.tensor([[1.0, 0.0, 1.0, 0.1], [4.0, 0.0, 0.0, 0.0]])
+    found = segment_attributions(states, weights, gradient, torch.tensor([0, 0, 1]))
+    assert found.tolist() == [0.5, 0.5 * 2 + 2 + 2, 12]

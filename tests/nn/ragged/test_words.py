@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from sk_han.nn.ragged.words import distinct_words, in_parts
+from sk_han.nn.ragged.words import distinct_words, in_chunks
 
 
 def test_distinct_words_worked_by_hand() -> None:
@@ -20,7 +20,7 @@ def test_parts_are_encoded_again_for_their_backward_instead_of_kept() -> None:
         found.append(lengths.tolist())
         return (table[word_ids].square(),)
 
-    (squares,) = in_parts(encode, torch.tensor([2, 3, 5, 2, 6]), torch.tensor([2, 1, 2]), 3)
+    (squares,) = in_chunks(encode, torch.tensor([2, 3, 5, 2, 6]), torch.tensor([2, 1, 2]), 3)
     assert found == [[2, 1], [2]]
     squares.sum().backward()
     assert sorted(found) == [[2], [2], [2, 1], [2, 1]]

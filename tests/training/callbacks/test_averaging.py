@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
-from sk_han import HANClassifier
+from sk_han import Attention, HANClassifier
 from tests.thorough import first_fast
 
 DECAY = 0.8
@@ -42,15 +42,15 @@ def trained(**params):
         "embedding_dim": 7,
         "word_hidden": 5,
         "sentence_hidden": 3,
-        "attention_dim": 4,
+        "pooling": Attention(size=4),
         "max_epochs": 3,
         "batch_size": 4,
         "lr": 0.02,
         "weight_averaging": DECAY,
-        "early_stopping": False,
+        "validation_fraction": None,
         "random_state": 0,
         "device": "cpu",
-        "ngram_range": None,
+        "linear_ngrams": None,
         "callbacks": [("recorder", Recorder())],
     }
     classifier = HANClassifier(**{**defaults, **params}).fit(TEXTS, LABELS)
@@ -65,7 +65,7 @@ def largest_difference(found, expected):
 @pytest.mark.parametrize("clip_norm", first_fast([1.0, None]))
 def test_the_average_over_all_steps_is_kept(optimizer, clip_norm):
     # adamw has sparse gradients of the word vectors, the others dense ones.
-    classifier, recorder = trained(optimizer=optimizer, clip_norm=clip_norm)
+    classifier, recorder = trained(optimizer=optimizer, net_params={"clip_norm": clip_norm})
     assert recorder.step == 18
     assert largest_difference(classifier.net_.weights, recorder.expected) < 1e-6
 
@@ -84,15 +84,14 @@ def test_training_goes_on_from_the_weights_themselves():
 
 
 def test_validation_sees_the_averages():
-    _, recorder = trained(early_stopping=True)
+    _, recorder = trained(validation_fraction=0.25)
     assert len(recorder.in_validation) == 3
     assert largest_difference(recorder.in_validation[-1], recorder.expected) < 1e-6
 
 
 def test_the_averages_of_the_best_epoch_are_kept():
-    classifier, recorder = trained(early_stopping=True, max_epochs=6)
-    best = dict(classifier.net_.callbacks_)["early_stopping"].best_epoch_
-    kept = recorder.at_epoch_end[best - 1]
+    classifier, recorder = trained(validation_fraction=0.25, max_epochs=6)
+    kept = recorder.at_epoch_end[classifier.best_epoch_ - 1]
     assert largest_difference(classifier.net_.weights, kept) == 0
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
-from sk_han import DocumentArray, HANClassifier
+from sk_han import Attention, DocumentArray, HANClassifier
 from sk_han.training.callbacks.freezing import epochs_frozen
 
 X = DocumentArray.from_nested([[[2, 3]], [[3, 2], [2]]] * 6)
@@ -40,11 +40,11 @@ def classifier(**params: Any) -> HANClassifier:
         "embedding_dim": 5,
         "word_hidden": 3,
         "sentence_hidden": 3,
-        "attention_dim": 3,
+        "pooling": Attention(size=3),
         "max_epochs": 4,
         "batch_size": 4,
-        "early_stopping": False,
-        "pretrained_embedding": VECTORS,
+        "validation_fraction": None,
+        "embedding_init": VECTORS,
         "callbacks": [Moves()],
         "random_state": 0,
         "device": "cpu",

@@ -1,0 +1,104 @@
+"""Hash values of the n-grams of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import DocumentArray
+
+__all__ = [
+    "BITS",
+    "batches",
+    "check_ngram_range",
+    "hash_ngrams",
+    "occurrences",
+    "sized_ngrams",
+]
+
+# 25,000 film reviews contain about a million distinct pairs of words. With 2**20 buckets,
+# collisions cost accuracy.
+BITS = 22
+
+BATCH_SIZE = 256  # documents whose n-grams are hashed at once; it bounds the memory of hashing
+
+# Odd constants of the SplitMix64 generator (Steele, Lea and Flood, 2014).
+_MIX_1 = np.uint64(0x9E3779B97F4A7C15)
+_MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
+
+_Sliceable = TypeVar("_Sliceable", DocumentArray, NDArray[np.float64])
+
+
+def check_ngram_range(ngram_range: Any) -> None:
+    """Check that the range is None or a pair of numbers of words.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    if ngram_range is None:
+        return
+    whole = all(isinstance(n, Integral) and not isinstance(n, bool) for n in ngram_range)
+    if len(ngram_range) != 2 or not whole or not 1 <= ngram_range[0] <= ngram_range[1]:
+        raise ValueError(
+            f"linear_ngrams is {ngram_range!r}; it takes the smallest and the largest number of "
+            "words, such as (1, 2), or None for the network alone."
+        )
+
+
+def hash_ngrams(
+    documents: DocumentArray, ngram_range: tuple[int, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Hash every n-gram of every sentence.
+
+    Returns
+    -------
+    bucket : ndarray of int64, shape (n_ngrams,)
+    first_word : ndarray of int64, shape (n_ngrams,)
+        Position of the n-gram's first word in ``documents.word_ids``.
+    """
+    buckets, first_words, _ = sized_ngrams(documents, ngram_range)
+    return buckets, first_words
+
+
+def sized_ngrams(
+    documents: DocumentArray, ngram_range: tuple[int, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return bucket, first word and number of words of every n-gram."""
+    n_words = documents.n_words
+    sentence = np.repeat(np.arange(documents.n_sentences), documents.words_per_sentence)
+    mixed = documents.word_ids.astype(np.uint64) * _MIX_1
+    mixed ^= mixed >> np.uint64(29)
+    none = np.empty(0, dtype=np.int64)
+    hashes, buckets, first_words, sizes = mixed, [none], [none], [none]
+    longest = int(documents.words_per_sentence.max(initial=0))
+    for n in range(1, min(ngram_range[1], longest) + 1):
+        if n > 1:
+            hashes = hashes[:-1] * _MIX_2 + mixed[n - 1 :]
+            hashes ^= hashes >> np.uint64(31)
+        if n >= ngram_range[0]:
+            first = np.flatnonzero(sentence[: n_words - n + 1] == sentence[n - 1 :])
+            buckets.append((hashes[first] * _MIX_1 >> np.uint64(64 - BITS)).astype(np.int64))
+            first_words.append(first)
+            sizes.append(np.full(len(first), n))
+    return np.concatenate(buckets), np.concatenate(first_words), np.concatenate(sizes)
+
+
+def batches(rows: _Sliceable) -> Iterator[_Sliceable]:
+    """Yield the rows of each batch of documents."""
+    for start in range(0, len(rows), BATCH_SIZE):
+        yield rows[start : start + BATCH_SIZE]
+
+
+def occurrences(
+    documents: DocumentArray, ngram_range: tuple[int, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the document and the bucket of every n-gram."""
+    bucket, first_word = hash_ngrams(documents, ngram_range)
+    document = np.repeat(np.arange(len(documents)), documents.words_per_document)
+    return document[first_word], bucket

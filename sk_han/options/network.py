@@ -1,0 +1,225 @@
+"""The options of a network: each is declared once, with default, constraint and meaning.
+
+Estimators take their constraints from here, networks are built from these options, and files store
+them, to check the shapes of weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+from sk_han.options.base import Choice, Options, Range, option
+
+__all__ = ["RNN", "Attention", "ContextAttention", "MultiHopAttention", "NetworkOptions"]
+
+_FLAG = Choice((False, True))
+_SIZE = Range(Integral, 1)
+_PENALTY = Range(Real, 0)
+_SHARE = Range(Real, 0, 1)
+
+
+@dataclass(kw_only=True)
+class RNN(Options):
+    """The recurrent network that encodes words, and sentences.
+
+    Parameters
+    ----------
+    cell : {"gru", "lstm", "rnn"}, default="gru"
+        The kind of cell; "rnn" is the simple one with tanh. `sk_han.nn.PackedRNN` has the
+        equations.
+    num_layers : int, default=1
+        Number of layers; the input of a layer is the states of the layer below.
+    bidirectional : bool, default=True
+        Whether there is a backward direction too.
+
+    Notes
+    -----
+    "gru" with one layer and both directions is by far the fastest on a CPU.
+
+    Examples
+    --------
+    >>> from sk_han import RNN
+    >>> RNN(cell="lstm", num_layers=2)
+    RNN(cell='lstm', num_layers=2, bidirectional=True)
+    """
+
+    cell: str = option("gru", Choice(("gru", "lstm", "rnn")))
+    num_layers: int = option(1, _SIZE)
+    bidirectional: bool = option(True, _FLAG)
+
+
+@dataclass(kw_only=True)
+class Attention(Options):
+    """Attention of words in a sentence and of sentences in a document (Yang et al., 2016).
+
+    Parameters
+    ----------
+    size : int, default=100
+        Size A of the attention's hidden layer.
+    normalizer : {"softmax", "sparsemax", "entmax15"}, default="softmax"
+        How scores become weights. With "sparsemax" (Martins and Astudillo, 2016) many words have
+        the weight 0, with "entmax15" (Peters et al., 2019) somewhat fewer.
+    diversity_penalty : float, default=0.0
+        Factor in the loss of the conicity of the states at both levels: the mean cosine between a
+        state and the mean state of its sequence (Mohankumar et al., 2020). If all states are
+        similar, the attention to one of them explains nothing.
+
+    References
+    ----------
+    Yang, Yang, Dyer, He, Smola, Hovy (2016). Hierarchical Attention Networks for Document
+    Classification. NAACL.
+
+    Martins, Astudillo (2016). From Softmax to Sparsemax: A Sparse Model of Attention and
+    Multi-Label Classification. ICML.
+
+    Peters, Niculae, Martins (2019). Sparse Sequence-to-Sequence Models. ACL.
+
+    Mohankumar, Nema, Narasimhan, Khapra, Srinivasan, Ravindran (2020). Towards Transparent and
+    Explainable Attention Models. ACL.
+
+    Examples
+    --------
+    >>> from sk_han import Attention
+    >>> Attention(normalizer="sparsemax")
+    Attention(size=100, normalizer='sparsemax', diversity_penalty=0.0)
+    """
+
+    size: int = option(100, _SIZE)
+    normalizer: str = option("softmax", Choice(("softmax", "sparsemax", "entmax15")))
+    diversity_penalty: float = option(0.0, _PENALTY)
+
+
+@dataclass(kw_only=True)
+class MultiHopAttention(Attention):
+    """Several attentions side by side at both levels (Lin et al., 2017).
+
+    `explain` shows the mean of their weights.
+
+    Parameters
+    ----------
+    size, normalizer, diversity_penalty
+        As of `Attention`.
+    hops : int, default=4
+        Number R of attentions.
+    penalty : float, default=1.0
+        Factor in the loss of ``||A A^T - I||_F^2``, R x R, a penalty on attentions to the same
+        words.
+
+    References
+    ----------
+    Lin, Feng, dos Santos, Yu, Xiang, Zhou, Bengio (2017). A Structured Self-attentive Sentence
+    Embedding. ICLR.
+    """
+
+    hops: int = option(4, _SIZE)
+    penalty: float = option(1.0, _PENALTY)
+
+
+@dataclass(kw_only=True)
+class ContextAttention(Attention):
+    """Word attention that depends on the other sentences of the document (Remy et al., 2019).
+
+    Sentences are processed one after the other, which takes more time and memory. The attention
+    to sentences is that of `Attention`.
+
+    Parameters
+    ----------
+    size, normalizer, diversity_penalty
+        As of `Attention`.
+    direction : {"forward", "bidirectional"}, default="forward"
+        Whether it depends on the sentences before, or on those before and after.
+    summary : {"mean", "sum"}, default="mean"
+        How the vectors of the other sentences are combined. Sums grow with the document.
+    gated : bool, default=False
+        Whether a gate weights the word against the other sentences.
+
+    References
+    ----------
+    Remy, Tixier, Vazirgiannis (2019). Bidirectional Context-Aware Hierarchical Attention Network
+    for Document Understanding. arXiv:1908.06006.
+    """
+
+    direction: str = option("forward", Choice(("forward", "bidirectional")))
+    summary: str = option("mean", Choice(("mean", "sum")))
+    gated: bool = option(False, _FLAG)
+
+
+_CELL_OR_RNN = Choice(("gru", "lstm", "rnn"), (RNN,))
+_POOLING = Choice(("attention", "mean", "max", "last"), (Attention,))
+
+
+@dataclass(kw_only=True)
+class NetworkOptions(Options):
+    """Options of a `HierarchicalAttentionNetwork`, except for its vocabulary and classes.
+
+    Parameters
+    ----------
+    embedding_dim : int, default=200
+        Size E of a word vector.
+    word_hidden, sentence_hidden : int, default=50
+        Size of the recurrent state of one direction, of words and of sentences.
+    rnn : {"gru", "lstm", "rnn"} or RNN, default="gru"
+        The recurrent network at both levels; a string means ``RNN(cell=...)``.
+    pooling : {"attention", "mean", "max", "last"}, Attention, MultiHopAttention or \
+ContextAttention, default="attention"
+        How states are pooled to a sentence or document vector: by attention (HN-ATT of Yang et
+        al., 2016), as their mean (HN-AVE), as their maximum (HN-MAX), or as the last state of each
+        direction. "attention" means ``Attention()``.
+    dropout : float, default=0.3
+        Share of the entries of sentence and document vectors dropped in training.
+    word_dropout : float, default=0.2
+        Share of the words replaced by the unknown word in training, which learns its vector so.
+    embedding_dropout : float, default=0.0
+        Share of the distinct words of a batch dropped in training, at all their places (Gal and
+        Ghahramani, 2016).
+    """
+
+    embedding_dim: int = option(200, _SIZE)
+    word_hidden: int = option(50, _SIZE)
+    sentence_hidden: int = option(50, _SIZE)
+    rnn: str | RNN = option("gru", _CELL_OR_RNN)  # noqa: RUF009 (a dataclass field)
+    pooling: str | Attention = option("attention", _POOLING)  # noqa: RUF009
+    dropout: float = option(0.3, _SHARE)
+    word_dropout: float = option(0.2, _SHARE)
+    embedding_dropout: float = option(0.0, _SHARE)
+
+    @property
+    def recurrent(self) -> RNN:
+        """The recurrent network as `RNN`, also if `rnn` is a string."""
+        return self.rnn if isinstance(self.rnn, RNN) else RNN(cell=self.rnn)
+
+    @property
+    def attention(self) -> Attention | None:
+        """The attention, also if `pooling` is a string; None for a pooling without attention."""
+        if isinstance(self.pooling, Attention):
+            return self.pooling
+        return Attention() if self.pooling == "attention" else None
+
+    def check_same_structure(self, fitted: NetworkOptions) -> None:
+        """Check that weights trained with the fitted options can be used with these options.
+
+        Raises
+        ------
+        ValueError
+            If an option differs; the message names the first one.
+        """
+        for name in ("embedding_dim", "word_hidden", "sentence_hidden", "rnn", "pooling"):
+            if _structure(self, name) != _structure(fitted, name):
+                given, found = getattr(self, name), getattr(fitted, name)
+                raise ValueError(
+                    f"{name} is {given!r} now, and {found!r} in the fitted network, which training "
+                    "cannot go on from. Set it back, or fit anew."
+                )
+
+
+def _structure(options: NetworkOptions, name: str) -> Any:
+    """Return an option without penalties, which may change in further training."""
+    if name == "rnn":
+        return options.recurrent
+    attention = options.attention
+    if name != "pooling" or attention is None:
+        return getattr(options, name)
+    penalties = {"diversity_penalty", "penalty"} & attention.constraints().keys()
+    return attention.copy().set_params(**dict.fromkeys(penalties, 0.0))

@@ -1,0 +1,75 @@
+"""Check of a stored network, without PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from sk_han.options.base import Range
+from sk_han.options.network import NetworkOptions
+from sk_han.options.shapes import weight_shapes
+
+__all__ = ["check_network"]
+
+# Padding and the unknown word have ids too.
+_SIZES = {
+    "vocabulary_size": Range(Integral, 2),
+    "n_classes": Range(Integral, 1),
+    "max_words": Range(Integral, 1),
+    "valid_batch_size": Range(Integral, 1),
+}
+
+
+def check_network(state: Mapping[str, Any]) -> NetworkOptions:
+    """Check the state of a network, and return its options.
+
+    Parameters
+    ----------
+    state : mapping
+        As of `sk_han.training.net_state.net_to_state`.
+
+    Returns
+    -------
+    NetworkOptions
+
+    Raises
+    ------
+    ValueError
+        If an entry is missing or invalid. Shapes of weights are compared before memory of their
+        size is allocated.
+    """
+    lacking = sorted({*_SIZES, "options", "weights"} - state.keys())
+    if lacking:
+        raise ValueError(f"its network lacks {lacking}")
+    for name, constraint in _SIZES.items():
+        if not constraint.accepts(state[name]):
+            raise ValueError(f"{name} of its network must be {constraint}; got {state[name]!r}")
+    options = NetworkOptions.from_plain(state["options"])
+    weights = state["weights"]
+    if not isinstance(weights, Mapping):
+        raise ValueError("the weights of its network are no arrays by name")
+    if options.recurrent.num_layers > len(weights):
+        raise ValueError(f"it has {len(weights)} arrays for {options.recurrent.num_layers} layers")
+    shapes = weight_shapes(state["vocabulary_size"], state["n_classes"], options)
+    if weights.keys() != shapes.keys():
+        raise ValueError(
+            f"the weights of its network lack {sorted(shapes.keys() - weights.keys())} and have "
+            f"{sorted(map(str, weights.keys() - shapes.keys()))} too many"
+        )
+    for name, shape in shapes.items():
+        weight = weights[name]
+        if not isinstance(weight, np.ndarray) or (weight.shape, weight.dtype) != (
+            shape,
+            np.float32,
+        ):
+            found = (getattr(weight, "shape", None), getattr(weight, "dtype", type(weight)))
+            raise ValueError(
+                f"its weight {name} has the shape {found[0]} and dtype {found[1]}; its network "
+                f"needs {shape} and float32"
+            )
+        if not np.isfinite(weight).all():
+            raise ValueError(f"its weight {name} holds values that are no finite numbers")
+    return options

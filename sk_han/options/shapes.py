@@ -1,0 +1,104 @@
+"""The shapes of a network's weights, computed without creating it."""
+
+from __future__ import annotations
+
+from sk_han.options.network import (
+    RNN,
+    Attention,
+    ContextAttention,
+    MultiHopAttention,
+    NetworkOptions,
+)
+
+__all__ = ["weight_shapes"]
+
+Shapes = dict[str, tuple[int, ...]]
+
+GATES = {"gru": 3, "lstm": 4, "rnn": 1}
+
+
+def weight_shapes(vocabulary_size: int, n_classes: int, options: NetworkOptions) -> Shapes:
+    """Return the shape of each weight of a `HierarchicalAttentionNetwork` with these options.
+
+    Stored weights are compared with these before a network is created, so that wrong sizes in a
+    file allocate nothing.
+
+    Returns
+    -------
+    dict of str to tuple of int
+        In the order of the network's ``state_dict``.
+
+    Examples
+    --------
+    >>> from sk_han.options.shapes import weight_shapes
+    >>> from sk_han.options import NetworkOptions
+    >>> weight_shapes(11, 2, NetworkOptions(embedding_dim=3))["embedding.weight"]
+    (11, 3)
+    """
+    rnn, attention = options.recurrent, options.attention
+    directions = 2 if rnn.bidirectional else 1
+    word_size = directions * options.word_hidden
+    sentence_size = directions * options.sentence_hidden
+    hops = attention.hops if isinstance(attention, MultiHopAttention) else 1
+    if isinstance(attention, ContextAttention):
+        word_pooling = _context(word_size, attention)
+        sentence_input = (2 if attention.direction == "bidirectional" else 1) * word_size
+    else:
+        word_pooling = _pooling("word_attention", attention, word_size, hops)
+        sentence_input = hops * word_size
+    return {
+        "embedding.weight": (vocabulary_size, options.embedding_dim),
+        **_encoder("word_encoder", options.embedding_dim, options.word_hidden, rnn),
+        **word_pooling,
+        **_encoder("sentence_encoder", sentence_input, options.sentence_hidden, rnn),
+        **_pooling("sentence_attention", attention, sentence_size, hops),
+        "output.weight": (n_classes, hops * sentence_size),
+        "output.bias": (n_classes,),
+    }
+
+
+def _encoder(name: str, input_size: int, hidden_size: int, rnn: RNN) -> Shapes:
+    attribute = "gru" if rnn == RNN() else "rnn"
+    gates = GATES[rnn.cell] * hidden_size
+    directions = ("", "_reverse") if rnn.bidirectional else ("",)
+    shapes: Shapes = {}
+    for layer in range(rnn.num_layers):
+        below = input_size if layer == 0 else len(directions) * hidden_size
+        for direction in directions:
+            for weight, shape in (
+                ("weight_ih", (gates, below)),
+                ("weight_hh", (gates, hidden_size)),
+                ("bias_ih", (gates,)),
+                ("bias_hh", (gates,)),
+            ):
+                shapes[f"{name}.{attribute}.{weight}_l{layer}{direction}"] = shape
+    return shapes
+
+
+def _pooling(name: str, attention: Attention | None, input_size: int, hops: int) -> Shapes:
+    if attention is None:
+        return {}
+    return {
+        f"{name}.weight": (attention.size, input_size),
+        f"{name}.bias": (attention.size,),
+        f"{name}.context": (attention.size,) if hops == 1 else (hops, attention.size),
+    }
+
+
+def _context(input_size: int, attention: ContextAttention) -> Shapes:
+    shapes: Shapes = {}
+    both = attention.direction == "bidirectional"
+    for direction in ("forwards", "backwards") if both else ("forwards",):
+        shapes |= {
+            f"{direction}.weight": (attention.size, input_size),
+            f"{direction}.sentence_weight": (attention.size, input_size),
+            f"{direction}.bias": (attention.size,),
+            f"{direction}.context": (attention.size,),
+        }
+        if attention.gated:
+            shapes |= {
+                f"{direction}.gate_weight": (input_size,),
+                f"{direction}.gate_sentence_weight": (input_size,),
+                f"{direction}.gate_bias": (),
+            }
+    return {f"word_attention.{name}": shape for name, shape in shapes.items()}

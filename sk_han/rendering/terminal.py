@@ -1,0 +1,216 @@
+"""An explanation as lines for a terminal."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterator
+
+import numpy as np
+
+from sk_han.explanation.document import DocumentExplanation, Quantity
+from sk_han.rendering.notes import GRADIENT_METHODS, NO_WORDS, NOTES, fold_note
+from sk_han.rendering.rows import (
+    Piece,
+    Row,
+    chunks_of,
+    folded,
+    in_one_line,
+    rows_of,
+    shortened,
+    words_for_each,
+)
+from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
+
+__all__ = ["render_text"]
+
+OPEN_SENTENCES = 20
+CLASSES_SHOWN = 3
+BAR_CELLS = 6
+NARROWEST = 30
+
+# Black on a background of the 256-colour palette, weak to strong: legible on any theme.
+_BACKGROUNDS = {
+    "attention": (158, 122, 79, 43),
+    "toward": (153, 117, 75, 39),
+    "against": (223, 216, 215, 208),
+}
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def render_text(
+    explanation: DocumentExplanation,
+    *,
+    show: Quantity = "contributions",
+    color: bool | None = None,
+    width: int | None = None,
+) -> str:
+    """Return a line of probabilities, a paragraph for each sentence, a legend and a line of help.
+
+    The parameters are those of `DocumentExplanation.to_text`. Of a document of more than 20
+    sentences, the 20 with the largest weights are shown, and the number of the others. If these
+    have more than 1,000 words, long sentences are cut to their heaviest words with their
+    neighbours, and the others are counted; a word is cut at 300 characters. Without colour, words
+    of at least half the largest weight stand between asterisks, or between tildes if they speak
+    against the target. Control characters are replaced by visible ones, so a document cannot send
+    commands to the terminal.
+    """
+    color = _terminal_has_color() if color is None else color
+    width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
+    shading = shading_of(explanation, show)
+    rows = rows_of(explanation)
+    runs = folded(shading.sentences, OPEN_SENTENCES)
+    shown = [i for run, is_folded in runs if not is_folded for i in run]
+    n_words = words_for_each([rows[i] for i in shown])
+    number_width = max((len(shading.written(i)) for i in shown), default=0)
+    lines = [*_prose(_head(explanation), width)]
+    for run, is_folded in runs:
+        if is_folded:
+            lines.append(f"       ... {fold_note(shading, run)}")
+            continue
+        for i in run:
+            margin = f"{shading.written(i):<{number_width}} {_bar(shading.share(i))} "
+            row = shortened(rows[i], shading.words, n_words)
+            chunks = _chunks(row, explanation, shading, color)
+            text = _wrapped(chunks, width - len(margin))
+            lines.append(margin + ("\n" + " " * len(margin)).join(text))
+    for row in rows:
+        if row.sentence is None:
+            chunks = _chunks(row, explanation, shading, color)
+            lines += _wrapped(chunks, width)
+    lines += _prose(_legend(explanation, shading, color), width)
+    if len(explanation.word_spans):
+        lines += _prose(_help(explanation, shading), width)
+    return "\n".join(lines)
+
+
+def _terminal_has_color() -> bool:
+    # https://no-color.org: any value but the empty one turns colour off.
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def _head(explanation: DocumentExplanation) -> str:
+    order = np.argsort(-explanation.probabilities, kind="stable")[:CLASSES_SHOWN].tolist()
+    probabilities = ", ".join(
+        f"{in_one_line(explanation.classes[i])} {explanation.probabilities[i]:.3f}" for i in order
+    )
+    return f"predicted {in_one_line(explanation.predicted)} ({probabilities})"
+
+
+def _bar(share: float) -> str:
+    full, part = divmod(round(8 * BAR_CELLS * share), 8)
+    return f"{'█' * full + _EIGHTHS[part].strip():<{BAR_CELLS}}"
+
+
+def _chunks(
+    row: Row, explanation: DocumentExplanation, shading: Shading, color: bool
+) -> list[list[tuple[str, str]]]:
+    """Return the chunks between blanks: lists of texts with the ANSI codes before them."""
+    return [
+        [_styled(piece, explanation, shading, color) for piece in chunk] for chunk in chunks_of(row)
+    ]
+
+
+def _styled(
+    piece: Piece, explanation: DocumentExplanation, shading: Shading, color: bool
+) -> tuple[str, str]:
+    if piece.word is None:
+        return piece.text, ""
+    if color:
+        return piece.text, _code(piece.word, explanation, shading)
+    return _marked(piece.text, float(shading.words[piece.word]), shading.word_limit), ""
+
+
+def _code(word: int, explanation: DocumentExplanation, shading: Shading) -> str:
+    level = shading.levels[word]
+    codes = ["4"] if explanation.unknown[word] else []
+    if level:
+        backgrounds = _BACKGROUNDS[shading.scale(level)]
+        step = math.ceil(abs(level) * len(backgrounds) / LEVELS) - 1
+        codes += ["38;5;16", f"48;5;{backgrounds[step]}"]
+    return f"\x1b[{';'.join(codes)}m" if codes else ""
+
+
+def _marked(text: str, value: float, limit: float) -> str:
+    if not limit or abs(value) < limit / 2:
+        return text
+    mark = "~" if value < 0 else "*"
+    return f"{mark}{text}{mark}"
+
+
+def _wrapped(chunks: list[list[tuple[str, str]]], width: int) -> Iterator[str]:
+    """Yield lines of at most this many columns; a chunk wider than a line breaks anywhere."""
+    line, used = "", 0
+    for chunk in chunks:
+        length = sum(_columns(text) for text, _ in chunk)
+        if used and used + 1 + length > width:
+            yield line
+            line, used = "", 0
+        elif used:
+            line, used = line + " ", used + 1
+        for text, code in chunk:
+            unbroken = [text] if length <= width else list(text)
+            for run in unbroken:
+                if used and used + _columns(run) > width:
+                    yield line
+                    line, used = "", 0
+                line += f"{code}{run}\x1b[0m" if code else run
+                used += _columns(run)
+    yield line
+
+
+def _prose(text: str, width: int) -> Iterator[str]:
+    return _wrapped([[(word, "")] for word in text.split()], width)
+
+
+def _columns(text: str) -> int:
+    """Count the terminal cells of a text: an ideograph takes two, an accent none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0
+        if unicodedata.category(character) in ("Mn", "Me", "Cf")
+        else 1 + (unicodedata.east_asian_width(character) in "WF")
+        for character in text
+    )
+
+
+def _legend(explanation: DocumentExplanation, shading: Shading, color: bool) -> str:
+    """Return a line for all readers: the meaning of the marks and of the numbers."""
+    if not len(explanation.word_spans):
+        return NO_WORDS
+    if explanation.method == "random" and shading.signed:
+        return "Random numbers, a control: they say nothing about the document."
+    if not shading.signed:
+        marked = "Shaded words" if color else "*Marked* words"
+        legend = f"{marked} got the most attention, which does not say that they decided."
+    else:
+        target = in_one_line(explanation.target)
+        toward, against = ("Blue", "orange") if color else ("*Words*", "~words~")
+        speak = "speaks" if color else "speak"
+        legend = (
+            f"{toward} {speak} for {target}, {against} against it; the number is the sum of the "
+            "sentence."
+        )
+    if color and explanation.unknown.any():
+        legend += " Underlined: not in the vocabulary."
+    return legend
+
+
+def _help(explanation: DocumentExplanation, shading: Shading) -> str:
+    """Return a line on how the numbers were computed."""
+    strongest = f"strongest word {brief(shading.word_limit)}"
+    if explanation.method == "random" and shading.signed:
+        return f"{strongest.capitalize()}."
+    if not shading.signed:
+        return f"Attention of both levels ({explanation.combine}), {strongest}."
+    kind = "an estimate" if explanation.method in GRADIENT_METHODS else "measured"
+    if explanation.method not in NOTES:
+        kind = "as given"
+    method = in_one_line(explanation.method)
+    return f"Log-odds by {method}, {kind}; {strongest}. More: help(sk_han.explain)"

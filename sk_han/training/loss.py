@@ -1,0 +1,43 @@
+"""The loss of a batch: the criterion of each target, averaged by its weight, and a penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+__all__ = ["weighted_loss", "weighted_mean"]
+
+
+def weighted_loss(
+    criterion: Callable[[Tensor, Tensor], Tensor],
+    logits: Tensor,
+    targets: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> Tensor:
+    """Compute the mean of the criterion over the targets of a batch, by their weights.
+
+    Parameters
+    ----------
+    criterion : callable
+        Takes logits and targets; returns the loss of each target, without a reduction.
+    logits : Tensor, shape (n_targets, C)
+    targets : ndarray of int64, shape (n_targets,)
+    weights : ndarray of float64, shape (n_targets,)
+        Positive; only their ratios matter.
+
+    Returns
+    -------
+    Tensor, shape ()
+    """
+    losses = criterion(logits, torch.from_numpy(targets).to(logits.device))
+    return weighted_mean(losses, weights)
+
+
+def weighted_mean(values: Tensor, weights: NDArray[np.float64]) -> Tensor:
+    """Compute the mean of values by their weights."""
+    shares = weights / weights.sum()  # in double precision, whatever the weights' size
+    return (values * torch.from_numpy(shares).to(values)).sum()

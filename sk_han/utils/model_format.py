@@ -1,0 +1,57 @@
+"""Stored state: the error for models that cannot be loaded, and the check of a pickle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["ModelFormatError", "checked_state"]
+
+
+class ModelFormatError(ValueError):
+    """Raised for a stored model that is damaged, of a newer format, or no model at all."""
+
+
+def checked_state(state: Any, estimator: Any, *, newest: int) -> dict[str, Any]:
+    """Check the state that a pickle passes to an estimator.
+
+    scikit-learn compares versions for its own estimators only. So each of ours stores the format
+    of its state under ``"_state_format"``.
+
+    Parameters
+    ----------
+    state : dict
+    estimator : estimator
+        The estimator to restore. Parameters that the state lacks get their defaults.
+    newest : int
+        The format of this release.
+
+    Returns
+    -------
+    dict of str to object
+        A copy without the format.
+
+    Raises
+    ------
+    ModelFormatError
+        If the format is missing, older or newer.
+    """
+    name = type(estimator).__name__
+    if not isinstance(state, dict) or type(state.get("_state_format")) is not int:
+        raise ModelFormatError(
+            f"The state of this {name} does not say its format: it is damaged, or was not "
+            "made by sk_han; save it again with the installed sk_han."
+        )
+    state = type(estimator)().get_params(deep=False) | state
+    found = state.pop("_state_format")
+    if found > newest:
+        raise ModelFormatError(
+            f"This {name} was pickled in state format {found}; this release of sk_han "
+            f"reads format {newest}. Install a newer sk_han to load it."
+        )
+    if found < newest:
+        raise ModelFormatError(
+            f"This {name} was pickled in state format {found}, and this release of sk_han reads "
+            f"format {newest}. Load it with the release that pickled it, write a file with "
+            "sk_han.save, and read that with sk_han.load, which takes files of all releases."
+        )
+    return state

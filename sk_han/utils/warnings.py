@@ -1,0 +1,27 @@
+"""Warnings that point to the line of the user's program."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+__all__ = ["warn_user"]
+
+# Packages whose frames may be between the user's line and our warning.
+_BETWEEN = {"contextlib", "joblib", "sk_han", "sklearn", "skorch", "torch"}
+
+
+def warn_user(message: str) -> None:
+    """Warn, and point to the last line outside of sk_han, scikit-learn, skorch and joblib.
+
+    A fixed ``stacklevel`` would point to another line inside a Pipeline or a search.
+    ``skip_file_prefixes`` of `warnings.warn` does the same from Python 3.12 on.
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _package(frame.f_globals) in _BETWEEN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)
+
+
+def _package(names: dict[str, object]) -> str:
+    return str(names.get("__name__", "")).partition(".")[0]

@@ -1,0 +1,110 @@
+"""Check of the fitted state of a classifier, before it is used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.options.network_state import check_network
+
+__all__ = ["check_classifier_state"]
+
+_NAMES = {
+    "best_epoch",
+    "best_score",
+    "classes",
+    "device",
+    "history",
+    "network",
+    "network_scale",
+    "ngram_model",
+    "ngram_scale",
+    "tokenizer",
+}
+
+
+def check_classifier_state(state: Any) -> None:
+    """Check the fitted state of a `HANClassifier`, except for its n-gram model.
+
+    Parameters
+    ----------
+    state : mapping
+        As `HANClassifier.to_state` returns it.
+
+    Raises
+    ------
+    ValueError
+        If an entry is missing or invalid; the message names it.
+    """
+    if not isinstance(state, Mapping) or state.keys() != _NAMES:
+        found = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
+        raise ValueError(f"its fitted state has {found}; it must have {sorted(_NAMES)}")
+    classes = state["classes"]
+    _check_classes(classes)
+    network = state["network"]
+    if not isinstance(network, Mapping):
+        raise ValueError("its network is no mapping of names to values")
+    check_network(network)
+    if network["n_classes"] != len(classes):
+        raise ValueError(
+            f"its network has {network['n_classes']} outputs for {len(classes)} classes"
+        )
+    if state["tokenizer"] is not None:
+        vocabulary = getattr(state["tokenizer"], "vocabulary_", None)
+        if not vocabulary:
+            raise ValueError("its tokenizer is no fitted HierarchicalTokenizer")
+        if max(vocabulary.values()) >= network["vocabulary_size"]:
+            raise ValueError(
+                f"its vocabulary has ids beyond the {network['vocabulary_size']} word vectors"
+            )
+    for name in ("network_scale", "ngram_scale"):
+        scale = state[name]
+        if type(scale) is not float or not 0 <= scale < math.inf:
+            raise ValueError(f"its {name} must be a finite float of at least 0; got {scale!r}")
+    if state["ngram_model"] is not None and not isinstance(state["ngram_model"], Mapping):
+        raise ValueError("its n-gram model is no mapping of names to values")
+    _check_history(state["history"])
+    n_epochs, epoch, score = len(state["history"]), state["best_epoch"], state["best_score"]
+    if epoch is not None and (type(epoch) is not int or not 1 <= epoch <= n_epochs):
+        raise ValueError(f"its best epoch must be one of {n_epochs}; got {epoch!r}")
+    if score is not None and (type(score) is not float or not 0 <= score <= 1):
+        raise ValueError(f"its best score must be an accuracy; got {score!r}")
+    if not isinstance(state["device"], str):
+        raise ValueError("the name of its device is no string")
+
+
+def _check_classes(classes: Any) -> None:
+    """Check the labels, which prediction assumes to be sorted and distinct."""
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or len(classes) == 0:
+        raise ValueError("its classes are no array of labels")
+    _check_bits(classes)
+    labels = classes.tolist()
+    kinds = {float if type(label) is int else type(label) for label in labels}
+    if len(kinds) != 1 or not kinds <= {str, bool, float}:
+        raise ValueError("its classes are not all strings, all numbers or all booleans")
+    if not np.all(classes[:-1] < classes[1:]):
+        raise ValueError("its classes are not sorted and distinct")
+    if any(isinstance(label, float) and not math.isfinite(label) for label in labels):
+        raise ValueError("its classes are not finite")
+
+
+def _check_bits(classes: NDArray[Any]) -> None:
+    """Check that bytes are characters or truth values, which NumPy does not check."""
+    if classes.dtype.kind == "U":
+        codes = np.frombuffer(classes.tobytes(), classes.dtype.byteorder + "u4")
+        if codes.max(initial=0) > 0x10FFFF:
+            raise ValueError("its classes hold what is no character")
+    if classes.dtype.kind == "b" and classes.view(np.uint8).max(initial=0) > 1:
+        raise ValueError("its classes hold what is neither true nor false")
+
+
+def _check_history(history: Any) -> None:
+    for epoch in history if isinstance(history, list) else [None]:
+        if not isinstance(epoch, dict) or not all(
+            isinstance(name, str) and type(value) in (int, float) for name, value in epoch.items()
+        ):
+            raise ValueError("its history is no list of named numbers")

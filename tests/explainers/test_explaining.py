@@ -1,0 +1,351 @@
+import itertools
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sk_han import (
+    DocumentArray,
+    ExplanationList,
+    HierarchicalTokenizer,
+    explain,
+    explain_iter,
+)
+from sk_han.explainers.contributions import METHODS
+from tests import tiny_models
+
+TEXTS = ["A good film. We laughed a lot!", "Bad, long and dull. We left."] * 8
+LABELS = ["pos", "neg"] * 8
+
+tiny = partial(tiny_models.tiny, max_epochs=2)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return tiny().fit(TEXTS, LABELS)
+
+
+def test_every_document_gets_an_explanation(fitted):
+    explanations = fitted.explain(TEXTS)
+    assert isinstance(explanations, ExplanationList)
+    assert [e.text for e in explanations] == TEXTS
+
+
+def test_words_and_sentences_are_those_of_the_raw_text(fitted):
+    explanation = fitted.explain(["A good film. We laughed a lot!"])[0]
+    assert explanation.words == ("A", "good", "film", "We", "laughed", "a", "lot")
+    assert explanation.sentences == ("A good film.", "We laughed a lot!")
+
+
+def test_attention_sums_to_one_at_both_levels(fitted):
+    for explanation in fitted.explain(TEXTS):
+        of_sentence = np.bincount(explanation.sentence_of_word, explanation.word_attention)
+        np.testing.assert_allclose(of_sentence, 1.0, atol=1e-6)
+        assert explanation.sentence_attention.sum() == pytest.approx(1.0, abs=1e-6)
+        assert explanation.combined_attention.sum() == pytest.approx(1.0, abs=1e-6)
+
+
+def test_contributions_of_attention_are_the_combined_attention(fitted):
+    explanation = fitted.explain(TEXTS[:1], method="attention")[0]
+    np.testing.assert_allclose(explanation.contributions, explanation.combined_attention)
+    assert not explanation.signed
+
+
+def test_probabilities_and_labels_are_those_of_the_classifier(fitted):
+    explanations = fitted.explain(TEXTS)
+    np.testing.assert_allclose(
+        [e.probabilities for e in explanations], fitted.predict_proba(TEXTS), atol=1e-6
+    )
+    assert [e.predicted for e in explanations] == fitted.predict(TEXTS).tolist()
+
+
+def test_a_pipeline_explains_as_its_classifier_does(fitted):
+    pipeline = make_pipeline(HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
+    assert explain(pipeline, TEXTS) == explain(fitted, TEXTS)
+
+
+def test_steps_before_the_tokenizer_are_applied(fitted):
+    shout = FunctionTransformer(lambda texts: [text.upper() for text in texts])
+    pipeline = make_pipeline(shout, HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
+    assert explain(pipeline, TEXTS[:1])[0].text == TEXTS[0].upper()
+
+
+def test_a_step_behind_the_tokenizer_is_refused(fitted):
+    first = FunctionTransformer(lambda documents: documents)
+    pipeline = make_pipeline(HierarchicalTokenizer(), first, tiny()).fit(TEXTS, LABELS)
+    with pytest.raises(TypeError, match="between tokenizer and classifier"):
+        explain(pipeline, TEXTS)
+
+
+def test_results_do_not_depend_on_the_batch(fitted):
+    many = fitted.explain(TEXTS * 20)  # more than one batch of 256
+    alone = fitted.explain(TEXTS[1:2])[0]
+    np.testing.assert_allclose(many[-1].word_attention, alone.word_attention, atol=1e-6)
+    np.testing.assert_allclose(many[-1].probabilities, alone.probabilities, atol=1e-6)
+
+
+@pytest.mark.thorough
+def test_attention_over_very_many_sentences_sums_to_one(fitted):
+    explanation = fitted.explain(["Good. " * 400_000], method="attention")[0]
+    assert explanation.sentence_attention.sum() == pytest.approx(1.0, abs=1e-5)
+
+
+def test_unknown_words_are_marked(fitted):
+    explanation = fitted.explain(["A good zyxxy."])[0]
+    assert explanation.unknown.tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "?!"])
+def test_an_empty_document_has_an_empty_explanation(fitted, text):
+    explanation = fitted.explain([text, TEXTS[0]])[0]
+    assert explanation.words == ()
+    assert explanation.sentences == ()
+    assert np.isfinite(explanation.probabilities).all()
+    assert text.strip() in explanation.to_html()
+
+
+def test_what_a_limit_cut_off_is_told():
+    tokenizer = HierarchicalTokenizer(max_sentences=1)
+    explanation = tiny(tokenizer=tokenizer).fit(TEXTS, LABELS).explain(TEXTS[:1])[0]
+    assert explanation.truncated
+    assert explanation.sentences == ("A good film.",)
+
+
+def test_word_ids_are_written_out_as_words(fitted):
+    documents = fitted.tokenizer_.transform(["A good film. We laughed!"])
+    explanation = fitted.explain(documents)[0]
+    assert explanation.text == "a good film\nwe laughed"
+    assert explanation.words == ("a", "good", "film", "we", "laughed")
+
+
+def test_word_ids_without_a_tokenizer_are_written_out_as_numbers():
+    documents = DocumentArray.from_nested([[[2, 3], [4]], [], [[5]]] * 4)
+    classifier = tiny().fit(documents, [0, 1, 1] * 4)
+    explanations = explain(classifier, documents)
+    assert explanations[0].text == "#2 #3\n#4"
+    assert explanations[1].text == ""
+
+
+def test_an_unfitted_estimator_is_refused():
+    with pytest.raises(NotFittedError):
+        explain(tiny(), TEXTS)
+    with pytest.raises(NotFittedError):
+        explain(make_pipeline(HierarchicalTokenizer(), tiny()), TEXTS)
+
+
+def test_a_tokenizer_in_a_pipeline_of_a_pipeline_is_found(fitted):
+    outer = make_pipeline(make_pipeline(HierarchicalTokenizer()), tiny()).fit(TEXTS, LABELS)
+    assert explain(outer, TEXTS) == explain(fitted, TEXTS)
+    shout = FunctionTransformer(lambda texts: [text.upper() for text in texts])
+    inner = make_pipeline(shout, make_pipeline(HierarchicalTokenizer(), tiny())).fit(TEXTS, LABELS)
+    assert explain(inner, TEXTS[:1])[0].text == TEXTS[0].upper()
+
+
+def test_a_pipeline_without_our_classifier_is_refused():
+    linear = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TEXTS, LABELS)
+    with pytest.raises(TypeError, match="HANClassifier"):
+        explain(linear, TEXTS)
+
+
+def test_a_bare_string_is_refused(fitted):
+    with pytest.raises(ValueError, match="string object received"):
+        fitted.explain(TEXTS[0])
+
+
+@pytest.mark.parametrize("text", [TEXTS[0], TEXTS[0].encode()], ids=["str", "bytes"])
+def test_a_bare_string_with_targets_is_refused_as_a_string(fitted, text):
+    with pytest.raises(ValueError, match=r"string object received.*list: \[text\]"):
+        explain_iter(fitted, text, target=["pos"])
+
+
+def test_a_bare_string_does_not_reach_the_steps_of_a_pipeline():
+    shout = FunctionTransformer(lambda texts: [text.upper() for text in texts])
+    pipeline = make_pipeline(shout, HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
+    with pytest.raises(ValueError, match="string object received"):
+        explain(pipeline, TEXTS[0])
+
+
+# The target
+
+
+def test_by_default_the_predicted_class_is_explained(fitted):
+    for explanation in fitted.explain(TEXTS):
+        assert explanation.target == explanation.predicted
+
+
+def test_one_label_is_explained_for_all(fitted):
+    assert [e.target for e in fitted.explain(TEXTS[:3], target="neg")] == ["neg"] * 3
+
+
+@pytest.mark.parametrize("container", [list, tuple, np.array], ids=["list", "tuple", "array"])
+def test_each_document_has_its_label(fitted, container):
+    explanations = fitted.explain(TEXTS[:3], target=container(["neg", "pos", "neg"]), batch_size=2)
+    assert [e.target for e in explanations] == ["neg", "pos", "neg"]
+
+
+def test_numbers_are_labels_as_well():
+    classifier = tiny(linear_ngrams=None).fit(TEXTS, [3, 7] * 8)
+    assert classifier.explain(TEXTS[:2], target=np.int64(7))[0].target == 7
+
+
+def test_a_target_that_is_no_class_is_refused(fitted):
+    with pytest.raises(ValueError, match=r"target is 'good'; the classes are \['neg', 'pos'\]"):
+        fitted.explain(TEXTS, target="good")
+    with pytest.raises(ValueError, match=r"target\[1\] is 'good'"):
+        fitted.explain(TEXTS[:2], target=["pos", "good"])
+
+
+@pytest.mark.parametrize(
+    "target", [{"a": 1}, {"pos"}, [["pos"]], [["pos"], ["neg", "pos"]]], ids=str
+)
+def test_a_target_that_cannot_be_a_label_is_refused(fitted, target):
+    message = (
+        r"target.* is .*; the classes are \['neg', 'pos'\]. Give one of them for all documents"
+    )
+    with pytest.raises(ValueError, match=message):
+        explain_iter(fitted, TEXTS[:1], target=target)
+
+
+def test_a_table_of_targets_is_refused(fitted):
+    with pytest.raises(ValueError, match=r"target\[0\] is \['neg', 'pos'\]"):
+        fitted.explain(TEXTS[:1], target=np.array([["neg", "pos"]]))
+
+
+def test_a_wrong_number_of_targets_is_refused(fitted):
+    with pytest.raises(ValueError, match="target has 2 labels for 3 documents"):
+        fitted.explain(TEXTS[:3], target=["pos", "neg"])
+    with pytest.raises(ValueError, match="target has 3 labels for 2 documents"):
+        list(explain_iter(fitted, iter(TEXTS[:2]), target=["pos", "neg", "pos"]))
+    with pytest.raises(ValueError, match="target has 1 labels for 2 documents or more"):
+        list(explain_iter(fitted, iter(TEXTS[:2]), target=["pos"]))
+
+
+# Parameters
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"method": "grad"}, "method must be one of .*'occlusion'.*; got 'grad'"),
+        ({"method": None}, "method must be one of .*; got None"),
+        ({"combine": "sum"}, "combine must be one of .*'sqrt'.*; got 'sum'"),
+        ({"steps": 0}, "steps must be an integer of at least 1; got 0"),
+        ({"batch_size": 0}, "batch_size must be an integer of at least 1; got 0"),
+        ({"batch_size": 2.0}, "batch_size must be an integer of at least 1; got 2.0"),
+    ],
+    ids=str,
+)
+def test_a_wrong_parameter_is_refused_at_once(fitted, params, message):
+    with pytest.raises(ValueError, match=message):
+        explain_iter(fitted, TEXTS, **params)
+
+
+# Batches
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "random"])
+def test_no_method_depends_on_the_batch(fitted, method):
+    texts = [*TEXTS[:3], "", "Zyxxy.", "Bad."]
+    together, apart = (
+        fitted.explain(texts, method=method, target="pos", batch_size=size) for size in (6, 1)
+    )
+    for one, other in zip(together, apart, strict=True):
+        for name in ("contributions", "sentence_contributions", "word_attention", "probabilities"):
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=1e-6)
+
+
+def test_an_iterator_is_read_as_its_explanations_are_asked_for(fitted):
+    read = []
+
+    def endless():
+        for number in itertools.count():
+            read.append(number)
+            yield f"Good film number {number}."
+
+    explanations = explain_iter(fitted, endless(), batch_size=2)
+    assert read == []
+    texts = [next(explanations).text for _ in range(3)]
+    assert texts == [f"Good film number {number}." for number in range(3)]
+    assert read == [0, 1, 2, 3]
+
+
+def test_a_pipeline_takes_an_iterator_through_its_steps(fitted):
+    shout = FunctionTransformer(lambda texts: [text.upper() for text in texts])
+    pipeline = make_pipeline(shout, HierarchicalTokenizer(), tiny(linear_ngrams=None))
+    pipeline.fit(TEXTS, LABELS)
+    found = explain_iter(pipeline, iter(TEXTS), batch_size=3)
+    assert [e.text for e in found] == [text.upper() for text in TEXTS]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_documents_without_words_are_explained_by_every_method(fitted, method):
+    empty, unknown = fitted.explain(["", "Zyxxy."], method=method)
+    assert (len(empty.contributions), len(empty.sentence_contributions)) == (0, 0)
+    assert len(unknown.contributions) == 1
+    alone = fitted.explain([""], method=method)[0]
+    np.testing.assert_allclose(alone.probabilities, empty.probabilities, atol=1e-6)
+
+
+def test_word_ids_are_explained_as_their_texts(fitted):
+    documents = fitted.tokenizer_.transform(TEXTS[:3])
+    for one, other in zip(fitted.explain(documents), fitted.explain(TEXTS[:3]), strict=True):
+        np.testing.assert_array_equal(one.contributions, other.contributions)
+
+
+# Nothing changes
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_explaining_changes_nothing(fitted, method):
+    network = fitted.net_.module_
+    weights = {name: w.clone() for name, w in network.state_dict().items()}
+    table, random, numpy_random = network._projected, torch.get_rng_state(), np.random.get_state()
+    before = fitted.predict_proba(TEXTS)
+    fitted.explain(TEXTS, method=method, steps=2)
+    np.testing.assert_array_equal(fitted.predict_proba(TEXTS), before)
+    assert all(torch.equal(w, weights[name]) for name, w in network.state_dict().items())
+    assert not any(module.training for module in network.modules())
+    assert network._projected is table
+    assert torch.equal(torch.get_rng_state(), random)
+    assert all(map(np.array_equal, np.random.get_state(), numpy_random))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_weight_gets_another_gradient(fitted, method):
+    weights = list(fitted.net_.module_.parameters())
+    before = [weight.grad for weight in weights]
+    fitted.explain(TEXTS, method=method, steps=2)
+    assert all(w.grad is grad for w, grad in zip(weights, before, strict=True))
+
+
+@pytest.mark.parametrize("switch", [torch.no_grad, torch.inference_mode])
+def test_a_caller_without_gradients_gets_the_same(fitted, switch):
+    expected = fitted.explain(TEXTS)
+    with switch():
+        assert fitted.explain(TEXTS) == expected
+
+
+def test_a_classifier_with_frozen_weights_is_explained(fitted):
+    expected = fitted.explain(TEXTS)
+    fitted.net_.module_.requires_grad_(False)
+    assert fitted.explain(TEXTS) == expected
+    fitted.net_.module_.requires_grad_(True)
+
+
+def test_a_batch_too_large_for_the_memory_is_explained_in_halves(fitted, monkeypatch):
+    expected, encode = fitted.explain(TEXTS, target="pos"), fitted.net_.module_.sentence_encoder
+
+    def encode_few(states, index, sentences_per_document):
+        if len(sentences_per_document) > 5:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return type(encode).forward(encode, states, index, sentences_per_document)
+
+    monkeypatch.setattr(encode, "forward", encode_few)
+    for one, other in zip(fitted.explain(TEXTS, target="pos"), expected, strict=True):
+        np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-6)

@@ -1,0 +1,225 @@
+"""The n-gram model that learns portion by portion."""
+
+import numpy as np
+import pytest
+
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han.datasets import make_reviews
+from sk_han.documents import LabelledDocuments
+from sk_han.linear.hashing import hash_ngrams
+from sk_han.linear.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
+from sk_han.linear.ngrams import NgramModel
+
+FIRST = [[[2, 3]], [[2, 4]], [[5, 3]], [[5, 4, 7]]]
+SECOND = [[[2, 6]], [[5, 6], [3]], [[7, 4]], []]
+TARGETS = np.array([0, 0, 1, 1])
+
+
+def labelled(nested, targets=TARGETS, weights=None):
+    weights = np.ones(len(targets)) if weights is None else np.array(weights)
+    return LabelledDocuments(DocumentArray.from_nested(nested), np.array(targets), weights)
+
+
+def bucket_of(*word_ids):
+    buckets, _ = hash_ngrams(DocumentArray.from_nested([[word_ids]]), (len(word_ids),) * 2)
+    return int(buckets[0])
+
+
+def learnt(*portions, n_classes=2, ngram_range=(1, 2)):
+    model = None
+    for portion in portions:
+        model = partial_fit_ngram_model(model, portion, n_classes, ngram_range)
+    return model
+
+
+def row_of(model, *word_ids):
+    (row,) = np.flatnonzero(model.buckets == bucket_of(*word_ids))
+    return row
+
+
+def without_counts(model):
+    """Give the model as a file of the first format holds it."""
+    parts = (model.buckets, model.ratios, model.weights, model.intercept)
+    return NgramModel(model.ngram_range, *parts)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+class TestOnePortion:
+    @pytest.fixture
+    def data(self, n_classes):
+        texts, labels = make_reviews(60, random_state=0)
+        documents = HierarchicalTokenizer().fit_transform(texts)
+        targets = np.arange(60) % 3 if n_classes == 3 else (labels == labels[0]).astype(int)
+        return LabelledDocuments(documents, targets, 1.0 + np.arange(60) % 7)
+
+    def test_its_ratios_are_those_of_a_fit_for_ngrams_of_two_documents(self, data, n_classes):
+        whole = fit_ngram_model(data, n_classes, (1, 2))
+        portion = learnt(data, n_classes=n_classes)
+        rows = np.searchsorted(portion.buckets, whole.buckets)
+        np.testing.assert_array_equal(portion.buckets[rows], whole.buckets)
+        np.testing.assert_array_equal(portion.ratios[rows], whole.ratios)
+        others = np.delete(portion.ratios, rows, axis=0)
+        assert len(others) > 0
+        assert not others.any()
+        for name in ("n_seen", "inside", "outside"):
+            np.testing.assert_array_equal(
+                getattr(portion.counts, name)[rows], getattr(whole.counts, name)
+            )
+        np.testing.assert_array_equal(portion.counts.n_documents, whole.counts.n_documents)
+
+    def test_it_predicts_as_a_fit_does(self, data, n_classes):
+        whole = fit_ngram_model(data, n_classes, (1, 2)).logits(data.documents)
+        portion = learnt(data, n_classes=n_classes).logits(data.documents)
+        assert (portion.argmax(axis=1) == whole.argmax(axis=1)).mean() > 0.98
+
+
+class TestCounts:
+    def test_two_portions_add_up_to_those_of_all_documents(self):
+        both = learnt(labelled(FIRST), labelled(SECOND))
+        whole = learnt(labelled(FIRST + SECOND, np.tile(TARGETS, 2)))
+        np.testing.assert_array_equal(both.buckets, whole.buckets)
+        np.testing.assert_array_equal(both.ratios, whole.ratios)
+        for found, expected in zip(both.counts, whole.counts, strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+    def test_the_order_of_two_portions_changes_none(self):
+        one = learnt(labelled(FIRST), labelled(SECOND))
+        other = learnt(labelled(SECOND), labelled(FIRST))
+        for found, expected in zip(one.counts, other.counts, strict=True):
+            np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(one.ratios, other.ratios)
+
+    def test_a_portion_counts_as_its_documents_whatever_the_size_of_its_weights(self):
+        small, large = labelled(SECOND, weights=4 * [1e-3]), labelled(SECOND, weights=4 * [1e3])
+        for found, expected in zip(
+            learnt(labelled(FIRST), small).counts,
+            learnt(labelled(FIRST), large).counts,
+            strict=True,
+        ):
+            np.testing.assert_allclose(found, expected)
+
+    def test_those_worked_by_hand(self):
+        model = learnt(labelled(FIRST), labelled(SECOND))
+        assert model.counts.n_documents.tolist() == [8, 4]
+        row = row_of(model, 4)  # in a document of class 0 and one of class 1; then in one of 1
+        assert model.counts.n_seen[row] == 3
+        assert (model.counts.inside[row], model.counts.outside[row]) == (2, 1)
+
+    def test_a_model_that_is_learnt_on_stays_as_it_was(self):
+        model = learnt(labelled(FIRST))
+        before = [array.copy() for array in (*model.counts, model.weights, model.ratios)]
+        learnt_on = partial_fit_ngram_model(model, labelled(SECOND), 2, (1, 2))
+        assert learnt_on is not model
+        for array, kept in zip((*model.counts, model.weights, model.ratios), before, strict=True):
+            np.testing.assert_array_equal(array, kept)
+
+
+class TestRareNgrams:
+    def test_an_ngram_seen_once_has_no_effect(self):
+        model = learnt(labelled(FIRST))
+        row = row_of(model, 7)
+        assert model.counts.n_seen[row] == 1
+        assert model.ratios[row] == model.weights[row] == 0
+        unknown, once = model.logits(DocumentArray.from_nested([[[99]], [[7]]]))
+        np.testing.assert_array_equal(unknown, once)
+
+    def test_it_has_one_as_soon_as_it_is_seen_again(self):
+        model = learnt(labelled(FIRST), labelled(SECOND))
+        row = row_of(model, 7)
+        assert model.counts.n_seen[row] == 2
+        assert model.ratios[row] > 0  # both documents are of class 1
+        assert model.weights[row] > 0
+
+    def test_an_ngram_that_a_fit_left_out_starts_from_nothing(self):
+        fitted = fit_ngram_model(labelled(FIRST), 2, (1, 2))
+        assert bucket_of(7) not in fitted.buckets
+        model = partial_fit_ngram_model(fitted, labelled(SECOND), 2, (1, 2))
+        assert model.counts.n_seen[row_of(model, 7)] == 1
+
+
+class TestGoingOn:
+    def test_classes_may_be_missing_in_a_portion(self):
+        of_one_class = (labelled(rows, [c] * 4) for c, rows in enumerate([FIRST, SECOND]))
+        model = learnt(*of_one_class, labelled(FIRST + SECOND, 4 * [0] + 4 * [1]))
+        logits = model.logits(DocumentArray.from_nested(FIRST + SECOND[:3]))
+        assert logits.argmax(axis=1).tolist() == [0, 0, 0, 0, 1, 1, 1]
+
+    @pytest.mark.parametrize("n_documents", [1, 10])
+    def test_a_portion_of_a_single_class_does_not_make_all_documents_of_it(self, n_documents):
+        data = labelled(FIRST * 50, np.tile(TARGETS, 50))
+        model = fit_ngram_model(data, 2, (1, 2))
+        portion = labelled(FIRST[2:3] * n_documents, [1] * n_documents)
+        found = partial_fit_ngram_model(model, portion, 2, (1, 2)).logits(data.documents)
+        assert found.argmax(axis=1).tolist() == data.targets.tolist()
+
+    def test_a_portion_may_hold_no_words(self):
+        model = learnt(labelled(FIRST), labelled([[], []], [0, 1]))
+        assert model.counts.n_documents.tolist() == [6, 3]
+        assert np.isfinite(model.logits(DocumentArray.from_nested(FIRST))).all()
+
+    def test_the_first_portion_may_hold_no_words(self):
+        model = learnt(labelled([[], []], [0, 1]), labelled(FIRST))
+        found = model.logits(DocumentArray.from_nested(FIRST)).argmax(axis=1)
+        assert found.tolist() == TARGETS.tolist()
+
+    def test_later_portions_take_the_ngrams_of_the_model(self):
+        model = learnt(labelled(FIRST), ngram_range=(2, 2))
+        assert partial_fit_ngram_model(model, labelled(SECOND), 2, (1, 3)).ngram_range == (2, 2)
+
+    def test_a_single_class_has_no_model(self):
+        assert partial_fit_ngram_model(None, labelled(FIRST, [0] * 4), 1, (1, 2)) is None
+
+    def test_a_model_without_counts_is_returned_as_it_is(self):
+        model = without_counts(learnt(labelled(FIRST)))
+        assert partial_fit_ngram_model(model, labelled(SECOND), 2, (1, 2)) is model
+
+    def test_a_portion_of_many_documents_moves_weights_further_than_one_of_few(self):
+        start = learnt(labelled(FIRST * 20, np.tile(TARGETS, 20)))
+        against = labelled([[[2]]] * 40, [1] * 40)  # the word 2 speaks for class 0 until now
+        few = partial_fit_ngram_model(start, against[:2], 2, (1, 2))
+        many = partial_fit_ngram_model(start, against, 2, (1, 2))
+        word = DocumentArray.from_nested([[[2]]])
+        log_odds = [np.diff(model.logits(word))[0, 0] for model in (start, few, many)]
+        assert log_odds[0] < log_odds[1] < log_odds[2]
+
+
+class TestAccuracy:
+    @pytest.fixture
+    def data(self):
+        """Cue words with noise: each text has three words of its class and two of any."""
+        rng = np.random.RandomState(0)
+        targets = rng.randint(3, size=1200)
+        of_class = 2 + 40 * targets[:, np.newaxis] + rng.randint(40, size=(1200, 3))
+        others = 2 + rng.randint(120, size=(1200, 2))
+        rows = np.hstack([of_class, others])
+        return LabelledDocuments(
+            DocumentArray.from_nested([[row.tolist()] for row in rows]), targets, np.ones(1200)
+        )
+
+    def test_five_portions_come_close_to_one_fit(self, data):
+        training, held_out = data[:800], data[800:]
+        whole = fit_ngram_model(training, 3, (1, 2))
+        portions = learnt(*(training[i::5] for i in range(5)), n_classes=3)
+        one_fifth = learnt(training[::5], n_classes=3)
+        accuracies = [
+            (model.logits(held_out.documents).argmax(axis=1) == held_out.targets).mean()
+            for model in (whole, portions, one_fifth)
+        ]
+        assert accuracies[0] > 0.85
+        assert accuracies[1] > accuracies[0] - 0.03
+        assert accuracies[1] > accuracies[2]
+
+    def test_a_classifier_learns_in_portions_what_its_ngrams_tell(self):
+        texts, labels = (
+            [f"{cue} {number % 7} things, and {cue} again." for number in range(60)
+             for cue in ("good", "bad")],
+            ["pos", "neg"] * 60,
+        )  # fmt: skip
+        classifier = HANClassifier(
+            embedding_dim=4, word_hidden=2, sentence_hidden=2, random_state=0, device="cpu"
+        )
+        for start in range(0, 120, 24):
+            rows = slice(start, start + 24)
+            classifier.partial_fit(texts[rows], labels[rows], classes=["neg", "pos"])
+        assert classifier.ngram_model_.counts.n_documents[0] == pytest.approx(120)
+        assert classifier.score(texts, labels) == 1

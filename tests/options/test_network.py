@@ -1,0 +1,178 @@
+"""The options of a network: what is refused, and with which ones training may go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sk_han import HANClassifier
+from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention, NetworkOptions
+
+
+class TestCheck:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (
+                RNN(cell="elman"),
+                "'cell' parameter of RNN must be one of 'gru', .* Got 'elman' inst",
+            ),
+            (
+                RNN(num_layers=0),
+                "'num_layers' parameter of RNN must be an integer .* Got 0 instead",
+            ),
+            (RNN(bidirectional=1), "'bidirectional' parameter of RNN must be one of .* Got 1 inst"),
+            (Attention(size=0), "'size' parameter of Attention must be an integer .* Got 0 inst"),
+            (
+                Attention(normalizer="hard"),
+                "'normalizer' parameter of Attention must be one of 'softmax', .* Got 'hard'",
+            ),
+            (
+                Attention(diversity_penalty=-1.0),
+                "'diversity_penalty' parameter of Attention must be a number of at least 0. Got -1",
+            ),
+            (MultiHopAttention(hops=0), "'hops' parameter of MultiHopAttention .* Got 0 instead"),
+            (MultiHopAttention(penalty=-1), "'penalty' parameter of MultiHopAttention .* Got -1"),
+            (MultiHopAttention(size=1.5), "'size' parameter of MultiHopAttention .* Got 1.5"),
+            (
+                ContextAttention(direction="both"),
+                "'direction' parameter of ContextAttention must be one of 'forward', .* Got 'both'",
+            ),
+            (ContextAttention(summary="max"), "'summary' parameter of Context.* Got 'max'"),
+            (ContextAttention(gated="yes"), "'gated' parameter of ContextAttention.* Got 'yes'"),
+            (NetworkOptions(embedding_dim=0), "'embedding_dim' parameter of NetworkOpt.* Got 0"),
+            (NetworkOptions(word_hidden=None), "'word_hidden' parameter of Network.* Got None"),
+            (NetworkOptions(sentence_hidden=-7), "'sentence_hidden' parameter of .* Got -7"),
+            (NetworkOptions(rnn="elman"), r"'rnn' parameter .*, RNN\(...\). Got 'elman' inst"),
+            (NetworkOptions(pooling="sum"), r"'pooling' parameter .* Attention\(...\). Got 'sum'"),
+            (NetworkOptions(pooling=RNN()), r"'pooling' parameter of .* Got RNN\("),
+            (NetworkOptions(dropout=1), "'dropout' parameter of .* below 1. Got 1 instead"),
+            (NetworkOptions(word_dropout=1.0), "'word_dropout' parameter of .* Got 1.0 instead"),
+            (NetworkOptions(embedding_dropout=-0.1), "'embedding_dropout' param.* Got -0.1"),
+            (NetworkOptions(rnn=RNN(cell="elman")), "'cell' parameter of RNN .* Got 'elman'"),
+            (NetworkOptions(pooling=Attention(size=0)), "'size' parameter of Att.* Got 0"),
+        ],
+        ids=repr,
+    )
+    def test_a_value_that_is_not_allowed_is_refused_with_its_name(
+        self, options: Any, message: str
+    ) -> None:
+        with pytest.raises(ValueError, match=f"^The {message}"):
+            options.check()
+
+
+class TestStrings:
+    @pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
+    def test_a_cell_stands_for_one_layer_in_both_directions(self, cell: str) -> None:
+        assert NetworkOptions(rnn=cell).recurrent == RNN(cell=cell)
+
+    def test_a_recurrent_network_is_itself(self) -> None:
+        rnn = RNN(num_layers=3)
+        assert NetworkOptions(rnn=rnn).recurrent is rnn
+
+    def test_attention_stands_for_that_of_the_paper(self) -> None:
+        assert NetworkOptions().attention == Attention()
+        pooling = MultiHopAttention(hops=3)
+        assert NetworkOptions(pooling=pooling).attention is pooling
+
+    @pytest.mark.parametrize("pooling", ["mean", "max", "last"])
+    def test_other_poolings_have_no_attention(self, pooling: str) -> None:
+        assert NetworkOptions(pooling=pooling).attention is None
+
+
+def test_kinds_of_attention_differ_where_their_options_do_not() -> None:
+    assert Attention() != MultiHopAttention()
+    assert Attention() != ContextAttention()
+
+
+FITTED = {
+    "embedding_dim": 3,
+    "rnn": RNN(num_layers=2),
+    "pooling": MultiHopAttention(size=19, hops=3),
+}
+
+
+class TestSameStructure:
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"embedding_dim": 5}, "embedding_dim is 5 now, and 3 in the fitted network"),
+            ({"word_hidden": 7}, "word_hidden is 7 now, and 50 in"),
+            ({"sentence_hidden": 7}, "sentence_hidden is 7 now, and 50 in"),
+            ({"rnn": "gru"}, r"rnn is 'gru' now, and RNN\(.*num_layers=2"),
+            ({"rnn": RNN(cell="lstm", num_layers=2)}, "rnn is RNN.*'lstm'.* now, and RNN.*'gru'"),
+            ({"rnn": RNN(num_layers=2, bidirectional=False)}, "rnn is .*=False.* now, and .*=True"),
+            ({"pooling": "attention"}, r"pooling is 'attention' now, and MultiHopAttention\("),
+            ({"pooling": "mean"}, r"pooling is 'mean' now, and MultiHopAttention\("),
+            ({"pooling": MultiHopAttention(size=17, hops=3)}, "pooling is .*size=17.*size=19"),
+            ({"pooling": MultiHopAttention(size=19, hops=2)}, "pooling is .*hops=2.*hops=3"),
+            (
+                {"pooling": MultiHopAttention(size=19, hops=3, normalizer="sparsemax")},
+                "pooling is .*'sparsemax'.* now, and .*'softmax'",
+            ),
+        ],
+        ids=repr,
+    )
+    def test_another_structure_is_refused(self, changes: dict[str, Any], message: str) -> None:
+        fitted = NetworkOptions(**FITTED)
+        given = NetworkOptions(**(FITTED | changes))
+        with pytest.raises(ValueError, match=f"^{message}.*Set it back, or fit anew"):
+            given.check_same_structure(fitted)
+
+    @pytest.mark.parametrize(
+        "changes",
+        [{"direction": "bidirectional"}, {"summary": "sum"}, {"gated": True}],
+        ids=repr,
+    )
+    def test_another_context_is_refused(self, changes: dict[str, Any]) -> None:
+        fitted = NetworkOptions(pooling=ContextAttention())
+        given = NetworkOptions(pooling=ContextAttention(**changes))
+        with pytest.raises(ValueError, match=r"^pooling is ContextAttention\("):
+            given.check_same_structure(fitted)
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {},
+            {"dropout": 0.5, "word_dropout": 0.0, "embedding_dropout": 0.25},
+            {"pooling": MultiHopAttention(size=19, hops=3, penalty=0.0)},
+            {"pooling": MultiHopAttention(size=19, hops=3, diversity_penalty=0.5)},
+            {"embedding_dim": np.int64(3)},
+            {"rnn": RNN(num_layers=np.int64(2))},
+            {"pooling": MultiHopAttention(size=np.int64(19), hops=3)},
+        ],
+        ids=repr,
+    )
+    def test_what_does_not_change_the_weights_may_change(self, changes: dict[str, Any]) -> None:
+        given = NetworkOptions(**(FITTED | changes))
+        given.check_same_structure(NetworkOptions(**FITTED))
+
+    @pytest.mark.parametrize(
+        ("short", "written_out"),
+        [
+            ({"rnn": "lstm"}, {"rnn": RNN(cell="lstm")}),
+            ({"pooling": "attention"}, {"pooling": Attention(diversity_penalty=0.5)}),
+        ],
+    )
+    def test_a_string_is_what_it_stands_for(
+        self, short: dict[str, Any], written_out: dict[str, Any]
+    ) -> None:
+        short_options, options = NetworkOptions(**short), NetworkOptions(**written_out)
+        short_options.check_same_structure(options)
+        options.check_same_structure(short_options)
+
+    def test_neither_side_is_changed(self) -> None:
+        pooling = MultiHopAttention(diversity_penalty=0.5, penalty=0.25)
+        options = NetworkOptions(pooling=pooling)
+        options.check_same_structure(options.copy())
+        assert pooling == MultiHopAttention(diversity_penalty=0.5, penalty=0.25)
+
+
+def test_the_classifier_repeats_names_and_defaults() -> None:
+    options = NetworkOptions().get_params(deep=False)
+    params = HANClassifier().get_params(deep=False)
+    assert options.keys() - params.keys() == {"embedding_dropout"}  # reached by net_params
+    repeated = options.keys() & params.keys()
+    assert {n: params[n] for n in repeated} == {n: options[n] for n in repeated}

@@ -1,0 +1,212 @@
+import copy
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from sk_han import HierarchicalTokenizer, load, save
+from sk_han.persistence.exporting import export_safetensors
+from tests.tiny_models import TEXTS, UNSEEN, fitted_classifier
+
+IN_ANOTHER_PROCESS = """
+import os, signal, sys
+import numpy as np
+import sk_han
+
+os.chdir(sys.argv[1])
+model = sk_han.load("model.han")
+np.save("probabilities.npy", model.predict_proba(sys.argv[2:]))
+
+children = []
+for number in range(2):
+    children.append(os.fork())
+    if children[-1] == 0:
+        tokenizer = sk_han.HierarchicalTokenizer(vocabulary=[str(number), "word"])
+        tokenizer.fit(["word"])
+        for _ in range(100):
+            sk_han.save(tokenizer, "contested.han")
+        os._exit(0)
+print(*(os.waitpid(child, 0)[1] for child in children))
+
+sys.stdout.flush()
+os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+sk_han.save(model.partial_fit(sys.argv[2:4], model.classes_), "model.han")
+"""
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fitted_classifier()
+
+
+@pytest.fixture(scope="module")
+def elsewhere(fitted, tmp_path_factory):
+    """Run a process that loads, saves in two children at once, and is killed while it saves."""
+    if not hasattr(os, "fork"):
+        pytest.skip("the children are forked")
+    folder = tmp_path_factory.mktemp("elsewhere")
+    save(fitted, folder / "model.han")
+    ended = subprocess.run(
+        [sys.executable, "-c", IN_ANOTHER_PROCESS, str(folder), *UNSEEN],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return folder, ended
+
+
+@pytest.mark.thorough
+class TestAnotherProcess:
+    def test_it_predicts_the_same_bits(self, fitted, elsewhere):
+        found = np.load(elsewhere[0] / "probabilities.npy")
+        np.testing.assert_array_equal(found, fitted.predict_proba(UNSEEN))
+
+    def test_two_that_save_at_once_leave_one_whole_file(self, elsewhere):
+        folder, ended = elsewhere
+        assert ended.stdout.split() == ["0", "0"]
+        assert sorted(load(folder / "contested.han").vocabulary_) in (["0", "word"], ["1", "word"])
+        assert [name for name in os.listdir(folder) if "contested" in name] == ["contested.han"]
+
+    def test_one_that_is_killed_while_it_saves_leaves_the_old_file(self, fitted, elsewhere):
+        folder, ended = elsewhere
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+        found = load(folder / "model.han").predict_proba(UNSEEN)
+        np.testing.assert_array_equal(found, fitted.predict_proba(UNSEEN))
+
+
+@pytest.fixture
+def saved(fitted, tmp_path):
+    path = tmp_path / "model.han"
+    save(fitted, path)
+    return path
+
+
+def save_another(path):
+    save(HierarchicalTokenizer().fit(TEXTS), path)
+
+
+class Broken:
+    """Raise as a failing disk would."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __call__(self, *args, **kwargs):
+        raise self.error
+
+
+class TestAccidents:
+    @pytest.mark.parametrize("function", ["fsync", "replace"])
+    @pytest.mark.parametrize(
+        "error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr
+    )
+    def test_an_error_leaves_the_old_file_and_nothing_else(
+        self, saved, monkeypatch, function, error
+    ):
+        before = saved.read_bytes()
+        monkeypatch.setattr(os, function, Broken(error))
+        with pytest.raises(type(error)):
+            save_another(saved)
+        assert saved.read_bytes() == before
+        assert os.listdir(saved.parent) == ["model.han"]
+
+    def test_a_full_disk_leaves_the_old_file_and_nothing_else(self, saved):
+        resource = pytest.importorskip("resource")
+        before = saved.read_bytes()
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+        try:
+            with pytest.raises(OSError, match="too large"):
+                save_another(saved)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert saved.read_bytes() == before
+        assert os.listdir(saved.parent) == ["model.han"]
+
+    def test_a_failing_export_leaves_the_old_file(self, fitted, saved, monkeypatch):
+        pytest.importorskip("safetensors")
+        before = saved.read_bytes()
+        monkeypatch.setattr(os, "fsync", Broken(OSError(28, "No space left on device")))
+        with pytest.raises(OSError, match="No space left"):
+            export_safetensors(fitted, saved)
+        assert saved.read_bytes() == before
+
+    def test_a_folder_that_is_not_there_is_named(self, fitted, tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"no folder .*absent; .*os\.makedirs"):
+            save(fitted, tmp_path / "absent" / "model.han")
+
+    def test_a_folder_is_no_file(self, fitted, tmp_path):
+        with pytest.raises(IsADirectoryError, match="name of a file"):
+            save(fitted, tmp_path)
+
+    def test_a_device_is_not_replaced(self, fitted):
+        if not os.path.exists("/dev/full"):
+            pytest.skip("there is no /dev/full here")
+        with pytest.raises(OSError, match="device"):
+            save(fitted, "/dev/full")
+        assert not os.path.isfile("/dev/full")
+
+    @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
+    def test_a_folder_without_the_right_to_write_is_an_error(self, saved):
+        before = saved.read_bytes()
+        saved.parent.chmod(0o500)
+        try:
+            with pytest.raises(PermissionError):
+                save_another(saved)
+        finally:
+            saved.parent.chmod(0o700)
+        assert saved.read_bytes() == before
+
+    def test_what_is_no_path_is_refused(self, fitted):
+        with pytest.raises(TypeError, match="PathLike"):
+            save(fitted, 3)
+
+
+class TestTheFile:
+    def test_an_existing_file_keeps_its_rights(self, fitted, tmp_path):
+        path = tmp_path / "model.han"
+        save(fitted, path)
+        path.chmod(0o600)
+        save(fitted, path)
+        assert path.stat().st_mode & 0o777 == 0o600
+
+    def test_a_model_that_could_not_be_loaded_replaces_none(self, fitted, tmp_path):
+        path = tmp_path / "model.han"
+        save(fitted, path)
+        broken = copy.deepcopy(fitted)
+        broken.history_ = ["no epoch"]
+        with pytest.raises(ValueError, match="history"):
+            save(broken, path)
+        assert load(path).history_ == fitted.history_
+
+    def test_it_has_the_rights_of_any_new_file(self, saved):
+        other = saved.with_name("other")
+        other.write_text("")
+        assert saved.stat().st_mode == other.stat().st_mode
+
+    def test_a_link_goes_on_pointing_at_the_file(self, saved):
+        link = saved.with_name("link.han")
+        link.symlink_to(saved)
+        save_another(link)
+        assert link.is_symlink()
+        assert isinstance(load(saved), HierarchicalTokenizer)
+
+    def test_threads_that_save_at_once_leave_one_whole_file(self, fitted, saved):
+        threads = [threading.Thread(target=save, args=(fitted, saved)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert os.listdir(saved.parent) == ["model.han"]
+        np.testing.assert_array_equal(
+            load(saved).predict_proba(UNSEEN), fitted.predict_proba(UNSEEN)
+        )
+
+    def test_a_long_name_is_no_obstacle(self, fitted, tmp_path):
+        path = tmp_path / ("m" * 240 + ".han")
+        save(fitted, path)
+        assert load(path).n_iter_ == 1

@@ -1,0 +1,145 @@
+"""Plain values as JSON; and that any of them, any words and any labels come back from a file."""
+
+import collections
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sk_han import (
+    RNN,
+    Attention,
+    ContextAttention,
+    DocumentArray,
+    HierarchicalTokenizer,
+    load,
+    save,
+)
+from sk_han.persistence.archive import read_archive, write_archive
+from sk_han.persistence.json_values import from_plain, to_plain
+from tests.tiny_models import tiny
+
+# Lone surrogates, NUL and private characters too.
+ANY_STRING = st.text(st.characters(codec=None, categories=None), max_size=8)
+ANY_SCALAR = st.none() | st.booleans() | st.integers() | st.floats() | ANY_STRING
+ANY_KEY = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | ANY_STRING
+ANY_VALUE = st.recursive(
+    ANY_SCALAR,
+    lambda inside: (
+        st.lists(inside, max_size=3)
+        | st.lists(inside, max_size=3).map(tuple)
+        | st.dictionaries(ANY_KEY, inside, max_size=3)
+    ),
+    max_leaves=12,
+)
+DOCUMENTS = DocumentArray.from_nested([[[2, 3]], [[3], [4]], [[4, 2]], [[2]]])
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return tmp_path_factory.mktemp("models") / "model.han"
+
+
+class TestPlainValues:
+    @pytest.mark.parametrize(
+        "value",
+        [
+            None,
+            True,
+            2**70,
+            0.1,
+            float("inf"),
+            "\ud800\0",
+            [1, [2.0, ()]],
+            (1, (None, "a")),
+            {1: {"a": 2}, None: [3]},
+            {"tuple": [1]},
+            {"dict": [], "float": "nan"},
+            RNN(cell="lstm"),
+            {"a": (Attention(size=3), [ContextAttention(gated=True)])},
+        ],
+        ids=repr,
+    )
+    def test_a_plain_value_comes_back_with_its_type(self, value):
+        found = from_plain(to_plain(value))
+        assert found == value
+        assert repr(found) == repr(value)
+
+    def test_options_come_back_as_another_object(self):
+        options = RNN(num_layers=2)
+        assert from_plain(to_plain(options)) is not options
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"class": "Popen"}, "none of the options"),
+            ({"class": ["RNN"]}, "none of the options"),
+            ({}, "none of the options"),
+            ({"class": "RNN", "cells": 3}, r"RNN has no options \['cells'\]"),
+            ({"class": "RNN", "num_layers": 0}, "'num_layers' parameter of RNN"),
+            ({"class": "Attention", "size": True}, "'size' parameter of Attention"),
+            ({"class": "NetworkOptions", "rnn": {"class": "Attention"}}, "'rnn' parameter"),
+        ],
+    )
+    def test_options_that_are_none_are_refused(self, options, message):
+        with pytest.raises(ValueError, match=message):
+            from_plain({"options": options})
+
+    def test_nan_comes_back(self):
+        assert np.isnan(from_plain(to_plain(np.float32("nan"))))
+
+    @pytest.mark.parametrize("value", [{1}, b"a", np.ones(2), 1j, object(), len, range(3)])
+    def test_other_values_are_named(self, value):
+        with pytest.raises(TypeError, match=type(value).__name__):
+            to_plain([{"key": value}])
+
+    def test_a_key_that_is_no_scalar_is_named(self):
+        with pytest.raises(TypeError, match="a key that is a tuple"):
+            to_plain({(1, 2): 3})
+
+    @pytest.mark.parametrize("key", [2**64, -(2**63) - 1])
+    def test_a_key_that_loading_would_refuse_is_named(self, key):
+        with pytest.raises(TypeError, match="a key that is an integer beyond 64 bits"):
+            to_plain({key: 1})
+
+    def test_subclasses_become_plain(self):
+        found = to_plain(collections.OrderedDict(a=np.str_("b")))
+        assert found == {"dict": [["a", "b"]]}
+        assert type(found["dict"][0][1]) is str
+
+    @given(value=ANY_VALUE)
+    def test_any_plain_value_comes_back_from_a_file(self, value):
+        file = io.BytesIO()
+        write_archive(file, {"value": to_plain(value)}, {})
+        _, description, _ = read_archive(file)
+        # What is printed tells types, the sign of zero and surrogates apart, and nan is alike.
+        assert repr(from_plain(description["value"])) == repr(value)
+
+
+class TestAnyModel:
+    @given(words=st.lists(ANY_STRING.filter(len), min_size=1, max_size=6, unique=True))
+    def test_a_tokenizer_comes_back_with_its_words(self, path, words):
+        tokenizer = HierarchicalTokenizer(vocabulary=words).fit(["a"])
+        save(tokenizer, path)
+        loaded = load(path)
+        assert list(loaded.vocabulary_.items()) == list(tokenizer.vocabulary_.items())
+        assert loaded.vocabulary == words
+
+    @settings(max_examples=25)  # each is a fit
+    @given(
+        labels=st.lists(ANY_STRING, min_size=2, max_size=4, unique=True)
+        | st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=4, unique=True)
+        | st.just([True, False])
+    )
+    def test_a_classifier_comes_back_with_its_labels(self, path, labels):
+        y = np.array(labels, dtype=object if isinstance(labels[0], str) else None)
+        classifier = tiny(validation_fraction=None).fit(DOCUMENTS[: len(y)], y)
+        assert classifier.classes_.tolist() == sorted(labels)
+        save(classifier, path)
+        loaded = load(path)
+        assert loaded.classes_.dtype == classifier.classes_.dtype
+        assert loaded.classes_.tolist() == classifier.classes_.tolist()
+        predicted = classifier.predict(DOCUMENTS).tolist()
+        assert loaded.predict(DOCUMENTS).tolist() == predicted

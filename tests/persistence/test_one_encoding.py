@@ -1,0 +1,132 @@
+"""Pickle, save and skops hold one fitted state: what one brings back, all do."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from sk_han import (
+    RNN,
+    ContextAttention,
+    DocumentArray,
+    HierarchicalTokenizer,
+    MultiHopAttention,
+    load,
+    save,
+)
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
+
+OURS = [
+    "sk_han.classifier.HANClassifier",
+    "sk_han.tokenizer.HierarchicalTokenizer",
+    *(f"sk_han.options.network.{name}" for name in ("RNN", "Attention", "ContextAttention")),
+    "sk_han.options.network.MultiHopAttention",
+]
+
+CLASSIFIERS = {
+    "the default": {},
+    "no n-grams": {"linear_ngrams": None},
+    "several attentions": {"pooling": MultiHopAttention(size=4, hops=3), "max_epochs": 2},
+    "context": {"pooling": ContextAttention(size=4, gated=True), "validation_fraction": None},
+    "layers": {"rnn": RNN(cell="lstm", num_layers=2), "pooling": "mean"},
+}
+
+
+def by_pickle(classifier, folder):
+    return pickle.loads(pickle.dumps(classifier))
+
+
+def by_save(classifier, folder):
+    save(classifier, folder / "model.han")
+    return load(folder / "model.han")
+
+
+def by_skops(classifier, folder):
+    skops = pytest.importorskip("skops.io")
+    return skops.loads(skops.dumps(classifier), trusted=OURS)
+
+
+def by_state(classifier, folder):
+    return type(classifier)(**classifier.get_params(deep=False)).from_state(classifier.to_state())
+
+
+each_way = pytest.mark.parametrize("way", [by_pickle, by_save, by_skops, by_state])
+
+
+def assert_equal(found, expected, where="state"):
+    """Compare nested mappings, lists and arrays, with their types."""
+    if isinstance(expected, HierarchicalTokenizer):
+        assert found.get_params() == expected.get_params(), where
+        found, expected = found.vocabulary_, expected.vocabulary_
+    assert type(found) is type(expected), where
+    if isinstance(expected, dict):
+        assert list(found) == list(expected), where
+        for name, part in expected.items():
+            assert_equal(found[name], part, f"{where}.{name}")
+    elif isinstance(expected, np.ndarray):
+        assert found.dtype == expected.dtype, where
+        np.testing.assert_array_equal(found, expected, err_msg=where)
+    else:
+        assert found == expected, where
+
+
+@pytest.fixture(scope="module", params=CLASSIFIERS)
+def classifier(request):
+    return tiny(**CLASSIFIERS[request.param]).fit(TEXTS, LABELS)
+
+
+@each_way
+def test_every_way_brings_back_an_equal_state(classifier, way, tmp_path):
+    assert_equal(way(classifier, tmp_path).to_state(), classifier.to_state())
+
+
+@each_way
+def test_every_way_brings_back_equal_predictions(classifier, way, tmp_path):
+    found = way(classifier, tmp_path)
+    np.testing.assert_array_equal(found.predict_proba(UNSEEN), classifier.predict_proba(UNSEEN))
+    np.testing.assert_array_equal(found.transform(UNSEEN), classifier.transform(UNSEEN))
+    assert found.explain(UNSEEN[:2]) == classifier.explain(UNSEEN[:2])
+
+
+@each_way
+def test_every_way_brings_back_equal_parameters_and_attributes(classifier, way, tmp_path):
+    found = way(classifier, tmp_path)
+    assert found.get_params().keys() == classifier.get_params().keys()
+    assert found.rnn == classifier.rnn
+    assert found.pooling == classifier.pooling
+    assert vars(found).keys() == vars(classifier).keys()
+
+
+@each_way
+def test_every_way_goes_on_learning_alike(classifier, way, tmp_path):
+    found, expected = (
+        way(classifier, tmp_path).partial_fit(TEXTS[:4], LABELS[:4]),
+        by_state(classifier, tmp_path).partial_fit(TEXTS[:4], LABELS[:4]),
+    )
+    np.testing.assert_array_equal(found.predict_proba(UNSEEN), expected.predict_proba(UNSEEN))
+
+
+@each_way
+def test_labels_of_objects_and_word_ids_come_back(way, tmp_path):
+    X = DocumentArray.from_nested([[[2, 3]], [[4], [5, 2]]] * 5)
+    fitted = tiny().fit(X, np.array(["a", "b"] * 5, dtype=object))
+    assert_equal(way(fitted, tmp_path).to_state(), fitted.to_state())
+
+
+def test_a_state_is_of_arrays_plain_values_and_the_tokenizer_alone(classifier):
+    def kinds(value):
+        if isinstance(value, (dict, list)):
+            inside = value.values() if isinstance(value, dict) else value
+            return set().union(*map(kinds, inside))
+        return {type(value)}
+
+    plain = {bool, int, float, str, type(None)}
+    assert kinds(classifier.to_state()) <= plain | {np.ndarray, HierarchicalTokenizer}
+
+
+def test_a_difference_would_be_found(classifier):
+    state = copy.deepcopy(classifier.to_state())
+    state["network"]["weights"]["output.bias"][0] += 1e-6
+    with pytest.raises(AssertionError, match=r"output\.bias"):
+        assert_equal(state, classifier.to_state())

@@ -1,0 +1,121 @@
+import re
+
+import numpy as np
+import pytest
+
+from sk_han.rendering.colors import DARK, LIGHT, SCALES, shades, stylesheet
+from sk_han.rendering.shading import LEVELS
+
+THEMES = [LIGHT, DARK]
+LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], LUMINANCE, [0.0193, 0.1192, 0.9505]])
+# Linear RGB as people see it who lack one kind of cone (Machado et al., 2009, severity 1).
+VISIONS = {
+    "normal": np.eye(3),
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+
+
+def linear(color):
+    channels = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(first, second):
+    """Ratio of two colours, as WCAG 2.2 defines it."""
+
+    low, high = sorted(linear(color) @ LUMINANCE for color in (first, second))
+    return (high + 0.05) / (low + 0.05)
+
+
+def difference(first, second, vision="normal"):
+    """Distance of two colours in CIELAB, where 2.3 is just noticed."""
+
+    def lab(color):
+        seen = np.clip(np.array(VISIONS[vision]) @ linear(color), 0, 1)
+        x, y, z = np.cbrt(TO_XYZ @ seen / TO_XYZ.sum(axis=1))
+        return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+    return np.linalg.norm(lab(first) - lab(second))
+
+
+def test_a_style_rule_reaches_only_our_elements():
+    rules = re.sub(r"@media[^{]*\{(.*?\}\s*)\}", r"\1", stylesheet(), flags=re.DOTALL)
+    assert "@media" not in rules
+    selectors = re.findall(r"([^{}]+)\{[^{}]*\}", rules)
+    assert len(selectors) > 20
+    for selector in selectors:
+        assert all(part.strip().startswith(".sk-han") for part in selector.split(","))
+
+
+def test_the_style_sheet_has_both_themes():
+    light, dark = stylesheet().split("@media (prefers-color-scheme: dark)")
+    assert f"--page: {LIGHT.page}" in light
+    assert f"--page: {DARK.page}" in dark
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_text_on_every_shade_has_a_contrast_of_four_and_a_half(theme):
+    for scale in SCALES:
+        for shade in shades(theme, scale):
+            assert contrast(theme.text, shade) >= 4.5
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_small_print_has_a_contrast_of_four_and_a_half(theme):
+    for background in (theme.page, theme.rule):
+        assert contrast(theme.muted, background) >= 4.5
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_verdicts_have_a_contrast_of_four_and_a_half(theme):
+    assert contrast(theme.against[1], theme.page) >= 4.5
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_lines_and_bars_have_a_contrast_of_three(theme):
+    for scale in SCALES:
+        assert contrast(getattr(theme, scale)[1], theme.page) >= 3
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_shades_move_evenly_away_from_the_page(theme):
+    for scale in SCALES:
+        ratios = [contrast(theme.page, shade) for shade in shades(theme, scale)]
+        assert ratios == sorted(ratios)
+        assert ratios[-1] > 1.6
+
+
+def test_stronger_shades_have_thicker_lines():
+    for letter in SCALES.values():
+        widths = re.findall(rf"\.{letter}\d {{[^}}]* ([\d.]+)px", stylesheet())
+        assert len(widths) == LEVELS
+        assert [float(w) for w in widths] == sorted(float(w) for w in set(widths))
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+@pytest.mark.parametrize("theme", THEMES)
+def test_toward_and_against_stay_apart_for_every_colour_vision(theme, vision):
+    pairs = zip(shades(theme, "toward"), shades(theme, "against"), strict=True)
+    distances = [difference(*pair, vision) for pair in pairs]
+    assert distances[0] > 5
+    assert distances[-1] > 60
+    assert difference(theme.toward[1], theme.against[1], vision) > 60
+
+
+def test_red_and_green_would_not_stay_apart():
+    assert difference("#e05050", "#808030", "deuteranopia") < 20

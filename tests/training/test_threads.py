@@ -1,0 +1,75 @@
+"""PyTorch's threads in a forked process."""
+
+import os
+
+import pytest
+import torch
+
+from sk_han.training import threads
+from sk_han.training.threads import threads_of_this_process
+
+
+@pytest.fixture
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def said_by_a_child(work):
+    """Fork, and return what `work` returns in the child, in words."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, " ".join(map(str, work())).encode())
+        finally:
+            os._exit(0)  # past pytest's own clean-up
+    os.close(writing)
+    with os.fdopen(reading) as file:
+        said = file.read()
+    os.waitpid(child, 0)
+    return said
+
+
+def before_inside_and_after():
+    found = [torch.get_num_threads()]
+    with threads_of_this_process():
+        found.append(torch.get_num_threads())
+    return [*found, torch.get_num_threads()]
+
+
+def test_in_the_process_that_imported_pytorch_nothing_changes(two_threads):
+    assert before_inside_and_after() == [2, 2, 2]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+class TestForkedProcess:
+    def test_it_computes_on_one_thread_and_keeps_its_setting(self, two_threads):
+        assert said_by_a_child(before_inside_and_after) == "2 1 2"
+
+    def test_the_setting_comes_back_after_an_error_too(self, two_threads):
+        def failing():
+            try:
+                with threads_of_this_process():
+                    raise KeyboardInterrupt
+            except KeyboardInterrupt:
+                return [torch.get_num_threads()]
+
+        assert said_by_a_child(failing) == "2"
+
+    def test_the_setting_of_the_parent_stays(self, two_threads):
+        said_by_a_child(before_inside_and_after)
+        assert torch.get_num_threads() == 2
+
+
+def test_a_function_can_be_wrapped(two_threads, monkeypatch):
+    monkeypatch.setattr(threads, "_IMPORTED_IN", -1)  # as if this were another process
+
+    @threads_of_this_process()
+    def inside():
+        return torch.get_num_threads()
+
+    assert [inside(), inside(), torch.get_num_threads()] == [1, 1, 2]
