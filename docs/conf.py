@@ -50,8 +50,8 @@ html_theme_options = {
 def _skip(app, what, name, obj, skip, options):
     """Leave out what is documented elsewhere.
 
-    Fields of named tuples stand under Attributes of their class, and ``set_fit_request`` and its
-    kin in scikit-learn's documentation, which their docstrings point into.
+    Fields of named tuples stand under Attributes of their class, and ``set_fit_request`` and
+    similar methods in scikit-learn's documentation, which their docstrings link to.
     """
     is_field = inspect.isdatadescriptor(obj) and type(obj).__name__ == "_tuplegetter"
     return skip or is_field or (name.startswith("set_") and name.endswith("_request"))
