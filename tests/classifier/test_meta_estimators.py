@@ -161,6 +161,7 @@ class TestSearchesInsideOfOptions:
             search.fit(TEXTS, LABELS)
 
 
+@pytest.mark.thorough
 class TestValidation:
     def test_predictions_of_folds_are_those_of_the_fitted_folds(self):
         folds = StratifiedKFold(2)
@@ -232,6 +233,7 @@ class TestProbabilities:
         np.testing.assert_array_equal(tuned.predict(TEXTS), LABELS)
 
 
+@pytest.mark.thorough
 class TestEnsembles:
     def test_a_soft_vote_is_the_mean_of_the_probabilities(self):
         vote = VotingClassifier([("han", quick()), ("linear", linear())], voting="soft")
@@ -333,6 +335,7 @@ def name_of(estimator):
     return type(estimator).__name__
 
 
+@pytest.mark.thorough
 class TestClosedToText:
     """What the user guide says of those that scikit-learn closes to lists of texts."""
 

@@ -18,6 +18,8 @@ from sk_han import ContextAttention, HierarchicalTokenizer, MultiHopAttention
 from sk_han.nn import HierarchicalAttentionNetwork
 from tests import tiny_models
 
+pytestmark = pytest.mark.thorough
+
 TEXTS = ["It was a good day. The sun shone!", "A bad day. Rain, and more rain."] * 8
 LABELS = ["pos", "neg"] * 8
 

@@ -15,6 +15,8 @@ from tests.crafted_files import (
     without,
 )
 
+pytestmark = pytest.mark.thorough
+
 MODEL, PARAMS, FITTED = ("model",), ("model", "params"), ("model", "fitted")
 HOSTILE = [
     None,
