@@ -18,6 +18,7 @@ texts, labels = make_reviews(2000, random_state=0)
 train_texts, test_texts, train_labels, test_labels = train_test_split(
     texts, labels, test_size=0.25, random_state=0, stratify=labels
 )
+print("Generated reviews, in which the order of words decides and not the words alone.")
 print(f"{len(train_texts)} reviews to train on, {len(test_texts)} to test; the first one:\n")
 print(f"  {train_labels[0]}: {train_texts[0]}\n")
 

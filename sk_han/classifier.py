@@ -65,6 +65,20 @@ _FITTED = (
     "vocabulary_size_",
 )
 
+# Objects that have parameters of their own: by default, and for parameters that only some have.
+_OBJECTS = {
+    "tokenizer": {"": "HierarchicalTokenizer()"},
+    "rnn": {"": "RNN()"},
+    "pooling": {
+        "": "Attention()",
+        "hops": "MultiHopAttention()",
+        "penalty": "MultiHopAttention()",
+        "direction": "ContextAttention()",
+        "gated": "ContextAttention()",
+        "summary": "ContextAttention()",
+    },
+}
+
 _OPTIONS = {name: of_option(c) for name, c in NetworkOptions.constraints().items()}
 
 
@@ -541,17 +555,18 @@ ContextAttention, default="attention"
         Raises
         ------
         ValueError
-            If there is no such parameter, or `rnn` or `pooling` is a string, which has none.
+            If there is no such parameter, or `tokenizer`, `rnn` or `pooling` is no object with
+            parameters of its own.
         """
         for name in params:
             own, _, inner = name.partition("__")
-            if inner and own in ("rnn", "pooling"):
+            if inner and own in _OBJECTS:
                 value = params.get(own, getattr(self, own))
-                if isinstance(value, str):
-                    kind = "RNN()" if own == "rnn" else "Attention()"
+                if value is None or isinstance(value, str):
+                    needed = _OBJECTS[own].get(inner, _OBJECTS[own][""])
                     raise ValueError(
-                        f"{name} cannot be set: {own} is the string {value!r}, which has no "
-                        f"parameters. Give an object, such as {own}={kind}."
+                        f"{name} cannot be set: {own} is {value!r}, which has no parameters. Give "
+                        f"an object first, such as {own}={needed}."
                     )
         super().set_params(**params)
         return self

@@ -39,7 +39,7 @@ def explain(
     Parameters
     ----------
     estimator : HANClassifier or Pipeline
-        Fitted. A Pipeline must hold a `HierarchicalTokenizer` and end in a `HANClassifier`.
+        Fitted. A Pipeline must end in a `HANClassifier`.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         As the estimator's ``predict`` takes them.
     target : label or array-like of n_documents labels, default=None
@@ -73,8 +73,9 @@ def explain(
     Returns
     -------
     ExplanationList of n_documents DocumentExplanation
-        Offsets point into the raw texts. If X holds word ids, they point into a text of their
-        words, one sentence a line.
+        Offsets point into the texts that were tokenized: into X, or into what the steps of a
+        Pipeline in front of the tokenizer make of it (``explanation.text``). If X holds word ids,
+        they point into a text of their words, one sentence a line.
 
     Raises
     ------

@@ -27,7 +27,10 @@ __all__ = ["save"]
 
 Arrays = dict[str, NDArray[Any]]
 
-_JOBLIB = "joblib.dump stores its name, for files that only people you trust hand to joblib.load."
+_JOBLIB = (
+    "Move it into a module that can be imported; joblib.dump then stores its name, for files that "
+    "only people you trust hand to joblib.load."
+)
 _REPAIRS = {
     "callbacks": "set_params(callbacks=None) first; predicting needs none.",
     "net_params": "Take out what is no plain value, or set_params(net_params=None); the fitted "
@@ -179,6 +182,8 @@ def _advice(steps: list[type]) -> str:
         last = "pipeline[-1]"
     else:
         return whole
+    if len(steps) == 1:
+        return f"Save its only step, {last}."
     return f"Save {last}, and give the loaded one what the steps before it return; or {whole}"
 
 

@@ -194,8 +194,8 @@ def _legend(explanation: DocumentExplanation, shading: Shading, color: bool) -> 
         toward, against = ("Blue", "orange") if color else ("*Words*", "~words~")
         speak = "speaks" if color else "speak"
         legend = (
-            f"{toward} {speak} for {target}, {against} against it; the number is the sum of the "
-            "sentence."
+            f"{toward} {speak} most for {target}, {against} most against it; the number sums up "
+            "its sentence."
         )
     if color and explanation.unknown.any():
         legend += " Underlined: not in the vocabulary."

@@ -30,7 +30,7 @@ def test_signed_contributions_are_marked_by_sign():
     text = plain(signed("a b c.", target="neg", contributions=[0.1, -0.5, 0.4]))
     assert "+1.000 ██████ a ~b~ *c*." in text
     text = " ".join(text.split())
-    assert "*Words* speak for neg, ~words~ against it; the number is the sum" in text
+    assert "*Words* speak most for neg, ~words~ most against it; the number sums" in text
     assert "Log-odds by occlusion, measured; strongest word 0.5. More: help(" in text
 
 
@@ -67,7 +67,7 @@ def test_in_color_the_legend_tells_what_codes_show():
     colored = render_text(
         signed("a b.", unknown=[False, True], contributions=[1, -0.5]), color=True, width=300
     )
-    assert "Blue speaks for pos, orange against it;" in colored
+    assert "Blue speaks most for pos, orange most against it;" in colored
     assert "Underlined: not in the vocabulary" in colored
     assert "Shaded words got" in render_text(explained("a b."), color=True, width=200)
 
