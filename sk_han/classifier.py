@@ -34,12 +34,14 @@ from sk_han.utils.compat import (
     StrOptions,
     fit_context,
     of_option,
+    validate_parameter_constraints,
 )
 from sk_han.utils.model_format import ModelFormatError, checked_state
 from sk_han.utils.softmax import log_softmax, softmax
 from sk_han.validation.documents import as_documents, within_vocabulary
 from sk_han.validation.fitted_state import check_classifier_state
 from sk_han.validation.labels import as_labels
+from sk_han.validation.params import check_nested_params
 
 if TYPE_CHECKING:
     from sk_han.explanation import ExplanationList
@@ -64,20 +66,6 @@ _FITTED = (
     "tokenizer_",
     "vocabulary_size_",
 )
-
-# Objects that have parameters of their own: by default, and for parameters that only some have.
-_OBJECTS = {
-    "tokenizer": {"": "HierarchicalTokenizer()"},
-    "rnn": {"": "RNN()"},
-    "pooling": {
-        "": "Attention()",
-        "hops": "MultiHopAttention()",
-        "penalty": "MultiHopAttention()",
-        "direction": "ContextAttention()",
-        "gated": "ContextAttention()",
-        "summary": "ContextAttention()",
-    },
-}
 
 _OPTIONS = {name: of_option(c) for name, c in NetworkOptions.constraints().items()}
 
@@ -412,7 +400,8 @@ ContextAttention, default="attention"
         """Learn from one more portion of documents: one epoch at the constant rate `lr`.
 
         Network and linear model are both updated. No documents are held out, so their scales are
-        typical values, or those of an earlier `fit`.
+        typical values, or those of an earlier `fit`. Only ratios of weights within a portion count.
+        A fitted classifier without a linear model stays without one.
 
         Parameters
         ----------
@@ -432,6 +421,10 @@ ContextAttention, default="attention"
         ValueError
             If the first call has no classes, or a label is none of them.
         """
+        # scikit-learn checks the parameters of a first partial_fit only.
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs to see all labels, and partial_fit sees a portion. "
@@ -558,16 +551,7 @@ ContextAttention, default="attention"
             If there is no such parameter, or `tokenizer`, `rnn` or `pooling` is no object with
             parameters of its own.
         """
-        for name in params:
-            own, _, inner = name.partition("__")
-            if inner and own in _OBJECTS:
-                value = params.get(own, getattr(self, own))
-                if value is None or isinstance(value, str):
-                    needed = _OBJECTS[own].get(inner, _OBJECTS[own][""])
-                    raise ValueError(
-                        f"{name} cannot be set: {own} is {value!r}, which has no parameters. Give "
-                        f"an object first, such as {own}={needed}."
-                    )
+        check_nested_params(params, self.get_params(deep=False))
         super().set_params(**params)
         return self
 
@@ -658,7 +642,8 @@ ContextAttention, default="attention"
     def to_state(self) -> dict[str, Any]:
         """Return the fitted state: arrays, plain values and the fitted tokenizer.
 
-        Pickles and files of `save` hold it. Parameters are not part of it.
+        Pickles and files of `save` hold it. Parameters are not part of it. Arrays are those of the
+        classifier, no copies: do not change them.
 
         Returns
         -------
@@ -700,13 +685,14 @@ ContextAttention, default="attention"
             check_classifier_state(state)
             ngrams, n_classes = state["ngram_model"], len(state["classes"])
             ngram_model = None if ngrams is None else NgramModel.from_state(ngrams, n_classes)
-        except ValueError as error:
+            device = state["device"] if state["device"] in available_devices() else "cpu"
+            net = net_from_state(state["network"], device)
+        except (TypeError, ValueError) as error:
             raise ModelFormatError(f"This HANClassifier cannot be restored: {error}.") from error
-        device = state["device"] if state["device"] in available_devices() else "cpu"
         attributes = {
             "classes_": state["classes"].copy(),
             "tokenizer_": state["tokenizer"],
-            "net_": net_from_state(state["network"], device),
+            "net_": net,
             "ngram_model_": ngram_model,
             "network_scale_": state["network_scale"],
             "ngram_scale_": state["ngram_scale"],

@@ -20,15 +20,16 @@ from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import (
     check_net_params,
+    check_optimizer,
     epochs_for,
     hold_out,
     new_net,
-    plain_history,
 )
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.callbacks.freezing import epochs_frozen
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
 from sk_han.training.devices import resolve_device
+from sk_han.training.history import plain_history
 from sk_han.training.net import Net
 from sk_han.training.threads import threads_of_this_process
 from sk_han.utils.warnings import warn_user
@@ -212,10 +213,16 @@ def _with_next_portion(
 ) -> dict[str, Any]:
     """Update the linear model by one more portion of documents."""
     ngrams = classifier.linear_ngrams if before is None else before.ngram_range
-    if ngrams is None:
+    # A model that begins beside a trained network would change what its scale was fitted to.
+    if ngrams is None or (before is None and keep_scales):
         return {}
+    if before is not None and before.counts is None:
+        warn_user(
+            "The linear model comes from a file of the first format, which has no counts, and does "
+            "not learn on; the network does. Fit anew to train both."
+        )
     model = partial_fit_ngram_model(before, data, n_classes, ngrams)
-    if keep_scales and before is not None:
+    if before is not None:
         return {"ngram_model_": model}
     return _linear(model, np.array(USUAL_SCALES if model is not None else [1.0]))
 
@@ -264,6 +271,7 @@ def _checked(
     check_ngram_range(classifier.linear_ngrams)
     check_embedding_init(classifier.embedding_init)
     check_net_params(classifier.net_params or {})
+    check_optimizer(classifier.optimizer)
     if resume:
         options.check_same_structure(classifier.net_.module_.options)
     X = check_documents(X)

@@ -30,7 +30,13 @@ SETTINGS = [
 ]
 # As `make test` runs them, where a setting does not say otherwise.
 BASE = {"OMP_NUM_THREADS": "1"}
-NEEDS = {"OPENBLAS_CORETYPE=SkylakeX": "avx512f"}
+NEEDS = {
+    "OPENBLAS_CORETYPE=Haswell": "avx2",
+    "OPENBLAS_CORETYPE=SkylakeX": "avx512f",
+    "ATEN_CPU_CAPABILITY=avx2": "avx2",
+    "MKL_ENABLE_INSTRUCTIONS=AVX2": "avx2",
+    "ONEDNN_MAX_CPU_ISA=AVX2": "avx2",
+}
 
 
 def can_run(setting: str) -> bool:

@@ -103,6 +103,11 @@ def partial_fit_ngram_model(
         None for a single class. A model of the first file format, which has no counts, is returned
         as it is.
 
+    Notes
+    -----
+    It holds every n-gram of all portions: about ``16 + 16 * n_scores`` bytes each, of at most 4
+    million.
+
     References
     ----------
     Kulis, Bartlett (2010). Implicit Online Learning. ICML.
@@ -113,40 +118,38 @@ def partial_fit_ngram_model(
     if model is not None:
         ngram_range = model.ngram_range
     present = _presences(data.documents, ngram_range)
-    buckets = np.flatnonzero(present.getnnz(axis=0))
-    in_class = _in_class(data, n_classes)
-    coefficients = np.zeros((len(buckets), in_class.shape[1]))
-    intercept = np.zeros(in_class.shape[1])
-    columns = np.arange(0)
-    if model is not None:
-        buckets = np.union1d(buckets, model.buckets)
-        columns = np.searchsorted(buckets, model.buckets)
-        coefficients = np.zeros((len(buckets), in_class.shape[1]))
+    of_portion = np.flatnonzero(present.getnnz(axis=0))
+    present, in_class = present[:, of_portion], _in_class(data, n_classes)
+    n_scores = in_class.shape[1]
+    buckets, intercept = of_portion, np.zeros(n_scores)
+    coefficients = np.zeros((len(buckets), n_scores))
+    counts = _counts(present, in_class, data.weights)
+    columns = np.arange(len(of_portion))  # of the portion's n-grams among all
+    if model is not None and model.counts is not None:
+        buckets = np.union1d(of_portion, model.buckets)
+        columns, before = (np.searchsorted(buckets, some) for some in (of_portion, model.buckets))
         known = model.ratios != 0
-        coefficients[columns] = np.divide(
+        coefficients = np.zeros((len(buckets), n_scores))
+        coefficients[before] = np.divide(
             model.weights, model.ratios, out=np.zeros(known.shape), where=known
         )
         intercept = model.intercept.astype(np.float64)
-    present = present[:, buckets]
-    counts = _counts(present, in_class, data.weights)
-    if model is not None and model.counts is not None:
-        counts = _added(counts, model.counts, columns)
+        counts = _sum_of_counts(len(buckets), [(counts, columns), (model.counts, before)])
     seen_again = counts.n_seen >= _MIN_DOCUMENTS  # other n-grams have no effect yet
-    ratios = np.zeros((len(buckets), in_class.shape[1]), dtype=np.float32)
+    ratios = np.zeros((len(buckets), n_scores), dtype=np.float32)
     ratios[seen_again] = _log_count_ratios(counts.of(seen_again))
-    features = _Features(present, ratios)
+    features = _Features(present, ratios[columns])
     strength = counts.n_documents[0] / (_C * len(data))
-    weights = np.empty_like(ratios)
-    for c in range(ratios.shape[1]):
-        coefficients[:, c], intercept[c] = _updated(
+    for c in range(n_scores):
+        coefficients[columns, c], intercept[c] = _updated(
             features.of_score(c),
             in_class[:, c],
             data.weights / data.weights.mean(),
-            coefficients[:, c],
+            coefficients[columns, c],
             intercept[c],
             strength,
         )
-        weights[:, c] = coefficients[:, c] * ratios[:, c]
+    weights = (coefficients * ratios).astype(np.float32)
     return NgramModel(ngram_range, buckets, ratios, weights, intercept.astype(np.float32), counts)
 
 
@@ -192,12 +195,20 @@ def _counts(
     )
 
 
-def _added(counts: NgramCounts, others: NgramCounts, columns: NDArray[np.int64]) -> NgramCounts:
-    """Add the counts of other n-grams, which have these columns in `counts`."""
-    counts.n_seen[columns] += others.n_seen
-    counts.inside[columns] += others.inside
-    counts.outside[columns] += others.outside
-    return counts._replace(n_documents=counts.n_documents + others.n_documents)
+def _sum_of_counts(
+    n_features: int, parts: list[tuple[NgramCounts, NDArray[np.int64]]]
+) -> NgramCounts:
+    """Add counts of n-grams, each with their columns among `n_features`."""
+    n_scores = parts[0][0].inside.shape[1]
+    n_seen = np.zeros(n_features, dtype=np.float32)
+    inside = np.zeros((n_features, n_scores), dtype=np.float32)
+    outside = np.zeros_like(inside)
+    for counts, columns in parts:
+        n_seen[columns] += counts.n_seen
+        inside[columns] += counts.inside
+        outside[columns] += counts.outside
+    n_documents = np.sum([counts.n_documents for counts, _ in parts], axis=0)
+    return NgramCounts(n_seen, inside, outside, n_documents)
 
 
 def _log_count_ratios(counts: NgramCounts) -> NDArray[np.float32]:

@@ -159,8 +159,8 @@ class HierarchicalAttentionNetwork(nn.Module):
         return {
             "vocabulary_size": self.embedding.num_embeddings,
             "n_classes": self.output.out_features,
-            "unknown_id": self.unknown_id,
-            "max_words": self.max_words,
+            "unknown_id": int(self.unknown_id),
+            "max_words": int(self.max_words),
             "options": self.options.to_plain(),
         }
 

@@ -16,7 +16,7 @@ __all__ = ["RNN", "Attention", "ContextAttention", "MultiHopAttention", "Network
 
 _FLAG = Choice((False, True))
 _SIZE = Range(Integral, 1)
-_PENALTY = Range(Real, 0)
+_PENALTY = Range(Real, 0, 1e30)  # a larger one leaves the range of single precision
 _SHARE = Range(Real, 0, 1)
 
 

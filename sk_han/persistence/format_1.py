@@ -196,7 +196,7 @@ def _fitted(stored: Any, arrays: Arrays) -> dict[str, Any]:
         arrays[f"network.weights.{name}"] = arrays.pop(name)
     scales = fitted["logit_scales"]
     if not isinstance(scales, list) or len(scales) != (1 if ngrams is None else 2):
-        raise ValueError("its scales of the logits are not one for each part")
+        raise ValueError("its logit_scales must be one number for each model")
     classes = fitted["classes"]
     return {
         "classes": {"labels": classes} if isinstance(classes, list) else classes,

@@ -90,7 +90,7 @@ def compile_token_pattern(token_pattern: str) -> tuple[re.Pattern[str], re.Patte
     """
     try:
         pattern = re.compile(token_pattern)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(
             f"token_pattern={token_pattern!r} is no regular expression: {error}."
         ) from error

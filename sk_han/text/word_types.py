@@ -95,7 +95,7 @@ def read_word_types(
         return _read_chunk(texts, analyzer, located)
     bounds = [len(texts) * i // n_chunks for i in range(n_chunks + 1)]
     return _joined(
-        Parallel(n_jobs=n_jobs)(
+        Parallel(n_jobs=n_chunks)(
             delayed(_read_chunk)(texts[start:end], analyzer, located)
             for start, end in pairwise(bounds)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,7 +17,7 @@ from skorch.callbacks import Callback, LRScheduler
 from sk_han.documents import LabelledDocuments
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.optimizers import RowwiseAdamW
-from sk_han.options import Range
+from sk_han.options import NetworkOptions, Range
 from sk_han.training.batches import document_tensors
 from sk_han.training.callbacks.averaging import WeightAveraging
 from sk_han.training.callbacks.early_stopping import EarlyStopping
@@ -29,11 +29,11 @@ from sk_han.training.net import Net
 __all__ = [
     "OPTIMIZERS",
     "check_net_params",
+    "check_optimizer",
     "document_net",
     "epochs_for",
     "hold_out",
     "new_net",
-    "plain_history",
 ]
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
@@ -48,7 +48,27 @@ CLIP_NORM = 1.0
 WEIGHT_DECAY = 0.0001
 
 # Parameters that the estimator sets itself, besides those that `new_net` passes on.
-_OWN_PARAMS = {"criterion__reduction", "measures", "module", "to_tensors", "train_split", "verbose"}
+_OWN_PARAMS = {
+    "batch_size",
+    "callbacks",
+    "criterion__reduction",
+    "device",
+    "lr",
+    "max_epochs",
+    "measures",
+    "module",
+    "noise",
+    "optimizer",
+    "shuffle",
+    "to_tensors",
+    "train_split",
+    "verbose",
+    *(
+        f"module__{name}"
+        for name in ("generator", "n_classes", "sparse", "unknown_id", "vocabulary_size")
+    ),
+    *(f"module__{n}" for n in NetworkOptions.constraints() if n != "embedding_dropout"),
+}
 # Parameters without effect, since the net makes its own batches.
 _UNUSED_PARAMS = {
     "dataset",
@@ -176,9 +196,7 @@ verbose, device
     own_callbacks.append(("fit_tasks", fit_tasks))
 
     generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
-    optimizer = OPTIMIZERS[optimizer] if isinstance(optimizer, str) else optimizer
-    if not issubclass(optimizer, torch.optim.Optimizer):
-        raise TypeError(f"optimizer must be a name or a torch.optim.Optimizer; got {optimizer}.")
+    optimizer = check_optimizer(optimizer)
     own = {
         "optimizer": optimizer,
         "lr": lr,
@@ -198,7 +216,7 @@ verbose, device
     if "weight_decay" in inspect.signature(optimizer).parameters:
         defaults["optimizer__weight_decay"] = WEIGHT_DECAY
     further: dict[str, Any] = clone(dict(net_params or {}), safe=False)
-    check_net_params(further, taken=_OWN_PARAMS | own.keys())
+    check_net_params(further)
     try:
         net: Net = document_net(**(defaults | own | further)).initialize()
     except (AttributeError, TypeError, ValueError) as error:
@@ -218,34 +236,32 @@ def document_net(**params: Any) -> Net:
     )
 
 
-def plain_history(net: Net, first_epoch: int = 1) -> list[dict[str, float]]:
-    """Return the recorded numbers of each epoch, without those of its batches."""
-    return [
-        {"epoch": number}
-        | {
-            name: float(value)
-            for name, value in epoch.items()
-            if isinstance(value, Real)
-            and not isinstance(value, bool)
-            and name != "epoch"
-            and not name.endswith("_batch_count")
-        }
-        for number, epoch in enumerate(net.history, start=first_epoch)
-    ]
+def check_optimizer(optimizer: Any) -> type[torch.optim.Optimizer]:
+    """Return the class of an optimizer.
+
+    Raises
+    ------
+    TypeError
+        If it is no name of one and no class of PyTorch's optimizers.
+    """
+    found = OPTIMIZERS.get(optimizer, optimizer) if isinstance(optimizer, str) else optimizer
+    if not isinstance(found, type) or not issubclass(found, torch.optim.Optimizer):
+        raise TypeError(f"optimizer must be a name or a torch.optim.Optimizer; got {optimizer}.")
+    return found
 
 
-def check_net_params(net_params: Mapping[str, Any], taken: Set[str] = frozenset()) -> None:
+def check_net_params(net_params: Mapping[str, Any]) -> None:
     """Check the parameters that a user adds to the net.
 
     Raises
     ------
     ValueError
-        If the estimator sets one itself, or if one has no effect or an invalid value.
+        If one is set by the estimator itself, would have no effect, or has a wrong value.
     """
     names = [name for name in net_params if not isinstance(name, str)]
     if names:
         raise ValueError(f"net_params={dict(net_params)} has a key that is no name: {names[0]!r}.")
-    refused = sorted(taken & net_params.keys())
+    refused = sorted(_OWN_PARAMS & net_params.keys())
     if refused:
         raise ValueError(
             f"net_params holds {refused}, which the estimator sets itself. Use its own parameters "

@@ -30,9 +30,10 @@ _Tensors = TypeVar("_Tensors", bound=tuple[Tensor, ...])
 class Net(NeuralNet):
     """skorch net for a network over ragged batches.
 
-    The network is a module with word vectors ``embedding`` and a method ``attend``, which takes the
-    tensors of a batch and returns a named tuple with ``logits`` and ``penalty``. Which estimator
-    trains it, and what its targets are, the net does not know.
+    The network is a module with word vectors ``embedding``, a ``generator`` of random numbers, and
+    a method ``attend``, which takes the tensors of a batch and returns a named tuple with
+    ``logits`` and ``penalty`` (one for each target, or a single one); calling it returns the
+    logits. The net does not know which estimator trains it, nor what its targets are.
 
     Parameters
     ----------
@@ -145,11 +146,14 @@ class Net(NeuralNet):
 
     def outputs(self, inputs: Any, name: str) -> NDArray[np.float32]:
         """Compute one field of the network's output in batches, such as "logits" or "vectors"."""
-        found = [
-            getattr(self.attend(inputs[start : start + self.valid_batch_size]), name).cpu()
+        batches = (
+            inputs[start : start + self.valid_batch_size]
             for start in range(0, len(inputs), self.valid_batch_size)
-        ]
-        return torch.cat(found).numpy()
+        )
+        # NumPy joins them: PyTorch would use threads that a forked process does not have.
+        return np.concatenate(
+            [getattr(self.attend(batch), name).numpy(force=True) for batch in batches]
+        )
 
     def attend(self, inputs: Any) -> Any:
         """Return the network's output for one batch.
@@ -307,7 +311,8 @@ class Net(NeuralNet):
         """Return the loss of a batch, with the network's penalty, and the logits."""
         output = self.module_.attend(*self.to_tensors(X.inputs, self.device))
         loss = self.get_loss(output.logits, y, X=X, training=True)
-        loss = loss + weighted_mean(output.penalty, X.weights)
+        penalty = output.penalty
+        loss = loss + (weighted_mean(penalty, X.weights) if penalty.dim() else penalty)
         self._check_finite(loss, "the loss")
         return loss, output.logits
 

@@ -60,6 +60,4 @@ def of_option(constraint: Choice | Range) -> list[Any]:
         closed = "left" if constraint.includes_low else "neither"
         high = None if constraint.high == float("inf") else constraint.high
         return [Interval(constraint.kind, constraint.low, high, closed=closed)]
-    if set(constraint.values) == {False, True}:
-        return ["boolean"]
     return [StrOptions(set(constraint.values)), *constraint.classes]

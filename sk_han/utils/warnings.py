@@ -11,7 +11,7 @@ __all__ = ["warn_user"]
 _BETWEEN = {"contextlib", "joblib", "sk_han", "sklearn", "skorch", "torch"}
 
 
-def warn_user(message: str) -> None:
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn, and point to the last line outside of sk_han, scikit-learn, skorch and joblib.
 
     A fixed ``stacklevel`` would point to another line inside a Pipeline or a search.
@@ -20,7 +20,7 @@ def warn_user(message: str) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _package(frame.f_globals) in _BETWEEN:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, UserWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _package(names: dict[str, object]) -> str:

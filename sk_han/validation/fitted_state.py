@@ -13,6 +13,8 @@ from sk_han.options.network_state import check_network
 
 __all__ = ["check_classifier_state"]
 
+_LARGEST_SCALE = 1e6  # far beyond what fits find; products with logits stay finite
+
 _NAMES = {
     "best_epoch",
     "best_score",
@@ -63,14 +65,16 @@ def check_classifier_state(state: Any) -> None:
             )
     for name in ("network_scale", "ngram_scale"):
         scale = state[name]
-        if type(scale) is not float or not 0 <= scale < math.inf:
-            raise ValueError(f"its {name} must be a finite float of at least 0; got {scale!r}")
+        if type(scale) is not float or not 0 <= scale < _LARGEST_SCALE:
+            raise ValueError(f"its {name} must be a float from 0 to {_LARGEST_SCALE:g}: {scale!r}")
     if state["ngram_model"] is not None and not isinstance(state["ngram_model"], Mapping):
         raise ValueError("its n-gram model is no mapping of names to values")
     _check_history(state["history"])
     n_epochs, epoch, score = len(state["history"]), state["best_epoch"], state["best_score"]
     if epoch is not None and (type(epoch) is not int or not 1 <= epoch <= n_epochs):
         raise ValueError(f"its best epoch must be one of {n_epochs}; got {epoch!r}")
+    if (epoch is None) != (score is None):
+        raise ValueError("its best epoch and best score go together: both or neither")
     if score is not None and (type(score) is not float or not 0 <= score <= 1):
         raise ValueError(f"its best score must be an accuracy; got {score!r}")
     if not isinstance(state["device"], str):

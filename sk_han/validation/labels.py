@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from sk_han.utils.compat import check_sample_weight
+from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import is_missing
 
 __all__ = ["as_labels", "check_labels", "document_weights", "encode_labels"]
@@ -51,7 +53,13 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
             labels = _plain_strings(np.asarray(y, dtype=object)).astype(str)
         else:  # NumPy's StringDType has no order
             labels = np.asarray(labels.tolist())
-    labels = column_or_1d(labels, warn=True)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        warn_user(
+            f"A column-vector {name} was passed when a 1d array was expected. Change its shape to "
+            "(n_samples,), for example with ravel().",
+            DataConversionWarning,
+        )
+    labels = column_or_1d(labels)
     check_classification_targets(labels)
     return labels
 

@@ -200,17 +200,3 @@ class TestNotebook:
 def test_it_is_a_classifier_also_behind_a_tokenizer():
     assert is_classifier(HANClassifier())
     assert is_classifier(make_pipeline(HierarchicalTokenizer(), HANClassifier()))
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"pooling__size": 3}, r"pooling is 'attention', .* pooling=Attention\(\)"),
-        ({"pooling__hops": 3}, r"pooling is 'attention', .* pooling=MultiHopAttention\(\)"),
-        ({"rnn": "lstm", "rnn__num_layers": 2}, r"rnn is 'lstm', .* rnn=RNN\(\)"),
-        ({"tokenizer__min_df": 2}, r"tokenizer is None, .* tokenizer=HierarchicalTokenizer\(\)"),
-    ],
-)
-def test_a_parameter_inside_of_a_string_is_refused_with_the_repair(params, message):
-    with pytest.raises(ValueError, match=message):
-        HANClassifier().set_params(**params)

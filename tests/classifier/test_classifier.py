@@ -646,6 +646,19 @@ class TestLinearModelInPortions:
         assert classifier.ngram_model_ is None
         assert (classifier.network_scale_, classifier.ngram_scale_) == (1.0, 0.0)
 
+    def test_none_begins_beside_a_fit_that_had_none(self):
+        classifier = tiny(linear_ngrams=None).fit(TEXTS, LABELS)
+        scale = classifier.network_scale_
+        classifier.set_params(linear_ngrams=(1, 2)).partial_fit(TEXTS[:6], LABELS[:6])
+        assert classifier.ngram_model_ is None
+        assert (classifier.network_scale_, classifier.ngram_scale_) == (scale, 0.0)
+
+    @pytest.mark.parametrize("params", [{"batch_size": -3}, {"lr": 0}, {"linear_ngrams": [1, 2]}])
+    def test_a_wrong_parameter_is_named_in_later_portions_too(self, params):
+        classifier = tiny().fit(TEXTS, LABELS).set_params(**params)
+        with pytest.raises(ValueError, match=f"{next(iter(params))!r} parameter"):
+            classifier.partial_fit(TEXTS, LABELS)
+
 
 class TestEmbedding:
     def test_an_array_of_vectors_is_where_training_starts(self):

@@ -31,7 +31,7 @@ class TestCheck:
             ),
             (
                 Attention(diversity_penalty=-1.0),
-                "'diversity_penalty' parameter of Attention must be a number of at least 0. Got -1",
+                "'diversity_penalty' parameter of Attention must be a number of at least 0 .* Got",
             ),
             (MultiHopAttention(hops=0), "'hops' parameter of MultiHopAttention .* Got 0 instead"),
             (MultiHopAttention(penalty=-1), "'penalty' parameter of MultiHopAttention .* Got -1"),

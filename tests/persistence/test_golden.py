@@ -133,7 +133,8 @@ class TestFirstFormat:
     def test_partial_fit_leaves_an_ngram_model_without_counts_as_it_is(self):
         classifier = golden("format_1")
         model = classifier.ngram_model_
-        classifier.partial_fit(documents_of("format_1")[:2], ["good", "bad"])
+        with pytest.warns(UserWarning, match="no counts, and does not learn on"):
+            classifier.partial_fit(documents_of("format_1")[:2], ["good", "bad"])
         assert classifier.ngram_model_ is model
         assert (classifier.network_scale_, classifier.ngram_scale_) == (0.25, 1.0)
 

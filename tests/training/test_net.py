@@ -21,11 +21,13 @@ import torch
 from sk_han import HANClassifier
 
 torch.set_num_threads(2)
-texts, labels = ["A good day. " * 50, "A bad day. " * 50] * 20, ["pos", "neg"] * 20
-classifier = HANClassifier(max_epochs=1, random_state=0, device="cpu").fit(texts, labels)
+texts, labels = ["A good day. " * 5, "A bad day. " * 5] * 200, ["pos", "neg"] * 200
+classifier = HANClassifier(max_epochs=1, sentence_hidden=200, random_state=0, device="cpu")
+classifier.fit(texts, labels)
 
 def work(queue):
     queue.put(classifier.predict(texts[:2]).shape)
+    queue.put(classifier.transform(texts).shape)  # wide enough for PyTorch to use threads
     queue.put(classifier.fit(texts, labels).n_iter_)
 
 context = multiprocessing.get_context("fork")
@@ -33,6 +35,7 @@ queue = context.SimpleQueue()
 child = context.Process(target=work, args=(queue,))
 child.start()
 assert queue.get() == (2,)
+assert queue.get() == (400, 400)
 assert queue.get() == 1
 child.join()
 """

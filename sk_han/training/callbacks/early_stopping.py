@@ -24,17 +24,20 @@ class EarlyStopping(Callback):
     ----------
     n_iter_no_change : int or None
         Number of epochs without improvement after which training stops; None for no stop.
+    measure : str
+        The measure of the net that compares epochs, higher being better.
 
     Attributes
     ----------
     best_epoch_ : int
         The epoch, from 1, whose weights the net keeps.
     best_score_ : tuple of float
-        Validation accuracy of that epoch, and minus its validation loss.
+        The measure of that epoch, and minus its validation loss.
     """
 
-    def __init__(self, n_iter_no_change: int | None) -> None:
+    def __init__(self, n_iter_no_change: int | None, measure: str = "valid_accuracy") -> None:
         self.n_iter_no_change = n_iter_no_change
+        self.measure = measure
 
     def on_train_begin(self, net: Any, **kwargs: Any) -> None:
         """Reset the state of an earlier training."""
@@ -45,7 +48,7 @@ class EarlyStopping(Callback):
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """Copy the weights of a better epoch, or stop the training."""
         epoch = net.history[-1]
-        score = (epoch["valid_accuracy"], -epoch["valid_loss"])
+        score = (epoch[self.measure], -epoch["valid_loss"])
         if score > self.best_score_:
             self.best_score_, self.best_epoch_ = score, epoch["epoch"]
             self.best_weights_ = copy.deepcopy(net.module_.state_dict())

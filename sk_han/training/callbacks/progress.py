@@ -43,11 +43,8 @@ class TrainingProgress(Callback):
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """Show the scores of the epoch on the held-out documents."""
         epoch = net.history[-1]
-        if "valid_accuracy" in epoch:
-            self.validation_ = {
-                "valid_loss": f"{epoch['valid_loss']:.3f}",
-                "valid_accuracy": f"{epoch['valid_accuracy']:.3f}",
-            }
+        names = ["valid_loss", *(net.measures or {})]
+        self.validation_ = {name: f"{epoch[name]:.3f}" for name in names if name in epoch}
         self.bar_.set_postfix(loss=f"{epoch['train_loss']:.3f}", **self.validation_)
 
     def on_train_end(self, net: Any, **kwargs: Any) -> None:

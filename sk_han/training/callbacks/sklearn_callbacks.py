@@ -8,6 +8,7 @@ from typing import Any
 from skorch.callbacks import Callback
 
 from sk_han.training.callbacks.interrupts import StopTraining
+from sk_han.training.history import plain_history
 from sk_han.training.net_state import copied_net
 
 __all__ = ["FitTasks"]
@@ -50,10 +51,15 @@ class FitTasks(Callback):
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """End the task of the epoch, and stop the training if a callback requests it."""
+
+        def fitted_so_far() -> dict[str, Any]:
+            history = plain_history(net)
+            so_far = {"net_": copied_net(net), "history_": history, "n_iter_": len(history)}
+            return {**self.fitted, "best_epoch_": None, "best_score_": None, **so_far}
+
         stop = self.epoch_.call_on_fit_task_end(
             **self.arguments,
-            # Called only for callbacks that want a fitted estimator.
-            reconstruction_attributes=lambda: {**self.fitted, "net_": copied_net(net)},
+            reconstruction_attributes=fitted_so_far,  # for callbacks that want a fitted estimator
         )
         if stop:
             raise StopTraining

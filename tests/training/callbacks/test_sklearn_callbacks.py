@@ -115,6 +115,14 @@ class TestEpochs:
             ended = tiny(max_epochs=n_epochs, **params).fit(TEXTS, LABELS)
             np.testing.assert_array_equal(fitted.predict_proba(TEXTS), ended.predict_proba(TEXTS))
 
+    def test_the_fitted_estimator_of_an_epoch_can_be_pickled(self):
+        recorder = Recorder()
+        recorded(recorder)
+        copy = pickle.loads(pickle.dumps(recorder.fitted[0].set_callbacks()))
+        assert copy.n_iter_ == len(copy.history_) == 1
+        proba = recorder.fitted[0].predict_proba(TEXTS)
+        np.testing.assert_array_equal(copy.predict_proba(TEXTS), proba)
+
     def test_looking_at_the_fitted_estimator_changes_no_number(self):
         watched = recorded(Recorder()).predict_proba(TEXTS)
         np.testing.assert_array_equal(watched, tiny().fit(TEXTS, LABELS).predict_proba(TEXTS))
