@@ -95,6 +95,8 @@ import threading
 from skorch.callbacks import Callback
 from sk_han import HANClassifier
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+
 class Busy(Callback):
     def on_batch_end(self, net, **kwargs):
         if len(net.history) == 3:
@@ -118,6 +120,15 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.fixture
+def _ctrl_c_interrupts():
+    """Let Ctrl-C interrupt, also where the suite is a job in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_ctrl_c_interrupts")
 class TestInterrupts:
     @pytest.mark.parametrize("moment", MOMENTS)
     @pytest.mark.parametrize("method", ["fit", "partial_fit"])
