@@ -10,8 +10,8 @@ import torch
 
 __all__ = ["threads_of_this_process"]
 
-# The process that imported this module, and PyTorch with it: PyTorch's pool of threads, if there is
-# one, belongs to this process.
+# The process that imported this module, and PyTorch with it as a rule. A process that has PyTorch
+# alone, and whose forked child imports this module, is not recognized (docs/user_guide.md).
 _IMPORTED_IN = os.getpid()
 
 
