@@ -24,7 +24,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # rooms of the floors below its own, so that imports never run in circles. docs/architecture.md
 # draws the same floors.
 FLOORS = [
-    {"documents", "datasets", "nn", "options", "utils"},
+    {"documents", "datasets", "kernels", "nn", "options", "utils"},
     {"explanation", "text", "training"},
     {"embeddings", "linear", "tokenizer", "validation"},
     {"classifier", "fitting"},
@@ -34,6 +34,8 @@ FLOORS = [
 # Rooms of one floor may import each other in one direction only.
 ON_ONE_FLOOR = {
     ("classifier", "fitting"),
+    ("kernels", "utils"),
+    ("nn", "kernels"),
     ("nn", "options"),
     ("tokenizer", "validation"),
     ("utils", "options"),
@@ -51,6 +53,12 @@ WITH_TORCH = {
     "training",
 }
 WITH_SKORCH = {"training", "utils"}
+# Modules of compiled kernels; the others of their room load them.
+KERNELS = [
+    file
+    for file in sorted((PACKAGE / "kernels").rglob("*.py"))
+    if file.stem not in {"__init__", "loading", "tasks"}
+]
 
 MOST_LINES = 740
 
@@ -136,7 +144,8 @@ def test_rooms_of_one_floor_import_each_other_in_one_direction() -> None:
 
 def test_only_core_dependencies_are_imported_at_top_level() -> None:
     def others(file: Path) -> set[str]:
-        return packages(imported_by(file, in_functions=False)) - CORE_PACKAGES
+        optional = {"numba", "llvmlite"} if file in KERNELS else set()
+        return packages(imported_by(file, in_functions=False)) - CORE_PACKAGES - optional
 
     assert offenders(others) == []
 
@@ -150,14 +159,25 @@ def test_torch_and_skorch_stay_in_their_rooms() -> None:
     assert offenders(strangers) == []
 
 
-def test_the_network_knows_torch_and_its_options_alone() -> None:
+def test_the_network_knows_torch_its_options_and_the_kernels_alone() -> None:
     def strangers(file: Path) -> Iterator[str]:
         names = imported_by(file, in_functions=True)
         yield from packages(names) - {"torch"}
         ours = {name for name in names if name.startswith("sk_han")}
-        yield from (n for n in ours if not n.startswith(("sk_han.nn.", "sk_han.options.")))
+        known = ("sk_han.nn.", "sk_han.options.", "sk_han.kernels.")
+        yield from (name for name in ours if not name.startswith(known))
 
     assert offenders(strangers, sorted((PACKAGE / "nn").rglob("*.py"))) == []
+
+
+def test_compiled_kernels_are_imported_by_their_loader_alone() -> None:
+    names = {module_of(file) for file in KERNELS}
+
+    def direct(file: Path) -> Iterator[str]:
+        found = imported_by(file, in_functions=True)
+        yield from (n for n in found if n in names or n.rpartition(".")[0] in names)
+
+    assert offenders(direct, [file for file in FILES if file not in KERNELS]) == []
 
 
 def test_options_know_no_other_room_and_no_torch() -> None:

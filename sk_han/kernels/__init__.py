@@ -1,0 +1,1 @@
+"""Kernels that Numba compiles, their loading, and the threads that run them."""

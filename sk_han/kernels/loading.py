@@ -1,0 +1,94 @@
+"""Which engine computes: kernels that Numba compiles, or PyTorch and NumPy alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib import import_module
+from importlib.util import find_spec
+from threading import RLock
+from types import ModuleType
+
+from sk_han.utils.warnings import warn_user
+
+__all__ = ["ENGINES", "engine_in_use", "kernels", "using_engine"]
+
+ENGINES = ("auto", "numba", "torch")
+
+# The modules by name; None for one that failed to load in this process.
+_LOADED: dict[str, ModuleType | None] = {}
+_LOCK = RLock()
+# A failure is told once a process.
+_TOLD: set[str] = set()
+_REQUESTED: ContextVar[str] = ContextVar("engine", default=os.environ.get("SK_HAN_ENGINE", "auto"))
+
+
+@contextmanager
+def using_engine(name: str) -> Iterator[None]:
+    """Compute with this engine inside of the block.
+
+    Parameters
+    ----------
+    name : {"auto", "numba", "torch"}
+        "auto" leaves the engine as it is: that of a block around this one, else that of the
+        environment variable ``SK_HAN_ENGINE``, else Numba where it is installed.
+    """
+    if name == "auto":
+        yield
+        return
+    token = _REQUESTED.set(name)
+    try:
+        yield
+    finally:
+        _REQUESTED.reset(token)
+
+
+def engine_in_use() -> str:
+    """Return the engine that computes here, "numba" or "torch"."""
+    return "torch" if kernels("vectors") is None else "numba"
+
+
+def kernels(name: str) -> ModuleType | None:
+    """Return a module of compiled kernels, or None where PyTorch or NumPy shall compute.
+
+    Loading compiles the kernels, or reads them from Numba's cache. If this fails, a warning says
+    so once, and the result is None from then on.
+
+    Parameters
+    ----------
+    name : str
+        Of a module in `sk_han.kernels`.
+    """
+    requested = _REQUESTED.get()
+    if requested == "torch":
+        return None
+    if name in _LOADED:
+        return _LOADED[name]
+    with _LOCK:
+        if name not in _LOADED:
+            _LOADED[name] = _load(name, requested)
+        return _LOADED[name]
+
+
+def _load(name: str, requested: str) -> ModuleType | None:
+    if find_spec("numba") is None:
+        if requested == "numba":
+            _warn("numba is not installed", 'Install it: pip install "sk-han[fast]".')
+        return None
+    try:
+        return import_module(f"sk_han.kernels.{name}")
+    except Exception as error:
+        _warn(
+            f"its kernels cannot be compiled or loaded ({type(error).__name__}: {error})",
+            "If files of Numba's cache are damaged, delete sk_han/kernels/__pycache__ or "
+            "NUMBA_CACHE_DIR; engine='torch' avoids this warning.",
+        )
+        return None
+
+
+def _warn(problem: str, repair: str) -> None:
+    if problem not in _TOLD:
+        _TOLD.add(problem)
+        warn_user(f"The engine 'numba' is not used, since {problem}. {repair}", RuntimeWarning)
