@@ -22,7 +22,8 @@ _LOADED: dict[str, ModuleType | None] = {}
 _LOCK = RLock()
 # A failure is told once a process.
 _TOLD: set[str] = set()
-_REQUESTED: ContextVar[str] = ContextVar("engine", default=os.environ.get("SK_HAN_ENGINE", "auto"))
+_DEFAULT = os.environ.get("SK_HAN_ENGINE", "auto")
+_REQUESTED: ContextVar[str] = ContextVar("engine", default=_DEFAULT)
 
 
 @contextmanager

@@ -35,12 +35,14 @@ def using_threads(number: int) -> Iterator[None]:
         _N_THREADS.reset(token)
 
 
-def n_threads() -> int:
-    """Return the number of threads that kernels use here; 1 outside of `using_threads`."""
-    return _N_THREADS.get() or 1
+def n_threads(default: int = 1) -> int:
+    """Return the number of threads that kernels use here; `default` outside `using_threads`."""
+    return _N_THREADS.get() or default
 
 
-def run_tasks(kernel: Callable[..., None], n_tasks: int, *arguments: Any) -> None:
+def run_tasks(
+    kernel: Callable[..., None], n_tasks: int, *arguments: Any, threads: int | None = None
+) -> None:
     """Run all tasks of a kernel.
 
     Parameters
@@ -51,16 +53,16 @@ def run_tasks(kernel: Callable[..., None], n_tasks: int, *arguments: Any) -> Non
     n_tasks : int
     *arguments
         Arrays and numbers, all of the types for which the kernel was compiled.
+    threads : int, optional
+        Number of threads; that of `n_threads` by default.
     """
     counter = np.zeros(1, dtype=np.int64)
-    number = min(n_threads(), n_tasks)
+    number = min(threads or n_threads(), n_tasks)
     helpers = []
     if number > 1:
         try:
             pool = _POOLS.get(number) or _POOLS.setdefault(number, ThreadPoolExecutor(number - 1))
-            helpers = [
-                pool.submit(kernel, counter, n_tasks, *arguments) for _ in range(number - 1)
-            ]
+            helpers = [pool.submit(kernel, counter, n_tasks, *arguments) for _ in range(number - 1)]
         except RuntimeError:  # the interpreter shuts down and starts no thread
             pass
     kernel(counter, n_tasks, *arguments)

@@ -13,7 +13,7 @@ from sk_han.nn.encoders.gru import BidirectionalGRU, recurrent_encoder
 from sk_han.nn.initialization import normal_, xavier_uniform_
 from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
 from sk_han.nn.pooling.multi_hop import document_overlap
-from sk_han.nn.ragged.layout import packed_layout
+from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.words import distinct_words, in_chunks
 from sk_han.options import MultiHopAttention, NetworkOptions
 
@@ -250,7 +250,7 @@ class HierarchicalAttentionNetwork(nn.Module):
             and table is not None
             and not torch.is_grad_enabled()
         ):
-            return encoder.recur(table, word_ids, packed_layout(words_per_sentence))
+            return encoder.recur(table, word_ids, PackedLayout(words_per_sentence))
         distinct, index = distinct_words(word_ids, self.embedding.num_embeddings)
         vectors = self.embedding(distinct)  # (U, E)
         if kept is not None:

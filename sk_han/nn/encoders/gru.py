@@ -7,9 +7,9 @@ from torch import Tensor, nn
 
 from sk_han.nn.encoders.output import Encoded
 from sk_han.nn.encoders.packed import PackedRNN, packed_encoded
-from sk_han.nn.engines.recurrence import GRURecurrence
+from sk_han.nn.engines.choice import gru_states, projections
 from sk_han.nn.initialization import uniform_
-from sk_han.nn.ragged.layout import PackedLayout, packed_layout
+from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.segments import sequence_ends
 from sk_han.options import RNN
 
@@ -73,7 +73,7 @@ class BidirectionalGRU(nn.Module):
         -------
         Tensor, shape (T, H)
         """
-        layout = packed_layout(lengths)
+        layout = PackedLayout(lengths)
         if self.fuses:
             return self.recur(self.project(inputs), index, layout)
         return packed_encoded(self.gru, inputs, index, layout).states
@@ -96,7 +96,7 @@ class BidirectionalGRU(nn.Module):
             ``last`` has the shape of `initial`: the forward state at the last token and the
             backward state at the first. A sequence without tokens ends in its initial state.
         """
-        layout = packed_layout(lengths)
+        layout = PackedLayout(lengths)
         if not self.fuses:
             return packed_encoded(self.gru, inputs, index, layout, initial)
         states = self.recur(self.project(inputs), index, layout, initial)
@@ -119,9 +119,7 @@ class BidirectionalGRU(nn.Module):
         recurrent_bias = self._both("bias_hh_l0")
         # The recurrent bias of the candidate is not included: the reset gate scales it.
         bias = torch.cat([bias[:, :gates] + recurrent_bias[:, :gates], bias[:, gates:]], dim=1)
-        return torch.baddbmm(
-            bias.unsqueeze(1), inputs.expand(2, -1, -1), weight.transpose(1, 2)
-        )  # (2, U, 3H/2)
+        return projections(inputs, weight, bias)  # (2, U, 3H/2)
 
     def recur(
         self,
@@ -134,9 +132,8 @@ class BidirectionalGRU(nn.Module):
         weight = self._both("weight_hh_l0").transpose(1, 2)  # (2, H/2, 3H/2)
         bias = self._both("bias_hh_l0")[:, 2 * self.gru.hidden_size :].unsqueeze(1)  # (2, 1, H/2)
         if initial is not None:
-            initial = initial[:, layout.order[: layout.active[0] if layout.active else 0]]
-        states: Tensor = GRURecurrence.apply(projected, weight, bias, index, layout, initial)
-        return states
+            initial = initial[:, layout.order[: layout.n_filled]]
+        return gru_states(projected, weight, bias, index, layout, initial)
 
     def _both(self, name: str) -> Tensor:
         return torch.stack([getattr(self.gru, name), getattr(self.gru, f"{name}_reverse")])

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from sk_han.nn.encoders.output import Encoded
 from sk_han.nn.initialization import uniform_
-from sk_han.nn.ragged.layout import PackedLayout, packed_layout
+from sk_han.nn.ragged.layout import PackedLayout
 
 __all__ = ["PackedRNN", "packed_encoded"]
 
@@ -113,7 +113,7 @@ class PackedRNN(nn.Module):
             ``last`` has the shape of `initial`. A sequence without tokens ends in its initial
             state.
         """
-        return packed_encoded(self.rnn, inputs, index, packed_layout(lengths), initial)
+        return packed_encoded(self.rnn, inputs, index, PackedLayout(lengths), initial)
 
 
 def packed_encoded(
@@ -138,7 +138,7 @@ def packed_encoded(
         # changes no number. A shallow copy shares the weights and leaves the network's mode alone.
         rnn = copy.copy(rnn)
         rnn.training = True
-    filled = layout.order[: layout.active[0]].to(device)
+    filled = layout.order[: layout.n_filled].to(device)
     states, last = rnn(packed, _each(lambda start: start[:, filled].contiguous(), initial))
     return Encoded(
         states.data[layout.forward_row.to(device)],

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from sk_han.nn.engines.buffers import scratch
+from sk_han.nn.engines.buffers import lasting, scratch
 from sk_han.nn.engines.tanh import tanh_
 from sk_han.nn.ragged.layout import PackedLayout
 
@@ -46,7 +46,7 @@ class GRURecurrence(torch.autograd.Function):
     index : Tensor of int64, shape (T,)
         The distinct input of each token.
     layout : PackedLayout of T tokens
-    initial : Tensor, shape (2, layout.active[0], H), or None
+    initial : Tensor, shape (2, layout.n_filled, H), or None
         States before the first token of each direction, the longest sequence first; None for zeros.
 
     Returns
@@ -68,7 +68,7 @@ class GRURecurrence(torch.autograd.Function):
         """Compute the states; gates and candidates overwrite the gathered projections."""
         _, U, H3 = projected.shape
         H, T = H3 // 3, len(index)
-        n_initial = layout.active[0] if layout.active else 0
+        n_initial = layout.n_filled
         keep = any(ctx.needs_input_grad)
         gates = _memory("gates", (2, T, 2 * H), projected, keep)
         candidate = _memory("candidate", (2, T, H), projected, keep)
@@ -157,7 +157,7 @@ class GRURecurrence(torch.autograd.Function):
 
 def _memory(name: str, shape: tuple[int, ...], like: Tensor, keep: bool) -> Tensor:
     """Return new memory if the backward needs it later, and scratch otherwise."""
-    return like.new_empty(shape) if keep else scratch(name, shape, like)
+    return lasting(shape, like) if keep else scratch(name, shape, like)
 
 
 def _steps(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.engines.attention import AttentionFunction
+from sk_han.nn.engines.choice import attention
 from sk_han.nn.initialization import uniform_, xavier_uniform_
 from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.ragged.normalizers import normalizer_of
@@ -125,7 +125,7 @@ class AttentionPooling(Pooling):
         """
         fused = states.device.type == "cpu" if self.fused is None else self.fused
         if fused and self.normalizer == "softmax":
-            pooled, weights = AttentionFunction.apply(
+            pooled, weights = attention(
                 states, self.weight, self.bias, self.context, lengths, query
             )
             return pooled, weights.unsqueeze(1)

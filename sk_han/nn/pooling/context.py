@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from sk_han.nn.initialization import uniform_, xavier_uniform_
 from sk_han.nn.pooling.base import Pooling
-from sk_han.nn.ragged.layout import packed_layout
+from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.normalizers import normalizer_of
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
@@ -94,7 +94,7 @@ class ContextPooling(Pooling):
         """
         if sequences_per_document is None:
             sequences_per_document = torch.tensor([len(lengths)], device="cpu")
-        layout = packed_layout(sequences_per_document)
+        layout = PackedLayout(sequences_per_document)
         directions = [(self.forwards, layout.forward_token)]
         if self.backwards is not None:
             directions.append((self.backwards, layout.backward_token))

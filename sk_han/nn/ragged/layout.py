@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
-__all__ = ["PackedLayout", "packed_layout"]
+__all__ = ["PackedLayout"]
 
 
-class PackedLayout(NamedTuple):
+class PackedLayout:
     """Positions of the tokens of N sequences that a recurrence processes step by step.
 
     Sequences are sorted by falling length, so that at step ``t`` the first ``active[t]`` of them
     have a token. Packed rows are ordered by step, then by sequence, as in
-    `torch.nn.utils.rnn.PackedSequence`.
+    `torch.nn.utils.rnn.PackedSequence`. Each attribute is computed when it is first read.
+
+    Parameters
+    ----------
+    lengths : Tensor of int64 on the CPU, shape (n_sequences,)
+        Zero is allowed: such a sequence has no rows.
 
     Attributes
     ----------
@@ -34,56 +39,72 @@ class PackedLayout(NamedTuple):
         The sequences, the longest first.
     """
 
-    forward_token: Tensor
-    backward_token: Tensor
-    forward_row: Tensor
-    backward_row: Tensor
-    previous_row: Tensor
-    active: list[int]
-    order: Tensor
+    def __init__(self, lengths: Tensor) -> None:
+        self.lengths = lengths
+
+    @cached_property
+    def order(self) -> Tensor:
+        return torch.sort(self.lengths, descending=True, stable=True).indices
+
+    @cached_property
+    def active(self) -> list[int]:
+        return self._active.tolist()
+
+    @property
+    def n_filled(self) -> int:
+        """Number of sequences that have a token; they are the first of `order`."""
+        return int((self.lengths > 0).sum())
+
+    @cached_property
+    def forward_token(self) -> Tensor:
+        step, sequence = self._step_and_sequence
+        return self._starts[sequence] + step
+
+    @cached_property
+    def backward_token(self) -> Tensor:
+        step, sequence = self._step_and_sequence
+        return self._starts[sequence] + self._longest_first[sequence] - 1 - step
+
+    @cached_property
+    def forward_row(self) -> Tensor:
+        return _inverse(self.forward_token)
+
+    @cached_property
+    def backward_row(self) -> Tensor:
+        return _inverse(self.backward_token)
+
+    @cached_property
+    def previous_row(self) -> Tensor:
+        # Step t continues the first active[t] states of step t - 1; step 0 the initial ones.
+        step, sequence = self._step_and_sequence
+        step_starts = torch.cumsum(self._active, 0) - self._active
+        previous = torch.cat([step_starts.new_zeros(1), self.n_filled + step_starts])[:-1]
+        return previous[step] + sequence
+
+    @cached_property
+    def _longest_first(self) -> Tensor:
+        return self.lengths[self.order]
+
+    @cached_property
+    def _starts(self) -> Tensor:
+        return (torch.cumsum(self.lengths, 0) - self.lengths)[self.order]
+
+    @cached_property
+    def _active(self) -> Tensor:
+        n_steps = int(self.lengths.max()) if len(self.lengths) else 0
+        steps = torch.arange(n_steps, device="cpu")
+        # A sequence is active at step t if it is longer than t.
+        return torch.searchsorted(-self._longest_first, -steps, right=False)
+
+    @cached_property
+    def _step_and_sequence(self) -> tuple[Tensor, Tensor]:
+        """Return the step of each packed row, and its place among the sequences of that step."""
+        step_starts = torch.cumsum(self._active, 0) - self._active
+        step = torch.repeat_interleave(torch.arange(len(self._active), device="cpu"), self._active)
+        return step, torch.arange(len(step), device="cpu") - step_starts[step]
 
 
-def packed_layout(lengths: Tensor) -> PackedLayout:
-    """Compute the layout of concatenated sequences of these lengths.
-
-    Parameters
-    ----------
-    lengths : Tensor of int64 on the CPU, shape (n_sequences,)
-        Zero is allowed: such a sequence has no rows.
-
-    Returns
-    -------
-    PackedLayout
-    """
-    n_tokens = int(lengths.sum())
-    longest_first, order = torch.sort(lengths, descending=True, stable=True)
-    starts = (torch.cumsum(lengths, 0) - lengths)[order]
-    n_steps = int(longest_first[0]) if len(lengths) else 0
-    # A sequence is active at step t if it is longer than t.
-    active = torch.searchsorted(-longest_first, -torch.arange(n_steps, device="cpu"), right=False)
-    step_starts = torch.cumsum(active, 0) - active
-
-    step = torch.repeat_interleave(torch.arange(n_steps, device="cpu"), active)
-    sequence = torch.arange(n_tokens, device="cpu") - step_starts[step]
-    forward_token = starts[sequence] + step
-    backward_token = starts[sequence] + longest_first[sequence] - 1 - step
-
-    row = torch.arange(n_tokens, device="cpu")
-    forward_row = torch.empty_like(row)
-    forward_row[forward_token] = row
-    backward_row = torch.empty_like(row)
-    backward_row[backward_token] = row
-
-    n_initial = int(active[0]) if n_steps else 0
-    # Step t continues the first active[t] states of step t - 1; step 0 the initial ones.
-    previous_starts = torch.cat([step_starts.new_zeros(1), n_initial + step_starts])[:-1]
-    previous_row = previous_starts[step] + sequence
-    return PackedLayout(
-        forward_token,
-        backward_token,
-        forward_row,
-        backward_row,
-        previous_row,
-        active.tolist(),
-        order,
-    )
+def _inverse(order: Tensor) -> Tensor:
+    inverse = torch.empty_like(order)
+    inverse[order] = torch.arange(len(order), device="cpu")
+    return inverse

@@ -12,7 +12,7 @@ from torch.func import functional_call
 
 from sk_han.nn import BidirectionalGRU
 from sk_han.nn.engines.recurrence import GRURecurrence
-from sk_han.nn.ragged.layout import packed_layout
+from sk_han.nn.ragged.layout import PackedLayout
 
 INDEX = torch.tensor([2, 0, 2, 1, 1, 2, 0])
 LENGTHS = torch.tensor([2, 0, 3, 1, 1])
@@ -62,7 +62,7 @@ def test_gradients_from_initial_states_on_equal_numerical_ones(
 
 
 def test_gradients_of_initial_states_alone_equal_numerical_ones() -> None:
-    layout = packed_layout(LENGTHS)
+    layout = PackedLayout(LENGTHS)
     weight, bias, projected = (
         torch.cos(torch.arange(n, dtype=torch.float64)).view(shape)
         for n, shape in ((54, (2, 3, 9)), (6, (2, 1, 3)), (54, (2, 3, 9)))

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pack_sequence
 
-from sk_han.nn.ragged.layout import packed_layout
+from sk_han.nn.ragged.layout import PackedLayout
 
 LENGTHS = {
     "several lengths": [3, 1, 7, 2, 5],
@@ -20,7 +20,7 @@ LENGTHS = {
 
 def test_layout_worked_by_hand() -> None:
     # Tokens 0 1 | 2 3 4 | nothing | 5; longest first: 2 3 4, then 0 1, then 5.
-    layout = packed_layout(torch.tensor([2, 3, 0, 1]))
+    layout = PackedLayout(torch.tensor([2, 3, 0, 1]))
     assert layout.active == [3, 2, 1]
     assert layout.forward_token.tolist() == [2, 0, 5, 3, 1, 4]
     assert layout.backward_token.tolist() == [4, 1, 5, 3, 0, 2]
@@ -31,7 +31,7 @@ def test_layout_worked_by_hand() -> None:
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
 def test_packed_rows_are_those_of_torch(lengths: list[int]) -> None:
-    layout = packed_layout(torch.tensor(lengths))
+    layout = PackedLayout(torch.tensor(lengths))
     sequences = [part for part in torch.arange(sum(lengths)).split(lengths) if len(part)]
     packed = pack_sequence(sequences, enforce_sorted=False)
     assert layout.active == packed.batch_sizes.tolist()
@@ -42,14 +42,14 @@ def test_packed_rows_are_those_of_torch(lengths: list[int]) -> None:
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
 def test_backward_tokens_are_the_forward_tokens_of_reversed_sequences(lengths: list[int]) -> None:
-    layout = packed_layout(torch.tensor(lengths))
+    layout = PackedLayout(torch.tensor(lengths))
     reversed_tokens = torch.cat([p.flip(0) for p in torch.arange(sum(lengths)).split(lengths)])
     assert torch.equal(layout.backward_token, reversed_tokens[layout.forward_token])
 
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
 def test_rows_are_the_inverse_of_tokens(lengths: list[int]) -> None:
-    layout = packed_layout(torch.tensor(lengths))
+    layout = PackedLayout(torch.tensor(lengths))
     tokens = torch.arange(sum(lengths))
     assert torch.equal(layout.forward_token[layout.forward_row], tokens)
     assert torch.equal(layout.backward_token[layout.backward_row], tokens)
@@ -57,6 +57,6 @@ def test_rows_are_the_inverse_of_tokens(lengths: list[int]) -> None:
 
 @pytest.mark.parametrize("lengths", [[], [0], [0, 0, 0]])
 def test_nothing_to_read_gives_no_rows(lengths: list[int]) -> None:
-    layout = packed_layout(torch.tensor(lengths, dtype=torch.int64))
+    layout = PackedLayout(torch.tensor(lengths, dtype=torch.int64))
     assert layout.active == []
     assert len(layout.forward_token) == len(layout.previous_row) == 0

@@ -1,0 +1,72 @@
+"""AdamW for some rows of a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+
+from sk_han.kernels.vectors import (
+    OPTIONS,
+    draw,
+    load_part,
+    splat,
+    square_root,
+    store_part,
+)
+
+__all__ = ["step"]
+
+_NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
+
+
+@njit(
+    types.void(_POSITIONS, _SIZE, _SIZE, *(_NUMBERS,) * 3, _POSITIONS, *(_NUMBERS,) * 2),
+    **OPTIONS,
+)  # type: ignore[misc]
+def step(
+    counter: Any,
+    n_tasks: int,
+    E: int,
+    table: Any,
+    mean: Any,
+    square: Any,
+    rows: Any,
+    grad: Any,
+    settings: Any,
+) -> None:
+    """Update rows of a table and of their moments; a task is one chunk of rows.
+
+    Parameters
+    ----------
+    counter, n_tasks
+        As of `sk_han.kernels.tasks.run_tasks`.
+    E : int
+        Size of a row.
+    table, mean, square : (V, E)
+        Updated.
+    rows : (U,)
+        Distinct numbers of rows.
+    grad : (U, E)
+    settings : (6,)
+        ``beta1, beta2, lr / (1 - beta1 ** t), sqrt(1 - beta2 ** t), eps, 1 - lr * weight_decay``.
+    """
+    U, one = len(rows), np.float32(1)
+    beta1, beta2 = splat(one - settings[0]), splat(settings[1])
+    of_square, rate = splat(one - settings[1]), splat(settings[2])
+    correction, eps, kept = splat(one / settings[3]), splat(settings[4]), splat(settings[5])
+    while True:
+        task = draw(counter)
+        if task >= n_tasks:
+            break
+        for i in range(U * task // n_tasks, U * (task + 1) // n_tasks):
+            for at in range(0, E, 16):
+                o, n = rows[i] * E + at, E - at
+                g, m = load_part(grad, i * E + at, n), load_part(mean, o, n)
+                m = m + beta1 * (g - m)
+                v = beta2 * load_part(square, o, n) + of_square * (g * g)
+                store_part(mean, o, m, n)
+                store_part(square, o, v, n)
+                w = kept * load_part(table, o, n)
+                store_part(table, o, w - rate * m / (square_root(v) * correction + eps), n)

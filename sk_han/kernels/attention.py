@@ -1,0 +1,221 @@
+"""Additive attention over ragged sequences and its backward pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+
+from sk_han.kernels.vectors import (
+    OPTIONS,
+    ROWS,
+    buffer,
+    copy,
+    draw,
+    load,
+    load_part,
+    multiply_add,
+    n_vectors,
+    splat,
+    store,
+    store_part,
+    tanh,
+    total,
+)
+
+__all__ = ["backward", "forward"]
+
+# Rows of gradients whose product with the states is computed at once.
+_PRODUCT_ROWS = 128
+
+_NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
+
+
+@njit(
+    types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 4, *(_POSITIONS,) * 2, *(_NUMBERS,) * 3),
+    **OPTIONS,
+)  # type: ignore[misc]
+def forward(
+    counter: Any,
+    n_tasks: int,
+    H: int,
+    A: int,
+    states: Any,
+    weight: Any,
+    bias: Any,
+    context: Any,
+    starts: Any,
+    bounds: Any,
+    pooled: Any,
+    weights: Any,
+    u: Any,
+) -> None:
+    """Compute weights and sums, by the equations of `AttentionPooling`.
+
+    Arrays are flat; their shapes are given here. A task is one chunk of sequences.
+
+    Parameters
+    ----------
+    counter, n_tasks
+        As of `sk_han.kernels.tasks.run_tasks`.
+    H, A : int
+        Size of a state and of the attention.
+    states : (T, H)
+    weight : (A, H)
+    bias, context : (A,)
+    starts : (N + 1,)
+        First token of each sequence, and T.
+    bounds : (n_tasks + 1,)
+        First sequence of each chunk.
+    pooled : (N, H)
+        Written; zero for an empty sequence.
+    weights : (T,)
+        Written.
+    u : (T, A) or (0,)
+        Written for `backward`, unless empty: the hidden layer.
+    """
+    row, wide = 16 * n_vectors(A), n_vectors(A)
+    keeps = len(u) > 0
+    while True:
+        task = draw(counter)
+        if task >= n_tasks:
+            break
+        transposed, added, scorer = buffer(H * row), buffer(row), buffer(row)
+        for a in range(A):
+            for k in range(H):
+                transposed[k * row + a] = weight[a * H + k]
+        copy(bias, 0, added, 0, A)
+        copy(context, 0, scorer, 0, A)
+        hidden = buffer(ROWS * row)
+        first, end = bounds[task], bounds[task + 1]
+        for token in range(starts[first], starts[end], ROWS):
+            n = min(ROWS, starts[end] - token)
+            for r in range(n):
+                for at in range(0, A, 16):
+                    store(hidden, r * row + at, load(added, at))
+            multiply_add(n, hidden, 0, row, states, token * H, H, 1, transposed, 0, row, H, wide)
+            for r in range(n):
+                score = splat(0)
+                for at in range(0, A, 16):
+                    x = tanh(load(hidden, r * row + at))
+                    score = score + x * load(scorer, at)
+                    if keeps:
+                        store_part(u, (token + r) * A + at, x, A - at)
+                weights[token + r] = total(score)
+        for s in range(first, end):
+            # Softmax of the scores.
+            largest, divisor = np.float32(-np.inf), np.float32(0)
+            for token in range(starts[s], starts[s + 1]):
+                largest = max(largest, weights[token])
+            for token in range(starts[s], starts[s + 1]):
+                weights[token] = np.exp(weights[token] - largest)
+                divisor += weights[token]
+            for token in range(starts[s], starts[s + 1]):
+                weights[token] /= divisor
+            for at in range(0, H, 16):
+                mean = splat(0)
+                for token in range(starts[s], starts[s + 1]):
+                    mean = mean + splat(weights[token]) * load_part(states, token * H + at, H - at)
+                store_part(pooled, s * H + at, mean, H - at)
+
+
+@njit(
+    types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 7, *(_POSITIONS,) * 2, *(_NUMBERS,) * 4),
+    **OPTIONS,
+)  # type: ignore[misc]
+def backward(
+    counter: Any,
+    n_tasks: int,
+    H: int,
+    A: int,
+    grad: Any,
+    grad_weights: Any,
+    states: Any,
+    weight: Any,
+    context: Any,
+    weights: Any,
+    u: Any,
+    starts: Any,
+    bounds: Any,
+    grad_states: Any,
+    grad_weight: Any,
+    grad_bias: Any,
+    grad_context: Any,
+) -> None:
+    """Compute the gradients of `forward`; a task is one chunk of sequences.
+
+    Parameters
+    ----------
+    counter, n_tasks, H, A, states, weight, context, weights, u, starts, bounds
+        As of `forward`.
+    grad : (N, H)
+        Gradient of the pooled states.
+    grad_weights : (T,)
+        Gradient of the weights.
+    grad_states : (T, H)
+        Written.
+    grad_weight : (n_tasks, A, H)
+        Written: the gradient that each chunk adds, as in the next two.
+    grad_bias, grad_context : (n_tasks, A)
+    """
+    row, wide = 16 * n_vectors(H), n_vectors(H)
+    hidden_row = 16 * n_vectors(A)
+    one = splat(1)
+    while True:
+        task = draw(counter)
+        if task >= n_tasks:
+            break
+        packed, scorer = buffer(A * row), buffer(hidden_row)
+        for a in range(A):
+            copy(weight, a * H, packed, a * row, H)
+        copy(context, 0, scorer, 0, A)
+        of_weight, of_bias, of_context = buffer(A * row), buffer(hidden_row), buffer(hidden_row)
+        delta, block = buffer(_PRODUCT_ROWS * hidden_row), buffer(_PRODUCT_ROWS * row)
+        sums = buffer(_PRODUCT_ROWS * row)
+        filled, filled_from = 0, starts[bounds[task]]
+        for s in range(bounds[task], bounds[task + 1]):
+            # The softmax: a weight's gradient less their weighted mean.
+            mean = np.float32(0)
+            for token in range(starts[s], starts[s + 1]):
+                product = splat(0)
+                for at in range(0, H, 16):
+                    product = product + load_part(grad, s * H + at, H - at) * load_part(
+                        states, token * H + at, H - at
+                    )
+                grad_weights[token] += total(product)
+                mean += weights[token] * grad_weights[token]
+            for token in range(starts[s], starts[s + 1]):
+                grad_score = splat(weights[token] * (grad_weights[token] - mean))
+                for at in range(0, A, 16):
+                    x = load_part(u, token * A + at, A - at)
+                    d = grad_score * load(scorer, at) * (one - x * x)
+                    store(delta, filled * hidden_row + at, d)
+                    store(of_bias, at, load(of_bias, at) + d)
+                    store(of_context, at, load(of_context, at) + grad_score * x)
+                share = splat(weights[token])
+                for at in range(0, H, 16):
+                    h = load_part(states, token * H + at, H - at)
+                    store(block, filled * row + at, h)
+                    g = load_part(grad, s * H + at, H - at)
+                    store(sums, filled * row + at, share * g)
+                filled += 1
+                if filled == _PRODUCT_ROWS or token + 1 == starts[bounds[task + 1]]:
+                    multiply_add(
+                        filled, sums, 0, row, delta, 0, hidden_row, 1, packed, 0, row, A, wide
+                    )
+                    for r in range(filled):
+                        for at in range(0, H, 16):
+                            d = load(sums, r * row + at)
+                            store_part(grad_states, (filled_from + r) * H + at, d, H - at)
+                    multiply_add(
+                        A, of_weight, 0, row, delta, 0, 1, hidden_row, block, 0, row, filled, wide
+                    )
+                    filled, filled_from = 0, token + 1
+        for a in range(A):
+            for at in range(0, H, 16):
+                d = load(of_weight, a * row + at)
+                store_part(grad_weight, (task * A + a) * H + at, d, H - at)
+        for at in range(0, A, 16):
+            store_part(grad_bias, task * A + at, load(of_bias, at), A - at)
+            store_part(grad_context, task * A + at, load(of_context, at), A - at)

@@ -1,0 +1,304 @@
+"""The recurrence of a bidirectional GRU and its backward pass, several sequences at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit, types
+
+from sk_han.kernels.vectors import (
+    OPTIONS,
+    ROWS,
+    buffer,
+    copy,
+    draw,
+    load,
+    load_part,
+    multiply_add,
+    n_vectors,
+    sigmoid,
+    splat,
+    store,
+    store_part,
+    tanh,
+)
+
+__all__ = ["backward", "forward"]
+
+# Rows of gradients whose product with the states before them is computed at once.
+_PRODUCT_ROWS = 256
+
+_NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
+
+
+@njit(
+    types.void(
+        _POSITIONS,
+        _SIZE,
+        _SIZE,
+        _NUMBERS,
+        _NUMBERS,
+        _NUMBERS,
+        _POSITIONS,
+        _POSITIONS,
+        _POSITIONS,
+        _POSITIONS,
+        _NUMBERS,
+        _NUMBERS,
+        _NUMBERS,
+    ),
+    **OPTIONS,
+)  # type: ignore[misc]
+def forward(
+    counter: Any,
+    n_tasks: int,
+    H: int,
+    projected: Any,
+    weight: Any,
+    bias: Any,
+    index: Any,
+    starts: Any,
+    lengths: Any,
+    bounds: Any,
+    initial: Any,
+    states: Any,
+    gates: Any,
+) -> None:
+    """Compute the states of both directions; the equations are those of `GRURecurrence`.
+
+    Arrays are flat; their shapes are given here. A task is one direction of one chunk of sequences.
+
+    Parameters
+    ----------
+    counter, n_tasks
+        As of `sk_han.kernels.tasks.run_tasks`; two tasks a chunk.
+    H : int
+        Size of the state of a direction.
+    projected : (2, U, 3H)
+    weight : (2, H, 3H)
+    bias : (2, H)
+    index : (T,)
+    starts, lengths : (N,)
+        First token and number of tokens of each sequence, the shortest first, none empty.
+    bounds : (n_chunks + 1,)
+        First sequence of each chunk.
+    initial : (2, N, H) or (0,)
+        States before the first token of each direction, the longest sequence first; empty for
+        zeros.
+    states : (T, 2H)
+        Written.
+    gates : (2, T, 4H) or (0,)
+        Written for `backward`, unless empty: r, z, n and ``h V_n + c_n`` of each token.
+    """
+    G, row = 3 * H, 16 * n_vectors(3 * H)
+    Hs, wide = 16 * n_vectors(H), n_vectors(3 * H)
+    T, U, N = len(index), len(projected) // (6 * H), len(lengths)
+    keeps, starts_at_zero = len(gates) > 0, len(initial) == 0
+    while True:
+        task = draw(counter)
+        if task >= n_tasks:
+            break
+        d, chunk = task & 1, n_tasks // 2 - 1 - (task >> 1)  # the longest sequences first
+        packed, added = buffer(H * row), buffer(Hs)
+        for k in range(H):
+            copy(weight, (d * H + k) * G, packed, k * row, G)
+        copy(bias, d * H, added, 0, H)
+        sums, h = buffer(ROWS * row + 64), buffer(ROWS * Hs)
+        tables = d * U * G
+        first, end = bounds[chunk], bounds[chunk + 1]
+        while end > first:
+            # A group of sequences, the longest first: sequence r of the group is end - 1 - r.
+            n = min(ROWS, end - first)
+            last = end - 1
+            end -= n
+            for r in range(n):
+                if starts_at_zero:
+                    for at in range(0, Hs, 16):
+                        store(h, r * Hs + at, splat(0))
+                else:
+                    copy(initial, (d * N + N - 1 - last + r) * H, h, r * Hs, H)
+            active = n
+            for t in range(lengths[last]):
+                while lengths[last - active + 1] <= t:
+                    active -= 1
+                for r in range(active):
+                    s = last - r
+                    token = starts[s] + (lengths[s] - 1 - t if d else t)
+                    p = tables + index[token] * G
+                    copy(projected, p, sums, r * row, 2 * H)
+                    for at in range(0, H, 16):  # what it writes too far, the next row overwrites
+                        store(sums, r * row + 2 * H + at, load(added, at))
+                if t > 0 or not starts_at_zero:
+                    multiply_add(active, sums, 0, row, h, 0, Hs, 1, packed, 0, row, H, wide)
+                for r in range(active):
+                    s = last - r
+                    token = starts[s] + (lengths[s] - 1 - t if d else t)
+                    p, o = tables + index[token] * G + 2 * H, token * 2 * H + d * H
+                    g = (d * T + token) * 4 * H
+                    for at in range(0, H, 16):
+                        left = H - at
+                        reset = sigmoid(load(sums, r * row + at))
+                        update = sigmoid(load(sums, r * row + H + at))
+                        scaled = load(sums, r * row + 2 * H + at)
+                        new = tanh(reset * scaled + load_part(projected, p + at, left))
+                        state = update * (load(h, r * Hs + at) - new) + new
+                        store(h, r * Hs + at, state)
+                        store_part(states, o + at, state, left)
+                        if keeps:
+                            store_part(gates, g + at, reset, left)
+                            store_part(gates, g + H + at, update, left)
+                            store_part(gates, g + 2 * H + at, new, left)
+                            store_part(gates, g + 3 * H + at, scaled, left)
+
+
+@njit(
+    types.void(
+        _POSITIONS,
+        _SIZE,
+        _SIZE,
+        _NUMBERS,
+        _NUMBERS,
+        _NUMBERS,
+        _NUMBERS,
+        _POSITIONS,
+        _POSITIONS,
+        _POSITIONS,
+        _POSITIONS,
+        _NUMBERS,
+        _NUMBERS,
+        _NUMBERS,
+        _NUMBERS,
+        _NUMBERS,
+    ),
+    **OPTIONS,
+)  # type: ignore[misc]
+def backward(
+    counter: Any,
+    n_tasks: int,
+    H: int,
+    grad: Any,
+    states: Any,
+    gates: Any,
+    weight: Any,
+    index: Any,
+    starts: Any,
+    lengths: Any,
+    bounds: Any,
+    initial: Any,
+    grad_projected: Any,
+    grad_weight: Any,
+    grad_bias: Any,
+    grad_initial: Any,
+) -> None:
+    """Compute the gradients of `forward`; a task is one direction of one chunk of sequences.
+
+    Parameters
+    ----------
+    counter, n_tasks, H, states, gates, weight, index, starts, lengths, bounds, initial
+        As of `forward`.
+    grad : (T, 2H)
+        Gradient of the states.
+    grad_projected : (n_chunks, 2, U, 3H)
+        Written: the gradient that each chunk adds, as in the next two.
+    grad_weight : (n_chunks, 2, H, 3H)
+    grad_bias : (n_chunks, 2, H)
+    grad_initial : (2, N, H) or (0,)
+        Written unless empty.
+    """
+    G, row, Hs = 3 * H, 16 * n_vectors(3 * H), 16 * n_vectors(H)
+    wide, narrow = n_vectors(3 * H), n_vectors(H)
+    T, N, n_chunks = len(index), len(lengths), len(bounds) - 1
+    U = len(grad_projected) // (n_chunks * 2 * G)
+    starts_at_zero, one = len(initial) == 0, splat(1)
+    while True:
+        task = draw(counter)
+        if task >= n_tasks:
+            break
+        d, chunk = task & 1, n_tasks // 2 - 1 - (task >> 1)
+        transposed = buffer(G * Hs)
+        for k in range(H):
+            for j in range(G):
+                transposed[j * Hs + k] = weight[(d * H + k) * G + j]
+        part = (chunk * 2 + d) * U * G
+        for at in range(0, U * G, 16):
+            store_part(grad_projected, part + at, splat(0), U * G - at)
+        sums, of_bias = buffer(H * row), buffer(Hs)
+        # Gradients before the activations, and the states before them, of the last rows.
+        delta, before = (
+            buffer((_PRODUCT_ROWS + ROWS) * row + 64),
+            buffer((_PRODUCT_ROWS + ROWS) * Hs),
+        )
+        filled, carried = 0, buffer(ROWS * Hs)
+        first, end = bounds[chunk], bounds[chunk + 1]
+        while end > first:
+            n = min(ROWS, end - first)
+            last = end - 1
+            end -= n
+            for at in range(0, n * Hs, 16):
+                store(carried, at, splat(0))
+            active = 0
+            for t in range(lengths[last] - 1, -1, -1):
+                while active < n and lengths[last - active] > t:
+                    active += 1
+                has_before = t > 0 or not starts_at_zero
+                for r in range(active):
+                    s = last - r
+                    token = starts[s] + (lengths[s] - 1 - t if d else t)
+                    p, o = part + index[token] * G, token * 2 * H + d * H
+                    o_before = o + (2 * H if d else -2 * H)
+                    g, at_delta = (d * T + token) * 4 * H, (filled + r) * row
+                    for at in range(0, H, 16):
+                        left = H - at
+                        reset, update = (
+                            load_part(gates, g + at, left),
+                            load_part(gates, g + H + at, left),
+                        )
+                        new = load_part(gates, g + 2 * H + at, left)
+                        scaled = load_part(gates, g + 3 * H + at, left)
+                        dh = load(carried, r * Hs + at) + load_part(grad, o + at, left)
+                        if t > 0:
+                            h = load_part(states, o_before + at, left)
+                        elif starts_at_zero:
+                            h = splat(0)
+                        else:
+                            h = load_part(initial, (d * N + N - 1 - s) * H + at, left)
+                        kept = one - update
+                        d_new = dh * kept * (one - new * new)
+                        d_update = dh * (h - new) * (update * kept)
+                        d_scaled = d_new * reset
+                        d_reset = d_new * scaled * (reset * (one - reset))
+                        store(carried, r * Hs + at, dh * update)
+                        store(of_bias, at, load(of_bias, at) + d_scaled)
+                        x = load_part(grad_projected, p + at, left)
+                        store_part(grad_projected, p + at, x + d_reset, left)
+                        x = load_part(grad_projected, p + H + at, left)
+                        store_part(grad_projected, p + H + at, x + d_update, left)
+                        x = load_part(grad_projected, p + 2 * H + at, left)
+                        store_part(grad_projected, p + 2 * H + at, x + d_new, left)
+                        if has_before:
+                            store_part(delta, at_delta + at, d_reset, left)
+                            store_part(delta, at_delta + H + at, d_update, left)
+                            store(delta, at_delta + 2 * H + at, d_scaled)
+                            store(before, (filled + r) * Hs + at, h)
+                if has_before:
+                    multiply_add(
+                        active, carried, 0, Hs, delta, filled * row, row, 1, transposed, 0, Hs,
+                        G, narrow,
+                    )  # fmt: skip
+                    filled += active
+                    if filled >= _PRODUCT_ROWS:
+                        multiply_add(H, sums, 0, row, before, 0, 1, Hs, delta, 0, row, filled, wide)
+                        filled = 0
+            if not starts_at_zero:
+                for r in range(n):
+                    o = (d * N + N - 1 - last + r) * H
+                    for at in range(0, H, 16):
+                        store_part(grad_initial, o + at, load(carried, r * Hs + at), H - at)
+        multiply_add(H, sums, 0, row, before, 0, 1, Hs, delta, 0, row, filled, wide)
+        part = chunk * 2 + d
+        for k in range(H):
+            for at in range(0, G, 16):
+                o = (part * H + k) * G + at
+                store_part(grad_weight, o, load(sums, k * row + at), G - at)
+        for at in range(0, H, 16):
+            store_part(grad_bias, part * H + at, load(of_bias, at), H - at)

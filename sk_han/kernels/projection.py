@@ -1,0 +1,151 @@
+"""Projections of the inputs of a bidirectional layer, and their backward pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit, types
+
+from sk_han.kernels.vectors import (
+    OPTIONS,
+    ROWS,
+    buffer,
+    copy,
+    draw,
+    load,
+    multiply_add,
+    n_vectors,
+    splat,
+    store,
+    store_part,
+)
+
+__all__ = ["backward", "forward"]
+
+# Rows whose products with the gradients are computed at once, from fast memory.
+_PRODUCT_ROWS = 128
+
+_NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
+
+
+@njit(types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 4), **OPTIONS)  # type: ignore[misc]
+def forward(
+    counter: Any,
+    n_tasks: int,
+    E: int,
+    G: int,
+    inputs: Any,
+    weight: Any,
+    bias: Any,
+    projected: Any,
+) -> None:
+    """Compute ``inputs @ weight[d].T + bias[d]`` for both directions ``d``.
+
+    Arrays are flat; their shapes are given here. A task is one direction of one chunk of rows.
+
+    Parameters
+    ----------
+    counter, n_tasks
+        As of `sk_han.kernels.tasks.run_tasks`; two tasks a chunk.
+    E, G : int
+        Size of an input and of a projection.
+    inputs : (U, E)
+    weight : (2, G, E)
+    bias : (2, G)
+    projected : (2, U, G)
+        Written.
+    """
+    U, row, wide = len(inputs) // E, 16 * n_vectors(G), n_vectors(G)
+    n_chunks = n_tasks // 2
+    while True:
+        task = draw(counter)
+        if task >= n_tasks:
+            break
+        d, chunk = task & 1, task >> 1
+        transposed, added, sums = buffer(E * row), buffer(row), buffer(ROWS * row)
+        for j in range(G):
+            for k in range(E):
+                transposed[k * row + j] = weight[(d * G + j) * E + k]
+        copy(bias, d * G, added, 0, G)
+        end = U * (chunk + 1) // n_chunks
+        for i in range(U * chunk // n_chunks, end, ROWS):
+            n = min(ROWS, end - i)
+            for r in range(n):
+                for at in range(0, G, 16):
+                    store(sums, r * row + at, load(added, at))
+            multiply_add(n, sums, 0, row, inputs, i * E, E, 1, transposed, 0, row, E, wide)
+            for r in range(n):
+                for at in range(0, G, 16):
+                    o = (d * U + i + r) * G + at
+                    store_part(projected, o, load(sums, r * row + at), G - at)
+
+
+@njit(types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 6), **OPTIONS)  # type: ignore[misc]
+def backward(
+    counter: Any,
+    n_tasks: int,
+    E: int,
+    G: int,
+    grad: Any,
+    inputs: Any,
+    weight: Any,
+    grad_inputs: Any,
+    grad_weight: Any,
+    grad_bias: Any,
+) -> None:
+    """Compute the gradients of `forward`; a task is one chunk of rows.
+
+    Parameters
+    ----------
+    counter, n_tasks, E, G, inputs, weight
+        As of `forward`.
+    grad : (2, U, G)
+        Gradient of the projections.
+    grad_inputs : (U, E)
+        Written.
+    grad_weight : (n_tasks, 2, G, E)
+        Written: the gradient that each chunk adds, as in the next.
+    grad_bias : (n_tasks, 2, G)
+    """
+    U, row, wide = len(inputs) // E, 16 * n_vectors(E), n_vectors(E)
+    while True:
+        task = draw(counter)
+        if task >= n_tasks:
+            break
+        packed, of_weight = buffer(2 * G * row), buffer(2 * G * row)
+        for j in range(2 * G):
+            copy(weight, j * E, packed, j * row, E)
+        of_bias_row = 16 * n_vectors(G)
+        of_bias = buffer(2 * of_bias_row)
+        block, sums = buffer(_PRODUCT_ROWS * row), buffer(_PRODUCT_ROWS * row)
+        delta = buffer(_PRODUCT_ROWS * of_bias_row)
+        end = U * (task + 1) // n_tasks
+        for i in range(U * task // n_tasks, end, _PRODUCT_ROWS):
+            n = min(_PRODUCT_ROWS, end - i)
+            for r in range(n):
+                copy(inputs, (i + r) * E, block, r * row, E)
+                for at in range(0, E, 16):
+                    store(sums, r * row + at, splat(0))
+            for d in range(2):
+                for r in range(n):
+                    copy(grad, (d * U + i + r) * G, delta, r * of_bias_row, G)
+                    for at in range(0, G, 16):
+                        o = d * of_bias_row + at
+                        store(of_bias, o, load(of_bias, o) + load(delta, r * of_bias_row + at))
+                multiply_add(
+                    n, sums, 0, row, delta, 0, of_bias_row, 1, packed, d * G * row, row, G, wide
+                )
+                multiply_add(
+                    G, of_weight, d * G * row, row, delta, 0, 1, of_bias_row, block, 0, row, n, wide
+                )
+            for r in range(n):
+                for at in range(0, E, 16):
+                    store_part(grad_inputs, (i + r) * E + at, load(sums, r * row + at), E - at)
+        for j in range(2 * G):
+            for at in range(0, E, 16):
+                o = (task * 2 * G + j) * E + at
+                store_part(grad_weight, o, load(of_weight, j * row + at), E - at)
+        for d in range(2):
+            for at in range(0, G, 16):
+                o = (task * 2 + d) * G + at
+                store_part(grad_bias, o, load(of_bias, d * of_bias_row + at), G - at)

@@ -1,0 +1,253 @@
+"""Layers whose forward and backward pass are kernels compiled by Numba."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from sk_han.kernels.tasks import n_threads, run_tasks
+from sk_han.nn.engines.buffers import lasting
+from sk_han.nn.ragged.layout import PackedLayout
+
+__all__ = ["CompiledAttention", "CompiledGRU", "CompiledProjection"]
+
+# With fewer rows a second thread costs more than it saves.
+_ROWS_A_THREAD = 256
+_NONE: NDArray[np.float32] = np.empty(0, dtype=np.float32)
+
+
+class CompiledProjection(torch.autograd.Function):
+    """``CompiledProjection.apply(inputs, weight, bias, kernels)`` computes `projections`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor, kernels: ModuleType
+    ) -> Tensor:
+        """Compute both products."""
+        (U, E), (_, G, _) = inputs.shape, weight.shape
+        projected = lasting((2, U, G), inputs)
+        threads = _threads(U)
+        run_tasks(
+            kernels.forward,
+            2 * _n_chunks(threads),
+            E,
+            G,
+            *map(_flat, (inputs, weight, bias, projected)),
+            threads=threads,
+        )
+        ctx.save_for_backward(inputs, weight)
+        ctx.kernels = kernels
+        return projected
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Compute the gradients of a matrix product."""
+        inputs, weight = ctx.saved_tensors
+        (U, E), (_, G, _) = inputs.shape, weight.shape
+        threads = _threads(U)
+        n = _n_chunks(threads)
+        grad_inputs = lasting((U, E), grad)
+        grad_weight, grad_bias = grad.new_empty(n, 2, G, E), grad.new_empty(n, 2, G)
+        run_tasks(
+            ctx.kernels.backward,
+            n,
+            E,
+            G,
+            *map(_flat, (grad, inputs, weight, grad_inputs, grad_weight, grad_bias)),
+            threads=threads,
+        )
+        return grad_inputs, grad_weight.sum(0), grad_bias.sum(0), None
+
+
+class CompiledGRU(torch.autograd.Function):
+    """``CompiledGRU.apply(projected, weight, bias, index, layout, initial, kernels)``.
+
+    Parameters
+    ----------
+    projected, weight, bias, index, layout, initial
+        As of `GRURecurrence`, whose states it computes.
+    kernels : module
+        `sk_han.kernels.gru`.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        projected: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        index: Tensor,
+        layout: PackedLayout,
+        initial: Tensor | None,
+        kernels: ModuleType,
+    ) -> Tensor:
+        """Compute the states, and keep the gates if a gradient is needed."""
+        H, T = bias.shape[2], len(index)
+        sequences = _sequences(layout.lengths)
+        threads = _threads(T)
+        bounds = _bounds(sequences.lengths, _n_chunks(threads))
+        states = lasting((T, 2 * H), projected)
+        keep = any(ctx.needs_input_grad)
+        gates = lasting((2, T, 4 * H), projected) if keep else None
+        run_tasks(
+            kernels.forward,
+            2 * (len(bounds) - 1),
+            H,
+            *map(_flat, (projected, weight, bias)),
+            _flat(index),
+            *sequences,
+            bounds,
+            *map(_flat, (initial, states, gates)),
+            threads=threads,
+        )
+        ctx.save_for_backward(weight, index, initial, states, gates)
+        ctx.sequences, ctx.n_distinct, ctx.kernels = sequences, projected.shape[1], kernels
+        return states
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Go back through the steps."""
+        weight, index, initial, states, gates = ctx.saved_tensors
+        H, T, U = weight.shape[1], len(index), ctx.n_distinct
+        threads = _threads(T)
+        # A chunk has gradients of its own for all distinct inputs.
+        bounds = _bounds(ctx.sequences.lengths, max(1, threads // 2))
+        n = len(bounds) - 1
+        grad_projected = lasting((n, 2, U, 3 * H), grad)
+        grad_weight, grad_bias = grad.new_empty(n, 2, H, 3 * H), grad.new_empty(n, 2, H)
+        grad_initial = None if initial is None else torch.empty_like(initial)
+        run_tasks(
+            ctx.kernels.backward,
+            2 * n,
+            H,
+            *map(_flat, (grad, states, gates, weight)),
+            _flat(index),
+            *ctx.sequences,
+            bounds,
+            *map(_flat, (initial, grad_projected, grad_weight, grad_bias, grad_initial)),
+            threads=threads,
+        )
+        grad_bias = grad_bias.sum(0).unsqueeze(1)
+        return _sum(grad_projected), grad_weight.sum(0), grad_bias, None, None, grad_initial, None
+
+
+class CompiledAttention(torch.autograd.Function):
+    """``CompiledAttention.apply(states, weight, bias, context, lengths, kernels)``.
+
+    Parameters
+    ----------
+    states, weight, bias, context, lengths
+        As of `AttentionFunction`, which it computes without a query.
+    kernels : module
+        `sk_han.kernels.attention`.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        states: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        context: Tensor,
+        lengths: Tensor,
+        kernels: ModuleType,
+    ) -> tuple[Tensor, Tensor]:
+        """Compute weights and sums, and keep the hidden layer if a gradient is needed."""
+        (T, H), (A, _) = states.shape, weight.shape
+        threads = _threads(T)
+        starts = np.concatenate([[0], np.cumsum(lengths.numpy())])
+        bounds = _bounds(lengths.numpy(), _n_chunks(threads))
+        pooled, weights = states.new_empty(len(lengths), H), states.new_empty(T)
+        keep = any(ctx.needs_input_grad)
+        u = lasting((T, A), states) if keep else None
+        run_tasks(
+            kernels.forward,
+            len(bounds) - 1,
+            H,
+            A,
+            *map(_flat, (states, weight, bias, context)),
+            starts,
+            bounds,
+            *map(_flat, (pooled, weights, u)),
+            threads=threads,
+        )
+        ctx.save_for_backward(states, weight, context, weights, u)
+        ctx.starts, ctx.bounds, ctx.kernels = starts, bounds, kernels
+        return pooled, weights
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, grad_weights: Tensor) -> tuple[Tensor | None, ...]:
+        """Compute the gradients of sum, softmax, context vector, tanh and projection."""
+        states, weight, context, weights, u = ctx.saved_tensors
+        (T, H), (A, _) = states.shape, weight.shape
+        n = len(ctx.bounds) - 1
+        grad_states = lasting((T, H), grad)
+        grad_weight = grad.new_empty(n, A, H)
+        grad_bias, grad_context = grad.new_empty(2, n, A)
+        run_tasks(
+            ctx.kernels.backward,
+            n,
+            H,
+            A,
+            _flat(grad),
+            _flat(grad_weights.clone()),
+            *map(_flat, (states, weight, context, weights, u)),
+            ctx.starts,
+            ctx.bounds,
+            *map(_flat, (grad_states, grad_weight, grad_bias, grad_context)),
+            threads=_threads(T),
+        )
+        gradients = grad_states, grad_weight.sum(0), grad_bias.sum(0), grad_context.sum(0)
+        return *gradients, None, None
+
+
+class _Sequences(NamedTuple):
+    """First token and length of the sequences that are not empty, the shortest first."""
+
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+def _sequences(lengths: Tensor) -> _Sequences:
+    each = lengths.numpy()
+    # The longest first as in `PackedLayout`, equal ones in their order; then the other way round.
+    order = np.argsort(-each, kind="stable")[: np.count_nonzero(each)][::-1]
+    starts = np.cumsum(each) - each
+    return _Sequences(starts[order], each[order])
+
+
+def _bounds(lengths: NDArray[np.int64], n_chunks: int) -> NDArray[np.int64]:
+    """Cut sequences into chunks of about the same number of tokens: first sequence of each."""
+    ends = np.cumsum(lengths)
+    shares = np.arange(1, n_chunks) * (int(lengths.sum()) / n_chunks)
+    return np.concatenate([[0], np.searchsorted(ends, shares), [len(lengths)]])
+
+
+def _threads(n_rows: int) -> int:
+    return max(1, min(n_threads(torch.get_num_threads()), n_rows // _ROWS_A_THREAD))
+
+
+def _n_chunks(threads: int) -> int:
+    """Return a number of tasks that keeps threads busy even if one of them is slow."""
+    return 1 if threads == 1 else 4 * threads
+
+
+def _sum(parts: Tensor) -> Tensor:
+    return parts[0] if len(parts) == 1 else parts.sum(0)
+
+
+def _flat(tensor: Tensor | None) -> NDArray[Any]:
+    """Return the numbers as a flat array that shares memory; an empty one for None."""
+    if tensor is None:
+        return _NONE
+    array: NDArray[Any] = tensor.detach().contiguous().view(-1).numpy()
+    return array
