@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sk_han.persistence import load, save
     from sk_han.tokenizer import HierarchicalTokenizer
     from sk_han.utils.model_format import ModelFormatError
+    from sk_han.versions import show_versions
 
 __version__ = "0.1.0"
 
@@ -38,6 +39,7 @@ __all__ = [
     "faithfulness_report",
     "load",
     "save",
+    "show_versions",
 ]
 
 _MODULE_OF = {
@@ -56,6 +58,7 @@ _MODULE_OF = {
     "faithfulness_report": "sk_han.faithfulness",
     "load": "sk_han.persistence",
     "save": "sk_han.persistence",
+    "show_versions": "sk_han.versions",
 }
 
 

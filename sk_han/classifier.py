@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
 from sk_han.fitting import fitted_attributes
+from sk_han.kernels.loading import ENGINES, engine_in_use, using_engine
 from sk_han.linear.calibration import ScoringModel, pooled_logits
 from sk_han.linear.ngrams import NgramModel
 from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
+from sk_han.training.computing import computing
 from sk_han.training.devices import available_devices
 from sk_han.training.net import Net
 from sk_han.training.net_state import net_from_state, net_to_state
@@ -173,6 +176,15 @@ ContextAttention, default="attention"
         2016), ``module__embedding_dropout`` (0.0, the share of the distinct words of a batch
         dropped in training), ``module__max_words`` (131,072 words encoded at once) and
         ``valid_batch_size`` (256 documents).
+    engine : {"auto", "numba", "torch"}, default="auto"
+        What computes on the CPU: kernels that Numba compiles (``pip install "sk-han[fast]"``), or
+        PyTorch and NumPy alone. "auto" takes Numba where it is installed. Numba covers the GRU,
+        attention and "adamw" in single precision; PyTorch computes the rest. Results differ by
+        rounding only. Where Numba or a compilation fails, a warning says so once, and PyTorch
+        computes.
+    n_threads : int, default=None
+        Number of threads on the CPU. None takes the number that PyTorch is set to (environment
+        variable ``OMP_NUM_THREADS``), but not more than the process has cores.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -204,6 +216,8 @@ ContextAttention, default="attention"
         Number of epochs trained.
     device_ : str
         The device that computed.
+    engine_ : str
+        What computes here: "numba" or "torch".
     vocabulary_size_ : int
         Number of word ids, padding and the unknown word included. Larger ids are read as unknown.
 
@@ -284,6 +298,8 @@ ContextAttention, default="attention"
         "device": [str],
         "callbacks": [list, None],
         "net_params": [dict, None],
+        "engine": [StrOptions(set(ENGINES))],
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
     }
 
@@ -316,6 +332,8 @@ ContextAttention, default="attention"
         device: str = "auto",
         callbacks: list[Any] | None = None,
         net_params: dict[str, Any] | None = None,
+        engine: str = "auto",
+        n_threads: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.tokenizer = tokenizer
@@ -344,6 +362,8 @@ ContextAttention, default="attention"
         self.device = device
         self.callbacks = callbacks
         self.net_params = net_params
+        self.engine = engine
+        self.n_threads = n_threads
         self.verbose = verbose
 
     # Not skipped, since the parameters of the user's tokenizer must be checked too.
@@ -530,7 +550,8 @@ ContextAttention, default="attention"
             With the defaults ``2 * sentence_hidden`` features. An empty document is all zeros.
         """
         check_is_fitted(self)
-        return self.net_.outputs(self._documents(X), "vectors")
+        with self._computing():
+            return self.net_.outputs(self._documents(X), "vectors")
 
     def set_params(self, **params: Any) -> HANClassifier:
         """Set parameters, those inside of the tokenizer, `rnn` and `pooling` too.
@@ -617,6 +638,13 @@ ContextAttention, default="attention"
         tags.input_tags.two_d_array = False
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+    @property
+    def engine_(self) -> str:
+        """What computes here, "numba" or "torch"; PyTorch alone computes on a GPU."""
+        check_is_fitted(self)
+        with using_engine(self.engine):
+            return engine_in_use() if self.device_ == "cpu" else "torch"
 
     @property
     def _n_features_out(self) -> int:
@@ -708,8 +736,13 @@ ContextAttention, default="attention"
 
     def _learn(self, X: Any, y: Any, **kwargs: Any) -> HANClassifier:
         """Fit, and set attributes at the end: a failed fit does not change an earlier state."""
-        self.__dict__.update(fitted_attributes(self, X, y, **kwargs))
+        with self._computing():
+            self.__dict__.update(fitted_attributes(self, X, y, **kwargs))
         return self
+
+    def _computing(self) -> AbstractContextManager[None]:
+        """Compute with the engine and threads of the parameters."""
+        return computing(self.engine, self.n_threads)
 
     def _documents(self, X: Any) -> DocumentArray:
         """Return X as documents of known word ids."""
@@ -718,7 +751,8 @@ ContextAttention, default="attention"
 
     def _logits(self, X: Any) -> NDArray[np.float64]:
         """Return the logits of network and linear model together, shape (D, C)."""
-        return pooled_logits(self._documents(X), self._models())
+        with self._computing():
+            return pooled_logits(self._documents(X), self._models())
 
     def _models(self) -> list[tuple[float, ScoringModel]]:
         """Return the network and the linear model, with their scales."""

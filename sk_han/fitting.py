@@ -31,7 +31,6 @@ from sk_han.training.callbacks.sklearn_callbacks import FitTasks
 from sk_han.training.devices import resolve_device
 from sk_han.training.history import plain_history
 from sk_han.training.net import Net
-from sk_han.training.threads import threads_of_this_process
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.documents import (
     as_documents,
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
 __all__ = ["fitted_attributes"]
 
 
-@threads_of_this_process()
 @torch.inference_mode(mode=False)  # training needs gradients even inside the caller's mode
 def fitted_attributes(
     classifier: HANClassifier,

@@ -10,6 +10,7 @@ from hypothesis import settings
 
 import sk_han
 from sk_han import DocumentArray
+from sk_han.kernels.loading import engine_in_use, using_engine
 
 # The same examples in every run, and no clock: a busy machine is no fault of the code.
 settings.register_profile("sk_han", max_examples=50, deadline=None, derandomize=True)
@@ -25,6 +26,16 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(n_threads)
+
+
+@pytest.fixture(params=["torch", "numba"])
+def engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Compute with each engine in turn."""
+    if request.param == "numba":
+        pytest.importorskip("numba")
+    with using_engine(request.param):
+        assert engine_in_use() == request.param
+        yield request.param
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from sk_han.explainers.sources import ExplainedModel, Source
 from sk_han.explainers.targets import class_numbers, wrong_length
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.document import COMBINATIONS, DocumentExplanation
+from sk_han.training.computing import computing
 from sk_han.utils.softmax import softmax
 
 __all__ = ["explain", "explain_iter"]
@@ -228,15 +229,16 @@ def _explained(
     for documents, sources in batches:
         numbers = _numbers_of(targets, n_read, len(documents))
         n_read += len(documents)
-        found = contributions_to(
-            numbers,
-            model.classifier,
-            documents,
-            method=method,
-            combine=combine,
-            spread=spread,
-            **how,
-        )
+        with computing(model.classifier.engine, model.classifier.n_threads):
+            found = contributions_to(
+                numbers,
+                model.classifier,
+                documents,
+                method=method,
+                combine=combine,
+                spread=spread,
+                **how,
+            )
         proba = softmax(found.logits)
         predicted = proba.argmax(axis=1)
         explained = np.where(numbers < 0, predicted, numbers)

@@ -24,7 +24,7 @@ _NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
 @njit(
     types.void(_POSITIONS, _SIZE, _SIZE, *(_NUMBERS,) * 3, _POSITIONS, *(_NUMBERS,) * 2),
     **OPTIONS,
-)  # type: ignore[misc]
+)
 def step(
     counter: Any,
     n_tasks: int,

@@ -35,7 +35,7 @@ _NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
 @njit(
     types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 4, *(_POSITIONS,) * 2, *(_NUMBERS,) * 3),
     **OPTIONS,
-)  # type: ignore[misc]
+)
 def forward(
     counter: Any,
     n_tasks: int,
@@ -123,7 +123,7 @@ def forward(
 @njit(
     types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 7, *(_POSITIONS,) * 2, *(_NUMBERS,) * 4),
     **OPTIONS,
-)  # type: ignore[misc]
+)
 def backward(
     counter: Any,
     n_tasks: int,

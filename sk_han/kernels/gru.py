@@ -48,7 +48,7 @@ _NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
         _NUMBERS,
     ),
     **OPTIONS,
-)  # type: ignore[misc]
+)
 def forward(
     counter: Any,
     n_tasks: int,
@@ -171,7 +171,7 @@ def forward(
         _NUMBERS,
     ),
     **OPTIONS,
-)  # type: ignore[misc]
+)
 def backward(
     counter: Any,
     n_tasks: int,

@@ -28,7 +28,7 @@ _PRODUCT_ROWS = 128
 _NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
 
 
-@njit(types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 4), **OPTIONS)  # type: ignore[misc]
+@njit(types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 4), **OPTIONS)
 def forward(
     counter: Any,
     n_tasks: int,
@@ -80,7 +80,7 @@ def forward(
                     store_part(projected, o, load(sums, r * row + at), G - at)
 
 
-@njit(types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 6), **OPTIONS)  # type: ignore[misc]
+@njit(types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 6), **OPTIONS)
 def backward(
     counter: Any,
     n_tasks: int,

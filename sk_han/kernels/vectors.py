@@ -63,7 +63,7 @@ _I32S = ir.VectorType(_I32, LANES)
 _UNDEFINED = ir.Constant(_VECTOR, ir.Undefined)
 
 
-class _VectorType(types.Type):  # type: ignore[misc]
+class _VectorType(types.Type):
     def __init__(self) -> None:
         super().__init__(name="float32x16")
 
@@ -72,7 +72,7 @@ vector_type = _VectorType()
 
 
 @register_model(_VectorType)
-class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
+class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, numba_type: Any) -> None:
         super().__init__(manager, numba_type, _VECTOR)
 
@@ -125,7 +125,7 @@ def _masked(builder: Any, name: str, result: Any, arguments: list[Any], mask: An
     return builder.call(function, [*arguments, *(value for value, _ in more)])
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def load(typing: Any, array: Any, position: Any) -> Any:
     """Return the 16 numbers of an array from a position on."""
 
@@ -136,7 +136,7 @@ def load(typing: Any, array: Any, position: Any) -> Any:
     return vector_type(array, types.intp), generate
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def load_part(typing: Any, array: Any, position: Any, n: Any) -> Any:
     """Return the first `n` of the 16 numbers from a position on, and zeros; read no others."""
 
@@ -149,7 +149,7 @@ def load_part(typing: Any, array: Any, position: Any, n: Any) -> Any:
     return vector_type(array, types.intp, types.intp), generate
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def store(typing: Any, array: Any, position: Any, vector: Any) -> Any:
     """Write a vector into an array from a position on."""
 
@@ -162,7 +162,7 @@ def store(typing: Any, array: Any, position: Any, vector: Any) -> Any:
     return types.void(array, types.intp, vector_type), generate
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def store_part(typing: Any, array: Any, position: Any, vector: Any, n: Any) -> Any:
     """Write the first `n` numbers of a vector, and leave what follows in the array alone."""
 
@@ -177,7 +177,7 @@ def store_part(typing: Any, array: Any, position: Any, vector: Any, n: Any) -> A
     return types.void(array, types.intp, vector_type, types.intp), generate
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def splat(typing: Any, number: Any) -> Any:
     """Return a vector of 16 times the same number."""
 
@@ -187,7 +187,7 @@ def splat(typing: Any, number: Any) -> Any:
     return vector_type(types.float32), generate
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def total(typing: Any, vector: Any) -> Any:
     """Return the sum of the 16 numbers."""
 
@@ -211,7 +211,7 @@ def _of_each(builder: Any, name: str, vector: Any) -> Any:
     return builder.call(function, [vector])
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def square_root(typing: Any, vector: Any) -> Any:
     """Return the square roots."""
 
@@ -242,7 +242,7 @@ def _sigmoid(builder: Any, x: Any) -> Any:
     return builder.fdiv(one, builder.fadd(one, builder.bitcast(bits, _VECTOR)))
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def sigmoid(typing: Any, vector: Any) -> Any:
     """Return ``1 / (1 + exp(-x))`` of each number."""
 
@@ -252,7 +252,7 @@ def sigmoid(typing: Any, vector: Any) -> Any:
     return vector_type(vector_type), generate
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def tanh(typing: Any, vector: Any) -> Any:
     """Return the hyperbolic tangents, as ``2 * sigmoid(2 x) - 1``; equal to 1e-7."""
 
@@ -264,7 +264,7 @@ def tanh(typing: Any, vector: Any) -> Any:
 
 
 def _operation(python_operator: Callable[..., Any], name: str) -> None:
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def operation(typing: Any, x: Any, y: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return getattr(builder, name)(*arguments, flags=_FLAGS)
@@ -272,7 +272,7 @@ def _operation(python_operator: Callable[..., Any], name: str) -> None:
         return vector_type(vector_type, vector_type), generate
 
     # Numba compares the names of both signatures, annotations included.
-    @overload(python_operator)  # type: ignore[misc]
+    @overload(python_operator)
     def of_vectors(x, y):  # type: ignore[no-untyped-def]
         if isinstance(x, _VectorType) and isinstance(y, _VectorType):
             return lambda x, y: operation(x, y)
@@ -285,7 +285,7 @@ _operation(operator.mul, "fmul")
 _operation(operator.truediv, "fdiv")
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def draw(typing: Any, counter: Any) -> Any:
     """Increase ``counter[0]`` and return its former value, in one step for all threads."""
 
@@ -297,20 +297,20 @@ def draw(typing: Any, counter: Any) -> Any:
     return types.int64(counter), generate
 
 
-@njit(types.float32[::1](types.int64), **OPTIONS)  # type: ignore[misc]
+@njit(types.float32[::1](types.int64), **OPTIONS)
 def buffer(size: int) -> Any:
     """Return zeros at an address that 64 divides: other vectors would lie in two cache lines."""
     memory = np.zeros(size + LANES, dtype=np.float32)
     return memory[((64 - (memory.ctypes.data & 63)) & 63) >> 2 :]
 
 
-@njit(types.int64(types.int64), **INLINE)  # type: ignore[misc]
+@njit(types.int64(types.int64), **INLINE)
 def n_vectors(size: int) -> int:
     """Return the number of vectors that hold so many numbers."""
     return (size + 15) >> 4
 
 
-@njit(  # type: ignore[misc]
+@njit(
     types.void(types.float32[::1], types.int64, types.float32[::1], types.int64, types.int64),
     **INLINE,
 )
@@ -323,7 +323,7 @@ def copy(source: Any, start: int, target: Any, target_start: int, size: int) -> 
 def _block_product(rows: int, width: int) -> Any:
     """Return an intrinsic that adds a product of `rows` rows to `width` vectors of each row."""
 
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def block_product(
         typing: Any,
         sums: Any,
@@ -406,7 +406,7 @@ _PRODUCT = types.void(
 )
 
 
-@njit(_PRODUCT, **OPTIONS)  # type: ignore[misc]
+@njit(_PRODUCT, **OPTIONS)
 def multiply_add(
     n_rows: int,
     sums: Any,

@@ -11,6 +11,7 @@ from sk_han.nn.diversity import conicity, document_conicity
 from sk_han.nn.dropout import dropout, row_dropout, word_dropout
 from sk_han.nn.encoders.gru import BidirectionalGRU, recurrent_encoder
 from sk_han.nn.initialization import normal_, xavier_uniform_
+from sk_han.nn.pooling.attention import AttentionPooling
 from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
 from sk_han.nn.pooling.multi_hop import document_overlap
 from sk_han.nn.ragged.layout import PackedLayout
@@ -327,6 +328,15 @@ class HierarchicalAttentionNetwork(nn.Module):
             found = [*self.pool_words(found[0], words_per_sentence, sentences_per_document)]
         sentences, weights = found
         return sentences, weights, similarity
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether compiled kernels cover the layers that do most of the work."""
+        encoders = self.word_encoder, self.sentence_encoder
+        poolings = self.word_attention, self.sentence_attention
+        return all(isinstance(e, BidirectionalGRU) and e.fuses for e in encoders) and all(
+            isinstance(p, AttentionPooling) and p.normalizer == "softmax" for p in poolings
+        )
 
     @property
     def _diversity_penalty(self) -> float:

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from sk_han.nn.engines.buffers import scratch
+from sk_han.nn.engines.choice import kernels_for
+from sk_han.nn.engines.compiled import update_rows
 
 __all__ = ["RowwiseAdamW", "clip_gradient_norm"]
 
@@ -54,6 +56,20 @@ class RowwiseAdamW(torch.optim.AdamW):
             state["exp_avg_sq"] = torch.zeros_like(parameter)
         state["step"] += 1
         step, (beta1, beta2) = state["step"].item(), group["betas"]
+        compiled = kernels_for("adamw", parameter)
+        if compiled is not None and parameter.is_contiguous():
+            settings = [
+                beta1,
+                beta2,
+                group["lr"] / (1 - beta1**step),
+                (1 - beta2**step) ** 0.5,
+                group["eps"],
+                1 - group["lr"] * group["weight_decay"],
+            ]
+            update_rows(
+                compiled, parameter, state["exp_avg"], state["exp_avg_sq"], rows, values, settings
+            )
+            return
 
         mean = _take(state["exp_avg"], rows, "mean").lerp_(values, 1 - beta1)
         square = _take(state["exp_avg_sq"], rows, "square").mul_(beta2)

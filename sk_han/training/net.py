@@ -19,8 +19,8 @@ from sk_han.nn.adversarial import adversarial_noise
 from sk_han.nn.optimizers import clip_gradient_norm
 from sk_han.training.batches import Batches, TrainingData
 from sk_han.training.callbacks.interrupts import StopTraining, interrupts
+from sk_han.training.computing import torch_threads
 from sk_han.training.loss import weighted_loss, weighted_mean
-from sk_han.training.threads import threads_of_this_process
 
 __all__ = ["Net"]
 
@@ -320,7 +320,8 @@ class Net(NeuralNet):
     def _own_settings(self) -> Any:
         """Compute in single precision, even inside the caller's `torch.autocast`."""
         precision = torch.autocast(torch.device(self.device).type, enabled=False)
-        with precision, threads_of_this_process():
+        covered = self.device == "cpu" and getattr(self.module_, "has_kernels", False)
+        with precision, torch_threads(of_kernels=covered):
             yield
 
     def _check_finite(self, values: Tensor, what: str) -> None:

@@ -9,8 +9,8 @@ import torch
 
 from sk_han.options.network_state import check_network
 from sk_han.training.builder import document_net
+from sk_han.training.computing import torch_threads
 from sk_han.training.net import Net
-from sk_han.training.threads import threads_of_this_process
 
 __all__ = ["copied_net", "net_from_state", "net_to_state"]
 
@@ -35,7 +35,7 @@ def net_to_state(net: Net) -> dict[str, Any]:
     }
 
 
-@threads_of_this_process()
+@torch_threads()
 def net_from_state(state: Mapping[str, Any], device: str) -> Net:
     """Create a net with stored weights, for prediction; its optimizer has no state.
 

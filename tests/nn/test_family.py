@@ -14,6 +14,8 @@ from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
 from sk_han.nn.pooling.multi_hop import document_overlap
 from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 MakeNetwork = Callable[..., HierarchicalAttentionNetwork]
 
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -15,6 +15,8 @@ from torch.testing import assert_close
 from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
 from sk_han.options import Attention
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-12}
 MakeNetwork = Callable[..., HierarchicalAttentionNetwork]
 

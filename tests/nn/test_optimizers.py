@@ -11,6 +11,8 @@ from torch.testing import assert_close
 
 from sk_han.nn.optimizers import RowwiseAdamW, clip_gradient_norm
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 SETTINGS = {"lr": 0.03, "weight_decay": 0.1, "betas": (0.8, 0.95)}
 
 

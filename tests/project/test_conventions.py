@@ -27,7 +27,7 @@ FLOORS = [
     {"documents", "datasets", "kernels", "nn", "options", "utils"},
     {"explanation", "text", "training"},
     {"embeddings", "linear", "tokenizer", "validation"},
-    {"classifier", "fitting"},
+    {"classifier", "fitting", "versions"},
     {"explainers", "rendering"},
     {"faithfulness", "persistence"},
 ]
@@ -51,6 +51,7 @@ WITH_TORCH = {
     "nn",
     "persistence",
     "training",
+    "versions",
 }
 WITH_SKORCH = {"training", "utils"}
 # Modules of compiled kernels; the others of their room load them.

@@ -15,7 +15,7 @@ from sk_han.kernels.tasks import n_threads, run_tasks
 from sk_han.nn.engines.buffers import lasting
 from sk_han.nn.ragged.layout import PackedLayout
 
-__all__ = ["CompiledAttention", "CompiledGRU", "CompiledProjection"]
+__all__ = ["CompiledAttention", "CompiledGRU", "CompiledProjection", "update_rows"]
 
 # With fewer rows a second thread costs more than it saves.
 _ROWS_A_THREAD = 256
@@ -90,6 +90,12 @@ class CompiledGRU(torch.autograd.Function):
     ) -> Tensor:
         """Compute the states, and keep the gates if a gradient is needed."""
         H, T = bias.shape[2], len(index)
+        _check_lengths(layout.lengths, T)
+        if T and not 0 <= int(index.min()) <= int(index.max()) < projected.shape[1]:
+            raise IndexError(
+                f"index holds {int(index.min())} to {int(index.max())}; there are "
+                f"{projected.shape[1]} inputs."
+            )
         sequences = _sequences(layout.lengths)
         threads = _threads(T)
         bounds = _bounds(sequences.lengths, _n_chunks(threads))
@@ -162,6 +168,7 @@ class CompiledAttention(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         """Compute weights and sums, and keep the hidden layer if a gradient is needed."""
         (T, H), (A, _) = states.shape, weight.shape
+        _check_lengths(lengths, T)
         threads = _threads(T)
         starts = np.concatenate([[0], np.cumsum(lengths.numpy())])
         bounds = _bounds(lengths.numpy(), _n_chunks(threads))
@@ -210,11 +217,38 @@ class CompiledAttention(torch.autograd.Function):
         return *gradients, None, None
 
 
+def update_rows(
+    kernels: ModuleType,
+    table: Tensor,
+    mean: Tensor,
+    square: Tensor,
+    rows: Tensor,
+    grad: Tensor,
+    settings: list[float],
+) -> None:
+    """Update rows of a table in place by AdamW: arguments of `sk_han.kernels.adamw.step`."""
+    threads = _threads(len(rows))
+    run_tasks(
+        kernels.step,
+        _n_chunks(threads),
+        table.shape[1],
+        *map(_flat, (table, mean, square, rows, grad)),
+        np.array(settings, dtype=np.float32),
+        threads=threads,
+    )
+
+
 class _Sequences(NamedTuple):
     """First token and length of the sequences that are not empty, the shortest first."""
 
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
+
+
+def _check_lengths(lengths: Tensor, T: int) -> None:
+    """Check lengths, since kernels read and write memory without a check."""
+    if int(lengths.sum()) != T or (len(lengths) and int(lengths.min()) < 0):
+        raise ValueError(f"lengths must be at least 0 and add up to {T} tokens; got {lengths}.")
 
 
 def _sequences(lengths: Tensor) -> _Sequences:

@@ -44,10 +44,12 @@ class PackedLayout:
 
     @cached_property
     def order(self) -> Tensor:
+        """Sequences, the longest first."""
         return torch.sort(self.lengths, descending=True, stable=True).indices
 
     @cached_property
     def active(self) -> list[int]:
+        """Number of sequences at each step."""
         return self._active.tolist()
 
     @property
@@ -57,24 +59,29 @@ class PackedLayout:
 
     @cached_property
     def forward_token(self) -> Tensor:
+        """Token of each packed row, forwards."""
         step, sequence = self._step_and_sequence
         return self._starts[sequence] + step
 
     @cached_property
     def backward_token(self) -> Tensor:
+        """Token of each packed row, backwards."""
         step, sequence = self._step_and_sequence
         return self._starts[sequence] + self._longest_first[sequence] - 1 - step
 
     @cached_property
     def forward_row(self) -> Tensor:
+        """Packed row of each token, forwards."""
         return _inverse(self.forward_token)
 
     @cached_property
     def backward_row(self) -> Tensor:
+        """Packed row of each token, backwards."""
         return _inverse(self.backward_token)
 
     @cached_property
     def previous_row(self) -> Tensor:
+        """Row of the state before each packed row."""
         # Step t continues the first active[t] states of step t - 1; step 0 the initial ones.
         step, sequence = self._step_and_sequence
         step_starts = torch.cumsum(self._active, 0) - self._active

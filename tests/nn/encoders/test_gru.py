@@ -11,6 +11,8 @@ from torch.testing import assert_close
 
 from sk_han.nn import BidirectionalGRU
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-12}
 LENGTHS = {
     "several lengths": [3, 1, 7, 2],

@@ -14,6 +14,8 @@ from sk_han.nn import BidirectionalGRU
 from sk_han.nn.engines.recurrence import GRURecurrence
 from sk_han.nn.ragged.layout import PackedLayout
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 INDEX = torch.tensor([2, 0, 2, 1, 1, 2, 0])
 LENGTHS = torch.tensor([2, 0, 3, 1, 1])
 

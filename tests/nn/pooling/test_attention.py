@@ -15,6 +15,8 @@ from sk_han.nn import AttentionPooling
 from sk_han.nn.ragged.normalizers import NORMALIZERS
 from sk_han.nn.ragged.segments import segment_numbers
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 LENGTHS = [3, 0, 7, 1, 2]  # N = 5 sequences, L = 7, T = 13
 
 

@@ -1,12 +1,12 @@
-"""PyTorch's threads in a forked process."""
+"""Engine and threads inside of a block, PyTorch's own too."""
 
 import os
 
 import pytest
 import torch
 
-from sk_han.training import threads
-from sk_han.training.threads import threads_of_this_process
+from sk_han.training import computing as module
+from sk_han.training.computing import torch_threads
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def said_by_a_child(work):
 
 def before_inside_and_after():
     found = [torch.get_num_threads()]
-    with threads_of_this_process():
+    with torch_threads():
         found.append(torch.get_num_threads())
     return [*found, torch.get_num_threads()]
 
@@ -53,7 +53,7 @@ class TestForkedProcess:
     def test_the_setting_comes_back_after_an_error_too(self, two_threads):
         def failing():
             try:
-                with threads_of_this_process():
+                with torch_threads():
                     raise KeyboardInterrupt
             except KeyboardInterrupt:
                 return [torch.get_num_threads()]
@@ -66,9 +66,9 @@ class TestForkedProcess:
 
 
 def test_a_function_can_be_wrapped(two_threads, monkeypatch):
-    monkeypatch.setattr(threads, "_IMPORTED_IN", -1)  # as if this were another process
+    monkeypatch.setattr(module, "_IMPORTED_IN", -1)  # as if this were another process
 
-    @threads_of_this_process()
+    @torch_threads()
     def inside():
         return torch.get_num_threads()
 

@@ -1,0 +1,75 @@
+"""Engine and threads that compute inside of a block."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import torch
+from joblib import cpu_count
+
+from sk_han.kernels.loading import engine_in_use, using_engine
+from sk_han.kernels.tasks import n_threads, using_threads
+
+__all__ = ["computing", "torch_threads"]
+
+# The process that imported this module, and PyTorch with it as a rule. A process that has PyTorch
+# alone, and whose forked child imports this module, is not recognized (docs/user_guide.md).
+_IMPORTED_IN = os.getpid()
+
+# joblib reads files of the operating system for it.
+_n_cores = cache(cpu_count)
+
+
+@contextmanager
+def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None]:
+    """Compute with an engine on a number of threads inside of the block.
+
+    Parameters
+    ----------
+    engine : {"auto", "numba", "torch"}
+        As of `sk_han.kernels.loading.using_engine`.
+    threads : int, optional
+        By default that of a block around this one, else PyTorch's setting or the number of cores
+        that this process may use, whichever is lower, and 1 in a forked process.
+    """
+    if threads is None:
+        usual = 1 if _is_forked() else min(torch.get_num_threads(), _n_cores())
+        threads = n_threads(usual)
+    with using_engine(engine), using_threads(threads), torch_threads(threads):
+        yield
+
+
+@contextmanager
+def torch_threads(number: int | None = None, *, of_kernels: bool = False) -> Iterator[None]:
+    """Let PyTorch use this number of threads inside of the block, and one in a forked process.
+
+    A fork does not copy the threads of PyTorch's pool, and the forked process would wait for them
+    for ever (pytorch#17199). The setting of the process is restored afterwards.
+
+    Parameters
+    ----------
+    number : int, optional
+        By default the setting of the process.
+    of_kernels : bool
+        Whether compiled kernels do the work if they are in use. PyTorch then gets one thread:
+        others would wait actively between its small operations, and take cores from the kernels.
+    """
+    before = torch.get_num_threads()
+    number = before if number is None else number
+    if _is_forked() or (of_kernels and number > 1 and engine_in_use() == "numba"):
+        number = 1
+    if number == before:
+        yield
+        return
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _is_forked() -> bool:
+    return os.getpid() != _IMPORTED_IN
