@@ -130,7 +130,7 @@ class HierarchicalAttentionNetwork(nn.Module):
         self.options = NetworkOptions(**options).copy()
         self.options.check()
         self._projected: Tensor | None = None
-        self.register_load_state_dict_post_hook(_delete_table)
+        self.register_load_state_dict_post_hook(_forget_tables)
         self.unknown_id, self.max_words, self.generator = unknown_id, max_words, generator
         embedding_dim, rnn = self.options.embedding_dim, self.options.recurrent
         self.embedding = nn.Embedding(
@@ -349,13 +349,14 @@ class HierarchicalAttentionNetwork(nn.Module):
         return attention.penalty if isinstance(attention, MultiHopAttention) else 0.0
 
     def tabulate(self) -> None:
-        """Project the whole vocabulary once; predictions on the CPU then use this table.
+        """Prepare predictions on the CPU: project the whole vocabulary once, join weights.
 
         The table takes 24 * word_hidden bytes a word; it is not made if it would have more than
         eight times the size of the word vectors, and not for `PackedRNN`. Training, moving the
         module and loading a state delete it; after other changes of weights, call this again.
         """
         encoder = self.word_encoder
+        self._join_weights(True)
         if (
             isinstance(encoder, BidirectionalGRU)
             and 3 * encoder.output_size <= 8 * self.embedding.embedding_dim
@@ -366,13 +367,22 @@ class HierarchicalAttentionNetwork(nn.Module):
     def train(self, mode: bool = True) -> HierarchicalAttentionNetwork:
         """Switch to training mode, which deletes the table of `tabulate`, or to evaluation mode."""
         if mode:
-            self._projected = None
+            self._forget_tables()
         return super().train(mode)
 
     def _apply(self, *args: Any, **kwargs: Any) -> HierarchicalAttentionNetwork:
-        self._projected = None  # the module moves to another device or dtype
+        self._forget_tables()  # the module moves to another device or dtype
         return super()._apply(*args, **kwargs)
 
+    def _forget_tables(self) -> None:
+        self._projected = None
+        self._join_weights(False)
 
-def _delete_table(network: HierarchicalAttentionNetwork, _: Any) -> None:
-    network._projected = None
+    def _join_weights(self, join: bool) -> None:
+        for part in self.children():
+            if isinstance(part, BidirectionalGRU):
+                part.join_weights(join)
+
+
+def _forget_tables(network: HierarchicalAttentionNetwork, _: Any) -> None:
+    network._forget_tables()

@@ -16,6 +16,9 @@ from sk_han.options import RNN
 __all__ = ["BidirectionalGRU", "recurrent_encoder"]
 
 
+_WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+
+
 class BidirectionalGRU(nn.Module):
     """Bidirectional GRU over ragged sequences of repeated inputs.
 
@@ -50,6 +53,7 @@ class BidirectionalGRU(nn.Module):
         self.output_size = 2 * hidden_size
         self.reset_parameters(generator)
         self.fused: bool | None = None
+        self._joined: dict[str, Tensor] = {}
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw the weights as `torch.nn.GRU` does."""
@@ -135,7 +139,20 @@ class BidirectionalGRU(nn.Module):
             initial = initial[:, layout.order[: layout.n_filled]]
         return gru_states(projected, weight, bias, index, layout, initial)
 
+    def join_weights(self, join: bool = True) -> None:
+        """Copy the weights of both directions side by side, for predictions, or forget the copies.
+
+        The copies would take a fifth of the time of one document. After a change of weights, call
+        this again.
+        """
+        self._joined = {}
+        if join:
+            with torch.no_grad():
+                self._joined = {name: self._both(name) for name in _WEIGHTS}
+
     def _both(self, name: str) -> Tensor:
+        if name in self._joined and not torch.is_grad_enabled():
+            return self._joined[name]
         return torch.stack([getattr(self.gru, name), getattr(self.gru, f"{name}_reverse")])
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from sk_han.kernels.loading import kernels
+from sk_han.nn.engines import compiled
 from sk_han.nn.engines.attention import AttentionFunction
 from sk_han.nn.engines.compiled import (
     CompiledAttention,
@@ -41,6 +42,8 @@ def projections(inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         ``inputs @ weight[d].T + bias[d]`` for both directions ``d``.
     """
     found = kernels_for("projection", inputs)
+    if found is not None and not torch.is_grad_enabled():
+        return compiled.project(inputs, weight, bias, found)
     if found is not None:
         projected: Tensor = CompiledProjection.apply(inputs, weight, bias, found)
         return projected
@@ -58,6 +61,8 @@ def gru_states(
     """Compute the states of a bidirectional GRU; arguments as of `GRURecurrence`."""
     found = kernels_for("gru", projected)
     arguments = projected, weight, bias, index, layout, initial
+    if found is not None and not torch.is_grad_enabled():
+        return compiled.recur(*arguments, found)[0]
     states: Tensor
     if found is not None:
         states = CompiledGRU.apply(*arguments, found)
@@ -76,6 +81,8 @@ def attention(
 ) -> tuple[Tensor, Tensor]:
     """Pool states by attention; arguments as of `AttentionFunction`."""
     found = kernels_for("attention", states) if query is None else None
+    if found is not None and not torch.is_grad_enabled():
+        return compiled.attend(states, weight, bias, context, lengths, found)[:2]
     pooled: Tensor
     weights: Tensor
     if found is not None:

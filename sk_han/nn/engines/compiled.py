@@ -30,20 +30,9 @@ class CompiledProjection(torch.autograd.Function):
         ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor, kernels: ModuleType
     ) -> Tensor:
         """Compute both products."""
-        (U, E), (_, G, _) = inputs.shape, weight.shape
-        projected = lasting((2, U, G), inputs)
-        threads = _threads(U)
-        run_tasks(
-            kernels.forward,
-            2 * _n_chunks(threads),
-            E,
-            G,
-            *map(_flat, (inputs, weight, bias, projected)),
-            threads=threads,
-        )
         ctx.save_for_backward(inputs, weight)
         ctx.kernels = kernels
-        return projected
+        return project(inputs, weight, bias, kernels)
 
     @staticmethod
     @once_differentiable
@@ -89,30 +78,9 @@ class CompiledGRU(torch.autograd.Function):
         kernels: ModuleType,
     ) -> Tensor:
         """Compute the states, and keep the gates if a gradient is needed."""
-        H, T = bias.shape[2], len(index)
-        _check_lengths(layout.lengths, T)
-        if T and not 0 <= int(index.min()) <= int(index.max()) < projected.shape[1]:
-            raise IndexError(
-                f"index holds {int(index.min())} to {int(index.max())}; there are "
-                f"{projected.shape[1]} inputs."
-            )
-        sequences = _sequences(layout.lengths)
-        threads = _threads(T)
-        bounds = _bounds(sequences.lengths, _n_chunks(threads))
-        states = lasting((T, 2 * H), projected)
         keep = any(ctx.needs_input_grad)
-        gates = lasting((2, T, 4 * H), projected) if keep else None
-        run_tasks(
-            kernels.forward,
-            2 * (len(bounds) - 1),
-            H,
-            *map(_flat, (projected, weight, bias)),
-            _flat(index),
-            *sequences,
-            bounds,
-            *map(_flat, (initial, states, gates)),
-            threads=threads,
-        )
+        arguments = projected, weight, bias, index, layout, initial
+        states, gates, sequences = recur(*arguments, kernels, keep=keep)
         ctx.save_for_backward(weight, index, initial, states, gates)
         ctx.sequences, ctx.n_distinct, ctx.kernels = sequences, projected.shape[1], kernels
         return states
@@ -167,25 +135,9 @@ class CompiledAttention(torch.autograd.Function):
         kernels: ModuleType,
     ) -> tuple[Tensor, Tensor]:
         """Compute weights and sums, and keep the hidden layer if a gradient is needed."""
-        (T, H), (A, _) = states.shape, weight.shape
-        _check_lengths(lengths, T)
-        threads = _threads(T)
-        starts = np.concatenate([[0], np.cumsum(lengths.numpy())])
-        bounds = _bounds(lengths.numpy(), _n_chunks(threads))
-        pooled, weights = states.new_empty(len(lengths), H), states.new_empty(T)
         keep = any(ctx.needs_input_grad)
-        u = lasting((T, A), states) if keep else None
-        run_tasks(
-            kernels.forward,
-            len(bounds) - 1,
-            H,
-            A,
-            *map(_flat, (states, weight, bias, context)),
-            starts,
-            bounds,
-            *map(_flat, (pooled, weights, u)),
-            threads=threads,
-        )
+        arguments = states, weight, bias, context, lengths
+        pooled, weights, u, starts, bounds = attend(*arguments, kernels, keep=keep)
         ctx.save_for_backward(states, weight, context, weights, u)
         ctx.starts, ctx.bounds, ctx.kernels = starts, bounds, kernels
         return pooled, weights
@@ -215,6 +167,93 @@ class CompiledAttention(torch.autograd.Function):
         )
         gradients = grad_states, grad_weight.sum(0), grad_bias.sum(0), grad_context.sum(0)
         return *gradients, None, None
+
+
+def project(inputs: Tensor, weight: Tensor, bias: Tensor, kernels: ModuleType) -> Tensor:
+    """Compute `projections`."""
+    (U, E), (_, G, _) = inputs.shape, weight.shape
+    projected = lasting((2, U, G), inputs)
+    threads = _threads(U)
+    run_tasks(
+        kernels.forward,
+        2 * _n_chunks(threads),
+        E,
+        G,
+        *map(_flat, (inputs, weight, bias, projected)),
+        threads=threads,
+    )
+    return projected
+
+
+def recur(
+    projected: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    index: Tensor,
+    layout: PackedLayout,
+    initial: Tensor | None,
+    kernels: ModuleType,
+    *,
+    keep: bool = False,
+) -> tuple[Tensor, Tensor | None, _Sequences]:
+    """Compute the states of `GRURecurrence`; return them, what a backward needs, the sequences."""
+    H, T = bias.shape[2], len(index)
+    _check_lengths(layout.lengths, T)
+    if T and not 0 <= int(index.min()) <= int(index.max()) < projected.shape[1]:
+        raise IndexError(
+            f"index holds {int(index.min())} to {int(index.max())}; there are "
+            f"{projected.shape[1]} inputs."
+        )
+    sequences = _sequences(layout.lengths)
+    threads = _threads(T)
+    bounds = _bounds(sequences.lengths, _n_chunks(threads))
+    states = lasting((T, 2 * H), projected)
+    gates = lasting((2, T, 4 * H), projected) if keep else None
+    run_tasks(
+        kernels.forward,
+        2 * (len(bounds) - 1),
+        H,
+        *map(_flat, (projected, weight, bias)),
+        _flat(index),
+        *sequences,
+        bounds,
+        *map(_flat, (initial, states, gates)),
+        threads=threads,
+    )
+    return states, gates, sequences
+
+
+def attend(
+    states: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    context: Tensor,
+    lengths: Tensor,
+    kernels: ModuleType,
+    *,
+    keep: bool = False,
+) -> tuple[Tensor, Tensor, Tensor | None, NDArray[np.int64], NDArray[np.int64]]:
+    """Pool states by `AttentionFunction`; return pooled, weights, hidden layer, starts, bounds."""
+    (T, H), (A, _) = states.shape, weight.shape
+    _check_lengths(lengths, T)
+    threads = _threads(T)
+    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths.numpy(), out=starts[1:])
+    bounds = _bounds(lengths.numpy(), _n_chunks(threads))
+    pooled, weights = states.new_empty(len(lengths), H), states.new_empty(T)
+    u = lasting((T, A), states) if keep else None
+    run_tasks(
+        kernels.forward,
+        len(bounds) - 1,
+        H,
+        A,
+        *map(_flat, (states, weight, bias, context)),
+        starts,
+        bounds,
+        *map(_flat, (pooled, weights, u)),
+        threads=threads,
+    )
+    return pooled, weights, u, starts, bounds
 
 
 def update_rows(
@@ -247,7 +286,8 @@ class _Sequences(NamedTuple):
 
 def _check_lengths(lengths: Tensor, T: int) -> None:
     """Check lengths, since kernels read and write memory without a check."""
-    if int(lengths.sum()) != T or (len(lengths) and int(lengths.min()) < 0):
+    each = lengths.numpy()
+    if each.sum() != T or each.min(initial=0) < 0:
         raise ValueError(f"lengths must be at least 0 and add up to {T} tokens; got {lengths}.")
 
 
@@ -261,6 +301,8 @@ def _sequences(lengths: Tensor) -> _Sequences:
 
 def _bounds(lengths: NDArray[np.int64], n_chunks: int) -> NDArray[np.int64]:
     """Cut sequences into chunks of about the same number of tokens: first sequence of each."""
+    if n_chunks == 1:
+        return np.array([0, len(lengths)])
     ends = np.cumsum(lengths)
     shares = np.arange(1, n_chunks) * (int(lengths.sum()) / n_chunks)
     return np.concatenate([[0], np.searchsorted(ends, shares), [len(lengths)]])
@@ -283,5 +325,5 @@ def _flat(tensor: Tensor | None) -> NDArray[Any]:
     """Return the numbers as a flat array that shares memory; an empty one for None."""
     if tensor is None:
         return _NONE
-    array: NDArray[Any] = tensor.detach().contiguous().view(-1).numpy()
-    return array
+    array: NDArray[Any] = tensor.detach().contiguous().numpy()
+    return array.reshape(-1)
