@@ -1,0 +1,195 @@
+"""Choice of the engine, and what happens where kernels cannot be loaded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from sk_han.kernels import loading
+from sk_han.kernels.loading import engine_in_use, kernels, using_engine
+
+
+@pytest.fixture
+def _nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(loading, "_LOADED", {})
+    monkeypatch.setattr(loading, "_TOLD", set())
+    with using_engine("numba"):
+        loading._REQUESTED.set("auto")
+        yield
+
+
+class TestUsingEngine:
+    def test_it_holds_inside_of_the_block(self) -> None:
+        before = engine_in_use()
+        with using_engine("torch"):
+            assert engine_in_use() == "torch"
+            with using_engine("auto"):
+                assert engine_in_use() == "torch"
+        assert engine_in_use() == before
+
+    def test_torch_loads_no_kernels(self) -> None:
+        with using_engine("torch"):
+            assert kernels("no_such_module") is None
+
+
+@pytest.mark.usefixtures("_nothing_loaded")
+class TestWithoutNumba:
+    @pytest.fixture(autouse=True)
+    def _no_numba(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(loading, "find_spec", lambda name: None)
+
+    def test_auto_takes_pytorch_in_silence(self) -> None:
+        assert engine_in_use() == "torch"
+
+    def test_asking_for_numba_warns_once_with_the_command(self) -> None:
+        with using_engine("numba"):
+            with pytest.warns(RuntimeWarning, match=r'pip install "sk-han\[fast\]"'):
+                assert engine_in_use() == "torch"
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                assert engine_in_use() == "torch"
+
+
+@pytest.mark.usefixtures("_nothing_loaded")
+def test_kernels_that_fail_to_compile_warn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(name: str) -> None:
+        raise ValueError("no such instruction")
+
+    monkeypatch.setattr(loading, "find_spec", lambda name: object())
+    monkeypatch.setattr(loading, "import_module", failing)
+    with pytest.warns(RuntimeWarning, match="ValueError: no such instruction"):
+        assert kernels("gru") is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert kernels("gru") is None
+        assert kernels("attention") is None  # the same failure
+
+
+def test_a_module_is_loaded_once() -> None:
+    pytest.importorskip("numba")
+    with using_engine("numba"):
+        assert kernels("gru") is kernels("gru") is import_module("sk_han.kernels.gru")
+
+
+FIT = """
+import os, sys, warnings
+import numpy as np
+from sk_han import HANClassifier
+from sk_han.datasets import make_reviews
+
+def fit():
+    texts, labels = make_reviews(40, random_state=0)
+    model = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
+    return model.fit(texts, labels)
+"""
+
+
+def run(code: str, cache: Path, **environment: str) -> str:
+    """Run code after `FIT` with a cache of its own; return what it prints."""
+    process = subprocess.run(
+        [sys.executable, "-c", FIT + code],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), "OMP_NUM_THREADS": "2", **environment},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert process.returncode == 0, process.stderr
+    return process.stdout
+
+
+@pytest.mark.thorough
+class TestProcesses:
+    @pytest.fixture(autouse=True)
+    def _numba(self) -> None:
+        pytest.importorskip("numba")
+
+    def test_an_unwritable_cache_means_pytorch_and_one_warning(self, tmp_path: Path) -> None:
+        said = run(
+            "from numba.core.caching import CacheImpl\n"
+            "CacheImpl._locator_classes = []\n"  # as if no folder could be written to
+            "with warnings.catch_warnings(record=True) as caught:\n"
+            "    warnings.simplefilter('always')\n"
+            "    model = fit()\n"
+            "print(model.engine_, len(caught), caught[0].category.__name__)",
+            tmp_path,
+        )
+        assert said.split() == ["torch", "1", "RuntimeWarning"]
+
+    def test_damaged_files_of_the_cache_lose_no_fit(self, tmp_path: Path) -> None:
+        run("fit()", tmp_path)
+        files = [file for file in tmp_path.rglob("*") if file.suffix in {".nbi", ".nbc"}]
+        assert files
+        for number, file in enumerate(files):
+            content = file.read_bytes()
+            file.write_bytes(content[: len(content) // 2] if number % 2 else b"nothing")
+        said = run(
+            "with warnings.catch_warnings(record=True) as caught:\n"
+            "    warnings.simplefilter('always')\n"
+            "    model = fit()\n"
+            "print(len(model.classes_), len(caught))",
+            tmp_path,
+        )
+        assert said.split() in (["2", "0"], ["2", "1"])
+
+    def test_two_processes_may_share_a_cold_cache(self, tmp_path: Path) -> None:
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-W", "error", "-c", FIT + "print(fit().engine_)"],
+                env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for _ in range(2)
+        ]
+        assert [p.communicate(timeout=200)[0].strip() for p in processes] == ["numba", "numba"]
+        assert run("print(fit().engine_)", tmp_path).strip() == "numba"
+
+    def test_it_runs_as_on_a_processor_without_avx512(self, tmp_path: Path) -> None:
+        said = run(
+            "from sk_han.kernels import vectors\n"
+            "from sk_han.kernels.loading import using_engine\n"
+            "model = fit()\n"
+            "texts, _ = make_reviews(40, random_state=1)\n"
+            "found = model.predict_proba(texts)\n"
+            "with using_engine('torch'):\n"
+            "    expected = model.predict_proba(texts)\n"
+            "print(vectors.BLOCK, model.engine_, np.allclose(found, expected, atol=1e-5))",
+            tmp_path,
+            NUMBA_CPU_NAME="haswell",
+            NUMBA_CPU_FEATURES="+avx,+avx2,+fma,+sse4.2,+popcnt,+bmi,+bmi2",
+        )
+        assert said.split() == ["1", "numba", "True"]
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
+    def test_a_forked_process_predicts_after_its_parent_used_threads(self, tmp_path: Path) -> None:
+        said = run(
+            "model = fit()\n"
+            "texts, _ = make_reviews(400, random_state=1)\n"
+            "expected = model.predict_proba(texts)\n"
+            "child = os.fork()\n"
+            "if child == 0:\n"
+            "    same = np.allclose(model.predict_proba(texts), expected, atol=1e-6)\n"
+            "    again = fit()\n"
+            "    os._exit(0 if same and again.engine_ == 'numba' else 1)\n"
+            "print(os.waitpid(child, 0)[1])",
+            tmp_path,
+        )
+        assert said.strip() == "0"
+
+    def test_threads_may_fit_and_predict_at_once_on_a_cold_cache(self, tmp_path: Path) -> None:
+        said = run(
+            "from concurrent.futures import ThreadPoolExecutor\n"
+            "texts, _ = make_reviews(100, random_state=1)\n"
+            "with ThreadPoolExecutor(4) as pool:\n"
+            "    found = list(pool.map(lambda _: fit().predict_proba(texts), range(4)))\n"
+            "print(max(abs(each - found[0]).max() for each in found) < 1e-5)",
+            tmp_path,
+        )
+        assert said.strip() == "True"

@@ -1,0 +1,79 @@
+"""Threads that draw tasks."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sk_han.kernels import tasks
+from sk_han.kernels.tasks import n_threads, run_tasks, using_threads
+
+LOCK = threading.Lock()
+
+
+def kernel(counter: Any, n_tasks: int, done: Any, by: set[int]) -> None:
+    """Draw tasks as compiled kernels do, and count how often each is done."""
+    while True:
+        with LOCK:
+            task = int(counter[0])
+            counter[0] += 1
+        if task >= n_tasks:
+            return
+        sleep(0.001)
+        done[task] += 1
+        by.add(threading.get_ident())
+
+
+def ran(n_tasks: int, threads: int | None = None) -> tuple[list[int], int]:
+    done, by = np.zeros(n_tasks, dtype=int), set[int]()
+    run_tasks(kernel, n_tasks, done, by, threads=threads)
+    return done.tolist(), len(by)
+
+
+@pytest.mark.parametrize("n_tasks", [0, 1, 2, 17])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_each_task_is_done_once(n_tasks: int, threads: int) -> None:
+    assert ran(n_tasks, threads)[0] == [1] * n_tasks
+
+
+def test_several_threads_work() -> None:
+    assert ran(50, 2)[1] == 2
+
+
+def test_one_thread_is_used_outside_of_a_block() -> None:
+    assert (n_threads(), n_threads(7), ran(5)[1]) == (1, 7, 1)
+    with using_threads(3):
+        assert (n_threads(), n_threads(7)) == (3, 3)
+    assert n_threads() == 1
+
+
+def test_callers_of_several_threads_share_a_pool() -> None:
+    with ThreadPoolExecutor(5) as pool:
+        found = list(pool.map(lambda _: ran(7, 3)[0], range(20)))
+    assert found == [[1] * 7] * 20
+
+
+def test_a_pool_that_starts_no_thread_leaves_the_work_to_the_caller(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Closed:
+        def submit(self, *arguments: Any) -> None:
+            raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    monkeypatch.setitem(tasks._POOLS, 2, Closed())
+    assert ran(7, 2) == ([1] * 7, 1)
+
+
+def test_an_error_of_a_thread_is_raised() -> None:
+    def failing(counter: Any, n_tasks: int) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            raise ValueError("of a thread")
+        sleep(0.05)
+
+    with pytest.raises(ValueError, match="of a thread"):
+        run_tasks(failing, 2, threads=2)
