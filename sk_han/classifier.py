@@ -19,6 +19,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
+from sk_han.fitted_state import attributes_of, state_of
 from sk_han.fitting import fitted_attributes
 from sk_han.kernels.loading import ENGINES, engine_in_use, using_engine
 from sk_han.linear.calibration import ScoringModel, pooled_logits
@@ -27,9 +28,7 @@ from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
 from sk_han.training.computing import computing
-from sk_han.training.devices import available_devices
 from sk_han.training.net import Net
-from sk_han.training.net_state import net_from_state, net_to_state
 from sk_han.utils.compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -39,10 +38,9 @@ from sk_han.utils.compat import (
     of_option,
     validate_parameter_constraints,
 )
-from sk_han.utils.model_format import ModelFormatError, checked_state
+from sk_han.utils.model_format import checked_state
 from sk_han.utils.softmax import log_softmax, softmax
 from sk_han.validation.documents import as_documents, within_vocabulary
-from sk_han.validation.fitted_state import check_classifier_state
 from sk_han.validation.labels import as_labels
 from sk_han.validation.params import check_nested_params
 
@@ -678,18 +676,7 @@ ContextAttention, default="attention"
         dict of str to object
         """
         check_is_fitted(self)
-        return {
-            "classes": self.classes_,
-            "tokenizer": self.tokenizer_,
-            "network": net_to_state(self.net_),
-            "ngram_model": None if self.ngram_model_ is None else self.ngram_model_.to_state(),
-            "network_scale": self.network_scale_,
-            "ngram_scale": self.ngram_scale_,
-            "history": self.history_,
-            "best_epoch": self.best_epoch_,
-            "best_score": self.best_score_,
-            "device": self.device_,
-        }
+        return state_of(self)
 
     def from_state(self, state: Mapping[str, Any]) -> HANClassifier:
         """Restore a fitted state, after a check of all its entries.
@@ -709,29 +696,8 @@ ContextAttention, default="attention"
         ModelFormatError
             If an entry is missing or invalid.
         """
-        try:
-            check_classifier_state(state)
-            ngrams, n_classes = state["ngram_model"], len(state["classes"])
-            ngram_model = None if ngrams is None else NgramModel.from_state(ngrams, n_classes)
-            device = state["device"] if state["device"] in available_devices() else "cpu"
-            net = net_from_state(state["network"], device)
-        except (TypeError, ValueError) as error:
-            raise ModelFormatError(f"This HANClassifier cannot be restored: {error}.") from error
-        attributes = {
-            "classes_": state["classes"].copy(),
-            "tokenizer_": state["tokenizer"],
-            "net_": net,
-            "ngram_model_": ngram_model,
-            "network_scale_": state["network_scale"],
-            "ngram_scale_": state["ngram_scale"],
-            "history_": state["history"],
-            "best_epoch_": state["best_epoch"],
-            "best_score_": state["best_score"],
-            "n_iter_": len(state["history"]),
-            "device_": device,
-            "vocabulary_size_": state["network"]["vocabulary_size"],
-        }
-        self.__dict__.update(attributes)
+        with self._computing():
+            self.__dict__.update(attributes_of(state))
         return self
 
     def _learn(self, X: Any, y: Any, **kwargs: Any) -> HANClassifier:

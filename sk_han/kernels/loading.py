@@ -9,13 +9,16 @@ from contextvars import ContextVar
 from importlib import import_module
 from importlib.util import find_spec
 from threading import RLock
+from time import perf_counter
 from types import ModuleType
 
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["ENGINES", "engine_in_use", "kernels", "using_engine"]
+__all__ = ["ENGINES", "compile_kernels", "engine_in_use", "kernels", "using_engine"]
 
 ENGINES = ("auto", "numba", "torch")
+
+_OF_TRAINING = ("projection", "gru", "attention", "adamw")
 
 # The modules by name; None for one that failed to load in this process.
 _LOADED: dict[str, ModuleType | None] = {}
@@ -49,6 +52,22 @@ def using_engine(name: str) -> Iterator[None]:
 def engine_in_use() -> str:
     """Return the engine that computes here, "numba" or "torch"."""
     return "torch" if kernels("vectors") is None else "numba"
+
+
+def compile_kernels() -> float:
+    """Load the kernels that training needs.
+
+    Returns
+    -------
+    float
+        Seconds that their compilation took; 0 if they came from Numba's cache, or if there are
+        none.
+    """
+    start = perf_counter()
+    modules = [kernels(name) for name in _OF_TRAINING]
+    functions = (f for module in modules if module for f in vars(module).values())
+    misses = (getattr(getattr(f, "stats", None), "cache_misses", None) for f in functions)
+    return perf_counter() - start if any(misses) else 0.0
 
 
 def kernels(name: str) -> ModuleType | None:

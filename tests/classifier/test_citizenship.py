@@ -47,6 +47,8 @@ ALL_PARAMS = {
     "device": "cpu",
     "callbacks": [],
     "net_params": {"module__max_words": 50},
+    "engine": "torch",
+    "n_threads": 1,
     "verbose": 1,
 }
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from skorch.callbacks import Callback
+
+from sk_han.kernels.loading import compile_kernels
 
 __all__ = ["TrainingProgress"]
 
@@ -26,6 +29,12 @@ class TrainingProgress(Callback):
         # tqdm comes with skorch; its `auto` chooses the bar for a terminal or a notebook.
         from tqdm.auto import tqdm
 
+        seconds = compile_kernels() if net.device == "cpu" else 0.0
+        if seconds > 1:
+            tqdm.write(
+                f"Compiled the kernels in {seconds:.1f} s; later processes read them from a cache.",
+                file=sys.stderr,
+            )
         self.bar_ = tqdm(total=self.n_steps, desc="epoch 1", unit="batch", dynamic_ncols=True)
         self.validation_: dict[str, str] = {}
 

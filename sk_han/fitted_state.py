@@ -1,0 +1,66 @@
+"""The fitted state of a HANClassifier as arrays and plain values, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sk_han.linear.ngrams import NgramModel
+from sk_han.training.devices import available_devices
+from sk_han.training.net_state import net_from_state, net_to_state
+from sk_han.utils.model_format import ModelFormatError
+from sk_han.validation.fitted_state import check_classifier_state
+
+if TYPE_CHECKING:
+    from sk_han.classifier import HANClassifier
+
+__all__ = ["attributes_of", "state_of"]
+
+
+def state_of(classifier: HANClassifier) -> dict[str, Any]:
+    """Return the state of a fitted classifier; see `HANClassifier.to_state`."""
+    ngram_model = classifier.ngram_model_
+    return {
+        "classes": classifier.classes_,
+        "tokenizer": classifier.tokenizer_,
+        "network": net_to_state(classifier.net_),
+        "ngram_model": None if ngram_model is None else ngram_model.to_state(),
+        "network_scale": classifier.network_scale_,
+        "ngram_scale": classifier.ngram_scale_,
+        "history": classifier.history_,
+        "best_epoch": classifier.best_epoch_,
+        "best_score": classifier.best_score_,
+        "device": classifier.device_,
+    }
+
+
+def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fitted attributes of a state, after a check of all its entries.
+
+    Raises
+    ------
+    ModelFormatError
+        If an entry is missing or invalid.
+    """
+    try:
+        check_classifier_state(state)
+        ngrams, n_classes = state["ngram_model"], len(state["classes"])
+        ngram_model = None if ngrams is None else NgramModel.from_state(ngrams, n_classes)
+        device = state["device"] if state["device"] in available_devices() else "cpu"
+        net = net_from_state(state["network"], device)
+    except (TypeError, ValueError) as error:
+        raise ModelFormatError(f"This HANClassifier cannot be restored: {error}.") from error
+    return {
+        "classes_": state["classes"].copy(),
+        "tokenizer_": state["tokenizer"],
+        "net_": net,
+        "ngram_model_": ngram_model,
+        "network_scale_": state["network_scale"],
+        "ngram_scale_": state["ngram_scale"],
+        "history_": state["history"],
+        "best_epoch_": state["best_epoch"],
+        "best_score_": state["best_score"],
+        "n_iter_": len(state["history"]),
+        "device_": device,
+        "vocabulary_size_": state["network"]["vocabulary_size"],
+    }
