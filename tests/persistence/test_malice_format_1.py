@@ -148,7 +148,7 @@ def test_wrong_content_is_named(load_bytes, path, value, message):
 def test_a_wrong_network_is_refused_before_it_is_made(
     load_bytes, monkeypatch, name, value, message
 ):
-    monkeypatch.setattr("sk_han.classifier.net_from_state", None)
+    monkeypatch.setattr("sk_han.fitted_state.net_from_state", None)
     with pytest.raises(ModelFormatError, match=message):
         load_bytes(archive_1(*in_network(**{name: value})))
 
