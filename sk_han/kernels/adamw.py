@@ -13,7 +13,7 @@ from sk_han.kernels.vectors import (
     load_part,
     splat,
     square_root,
-    store_part,
+    store_within,
 )
 
 __all__ = ["step"]
@@ -66,7 +66,7 @@ def step(
                 g, m = load_part(grad, i * E + at, n), load_part(mean, o, n)
                 m = m + beta1 * (g - m)
                 v = beta2 * load_part(square, o, n) + of_square * (g * g)
-                store_part(mean, o, m, n)
-                store_part(square, o, v, n)
+                store_within(mean, o, m, n)
+                store_within(square, o, v, n)
                 w = kept * load_part(table, o, n)
-                store_part(table, o, w - rate * m / (square_root(v) * correction + eps), n)
+                store_within(table, o, w - rate * m / (square_root(v) * correction + eps), n)

@@ -14,12 +14,13 @@ from sk_han.kernels.vectors import (
     copy,
     draw,
     load,
-    load_part,
+    load_within,
     multiply_add,
     n_vectors,
     splat,
     store,
     store_part,
+    store_within,
     tanh,
     total,
 )
@@ -101,7 +102,7 @@ def forward(
                     x = tanh(load(hidden, r * row + at))
                     score = score + x * load(scorer, at)
                     if keeps:
-                        store_part(u, (token + r) * A + at, x, A - at)
+                        store_within(u, (token + r) * A + at, x, A - at)
                 weights[token + r] = total(score)
         for s in range(first, end):
             # Softmax of the scores.
@@ -116,7 +117,7 @@ def forward(
             for at in range(0, H, 16):
                 mean = splat(0)
                 for token in range(starts[s], starts[s + 1]):
-                    mean = mean + splat(weights[token]) * load_part(states, token * H + at, H - at)
+                    mean = mean + splat(weights[token]) * load_within(states, token * H + at)
                 store_part(pooled, s * H + at, mean, H - at)
 
 
@@ -172,33 +173,30 @@ def backward(
         copy(context, 0, scorer, 0, A)
         of_weight, of_bias, of_context = buffer(A * row), buffer(hidden_row), buffer(hidden_row)
         delta, block = buffer(_PRODUCT_ROWS * hidden_row), buffer(_PRODUCT_ROWS * row)
-        sums = buffer(_PRODUCT_ROWS * row)
+        sums, of_pooled = buffer(_PRODUCT_ROWS * row), buffer(row)
         filled, filled_from = 0, starts[bounds[task]]
         for s in range(bounds[task], bounds[task + 1]):
             # The softmax: a weight's gradient less their weighted mean.
             mean = np.float32(0)
+            copy(grad, s * H, of_pooled, 0, H)  # with zeros, so that no product goes too far
             for token in range(starts[s], starts[s + 1]):
                 product = splat(0)
                 for at in range(0, H, 16):
-                    product = product + load_part(grad, s * H + at, H - at) * load_part(
-                        states, token * H + at, H - at
-                    )
+                    product = product + load(of_pooled, at) * load_within(states, token * H + at)
                 grad_weights[token] += total(product)
                 mean += weights[token] * grad_weights[token]
             for token in range(starts[s], starts[s + 1]):
                 grad_score = splat(weights[token] * (grad_weights[token] - mean))
                 for at in range(0, A, 16):
-                    x = load_part(u, token * A + at, A - at)
+                    x = load_within(u, token * A + at)
                     d = grad_score * load(scorer, at) * (one - x * x)
                     store(delta, filled * hidden_row + at, d)
                     store(of_bias, at, load(of_bias, at) + d)
                     store(of_context, at, load(of_context, at) + grad_score * x)
                 share = splat(weights[token])
                 for at in range(0, H, 16):
-                    h = load_part(states, token * H + at, H - at)
-                    store(block, filled * row + at, h)
-                    g = load_part(grad, s * H + at, H - at)
-                    store(sums, filled * row + at, share * g)
+                    store(block, filled * row + at, load_within(states, token * H + at))
+                    store(sums, filled * row + at, share * load(of_pooled, at))
                 filled += 1
                 if filled == _PRODUCT_ROWS or token + 1 == starts[bounds[task + 1]]:
                     multiply_add(
@@ -207,7 +205,7 @@ def backward(
                     for r in range(filled):
                         for at in range(0, H, 16):
                             d = load(sums, r * row + at)
-                            store_part(grad_states, (filled_from + r) * H + at, d, H - at)
+                            store_within(grad_states, (filled_from + r) * H + at, d, H - at)
                     multiply_add(
                         A, of_weight, 0, row, delta, 0, 1, hidden_row, block, 0, row, filled, wide
                     )

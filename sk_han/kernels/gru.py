@@ -13,13 +13,13 @@ from sk_han.kernels.vectors import (
     copy,
     draw,
     load,
-    load_part,
+    load_within,
     multiply_add,
     n_vectors,
     sigmoid,
     splat,
     store,
-    store_part,
+    store_within,
     tanh,
 )
 
@@ -91,7 +91,7 @@ def forward(
         Written for `backward`, unless empty: r, z, n and ``h V_n + c_n`` of each token.
     """
     G, row = 3 * H, 16 * n_vectors(3 * H)
-    Hs, wide = 16 * n_vectors(H), n_vectors(3 * H)
+    Hs, wide, narrow = 16 * n_vectors(H), n_vectors(3 * H), n_vectors(H)
     T, U, N = len(index), len(projected) // (6 * H), len(lengths)
     keeps, starts_at_zero = len(gates) > 0, len(initial) == 0
     while True:
@@ -135,20 +135,22 @@ def forward(
                     token = starts[s] + (lengths[s] - 1 - t if d else t)
                     p, o = tables + index[token] * G + 2 * H, token * 2 * H + d * H
                     g = (d * T + token) * 4 * H
-                    for at in range(0, H, 16):
+                    # From the last vector on: what a vector writes too far, a later one overwrites.
+                    for v in range(narrow - 1, -1, -1):
+                        at = 16 * v
                         left = H - at
                         reset = sigmoid(load(sums, r * row + at))
                         update = sigmoid(load(sums, r * row + H + at))
                         scaled = load(sums, r * row + 2 * H + at)
-                        new = tanh(reset * scaled + load_part(projected, p + at, left))
+                        new = tanh(reset * scaled + load_within(projected, p + at))
                         state = update * (load(h, r * Hs + at) - new) + new
                         store(h, r * Hs + at, state)
-                        store_part(states, o + at, state, left)
+                        store_within(states, o + at, state, left)
                         if keeps:
-                            store_part(gates, g + at, reset, left)
-                            store_part(gates, g + H + at, update, left)
-                            store_part(gates, g + 2 * H + at, new, left)
-                            store_part(gates, g + 3 * H + at, scaled, left)
+                            store_within(gates, g + at, reset, 4 * H - at)
+                            store_within(gates, g + H + at, update, 3 * H - at)
+                            store_within(gates, g + 2 * H + at, new, 2 * H - at)
+                            store_within(gates, g + 3 * H + at, scaled, left)
 
 
 @njit(
@@ -221,7 +223,7 @@ def backward(
                 transposed[j * Hs + k] = weight[(d * H + k) * G + j]
         part = (chunk * 2 + d) * U * G
         for at in range(0, U * G, 16):
-            store_part(grad_projected, part + at, splat(0), U * G - at)
+            store_within(grad_projected, part + at, splat(0), U * G - at)
         sums, of_bias = buffer(H * row), buffer(Hs)
         # Gradients before the activations, and the states before them, of the last rows.
         delta, before = (
@@ -247,21 +249,21 @@ def backward(
                     p, o = part + index[token] * G, token * 2 * H + d * H
                     o_before = o + (2 * H if d else -2 * H)
                     g, at_delta = (d * T + token) * 4 * H, (filled + r) * row
-                    for at in range(0, H, 16):
+                    # As in `forward`. Numbers beyond H are those of neighbours, and go nowhere.
+                    for v in range(narrow - 1, -1, -1):
+                        at = 16 * v
                         left = H - at
-                        reset, update = (
-                            load_part(gates, g + at, left),
-                            load_part(gates, g + H + at, left),
-                        )
-                        new = load_part(gates, g + 2 * H + at, left)
-                        scaled = load_part(gates, g + 3 * H + at, left)
-                        dh = load(carried, r * Hs + at) + load_part(grad, o + at, left)
+                        reset = load_within(gates, g + at)
+                        update = load_within(gates, g + H + at)
+                        new = load_within(gates, g + 2 * H + at)
+                        scaled = load_within(gates, g + 3 * H + at)
+                        dh = load(carried, r * Hs + at) + load_within(grad, o + at)
                         if t > 0:
-                            h = load_part(states, o_before + at, left)
+                            h = load_within(states, o_before + at)
                         elif starts_at_zero:
                             h = splat(0)
                         else:
-                            h = load_part(initial, (d * N + N - 1 - s) * H + at, left)
+                            h = load_within(initial, (d * N + N - 1 - s) * H + at)
                         kept = one - update
                         d_new = dh * kept * (one - new * new)
                         d_update = dh * (h - new) * (update * kept)
@@ -269,15 +271,15 @@ def backward(
                         d_reset = d_new * scaled * (reset * (one - reset))
                         store(carried, r * Hs + at, dh * update)
                         store(of_bias, at, load(of_bias, at) + d_scaled)
-                        x = load_part(grad_projected, p + at, left)
-                        store_part(grad_projected, p + at, x + d_reset, left)
-                        x = load_part(grad_projected, p + H + at, left)
-                        store_part(grad_projected, p + H + at, x + d_update, left)
-                        x = load_part(grad_projected, p + 2 * H + at, left)
-                        store_part(grad_projected, p + 2 * H + at, x + d_new, left)
+                        x = load_within(grad_projected, p + at)
+                        store_within(grad_projected, p + at, x + d_reset, left)
+                        x = load_within(grad_projected, p + H + at)
+                        store_within(grad_projected, p + H + at, x + d_update, left)
+                        x = load_within(grad_projected, p + 2 * H + at)
+                        store_within(grad_projected, p + 2 * H + at, x + d_new, left)
                         if has_before:
-                            store_part(delta, at_delta + at, d_reset, left)
-                            store_part(delta, at_delta + H + at, d_update, left)
+                            store(delta, at_delta + at, d_reset)
+                            store(delta, at_delta + H + at, d_update)
                             store(delta, at_delta + 2 * H + at, d_scaled)
                             store(before, (filled + r) * Hs + at, h)
                 if has_before:
@@ -293,12 +295,12 @@ def backward(
                 for r in range(n):
                     o = (d * N + N - 1 - last + r) * H
                     for at in range(0, H, 16):
-                        store_part(grad_initial, o + at, load(carried, r * Hs + at), H - at)
+                        store_within(grad_initial, o + at, load(carried, r * Hs + at), H - at)
         multiply_add(H, sums, 0, row, before, 0, 1, Hs, delta, 0, row, filled, wide)
         part = chunk * 2 + d
         for k in range(H):
             for at in range(0, G, 16):
                 o = (part * H + k) * G + at
-                store_part(grad_weight, o, load(sums, k * row + at), G - at)
+                store_within(grad_weight, o, load(sums, k * row + at), G - at)
         for at in range(0, H, 16):
-            store_part(grad_bias, part * H + at, load(of_bias, at), H - at)
+            store_within(grad_bias, part * H + at, load(of_bias, at), H - at)

@@ -17,7 +17,7 @@ from sk_han.kernels.vectors import (
     n_vectors,
     splat,
     store,
-    store_part,
+    store_within,
 )
 
 __all__ = ["backward", "forward"]
@@ -77,7 +77,7 @@ def forward(
             for r in range(n):
                 for at in range(0, G, 16):
                     o = (d * U + i + r) * G + at
-                    store_part(projected, o, load(sums, r * row + at), G - at)
+                    store_within(projected, o, load(sums, r * row + at), G - at)
 
 
 @njit(types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 6), **OPTIONS)
@@ -140,12 +140,12 @@ def backward(
                 )
             for r in range(n):
                 for at in range(0, E, 16):
-                    store_part(grad_inputs, (i + r) * E + at, load(sums, r * row + at), E - at)
+                    store_within(grad_inputs, (i + r) * E + at, load(sums, r * row + at), E - at)
         for j in range(2 * G):
             for at in range(0, E, 16):
                 o = (task * 2 * G + j) * E + at
-                store_part(grad_weight, o, load(of_weight, j * row + at), E - at)
+                store_within(grad_weight, o, load(of_weight, j * row + at), E - at)
         for d in range(2):
             for at in range(0, G, 16):
                 o = (task * 2 + d) * G + at
-                store_part(grad_bias, o, load(of_bias, d * of_bias_row + at), G - at)
+                store_within(grad_bias, o, load(of_bias, d * of_bias_row + at), G - at)

@@ -31,6 +31,7 @@ __all__ = [
     "draw",
     "load",
     "load_part",
+    "load_within",
     "multiply_add",
     "n_vectors",
     "sigmoid",
@@ -38,6 +39,7 @@ __all__ = [
     "square_root",
     "store",
     "store_part",
+    "store_within",
     "tanh",
     "total",
     "vector_type",
@@ -175,6 +177,23 @@ def store_part(typing: Any, array: Any, position: Any, vector: Any, n: Any) -> A
         return context.get_dummy_value()
 
     return types.void(array, types.intp, vector_type, types.intp), generate
+
+
+@njit(vector_type(types.float32[::1], types.int64), **INLINE)
+def load_within(array: Any, position: int) -> Any:
+    """Return the 16 numbers from a position on; zeros beyond the end of the array."""
+    if position + LANES <= len(array):
+        return load(array, position)
+    return load_part(array, position, len(array) - position)
+
+
+@njit(types.void(types.float32[::1], types.int64, vector_type, types.int64), **INLINE)
+def store_within(array: Any, position: int, vector: Any, n: int) -> None:
+    """Write the first `n` numbers of a vector; all of them if `n` is 16 or more."""
+    if n >= LANES:
+        store(array, position, vector)
+    else:
+        store_part(array, position, vector, n)
 
 
 @intrinsic
@@ -316,8 +335,11 @@ def n_vectors(size: int) -> int:
 )
 def copy(source: Any, start: int, target: Any, target_start: int, size: int) -> None:
     """Copy numbers; the target has room for whole vectors, and gets zeros there."""
-    for at in range(0, size, 16):
-        store(target, target_start + at, load_part(source, start + at, size - at))
+    whole = size & ~15
+    for at in range(0, whole, 16):
+        store(target, target_start + at, load(source, start + at))
+    if whole < size:
+        store(target, target_start + whole, load_part(source, start + whole, size - whole))
 
 
 def _block_product(rows: int, width: int) -> Any:

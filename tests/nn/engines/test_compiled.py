@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sk_han.kernels.loading import using_engine
+from sk_han.kernels.loading import kernels, using_engine
 from sk_han.kernels.tasks import using_threads
 from sk_han.nn.engines import compiled
 from sk_han.nn.engines.choice import attention, gru_states, kernels_for, projections
@@ -33,6 +33,8 @@ each_lengths = pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
 def _threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(compiled, "_ROWS_A_THREAD", 1)
     with using_threads(request.param), using_engine("numba"):
+        missing = [name for name in ("gru", "attention", "projection") if kernels(name) is None]
+        assert not missing, "PyTorch would be compared with itself"
         yield
 
 
