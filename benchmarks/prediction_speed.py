@@ -2,7 +2,8 @@
 
 ``python benchmarks/prediction_speed.py`` scores whole reviews (IMDB, or generated ones of like
 lengths where it is absent), the contestants taking turns. The weights are those of one epoch over
-2,000 reviews: speed does not depend on them.
+2,000 reviews: speed does not depend on them. HANClassifier computes with each engine; the linear
+model is included.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def main() -> None:
     classifier.fit(train_texts, labels[:2_000])
     tfidf = linear.tfidf().fit(train_texts, labels[:2_000])
     documents = classifier.tokenizer_.transform(texts)
-    packed = copy.deepcopy(classifier)
+    plain = copy.deepcopy(classifier).set_params(engine="torch")
+    packed = copy.deepcopy(plain)
     for part in packed.net_.module_.children():
         if hasattr(part, "fused"):
             part.fused = False
@@ -48,8 +50,10 @@ def main() -> None:
 
     contestants: dict[str, Callable[[], object]] = {
         "packed nn.GRU, tokenized": lambda: packed.predict_proba(documents),
-        "HANClassifier, tokenized": lambda: classifier.predict_proba(documents),
-        "HANClassifier, raw text": lambda: classifier.predict_proba(texts),
+        "numba, tokenized": lambda: classifier.predict_proba(documents),
+        "torch, tokenized": lambda: plain.predict_proba(documents),
+        "numba, raw text": lambda: classifier.predict_proba(texts),
+        "torch, raw text": lambda: plain.predict_proba(texts),
         "TF-IDF(1-2) + LR, raw text": lambda: tfidf.predict_proba(texts),
     }
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
@@ -71,7 +75,10 @@ def main() -> None:
     torch.set_num_threads(1)
     singles: dict[str, Callable[[str], object]] = {
         "packed nn.GRU": lambda text: packed.predict_proba([text]),
-        "HANClassifier": lambda text: classifier.predict_proba([text]),
+        "HANClassifier, numba": lambda text: classifier.predict_proba([text]),
+        "HANClassifier, torch": lambda text: plain.predict_proba([text]),
+        "explained, numba": lambda text: classifier.explain([text]),
+        "explained, torch": lambda text: plain.explain([text]),
         "TF-IDF(1-2) + LR": lambda text: tfidf.predict_proba([text]),
     }
     print(f"\n{'one document from raw text, 1 thread':40}{'median ms':>10}{'95 % ms':>10}")

@@ -2,8 +2,10 @@
 
 ``python benchmarks/training_speed.py`` trains on reviews (IMDB, or generated ones of like lengths
 where it is absent) in rounds of ten batches, the contestants taking turns, each round on other
-documents. Only real words are counted. HANClassifier is timed through ``partial_fit``, its epoch
-with skorch, collation and progress bar; "bare step" is its network without all that.
+documents. Only real words are counted. HANClassifier is timed through ``partial_fit`` with its
+defaults: the epoch with skorch, collation, adversarial noise and progress bar. The linear model
+learns outside of this epoch. "Bare step" is its network without all that. Both compute with each
+engine.
 """
 
 from __future__ import annotations
@@ -21,11 +23,14 @@ from corpora import reviews
 from padded_han import PaddedHAN
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han.kernels.loading import kernels
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.optimizers import RowwiseAdamW, clip_gradient_norm
 from sk_han.training.batches import document_tensors
+from sk_han.training.computing import computing, torch_threads
 
 BATCHES = 10
+ENGINES = ("numba", "torch")
 
 
 def padded(vocabulary_size: int, batch_size: int) -> Callable[[DocumentArray, np.ndarray], float]:
@@ -50,7 +55,7 @@ def padded(vocabulary_size: int, batch_size: int) -> Callable[[DocumentArray, np
 
 
 def ragged(
-    vocabulary_size: int, batch_size: int, fused: bool
+    vocabulary_size: int, batch_size: int, fused: bool, engine: str = "torch"
 ) -> Callable[[DocumentArray, np.ndarray], float]:
     """Train our network without skorch; not `fused` is packed sequences through nn.GRU."""
     network = HierarchicalAttentionNetwork(
@@ -73,29 +78,31 @@ def ragged(
         for first in range(0, len(documents), batch_size):
             batch = documents[first : first + batch_size]
             target = torch.from_numpy(targets[first : first + batch_size])
-            optimizer.zero_grad()
-            loss = torch.nn.functional.cross_entropy(
-                network(*document_tensors(batch, "cpu")), target
-            )
-            loss.backward()
-            clip_gradient_norm(network.parameters(), 1.0)
-            optimizer.step()
+            with computing(engine), torch_threads(of_kernels=fused):
+                optimizer.zero_grad()
+                loss = torch.nn.functional.cross_entropy(
+                    network(*document_tensors(batch, "cpu")), target
+                )
+                loss.backward()
+                clip_gradient_norm(network.parameters(), 1.0)
+                optimizer.step()
         return perf_counter() - start
 
     return train
 
 
-def classifier(batch_size: int) -> Callable[[DocumentArray, np.ndarray], float]:
+def classifier(
+    batch_size: int, engine: str, **params: float
+) -> Callable[[DocumentArray, np.ndarray], float]:
     """Train HANClassifier, its progress bar drawn into memory."""
-    # Without adversarial noise, for which a step would read its documents twice, and without the
-    # linear model, which learns outside of the epoch that is timed.
     model = HANClassifier(
         batch_size=batch_size,
-        adversarial_noise=0,
         linear_ngrams=None,
+        engine=engine,
         random_state=0,
         verbose=1,
         device="cpu",
+        **params,
     )
 
     def train(documents: DocumentArray, targets: np.ndarray) -> float:
@@ -123,15 +130,31 @@ def flops(
     return total
 
 
-def gemm_rate() -> float:
-    """Measure float32 products of the size of a batch's, in operations a second."""
+def peak_rate() -> float:
+    """Measure what float32 products reach, in operations a second: the machine's limit.
+
+    The faster of PyTorch's product, of the size of a batch's, and of the kernels' product in fast
+    memory, on all threads.
+    """
     a, b = torch.randn(4000, 200), torch.randn(200, 300)
+    rates = [_rate(lambda: torch.mm(a, b), 2 * 4000 * 200 * 300)]
+    vectors = kernels("vectors")
+    if vectors is not None:
+        threads = torch.get_num_threads()
+        sums, left, right = (vectors.buffer(n) for n in (500 * 304, 500 * 200, 200 * 304))
+        arguments = 500, sums, 0, 304, left, 0, 200, 1, right, 0, 304, 200, 19
+        one = _rate(lambda: vectors.multiply_add(*arguments), 2 * 500 * 200 * 304)
+        rates.append(one * threads)
+    return max(rates)
+
+
+def _rate(function: Callable[[], object], operations: int) -> float:
     times = []
     for _ in range(30):
         start = perf_counter()
-        torch.mm(a, b)
+        function()
         times.append(perf_counter() - start)
-    return 2 * 4000 * 200 * 300 / median(times)
+    return operations / median(times)
 
 
 def main() -> None:
@@ -155,10 +178,14 @@ def main() -> None:
     for layout in documents:
         contestants[layout, "padded nn.GRU, Adam"] = padded(V, size)
         contestants[layout, "packed nn.GRU, fused AdamW"] = ragged(V, size, fused=False)
-        contestants[layout, "bare step"] = ragged(V, size, fused=True)
-        contestants[layout, "HANClassifier"] = classifier(size)
+        for engine in ENGINES:
+            contestants[layout, f"bare step, {engine}"] = ragged(V, size, True, engine)
+            contestants[layout, f"HANClassifier, {engine}"] = classifier(size, engine)
+            contestants[layout, f"without noise, {engine}"] = classifier(
+                size, engine, adversarial_noise=0
+            )
     rates: dict[tuple[str, str], list[float]] = {key: [] for key in contestants}
-    shares: dict[str, list[float]] = {layout: [] for layout in documents}
+    shares: dict[tuple[str, str], list[float]] = {key: [] for key in contestants}
     for number in range(arguments.rounds + 1):
         rows = slice(number * n % len(texts), number * n % len(texts) + n)
         for (layout, name), train in contestants.items():
@@ -168,8 +195,8 @@ def main() -> None:
             seconds = train(batch[:few], targets[rows][:few])
             if number:  # the first round warms up
                 rates[layout, name].append(batch[:few].n_words / seconds / 1000)
-                if name == "bare step":
-                    shares[layout].append(flops(batch, size) / seconds / gemm_rate())
+                if name.startswith("bare step"):
+                    shares[layout, name].append(flops(batch, size) / seconds / peak_rate())
 
     for layout in documents:
         reference = median(rates[layout, "padded nn.GRU, Adam"])
@@ -181,14 +208,15 @@ def main() -> None:
                     f"{name:36}{median(values):10.1f}{low:9.0f} -{high:5.0f}"
                     f"{median(values) / reference:8.2f}"
                 )
-        overhead = median(
-            bare / ours - 1
-            for bare, ours in zip(
-                rates[layout, "bare step"], rates[layout, "HANClassifier"], strict=True
+        for engine in ENGINES:
+            bare, ours = f"bare step, {engine}", f"without noise, {engine}"
+            pairs = zip(rates[layout, bare], rates[layout, ours], strict=True)
+            overhead = median(fast / slow - 1 for fast, slow in pairs)
+            share = median(shares[layout, bare])
+            print(
+                f"{engine}: overhead of HANClassifier without noise {100 * overhead:.1f} %; bare "
+                f"step's share of the float32 limit {100 * share:.0f} %"
             )
-        )
-        print(f"overhead of HANClassifier over the bare step: {100 * overhead:.1f} %")
-        print(f"bare step's share of the measured GEMM rate: {100 * median(shares[layout]):.0f} %")
 
 
 if __name__ == "__main__":
