@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from numba import njit, types
 
-__all__ = ["compiled", "readonly"]
+__all__ = ["compiled", "inner", "readonly"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -22,6 +22,15 @@ def compiled(result: Any, *arguments: Any) -> Callable[[_Function], _Function]:
     """
     decorate: Callable[[_Function], _Function] = njit(
         result(*arguments), cache=True, nogil=True, error_model="numpy"
+    )
+    return decorate
+
+
+def inner(result: Any, *arguments: Any) -> Callable[[_Function], _Function]:
+    """Compile a function that only kernels call, without what Python needs to call it."""
+    without: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    decorate: Callable[[_Function], _Function] = njit(
+        result(*arguments), cache=True, nogil=True, error_model="numpy", **without
     )
     return decorate
 

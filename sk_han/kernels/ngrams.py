@@ -10,7 +10,7 @@ import numpy as np
 from numba import float32, float64, int32, int64, uint64, void
 from numpy.typing import NDArray
 
-from sk_han.kernels.compiling import compiled, readonly
+from sk_han.kernels.compiling import compiled, inner, readonly
 from sk_han.kernels.drawing import draw
 
 __all__ = ["scores"]
@@ -21,7 +21,7 @@ _MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
 _SHIFT_1, _SHIFT_2, _SHIFT_OF_BUCKET = np.uint64(29), np.uint64(31), np.uint64(64 - 22)
 
 
-@compiled(void, readonly(int32), int64, int64, int64, readonly(int32), uint64[::1], int32[::1])
+@inner(void, readonly(int32), int64, int64, int64, readonly(int32), uint64[::1], int32[::1])
 def _look_up(
     word_ids: NDArray[np.int32],
     start: int,
@@ -43,7 +43,7 @@ def _look_up(
         columns[i] = column_of_bucket[(hashes[i] * _MIX_1) >> _SHIFT_OF_BUCKET]
 
 
-@compiled(int64, int32, int32[::1], int64, int32[::1], int64)
+@inner(int64, int32, int32[::1], int64, int32[::1], int64)
 def _number_of(
     column: int, table: NDArray[np.int32], mask: int, distinct: NDArray[np.int32], n_distinct: int
 ) -> int:
