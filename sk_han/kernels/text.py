@@ -1,14 +1,15 @@
 """Kernels that find the words and sentences of texts and number the words.
 
 They follow `sk_han.text.sentences` to the letter; its patterns and functions remain the reference
-and decide what is left undecided here. A text is a piece of an array of code points. Positions
-count from the start of that array. What Python knows of a character is in the bits of a table.
+and decide what is left undecided here. A text is a piece of an array of code points, `codes`;
+positions count from the start of that array. What Python knows of each character is in the bits of
+`kinds`.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, int32, int64, uint32, uint64, void
+from numba import boolean, int32, int64, uint64, void
 from numpy.typing import NDArray
 
 from sk_han.kernels.compiling import compiled, inner, readonly
@@ -21,7 +22,7 @@ WORD, CHARACTER_WORD, MARK, JOINER = 1, 2, 4, 8  # of DEFAULT_TOKEN_PATTERN
 WEAK, STRONG, LINE_END, TAG_OPENER = 16, 32, 64, 128  # where a sentence could end
 SPACE, CLOSER, LATE_CLOSER, OPENER = 256, 512, 1024, 2048
 LOWER, TITLE, CASED, ALPHA = 1 << 12, 1 << 13, 1 << 14, 1 << 15  # str.islower, str.istitle, ...
-DECIMAL, ALPHANUMERIC, ADDRESS, STRIPPED = 1 << 16, 1 << 17, 1 << 18, 1 << 19
+DECIMAL, ALPHANUMERIC, STRIPPED = 1 << 16, 1 << 17, 1 << 18
 VIRAMA, BULLET, RULE, FRENCH_SPACE = 1 << 20, 1 << 21, 1 << 22, 1 << 23
 AMBIGUOUS = 1 << 24  # both in words and at ends: some marks of Brahmi and Chakma
 
@@ -34,11 +35,12 @@ _LENGTH, _BITS = LONGEST_LISTED, LONGEST_LISTED + 1
 
 LONGEST_ABBREVIATION = 8
 UNDECIDED = -1  # of a place, whether a sentence ends there; of a text, its number of sentences
+_ABBREVIATION = 2
 UNREADABLE = -2  # of a text with ambiguous characters
 
-_CODES = readonly(uint32)
-_TABLES = (readonly(uint32), readonly(uint32), readonly(int32, 2), readonly(int32))
-Codes = NDArray[np.uint32]
+_CODES = readonly(int32)
+_TABLES = (readonly(int32), readonly(int32), readonly(int32, 2), readonly(int32))
+Codes = NDArray[np.int32]
 
 
 @inner(int64, _CODES, int64, int64, boolean, *_TABLES)
@@ -47,8 +49,8 @@ def _listed(
     start: int,
     end: int,
     in_lower_case: bool,
-    bits: NDArray[np.uint32],
-    lower: NDArray[np.uint32],
+    kinds: NDArray[np.int32],
+    lower: NDArray[np.int32],
     listed: NDArray[np.int32],
     slots: NDArray[np.int32],
 ) -> int:
@@ -88,8 +90,8 @@ def _abbreviates(
     start: int,
     begin: int,
     end: int,
-    bits: NDArray[np.uint32],
-    lower: NDArray[np.uint32],
+    kinds: NDArray[np.int32],
+    lower: NDArray[np.int32],
     listed: NDArray[np.int32],
     slots: NDArray[np.int32],
 ) -> int:
@@ -98,36 +100,36 @@ def _abbreviates(
     if begin - 2 * LONGEST_ABBREVIATION > start:
         lowest = begin - 2 * LONGEST_ABBREVIATION
     word_end = begin
-    while word_end > lowest and bits[codes[word_end - 1]] & SPACE:
+    while word_end > lowest and kinds[word_end - 1] & SPACE:
         word_end -= 1
     word = word_end
-    while word > lowest and not bits[codes[word - 1]] & SPACE:
+    while word > lowest and not kinds[word - 1] & SPACE:
         word -= 1
     if word == word_end:
         return 0
     piece = word  # with its openers
-    while word < word_end and (bits[codes[word]] & OPENER or codes[word] == 45):
+    while word < word_end and (kinds[word] & OPENER or codes[word] == 45):
         word += 1
     length = word_end - word
     if length > LONGEST_ABBREVIATION:
         return 0
-    following = bits[codes[end]]
-    in_lower = _listed(codes, word, word_end, True, bits, lower, listed, slots)
+    following = kinds[end]
+    in_lower = _listed(codes, word, word_end, True, kinds, lower, listed, slots)
     if in_lower == UNDECIDED:
         return UNDECIDED
-    as_written = _listed(codes, word, word_end, False, bits, lower, listed, slots)
+    as_written = _listed(codes, word, word_end, False, kinds, lower, listed, slots)
     known = (in_lower | as_written) & BEFORE_NAME
     if word_end < begin:  # tokens set apart by spaces
         return known or (length == 1 and codes[word] == 46 and following & LOWER) != 0
     if known:
         return 1
     next_end = end
-    while next_end < last and next_end < end + 10 and not bits[codes[next_end]] & SPACE:
+    while next_end < last and next_end < end + 10 and not kinds[next_end] & SPACE:
         next_end += 1
     n_decimals, n_cased = 0, 0
     for i in range(word, word_end):
-        n_decimals += (bits[codes[i]] & DECIMAL) != 0
-        n_cased += (bits[codes[i]] & CASED) != 0
+        n_decimals += (kinds[i] & DECIMAL) != 0
+        n_cased += (kinds[i] & CASED) != 0
     if length > 0 and n_decimals == length:  # an ordinal of a list item, or a day of a month
         if length <= 3 and begin - length <= start + 1:
             return 1
@@ -135,7 +137,7 @@ def _abbreviates(
             return 0
         if following & LOWER:
             return 1
-        month = _listed(codes, end, next_end, True, bits, lower, listed, slots)
+        month = _listed(codes, end, next_end, True, kinds, lower, listed, slots)
         return UNDECIDED if month == UNDECIDED else (month & MONTH) != 0
     if following & DECIMAL and in_lower & BEFORE_NUMBER:
         return 1
@@ -144,30 +146,30 @@ def _abbreviates(
     # Initials and acronyms remain.
     if (length != 1 and (length == 0 or codes[word_end - 2] != 46)) or n_cased == 0:
         return 0
-    if length == 1 and bits[codes[word]] & LOWER and following & LOWER:
+    if length == 1 and kinds[word] & LOWER and following & LOWER:
         if next_end - end < 4 and codes[next_end - 1] == 46:
             return 1
         before = piece
-        while before > lowest and bits[codes[before - 1]] & SPACE:
+        while before > lowest and kinds[before - 1] & SPACE:
             before -= 1
         if before == lowest or codes[before - 1] != 46:
             return 0
         n_before = 0
-        while before > lowest and not bits[codes[before - 1]] & SPACE:
+        while before > lowest and not kinds[before - 1] & SPACE:
             before -= 1
             n_before += 1
         return n_before < 4
     next_start = end
-    while next_start < next_end and bits[codes[next_start]] & STRIPPED:
+    while next_start < next_end and kinds[next_start] & STRIPPED:
         next_start += 1
-    while next_end > next_start and bits[codes[next_end - 1]] & STRIPPED:
+    while next_end > next_start and kinds[next_end - 1] & STRIPPED:
         next_end -= 1
-    starter = _listed(codes, next_start, next_end, False, bits, lower, listed, slots)
+    starter = _listed(codes, next_start, next_end, False, kinds, lower, listed, slots)
     return (starter & STARTER) == 0
 
 
-@inner(boolean, _CODES, int64, int64, int64, readonly(uint32))
-def _starts_anew(codes: Codes, last: int, begin: int, end: int, bits: NDArray[np.uint32]) -> bool:
+@inner(boolean, _CODES, int64, int64, int64, readonly(int32))
+def _starts_anew(codes: Codes, last: int, begin: int, end: int, kinds: NDArray[np.int32]) -> bool:
     """Return whether a paragraph or list item starts after the space `begin` to `end`."""
     n_feeds, n_returns = 0, 0
     for i in range(begin, end):
@@ -180,98 +182,41 @@ def _starts_anew(codes: Codes, last: int, begin: int, end: int, bits: NDArray[np
         return True
     if end >= last:
         return False
-    of_bullet = bits[codes[end]]
+    of_bullet = kinds[end]
     bullet = end + 1 < last and of_bullet & BULLET and codes[end + 1] != 10
-    if bullet and bits[codes[end + 1]] & SPACE:
+    if bullet and kinds[end + 1] & SPACE:
         return True
-    if end + 2 < last and of_bullet & RULE & bits[codes[end + 1]] & bits[codes[end + 2]]:
+    if end + 2 < last and of_bullet & RULE & kinds[end + 1] & kinds[end + 2]:
         return True
     item = end + (codes[end] == 40)
     place = item
-    while place < last and place < item + 3 and bits[codes[place]] & DECIMAL:
+    while place < last and place < item + 3 and kinds[place] & DECIMAL:
         place += 1
     if place > item:
         if place + 1 < last and (codes[place] == 46 or codes[place] == 41):
-            return (bits[codes[place + 1]] & SPACE) != 0
+            return (kinds[place + 1] & SPACE) != 0
         return False
-    if item + 2 < last and codes[item] < 128 and bits[codes[item]] & ALPHA:
-        return codes[item + 1] == 41 and (bits[codes[item + 2]] & SPACE) != 0
+    if item + 2 < last and codes[item] < 128 and kinds[item] & ALPHA:
+        return codes[item + 1] == 41 and (kinds[item + 2] & SPACE) != 0
     return False
 
 
-@inner(boolean, _CODES, int64, int64, int64, int64, readonly(uint32))
-def _lacks_space(
-    codes: Codes, first: int, last: int, begin: int, end: int, bits: NDArray[np.uint32]
-) -> bool:
-    """Return whether the writer forgot a space, and it is no address."""
-    if begin == first:
-        return False
-    one = bits[codes[begin - 1]]
-    other = bits[codes[begin - 2]] if begin - 2 >= first else one
-    if not one & other & ALPHA or (one | other) & TITLE or not (one | other) & LOWER:
-        return False
-    one = bits[codes[end]]
-    if not one & ALPHA or one & LOWER:
-        return False
-    if end + 1 < last:
-        other = bits[codes[end + 1]]
-        if not other & ALPHA:
-            return False
-        if one & TITLE:
-            if other & TITLE:
-                return False
-        elif not other & TITLE:  # a letter without case, and no capital after it
-            return False
-    elif not one & TITLE:
-        return False
-    place = begin
-    while place > first and place > begin - 40 and not bits[codes[place - 1]] & SPACE:
-        place -= 1
-        if bits[codes[place]] & ADDRESS:
-            return False
-    place = end
-    while place < last and place < end + 40 and not bits[codes[place]] & SPACE:
-        place += 1
-    while (
-        codes[place - 1] == 46
-        or codes[place - 1] == 33
-        or codes[place - 1] == 63
-        or (codes[place - 1] == 58)
-    ):
-        place -= 1
-    while place > end:
-        place -= 1
-        if bits[codes[place]] & ADDRESS:
-            return False
-    return True
-
-
-@inner(int64, _CODES, int64, int64, int64, int64, int64, int64, *_TABLES)
-def _ends_sentence(
+@inner(int64, _CODES, int64, int64, int64, int64, int64, readonly(int32))
+def _ends_unusually(
     codes: Codes,
     first: int,
     last: int,
-    start: int,
     begin: int,
     stop: int,
     end: int,
-    bits: NDArray[np.uint32],
-    lower: NDArray[np.uint32],
-    listed: NDArray[np.int32],
-    slots: NDArray[np.int32],
+    kinds: NDArray[np.int32],
 ) -> int:
-    """Return whether a sentence ends with the marks `begin` to `stop`: 1, 0 or UNDECIDED."""
-    if end >= last:
-        return 1
-    following = bits[codes[end]]
-    full_stop = stop == begin + 1 and codes[begin] == 46
-    if full_stop and end == stop + 1 and codes[stop] == 32 and not following & WEAK:
-        abbreviates = _abbreviates(codes, last, start, begin, end, bits, lower, listed, slots)
-        return abbreviates if abbreviates == UNDECIDED else 1 - abbreviates
+    """Return 1, 0, UNDECIDED, or _ABBREVIATION for a full stop that may be of an abbreviation."""
+    following = kinds[end]
     ellipsis = False
     strong = False
     for i in range(begin, stop):
-        strong |= (bits[codes[i]] & STRONG) != 0
+        strong |= (kinds[i] & STRONG) != 0
         ellipsis |= codes[i] == 0x2026 or codes[i] == 0x2025
         ellipsis |= codes[i] == 46 and i + 1 < stop and codes[i + 1] == 46
     mark = codes[stop - 1]
@@ -283,22 +228,51 @@ def _ends_sentence(
             return 0
         if codes[end] >= 0x3040 and codes[end] <= 0x9FFF:
             return 1
-        return _lacks_space(codes, first, last, begin, end, bits)
+        # If the writer forgot a space, a capital follows, or letters without case.
+        forgotten = begin > first and kinds[begin - 1] & ALPHA and not kinds[begin - 1] & TITLE
+        return UNDECIDED if forgotten and kinds[end] & ALPHA and not kinds[end] & LOWER else 0
     for i in range(stop, end):
-        if bits[codes[i]] & LINE_END:
-            if _starts_anew(codes, last, stop, end, bits):
+        if kinds[i] & LINE_END:
+            if _starts_anew(codes, last, stop, end, kinds):
                 return 1
             break
     if following & WEAK:  # the marks go on
         return 0
-    if full_stop:
-        abbreviates = _abbreviates(codes, last, start, begin, end, bits, lower, listed, slots)
-        return abbreviates if abbreviates == UNDECIDED else 1 - abbreviates
+    if stop == begin + 1 and codes[begin] == 46:
+        return _ABBREVIATION
     if following & OPENER:
-        following = bits[codes[end + 1]] if end + 1 < last else np.uint32(0)
-    if bits[mark] & WEAK and not ellipsis:
+        following = kinds[end + 1] if end + 1 < last else np.int32(0)
+    if kinds[stop - 1] & WEAK and not ellipsis:
         return 1
     return (following & LOWER) == 0
+
+
+@inner(int64, _CODES, int64, int64, int64, int64, int64, int64, *_TABLES)
+def _ends_sentence(
+    codes: Codes,
+    first: int,
+    last: int,
+    start: int,
+    begin: int,
+    stop: int,
+    end: int,
+    kinds: NDArray[np.int32],
+    lower: NDArray[np.int32],
+    listed: NDArray[np.int32],
+    slots: NDArray[np.int32],
+) -> int:
+    """Return whether a sentence ends with the marks `begin` to `stop`: 1, 0 or UNDECIDED."""
+    if end >= last:
+        return 1
+    following = kinds[end]
+    full_stop = stop == begin + 1 and codes[begin] == 46
+    usual = full_stop and end == stop + 1 and codes[stop] == 32 and not following & WEAK
+    if not usual:
+        decided = _ends_unusually(codes, first, last, begin, stop, end, kinds)
+        if decided != _ABBREVIATION:
+            return decided
+    abbreviates = _abbreviates(codes, last, start, begin, end, kinds, lower, listed, slots)
+    return abbreviates if abbreviates == UNDECIDED else 1 - abbreviates
 
 
 @inner(int64, _CODES, int64, int64, *_TABLES)
@@ -306,8 +280,8 @@ def _end_of_tag(
     codes: Codes,
     last: int,
     begin: int,
-    bits: NDArray[np.uint32],
-    lower: NDArray[np.uint32],
+    kinds: NDArray[np.int32],
+    lower: NDArray[np.int32],
     listed: NDArray[np.int32],
     slots: NDArray[np.int32],
 ) -> int:
@@ -316,9 +290,9 @@ def _end_of_tag(
     if name < last and codes[name] == 47:
         name += 1
     place = name
-    while place < last and bits[codes[place]] & ALPHANUMERIC:
+    while place < last and kinds[place] & ALPHANUMERIC:
         place += 1
-    found = _listed(codes, name, place, True, bits, lower, listed, slots)
+    found = _listed(codes, name, place, True, kinds, lower, listed, slots)
     if found == UNDECIDED:
         return UNDECIDED
     if not found & TAG:
@@ -350,8 +324,8 @@ def scan(
     task_size: int,
     codes: Codes,
     text_starts: NDArray[np.int64],
-    bits: NDArray[np.uint32],
-    lower: NDArray[np.uint32],
+    kinds: NDArray[np.int32],
+    lower: NDArray[np.int32],
     listed: NDArray[np.int32],
     slots: NDArray[np.int32],
     factor: int,
@@ -392,31 +366,31 @@ def scan(
             n_words, n_sentences, n_before = first, first, first
             undecided, readable = False, True
             place = first
-            while place < last and bits[codes[place]] & SPACE:
+            while place < last and kinds[place] & SPACE:
                 place += 1
             start = place  # of the sentence; space before it is examined all the same
             place = first
             while place < last:
-                kind = bits[codes[place]]
+                kind = kinds[place]
                 if kind & (WORD | CHARACTER_WORD):
                     word = place
                     value = np.uint64(codes[place]) + factor
                     place += 1
                     if kind & WORD:
                         while place < last:
-                            if not bits[codes[place]] & WORD:
-                                if not bits[codes[place]] & JOINER or place + 1 >= last:
+                            if not kinds[place] & WORD:
+                                if not kinds[place] & JOINER or place + 1 >= last:
                                     break
-                                if not bits[codes[place + 1]] & WORD:
+                                if not kinds[place + 1] & WORD:
                                     break
                             value = value * factor + np.uint64(codes[place])
                             place += 1
                     else:
                         while place < last:
-                            if not bits[codes[place]] & MARK:
-                                if not bits[codes[place]] & CHARACTER_WORD:
+                            if not kinds[place] & MARK:
+                                if not kinds[place] & CHARACTER_WORD:
                                     break
-                                if not bits[codes[place - 1]] & VIRAMA:
+                                if not kinds[place - 1] & VIRAMA:
                                     break
                             value = value * factor + np.uint64(codes[place])
                             place += 1
@@ -431,45 +405,45 @@ def scan(
                 if not kind & (WEAK | STRONG | LINE_END | TAG_OPENER):
                     continue
                 if kind & TAG_OPENER:
-                    stop = _end_of_tag(codes, last, begin, bits, lower, listed, slots)
+                    stop = _end_of_tag(codes, last, begin, kinds, lower, listed, slots)
                     if stop == UNDECIDED:
                         undecided = True
                     if stop <= 0:
                         continue
                     place = stop
                 elif kind & (WEAK | STRONG):
-                    while place < last and bits[codes[place]] & (WEAK | STRONG):
+                    while place < last and kinds[place] & (WEAK | STRONG):
                         place += 1
-                    while place < last and bits[codes[place]] & CLOSER:
+                    while place < last and kinds[place] & CLOSER:
                         place += 1
                     if place + 1 < last:
-                        if bits[codes[place]] & LATE_CLOSER and bits[codes[place + 1]] & SPACE:
+                        if kinds[place] & LATE_CLOSER and kinds[place + 1] & SPACE:
                             place += 1
                         elif (
                             place + 2 < last
                             and codes[place + 1] == 0xBB
-                            and bits[codes[place]] & FRENCH_SPACE
-                            and bits[codes[place + 2]] & SPACE
+                            and kinds[place] & FRENCH_SPACE
+                            and kinds[place + 2] & SPACE
                         ):
                             place += 2
                 stop = place
-                while place < last and bits[codes[place]] & SPACE:
+                while place < last and kinds[place] & SPACE:
                     place += 1
                 if undecided:
                     continue
                 if kind & (WEAK | STRONG):
                     ends = _ends_sentence(
-                        codes, first, last, start, begin, stop, place, bits, lower, listed, slots
+                        codes, first, last, start, begin, stop, place, kinds, lower, listed, slots
                     )
                     if ends == UNDECIDED:
                         undecided = True
                     if ends != 1:
                         continue
                 else:
-                    if kind & LINE_END and not _starts_anew(codes, last, begin, place, bits):
+                    if kind & LINE_END and not _starts_anew(codes, last, begin, place, kinds):
                         continue
                     stop = begin
-                    while stop > start and bits[codes[stop - 1]] & SPACE:
+                    while stop > start and kinds[stop - 1] & SPACE:
                         stop -= 1
                 if n_words > n_before:
                     sentences[n_sentences, 0], sentences[n_sentences, 1] = start, stop
@@ -479,7 +453,7 @@ def scan(
                 start = place
             if n_words > n_before:
                 stop = last
-                while stop > start and bits[codes[stop - 1]] & SPACE:
+                while stop > start and kinds[stop - 1] & SPACE:
                     stop -= 1
                 sentences[n_sentences, 0], sentences[n_sentences, 1] = start, stop
                 sentences[n_sentences, 2] = n_words - n_before
@@ -501,7 +475,7 @@ def scan(
     int32[::1],
     uint64[::1],
     int64[::1],
-    uint32[::1],
+    int32[::1],
     int64,
 )
 def number_words(

@@ -82,8 +82,9 @@ def _scan_chunk(
 ) -> tuple[NDArray[Any], ...] | None:
     # A surrogate is no character, but may stand in a string.
     encoded = "".join(texts).encode("utf-32-le", "surrogatepass")
-    codes = np.frombuffer(encoded, dtype="<u4").astype(np.uint32, copy=False)
+    codes = np.frombuffer(encoded, dtype="<i4").astype(np.int32, copy=False)
     starts = starts_of(np.fromiter(map(len, texts), np.int64, len(texts)))
+    known = tables(compiled)
     words = np.empty((len(codes), 2), dtype=np.int32)
     hashes = np.empty(len(codes), dtype=np.uint64)
     sentences = np.empty((len(codes), 3), dtype=np.int32)
@@ -94,7 +95,10 @@ def _scan_chunk(
         _TASK_SIZE,
         codes,
         starts,
-        *tables(compiled),
+        known.bits.take(codes),
+        known.lower,
+        known.listed,
+        known.slots,
         _FACTOR,
         words,
         hashes,
@@ -157,12 +161,12 @@ class _Types:
         self.slots: NDArray[np.int32] = np.full(1 << 10, -1, dtype=np.int32)
         self.hashes: NDArray[np.uint64] = np.empty(1 << 9, dtype=np.uint64)
         self.starts: NDArray[np.int64] = np.zeros((1 << 9) + 1, dtype=np.int64)
-        self.codes: NDArray[np.uint32] = np.empty(1 << 13, dtype=np.uint32)
+        self.codes: NDArray[np.int32] = np.empty(1 << 13, dtype=np.int32)
 
     def number(
         self,
         compiled: ModuleType,
-        codes: NDArray[np.uint32],
+        codes: NDArray[np.int32],
         words: NDArray[np.int32],
         hashes: NDArray[np.uint64],
         starts: NDArray[np.int64],
@@ -205,7 +209,7 @@ class _Types:
     def strings(self) -> list[str]:
         """Return the types as strings."""
         starts = self.starts[: self.n + 1].tolist()
-        text = self.codes[: starts[-1]].astype("<u4", copy=False).tobytes()
+        text = self.codes[: starts[-1]].astype("<i4", copy=False).tobytes()
         joined = text.decode("utf-32-le", "surrogatepass")
         return [joined[start:end] for start, end in pairwise(starts)]
 

@@ -67,7 +67,7 @@ _ASCII_BREAK = _break_pattern(".!?", _CLOSERS, "\n\r\v\f")
 _ITEM = re.compile(r"[-*+•‣◦·–—][^\S\n]|\(?\d{1,3}[.)]\s|\(?[A-Za-z]\)\s|[-=_*~#]{3}")
 OPENERS = "\"'([{“‘«‹„‚¿¡「『（《"
 _LONGEST_ABBREVIATION = 8
-ADDRESS_SIGNS = frozenset("@/\\:_.<>=&")
+_ADDRESS_SIGNS = frozenset("@/\\:_.<>=&")
 _STRONG = frozenset(STRONG_TERMINATORS)
 _LINE_END_SET = frozenset(LINE_ENDS)
 
@@ -207,7 +207,7 @@ def _lacks_space(text: str, begin: int, end: int) -> bool:
     if not (before.islower() and after.istitle() and (before + after).isalpha()):
         return False
     around = text[max(0, begin - 40) : begin].split()[-1] + text[end : end + 40].split()[0]
-    return ADDRESS_SIGNS.isdisjoint(around.rstrip(".!?:"))
+    return _ADDRESS_SIGNS.isdisjoint(around.rstrip(".!?:"))
 
 
 def _abbreviates(text: str, start: int, begin: int, end: int) -> bool:

@@ -26,9 +26,9 @@ class Tables(NamedTuple):
 
     Attributes
     ----------
-    bits : ndarray of uint32, shape (0x110000,)
+    bits : ndarray of int32, shape (0x110000,)
         Of each character.
-    lower : ndarray of uint32, shape (0x3000,)
+    lower : ndarray of int32, shape (0x3000,)
         The character in lower case; 0 if that is no single one or depends on its neighbours.
     listed : ndarray of int32, shape (n_listed, 12)
         Characters, length and bits of each listed word.
@@ -36,8 +36,8 @@ class Tables(NamedTuple):
         Hash table: rows of `listed`, -1 where it is free.
     """
 
-    bits: NDArray[np.uint32]
-    lower: NDArray[np.uint32]
+    bits: NDArray[np.int32]
+    lower: NDArray[np.int32]
     listed: NDArray[np.int32]
     slots: NDArray[np.int32]
 
@@ -49,8 +49,8 @@ def tables(compiled: ModuleType) -> Tables:
     return Tables(_bits(compiled), _lower(), listed, slots)
 
 
-def _bits(compiled: ModuleType) -> NDArray[np.uint32]:
-    bits = np.zeros(_N_CODES, dtype=np.uint32)
+def _bits(compiled: ModuleType) -> NDArray[np.int32]:
+    bits = np.zeros(_N_CODES, dtype=np.int32)
     for bit, ranges in (
         (compiled.WORD, characters.WORD_CHARACTERS),
         (compiled.CHARACTER_WORD, characters.CHARACTER_WORDS),
@@ -69,7 +69,6 @@ def _bits(compiled: ModuleType) -> NDArray[np.uint32]:
         compiled.FRENCH_SPACE: " \xa0\u202f",
         compiled.OPENER: sentences.OPENERS,
         compiled.STRIPPED: sentences.OPENERS + ",;:.!?…",
-        compiled.ADDRESS: "".join(sentences.ADDRESS_SIGNS),
         compiled.VIRAMA: "\u1039\u17d2",
         compiled.BULLET: "-*+•‣◦·–—",
         compiled.RULE: "-=_*~#",
@@ -109,8 +108,8 @@ def _code(written: str) -> int:
     return ord(written) if len(written) == 1 else int(written[2:], 16)
 
 
-def _lower() -> NDArray[np.uint32]:
-    lower = np.zeros(_LOWER_CODES, dtype=np.uint32)
+def _lower() -> NDArray[np.int32]:
+    lower = np.zeros(_LOWER_CODES, dtype=np.int32)
     for code in range(_LOWER_CODES):
         letters = chr(code).lower()
         if letters == chr(code) or (len(letters) == 1 and letters != "σ"):
