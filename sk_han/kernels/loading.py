@@ -110,11 +110,12 @@ def _load(name: str, requested: str) -> ModuleType | None:
             f"its kernels cannot be compiled or loaded ({type(error).__name__}: {error})",
             "If files of Numba's cache are damaged, delete sk_han/kernels/__pycache__ or "
             "NUMBA_CACHE_DIR; engine='torch' avoids this warning.",
+            kind=type(error).__name__,  # several modules fail for one reason, each in its words
         )
         return None
 
 
-def _warn(problem: str, repair: str) -> None:
-    if problem not in _TOLD:
-        _TOLD.add(problem)
+def _warn(problem: str, repair: str, *, kind: str = "missing") -> None:
+    if kind not in _TOLD:
+        _TOLD.add(kind)
         warn_user(f"The engine 'numba' is not used, since {problem}. {repair}", RuntimeWarning)

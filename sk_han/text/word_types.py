@@ -7,6 +7,7 @@ Six million words of reviews have two hundred thousand types. What depends on th
 from __future__ import annotations
 
 from array import array
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import concatenated_ranges, starts_of
 from sk_han.kernels.loading import kernels
-from sk_han.kernels.tasks import n_threads, using_threads
+from sk_han.kernels.tasks import using_threads
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.scanning import scan_texts
 
@@ -102,7 +103,7 @@ def read_word_types(
     if analyzer.is_default and len(max(texts, key=len, default="")) < _MOST_CODES:
         compiled = kernels("text", worth_loading=len(texts) >= _WORTH_KERNELS)
     if compiled is not None:
-        with using_threads(n_threads() if n_jobs is None else effective_n_jobs(n_jobs)):
+        with nullcontext() if n_jobs is None else using_threads(effective_n_jobs(n_jobs)):
             found = scan_texts(compiled, texts, located=located)
         if found is not None:
             return WordTypes(*found)
