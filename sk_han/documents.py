@@ -14,6 +14,7 @@ __all__ = ["PADDING_ID", "UNKNOWN_ID", "DocumentArray", "LabelledDocuments"]
 
 PADDING_ID = 0
 UNKNOWN_ID = 1
+_LARGEST_ID = int(np.iinfo(np.int32).max)
 
 
 class DocumentArray:
@@ -88,6 +89,21 @@ class DocumentArray:
             )
         _check_ids(ids)
         self.word_ids: NDArray[np.int32] = ids.astype(np.int32, copy=False)
+
+    @classmethod
+    def _of_lengths(
+        cls,
+        word_ids: NDArray[np.int32],
+        words_per_sentence: NDArray[np.int64],
+        sentences_per_document: NDArray[np.int64],
+    ) -> DocumentArray:
+        """Build from lengths that are known to be right; only the ids are checked."""
+        _check_ids(word_ids)
+        documents = object.__new__(cls)
+        documents.word_ids = word_ids
+        documents.sentence_starts = starts_of(words_per_sentence)
+        documents.document_starts = starts_of(sentences_per_document)
+        return documents
 
     @classmethod
     def from_nested(cls, documents: Iterable[Iterable[Sequence[int]]]) -> DocumentArray:
@@ -304,7 +320,9 @@ def _check_starts(starts: NDArray[np.int64], end: int, name: str, pieces: str) -
 
 
 def _check_ids(ids: NDArray[Any]) -> None:
-    wrong = np.flatnonzero((ids < UNKNOWN_ID) | (ids > np.iinfo(np.int32).max))
+    if not len(ids) or (ids.min() >= UNKNOWN_ID and ids.max() <= _LARGEST_ID):
+        return
+    wrong = np.flatnonzero((ids < UNKNOWN_ID) | (ids > _LARGEST_ID))
     if len(wrong):
         raise ValueError(
             f"Word {wrong[0]} has the id {ids[wrong[0]]}; ids run from {UNKNOWN_ID} (unknown "

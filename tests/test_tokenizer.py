@@ -23,6 +23,8 @@ from sklearn.utils import get_tags
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.tokenizer import UNKNOWN_WORD
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 TEXTS = ["A fine film. Don't miss it!", "", "Dull. A dull film.", "  \n"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -70,7 +71,7 @@ def compile_kernels() -> float:
     return perf_counter() - start if any(misses) else 0.0
 
 
-def kernels(name: str) -> ModuleType | None:
+def kernels(name: str, *, worth_loading: bool = True) -> ModuleType | None:
     """Return a module of compiled kernels, or None where PyTorch or NumPy shall compute.
 
     Loading compiles the kernels, or reads them from Numba's cache. If this fails, a warning says
@@ -80,12 +81,17 @@ def kernels(name: str) -> ModuleType | None:
     ----------
     name : str
         Of a module in `sk_han.kernels`.
+    worth_loading : bool, default=True
+        Whether the work takes longer than the import of Numba. If not, None is returned where
+        Numba is not imported yet, unless the engine "numba" is asked for.
     """
     requested = _REQUESTED.get()
     if requested == "torch":
         return None
     if name in _LOADED:
         return _LOADED[name]
+    if not worth_loading and requested != "numba" and "numba" not in sys.modules:
+        return None
     with _LOCK:
         if name not in _LOADED:
             _LOADED[name] = _load(name, requested)
@@ -104,11 +110,12 @@ def _load(name: str, requested: str) -> ModuleType | None:
             f"its kernels cannot be compiled or loaded ({type(error).__name__}: {error})",
             "If files of Numba's cache are damaged, delete sk_han/kernels/__pycache__ or "
             "NUMBA_CACHE_DIR; engine='torch' avoids this warning.",
+            kind=type(error).__name__,  # several modules fail for one reason, each in its words
         )
         return None
 
 
-def _warn(problem: str, repair: str) -> None:
-    if problem not in _TOLD:
-        _TOLD.add(problem)
+def _warn(problem: str, repair: str, *, kind: str = "missing") -> None:
+    if kind not in _TOLD:
+        _TOLD.add(kind)
         warn_user(f"The engine 'numba' is not used, since {problem}. {repair}", RuntimeWarning)

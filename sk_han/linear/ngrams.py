@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +13,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from sk_han.documents import DocumentArray
+from sk_han.kernels.loading import kernels
+from sk_han.kernels.tasks import run_tasks
 from sk_han.linear.hashing import BITS, batches, check_ngram_range, occurrences, sized_ngrams
 
 __all__ = ["NgramCounts", "NgramModel", "lengths_of"]
+
+_TASK_SIZE = 64  # documents that a thread takes at once
 
 _ARRAYS = ("buckets", "ratios", "weights", "intercept")
 
@@ -157,10 +162,15 @@ class NgramModel:
         -------
         ndarray of shape (n_documents, n_classes)
         """
-        scores = np.concatenate([self._scores(batch) for batch in batches(documents)])
+        compiled = kernels("ngrams")
+        if compiled is None:
+            scores = np.concatenate([self._scores(batch) for batch in batches(documents)])
+        else:
+            scores, _ = self._compiled(compiled, documents)
+        scores = scores + self.intercept
         if scores.shape[1] == 1:
             scores = np.hstack([-scores, scores]) / 2  # (D, 1) -> (D, 2)
-        return scores.astype(np.float64)
+        return scores.astype(np.float64, copy=False)
 
     def attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
@@ -184,8 +194,46 @@ class NgramModel:
         """
         if self.weights.shape[1] == 1:
             factors = (factors[:, 1:] - factors[:, :1]) / 2  # (D, 2) -> (D, 1), as in `logits`
+        compiled = kernels("ngrams")
+        if compiled is not None:
+            return self._compiled(compiled, documents, factors)[1]
         pairs = zip(batches(documents), batches(factors), strict=True)
         return np.concatenate([self._attributions(*pair) for pair in pairs])
+
+    def _compiled(
+        self,
+        compiled: ModuleType,
+        documents: DocumentArray,
+        factors: NDArray[np.float64] | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return scores without the intercept, and the words' shares of ``factors @ scores``."""
+        n_scores = len(self.intercept)
+        smallest, largest = self.ngram_range
+        longest = int(documents.words_per_sentence.max(initial=0))
+        largest = min(largest, longest)
+        most_words = int(documents.words_per_document.max(initial=0))
+        most_ngrams = min(most_words * max(largest - smallest + 1, 0), len(self.buckets))
+        scores = np.empty((len(documents), n_scores))
+        contributions = np.zeros(0 if factors is None else documents.n_words)
+        run_tasks(
+            compiled.scores,
+            -(-len(documents) // _TASK_SIZE),
+            _TASK_SIZE,
+            _in_one_piece(documents.word_ids),
+            _in_one_piece(documents.sentence_starts),
+            _in_one_piece(documents.document_starts),
+            smallest,
+            largest,
+            self._column_of_bucket,
+            _in_one_piece(self.ratios),
+            _in_one_piece(self.weights),
+            longest,
+            most_ngrams,
+            scores,
+            np.empty((0, n_scores)) if factors is None else _in_one_piece(factors),
+            contributions,
+        )
+        return scores, contributions
 
     def _scores(self, documents: DocumentArray) -> NDArray[np.float32]:
         rows, buckets = occurrences(documents, self.ngram_range)
@@ -194,7 +242,7 @@ class NgramModel:
         each_once = np.unique(rows[known] * len(self.buckets) + columns[known])
         rows, columns = np.divmod(each_once, len(self.buckets))
         present, lengths = self._vectors(rows, columns, len(documents))
-        return present @ self.weights[columns] / lengths + self.intercept
+        return present @ self.weights[columns] / lengths
 
     def _attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
@@ -228,6 +276,13 @@ class NgramModel:
         one = np.ones(len(columns), dtype=np.float32)
         present = csr_matrix((one, np.arange(len(columns)), starts), (n_documents, len(columns)))
         return present, lengths_of(present, self.ratios[columns] ** 2)
+
+
+def _in_one_piece(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array as kernels take it: without gaps, numbers at multiples of their size."""
+    if array.flags.c_contiguous and array.flags.aligned:
+        return array
+    return np.require(array, requirements=("C", "A"))
 
 
 def lengths_of(present: csr_matrix, squared_ratios: NDArray[np.float32]) -> NDArray[np.float32]:

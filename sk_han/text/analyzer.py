@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from sk_han.text.alignment import Span, locate_sentences, locate_words, strings_of
-from sk_han.text.sentences import compile_token_pattern, sentence_spans
+from sk_han.text.sentences import DEFAULT_TOKEN_PATTERN, compile_token_pattern, sentence_spans
 
 __all__ = ["LocatedSentence", "TextAnalyzer"]
 
@@ -39,6 +39,15 @@ class TextAnalyzer:
     token_pattern: str
     sentence_splitter: Callable[[str], Iterable[str]] | None = None
     word_tokenizer: Callable[[str], Iterable[str]] | None = None
+
+    @property
+    def is_default(self) -> bool:
+        """Whether sentences and words are found as by default, so that kernels find the same."""
+        return (
+            self.token_pattern == DEFAULT_TOKEN_PATTERN
+            and self.sentence_splitter is None
+            and self.word_tokenizer is None
+        )
 
     def analyze(self, text: str) -> list[list[str]]:
         """Return the words of each sentence; skip sentences without words."""

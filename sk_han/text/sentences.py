@@ -23,24 +23,27 @@ from sk_han.text.characters import (
 
 __all__ = ["DEFAULT_TOKEN_PATTERN", "compile_token_pattern", "sentence_spans"]
 
+JOINERS = "'’·׳״\\u00ad\\u200c\\u200d"
+
 # A word of a script with spaces. Inside it may stand apostrophes (don't), the point of Catalan,
 # geresh and gershayim of Hebrew, the soft hyphen, and the joiners of Persian and Indic scripts.
 # In other scripts, one character with its marks; after U+1039 and U+17D2 (virama, coeng) the
 # next letter stands below this one. No quantifier is nested in another, so that the time is
 # linear on any text.
 DEFAULT_TOKEN_PATTERN = (
-    f"[{WORD_CHARACTERS}]+(?:['’·׳״\\u00ad\\u200c\\u200d][{WORD_CHARACTERS}]+)*"
+    f"[{WORD_CHARACTERS}]+(?:[{JOINERS}][{WORD_CHARACTERS}]+)*"
     f"|[{CHARACTER_WORDS}](?:[{CHARACTER_MARKS}]|(?<=[\\u1039\\u17d2])[{CHARACTER_WORDS}])*"
 )
 _ASCII_TOKEN_PATTERN = r"[0-9A-Za-z]+(?:'[0-9A-Za-z]+)*"
 
-_LINE_ENDS = "\n\r\v\f\x85\u2028\u2029"
+LINE_ENDS = "\n\r\v\f\x85\u2028\u2029"
 _CLOSERS = "\"')]}*_"
-_ALL_CLOSERS = _CLOSERS + "”’»›」』）】〉》］｝〕〗〙〛＂＇"
-_TAG = (
-    "/?(?:br|p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|hr|blockquote|pre|section|article"
-    "|header|footer|title|option)\\b[^<>]*>"
+ALL_CLOSERS = _CLOSERS + "”’»›」』）】〉》］｝〕〗〙〛＂＇"
+TAG_NAMES = (
+    "br|p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h1|h2|h3|h4|h5|h6|hr|blockquote|pre|section|article"
+    "|header|footer|title|option"
 )
+_TAG = f"/?(?:{TAG_NAMES})\\b[^<>]*>"
 
 
 def _break_pattern(terminators: str, closers: str, line_ends: str) -> re.Pattern[str]:
@@ -57,16 +60,16 @@ def _break_pattern(terminators: str, closers: str, line_ends: str) -> re.Pattern
     )
 
 
-_BREAK = _break_pattern(WEAK_TERMINATORS + STRONG_TERMINATORS, _ALL_CLOSERS, _LINE_ENDS)
+_BREAK = _break_pattern(WEAK_TERMINATORS + STRONG_TERMINATORS, ALL_CLOSERS, LINE_ENDS)
 _ASCII_BREAK = _break_pattern(".!?", _CLOSERS, "\n\r\v\f")
 
 # Start of a line that begins a new item of a list, or is a rule of dashes.
 _ITEM = re.compile(r"[-*+•‣◦·–—][^\S\n]|\(?\d{1,3}[.)]\s|\(?[A-Za-z]\)\s|[-=_*~#]{3}")
-_OPENERS = "\"'([{“‘«‹„‚¿¡「『（《"
+OPENERS = "\"'([{“‘«‹„‚¿¡「『（《"
 _LONGEST_ABBREVIATION = 8
 _ADDRESS_SIGNS = frozenset("@/\\:_.<>=&")
 _STRONG = frozenset(STRONG_TERMINATORS)
-_LINE_END_SET = frozenset(_LINE_ENDS)
+_LINE_END_SET = frozenset(LINE_ENDS)
 
 
 def compile_token_pattern(token_pattern: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -189,7 +192,7 @@ def _ends_sentence(text: str, start: int, begin: int, stop: int, end: int) -> bo
         return False
     if marks == ".":
         return not _abbreviates(text, start, begin, end)
-    if following in _OPENERS:
+    if following in OPENERS:
         following = text[end + 1 : end + 2]
     plain = marks[-1] in WEAK_TERMINATORS and not ellipsis
     return plain or not following.islower()
@@ -215,7 +218,7 @@ def _abbreviates(text: str, start: int, begin: int, end: int) -> bool:
     before = text[max(start, begin - 2 * _LONGEST_ABBREVIATION) : begin].split()
     if not before:
         return False
-    word = before[-1].lstrip(_OPENERS + "-")
+    word = before[-1].lstrip(OPENERS + "-")
     if len(word) > _LONGEST_ABBREVIATION:
         return False
     following = text[end]
@@ -237,7 +240,7 @@ def _abbreviates(text: str, start: int, begin: int, end: int) -> bool:
     next_word = text[end : end + 10].split(maxsplit=1)[0]
     if len(word) == 1 and word.islower() and following.islower():  # "e. g." but "plan b. we"
         return any(len(other) < 4 and other[-1] == "." for other in (*before[-2:-1], next_word))
-    return next_word.strip(_OPENERS + ",;:.!?…") not in STARTERS
+    return next_word.strip(OPENERS + ",;:.!?…") not in STARTERS
 
 
 def _is_ordinal(text: str, start: int, begin: int, end: int, number: str) -> bool:

@@ -9,6 +9,8 @@ from sk_han.linear.hashing import check_ngram_range, hash_ngrams
 from sk_han.linear.ngram_fitting import fit_ngram_model
 from sk_han.linear.ngrams import NgramModel
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 # In two sentences, in one, twice the same, empty, with a word that no other has.
 NESTED = [[[2, 3], [4]], [[2, 3, 4]], [[5, 4], [5, 4]], [], [[4, 5], [6]], [[2, 4]]]
 TARGETS = np.array([1, 1, 0, 0, 0, 1])
