@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
+from sk_han.kernels.compiling import compiled
+from sk_han.kernels.drawing import draw
 from sk_han.kernels.vectors import (
-    OPTIONS,
-    draw,
     load_part,
     splat,
     square_root,
@@ -21,10 +21,7 @@ __all__ = ["step"]
 _NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
 
 
-@njit(
-    types.void(_POSITIONS, _SIZE, _SIZE, *(_NUMBERS,) * 3, _POSITIONS, *(_NUMBERS,) * 2),
-    **OPTIONS,
-)
+@compiled(types.void, _POSITIONS, _SIZE, _SIZE, *(_NUMBERS,) * 3, _POSITIONS, *(_NUMBERS,) * 2)
 def step(
     counter: Any,
     n_tasks: int,

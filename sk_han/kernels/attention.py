@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
+from sk_han.kernels.compiling import compiled
+from sk_han.kernels.drawing import draw
 from sk_han.kernels.vectors import (
-    OPTIONS,
     ROWS,
     buffer,
     copy,
-    draw,
     load,
     load_within,
     multiply_add,
@@ -33,9 +33,8 @@ _PRODUCT_ROWS = 128
 _NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
 
 
-@njit(
-    types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 4, *(_POSITIONS,) * 2, *(_NUMBERS,) * 3),
-    **OPTIONS,
+@compiled(
+    types.void, _POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 4, *(_POSITIONS,) * 2, *(_NUMBERS,) * 3
 )
 def forward(
     counter: Any,
@@ -121,9 +120,8 @@ def forward(
                 store_part(pooled, s * H + at, mean, H - at)
 
 
-@njit(
-    types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 7, *(_POSITIONS,) * 2, *(_NUMBERS,) * 4),
-    **OPTIONS,
+@compiled(
+    types.void, _POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 7, *(_POSITIONS,) * 2, *(_NUMBERS,) * 4
 )
 def backward(
     counter: Any,

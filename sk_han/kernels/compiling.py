@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from numba import njit, types
 
-__all__ = ["compiled", "inner", "readonly"]
+__all__ = ["compiled", "inlined", "inner", "readonly"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -31,6 +31,20 @@ def inner(result: Any, *arguments: Any) -> Callable[[_Function], _Function]:
     without: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     decorate: Callable[[_Function], _Function] = njit(
         result(*arguments), cache=True, nogil=True, error_model="numpy", **without
+    )
+    return decorate
+
+
+def inlined(result: Any, *arguments: Any) -> Callable[[_Function], _Function]:
+    """Compile a small function into each kernel that calls it."""
+    without: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    decorate: Callable[[_Function], _Function] = njit(
+        result(*arguments),
+        cache=True,
+        nogil=True,
+        error_model="numpy",
+        forceinline=True,
+        **without,
     )
     return decorate
 

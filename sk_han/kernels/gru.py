@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit, types
+from numba import types
 
+from sk_han.kernels.compiling import compiled
+from sk_han.kernels.drawing import draw
 from sk_han.kernels.vectors import (
-    OPTIONS,
     ROWS,
     buffer,
     copy,
-    draw,
     load,
     load_within,
     multiply_add,
@@ -31,23 +31,21 @@ _PRODUCT_ROWS = 256
 _NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
 
 
-@njit(
-    types.void(
-        _POSITIONS,
-        _SIZE,
-        _SIZE,
-        _NUMBERS,
-        _NUMBERS,
-        _NUMBERS,
-        _POSITIONS,
-        _POSITIONS,
-        _POSITIONS,
-        _POSITIONS,
-        _NUMBERS,
-        _NUMBERS,
-        _NUMBERS,
-    ),
-    **OPTIONS,
+@compiled(
+    types.void,
+    _POSITIONS,
+    _SIZE,
+    _SIZE,
+    _NUMBERS,
+    _NUMBERS,
+    _NUMBERS,
+    _POSITIONS,
+    _POSITIONS,
+    _POSITIONS,
+    _POSITIONS,
+    _NUMBERS,
+    _NUMBERS,
+    _NUMBERS,
 )
 def forward(
     counter: Any,
@@ -153,26 +151,24 @@ def forward(
                             store_within(gates, g + 3 * H + at, scaled, left)
 
 
-@njit(
-    types.void(
-        _POSITIONS,
-        _SIZE,
-        _SIZE,
-        _NUMBERS,
-        _NUMBERS,
-        _NUMBERS,
-        _NUMBERS,
-        _POSITIONS,
-        _POSITIONS,
-        _POSITIONS,
-        _POSITIONS,
-        _NUMBERS,
-        _NUMBERS,
-        _NUMBERS,
-        _NUMBERS,
-        _NUMBERS,
-    ),
-    **OPTIONS,
+@compiled(
+    types.void,
+    _POSITIONS,
+    _SIZE,
+    _SIZE,
+    _NUMBERS,
+    _NUMBERS,
+    _NUMBERS,
+    _NUMBERS,
+    _POSITIONS,
+    _POSITIONS,
+    _POSITIONS,
+    _POSITIONS,
+    _NUMBERS,
+    _NUMBERS,
+    _NUMBERS,
+    _NUMBERS,
+    _NUMBERS,
 )
 def backward(
     counter: Any,

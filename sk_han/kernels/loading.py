@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ __all__ = ["ENGINES", "compile_kernels", "engine_in_use", "kernels", "using_engi
 
 ENGINES = ("auto", "numba", "torch")
 
-_OF_TRAINING = ("projection", "gru", "attention", "adamw")
+_OF_TRAINING = ("projection", "gru", "attention", "adamw", "ngrams")
 
 # The modules by name; None for one that failed to load in this process.
 _LOADED: dict[str, ModuleType | None] = {}
@@ -103,6 +104,8 @@ def _load(name: str, requested: str) -> ModuleType | None:
         if requested == "numba":
             _warn("numba is not installed", 'Install it: pip install "sk-han[fast]".')
         return None
+    collects = gc.isenabled()
+    gc.disable()  # Numba makes millions of small objects, and a sixth of its time was collection
     try:
         return import_module(f"sk_han.kernels.{name}")
     except Exception as error:
@@ -113,6 +116,9 @@ def _load(name: str, requested: str) -> ModuleType | None:
             kind=type(error).__name__,  # several modules fail for one reason, each in its words
         )
         return None
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _warn(problem: str, repair: str, *, kind: str = "missing") -> None:

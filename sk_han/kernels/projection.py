@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit, types
+from numba import types
 
+from sk_han.kernels.compiling import compiled
+from sk_han.kernels.drawing import draw
 from sk_han.kernels.vectors import (
-    OPTIONS,
     ROWS,
     buffer,
     copy,
-    draw,
     load,
     multiply_add,
     n_vectors,
@@ -28,7 +28,7 @@ _PRODUCT_ROWS = 128
 _NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
 
 
-@njit(types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 4), **OPTIONS)
+@compiled(types.void, _POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 4)
 def forward(
     counter: Any,
     n_tasks: int,
@@ -80,7 +80,7 @@ def forward(
                     store_within(projected, o, load(sums, r * row + at), G - at)
 
 
-@njit(types.void(_POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 6), **OPTIONS)
+@compiled(types.void, _POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 6)
 def backward(
     counter: Any,
     n_tasks: int,

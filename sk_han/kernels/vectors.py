@@ -18,17 +18,16 @@ from typing import Any
 
 import numpy as np
 from llvmlite import binding, ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, models, overload, register_model
 
+from sk_han.kernels.compiling import compiled, inlined
+
 __all__ = [
-    "INLINE",
-    "OPTIONS",
     "ROWS",
     "buffer",
-    "draw",
     "load",
     "load_part",
     "load_within",
@@ -46,9 +45,6 @@ __all__ = [
 ]
 
 LANES = 16
-# NumPy's errors: a division by zero is inf or NaN, and costs no check.
-OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
-INLINE: dict[str, Any] = {**OPTIONS, "forceinline": True}
 
 _HAS_AVX512 = "+avx512f" in cpu_target.target_context.codegen().magic_tuple()[2]
 # Rows and vectors of a block of a product whose sums stay in registers. AVX-512 has 32 registers
@@ -179,7 +175,7 @@ def store_part(typing: Any, array: Any, position: Any, vector: Any, n: Any) -> A
     return types.void(array, types.intp, vector_type, types.intp), generate
 
 
-@njit(vector_type(types.float32[::1], types.int64), **INLINE)
+@inlined(vector_type, types.float32[::1], types.int64)
 def load_within(array: Any, position: int) -> Any:
     """Return the 16 numbers from a position on; zeros beyond the end of the array."""
     if position + LANES <= len(array):
@@ -187,7 +183,7 @@ def load_within(array: Any, position: int) -> Any:
     return load_part(array, position, len(array) - position)
 
 
-@njit(types.void(types.float32[::1], types.int64, vector_type, types.int64), **INLINE)
+@inlined(types.void, types.float32[::1], types.int64, vector_type, types.int64)
 def store_within(array: Any, position: int, vector: Any, n: int) -> None:
     """Write the first `n` numbers of a vector; all of them if `n` is 16 or more."""
     if n >= LANES:
@@ -304,35 +300,20 @@ _operation(operator.mul, "fmul")
 _operation(operator.truediv, "fdiv")
 
 
-@intrinsic
-def draw(typing: Any, counter: Any) -> Any:
-    """Increase ``counter[0]`` and return its former value, in one step for all threads."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        zero = ir.Constant(_I64, 0)
-        address = _address(context, builder, signature.args[0], arguments[0], zero)
-        return builder.atomic_rmw("add", address, ir.Constant(_I64, 1), "monotonic")
-
-    return types.int64(counter), generate
-
-
-@njit(types.float32[::1](types.int64), **OPTIONS)
+@compiled(types.float32[::1], types.int64)
 def buffer(size: int) -> Any:
     """Return zeros at an address that 64 divides: other vectors would lie in two cache lines."""
     memory = np.zeros(size + LANES, dtype=np.float32)
     return memory[((64 - (memory.ctypes.data & 63)) & 63) >> 2 :]
 
 
-@njit(types.int64(types.int64), **INLINE)
+@inlined(types.int64, types.int64)
 def n_vectors(size: int) -> int:
     """Return the number of vectors that hold so many numbers."""
     return (size + 15) >> 4
 
 
-@njit(
-    types.void(types.float32[::1], types.int64, types.float32[::1], types.int64, types.int64),
-    **INLINE,
-)
+@inlined(types.void, types.float32[::1], types.int64, types.float32[::1], types.int64, types.int64)
 def copy(source: Any, start: int, target: Any, target_start: int, size: int) -> None:
     """Copy numbers; the target has room for whole vectors, and gets zeros there."""
     whole = size & ~15
@@ -417,7 +398,7 @@ _block_4, _row_4 = _block_product(ROWS, min(4, BLOCK)), _block_product(1, 4)
 _block_5 = _block_product(ROWS, min(5, BLOCK))
 
 _ARRAY = types.float32[::1]
-_PRODUCT = types.void(
+_PRODUCT = (
     types.int64,
     _ARRAY,
     *(types.int64,) * 2,
@@ -428,7 +409,7 @@ _PRODUCT = types.void(
 )
 
 
-@njit(_PRODUCT, **OPTIONS)
+@compiled(types.void, *_PRODUCT)
 def multiply_add(
     n_rows: int,
     sums: Any,
