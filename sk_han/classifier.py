@@ -120,19 +120,19 @@ ContextAttention, default="attention"
         a vector's entries that come from each word.
     dropout : float, default=0.3
         Share of the entries of sentence and document vectors dropped in training.
-    word_dropout : float, default=0.2
+    word_dropout : float, default=0.1
         Share of the words replaced by the unknown word in training.
     adversarial_noise : float, default=0.03
         Length of noise on the word vectors, relative to that of the vectors, in the direction that
-        raises the loss most; half of the loss is that of the documents with noise (adversarial
-        training, Miyato et al., 2017). An epoch takes about twice the time of one with 0. It has
-        no effect in epochs with frozen vectors.
+        raises the loss most (adversarial training, Miyato et al., 2017). In every other step half
+        of the loss is that of the documents with noise. An epoch takes about 1.5 times as long as
+        with 0. It has no effect in epochs with frozen vectors.
     linear_ngrams : tuple of int, default=(1, 3)
         Smallest and largest number of words in the n-grams of the linear model; None leaves it
         out.
     optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
         "adamw" updates only the word vectors that a batch used (`RowwiseAdamW`).
-    lr : float, default=0.003
+    lr : float, default=0.006
         Learning rate; the peak of the one-cycle schedule.
     lr_schedule : {"one_cycle", "constant"}, default="one_cycle"
         "one_cycle" rises to `lr` over the first third of the steps and falls to almost zero
@@ -141,10 +141,11 @@ ContextAttention, default="attention"
         Decay of a moving average of the weights, such as 0.999. The average replaces the weights
         in validation and after training; None for no average. Each `fit` starts a new average.
     max_epochs : int or "auto", default="auto"
-        Passes over the training documents. "auto" takes about 600 steps: 2 epochs for large
-        collections, at most 20 for small ones.
-    batch_size : int, default=64
-        Documents a step.
+        Passes over the training documents. "auto" takes as many as make 400 steps of 16 documents,
+        500 of 32 or 600 of 64, but at least 2 and at most 20.
+    batch_size : int or "auto", default="auto"
+        Documents a step. "auto" takes 16 up to 2,500 training documents, 32 up to 5,000 and 64
+        above: few documents give enough steps in few epochs if batches are small.
     class_weight : dict or "balanced", default=None
         Weights of the classes in the loss; they multiply `sample_weight`.
     validation_fraction : float, default=0.1
@@ -172,8 +173,9 @@ ContextAttention, default="attention"
         ``clip_norm`` (1.0, the largest norm of a step's gradient; None does not clip),
         ``optimizer__weight_decay`` (0.0001), ``criterion__label_smoothing`` (0.0, Szegedy et al.,
         2016), ``module__embedding_dropout`` (0.0, the share of the distinct words of a batch
-        dropped in training), ``module__max_words`` (131,072 words encoded at once) and
-        ``valid_batch_size`` (256 documents).
+        dropped in training), ``module__max_words`` (131,072 words encoded at once),
+        ``noise_every`` (2; 1 has adversarial noise in every step) and ``valid_batch_size`` (256
+        documents).
     engine : {"auto", "numba", "torch"}, default="auto"
         What computes on the CPU: kernels that Numba compiles (``pip install "sk-han[fast]"``), or
         PyTorch and NumPy alone. "auto" takes Numba where it is installed. Numba covers the GRU,
@@ -287,7 +289,7 @@ ContextAttention, default="attention"
         "lr_schedule": [StrOptions({"one_cycle", "constant"})],
         "weight_averaging": [Interval(Real, 0, 1, closed="neither"), None],
         "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
@@ -313,15 +315,15 @@ ContextAttention, default="attention"
         rnn: Any = "gru",
         pooling: Any = "attention",
         dropout: float = 0.3,
-        word_dropout: float = 0.2,
+        word_dropout: float = 0.1,
         adversarial_noise: float = 0.03,
         linear_ngrams: tuple[int, int] | None = (1, 3),
         optimizer: str | type[torch.optim.Optimizer] = "adamw",
-        lr: float = 0.003,
+        lr: float = 0.006,
         lr_schedule: str = "one_cycle",
         weight_averaging: float | None = None,
         max_epochs: int | str = "auto",
-        batch_size: int = 64,
+        batch_size: int | str = "auto",
         class_weight: Any = None,
         validation_fraction: float | None = 0.1,
         n_iter_no_change: int | None = None,

@@ -19,6 +19,7 @@ from sk_han.linear.ngrams import NgramModel
 from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import (
+    batch_size_for,
     check_net_params,
     check_optimizer,
     epochs_for,
@@ -110,9 +111,8 @@ def fitted_attributes(
         "device_": device,
         "vocabulary_size_": vocabulary_size,
     }
-    n_epochs = epochs_for(
-        1 if one_epoch else classifier.max_epochs, len(training), classifier.batch_size
-    )
+    batch_size = batch_size_for(classifier.batch_size, len(training))
+    n_epochs = epochs_for(1 if one_epoch else classifier.max_epochs, len(training), batch_size)
     tasks = FitTasks(classifier, documents, checked.labels, sample_weight, n_epochs, fitted)
     epochs_before = classifier.history_ if partial else []
     network = _options(classifier).get_params(deep=False)
@@ -122,7 +122,7 @@ def fitted_attributes(
         network | {"unknown_id": UNKNOWN_ID},
         n_documents=len(training),
         max_epochs=n_epochs,
-        batch_size=classifier.batch_size,
+        batch_size=batch_size,
         optimizer=classifier.optimizer,
         lr=classifier.lr,
         lr_schedule="constant" if one_epoch else classifier.lr_schedule,

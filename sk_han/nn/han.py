@@ -20,6 +20,14 @@ from sk_han.options import MultiHopAttention, NetworkOptions
 
 __all__ = ["HANOutput", "HierarchicalAttentionNetwork"]
 
+# Deviation of the numbers in an initial word vector.
+VECTOR_SCALE = 0.1
+# Initial input weights are PyTorch's times these. With PyTorch's, a word changes the argument of a
+# gate by about 0.1 and a sentence by less, so that the encoders begin as linear functions: what
+# depends on several words together, such as negation, is then found late or never
+# (docs/benchmarks.md).
+WORD_GAIN, SENTENCE_GAIN = 7.0, 3.0
+
 
 class HANOutput(NamedTuple):
     """Result of `HierarchicalAttentionNetwork.attend`.
@@ -151,9 +159,27 @@ class HierarchicalAttentionNetwork(nn.Module):
         )
         self.output = nn.Linear(self.sentence_attention.output_size, n_classes, device="meta")
         self.output.to_empty(device="cpu")
-        normal_(self.embedding.weight, 0.1, generator)
+        normal_(self.embedding.weight, VECTOR_SCALE, generator)
+        _scale_inputs(self.word_encoder, WORD_GAIN)
+        _scale_inputs(self.sentence_encoder, SENTENCE_GAIN)
         xavier_uniform_(self.output.weight, generator)
         nn.init.zeros_(self.output.bias)
+
+    def start_from(self, vectors: Tensor) -> None:
+        """Set the initial word vectors of a network that has not been trained.
+
+        Vectors longer than the random ones, as published vectors are, make the input weights of
+        the word encoder smaller in the same ratio, so that its gates begin in their usual range.
+
+        Parameters
+        ----------
+        vectors : Tensor, shape (vocabulary_size, E)
+        """
+        with torch.no_grad():
+            self.embedding.weight.copy_(vectors)
+        size = vectors.double().square().mean().sqrt().item()
+        if VECTOR_SCALE < size < float("inf"):
+            _scale_inputs(self.word_encoder, VECTOR_SCALE / size)
 
     def to_plain(self) -> dict[str, Any]:
         """Return the arguments for a network of this shape, as values that JSON can hold."""
@@ -386,3 +412,11 @@ class HierarchicalAttentionNetwork(nn.Module):
 
 def _forget_tables(network: HierarchicalAttentionNetwork, _: Any) -> None:
     network._forget_tables()
+
+
+def _scale_inputs(encoder: nn.Module, factor: float) -> None:
+    """Multiply the weights of the inputs of an encoder's first layer."""
+    with torch.no_grad():
+        for name, weight in encoder.named_parameters():
+            if "weight_ih_l0" in name:
+                weight.mul_(factor)

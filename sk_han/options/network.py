@@ -169,7 +169,7 @@ ContextAttention, default="attention"
         direction. "attention" means ``Attention()``.
     dropout : float, default=0.3
         Share of the entries of sentence and document vectors dropped in training.
-    word_dropout : float, default=0.2
+    word_dropout : float, default=0.1
         Share of the words replaced by the unknown word in training, which learns its vector so.
     embedding_dropout : float, default=0.0
         Share of the distinct words of a batch dropped in training, at all their places (Gal and
@@ -182,7 +182,7 @@ ContextAttention, default="attention"
     rnn: str | RNN = option("gru", _CELL_OR_RNN)  # noqa: RUF009 (a dataclass field)
     pooling: str | Attention = option("attention", _POOLING)  # noqa: RUF009
     dropout: float = option(0.3, _SHARE)
-    word_dropout: float = option(0.2, _SHARE)
+    word_dropout: float = option(0.1, _SHARE)
     embedding_dropout: float = option(0.0, _SHARE)
 
     @property

@@ -28,6 +28,7 @@ from sk_han.training.net import Net
 
 __all__ = [
     "OPTIMIZERS",
+    "batch_size_for",
     "check_net_params",
     "check_optimizer",
     "document_net",
@@ -46,6 +47,8 @@ OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
 # Defaults that net_params may replace.
 CLIP_NORM = 1.0
 WEIGHT_DECAY = 0.0001
+# Noise in every other step costs half as much and taught as much (docs/benchmarks.md).
+NOISE_EVERY = 2
 
 # Parameters that the estimator sets itself, besides those that `new_net` passes on.
 _OWN_PARAMS = {
@@ -83,20 +86,34 @@ _CONSTRAINTS: dict[str, Range] = {
     "criterion__label_smoothing": Range(Real, 0, 1),
     "module__embedding_dropout": Range(Real, 0, 1),
     "module__max_words": Range(Integral, 1),
+    "noise_every": Range(Integral, 1),
     "optimizer__weight_decay": Range(Real, 0),
     "valid_batch_size": Range(Integral, 1),
 }
 
 
+def batch_size_for(batch_size: int | str, n_documents: int) -> int:
+    """Return the number of documents a step: with "auto", fewer for fewer documents.
+
+    What a network needs is steps. Small batches give many of them in few passes over the
+    documents, but a step costs more for each of its documents.
+    """
+    if batch_size != "auto":
+        return int(batch_size)
+    return 16 if n_documents <= 2_500 else 32 if n_documents <= 5_000 else 64
+
+
 def epochs_for(max_epochs: int | str, n_documents: int, batch_size: int) -> int:
     """Return the number of epochs: with "auto", fewer for more documents.
 
-    A network needs a number of steps, not of epochs, before it has learnt anything.
+    A network needs a number of steps, not of epochs, before it has learnt anything: about 400 of 16
+    documents, 500 of 32 and 600 of 64.
     """
     if max_epochs != "auto":
         return int(max_epochs)
+    n_steps = 100 * math.log2(batch_size)
     steps_per_epoch = math.ceil(n_documents / batch_size)
-    return min(max(math.ceil(600 / steps_per_epoch), 2), 20)
+    return min(max(round(n_steps / steps_per_epoch), 2), 20)
 
 
 def hold_out(
@@ -210,7 +227,7 @@ verbose, device
         "module__sparse": optimizer is RowwiseAdamW,
     }
     own |= {f"module__{name}": value for name, value in network.items()}
-    defaults: dict[str, Any] = {"clip_norm": CLIP_NORM}
+    defaults: dict[str, Any] = {"clip_norm": CLIP_NORM, "noise_every": NOISE_EVERY}
     if optimizer is RowwiseAdamW:
         defaults["optimizer__fused"] = True  # one kernel for all small weights
     if "weight_decay" in inspect.signature(optimizer).parameters:

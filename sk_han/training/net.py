@@ -31,9 +31,10 @@ class Net(NeuralNet):
     """skorch net for a network over ragged batches.
 
     The network is a module with word vectors ``embedding``, a ``generator`` of random numbers, and
-    a method ``attend``, which takes the tensors of a batch and returns a named tuple with
-    ``logits`` and ``penalty`` (one for each target, or a single one); calling it returns the
-    logits. The net does not know which estimator trains it, nor what its targets are.
+    two methods. ``attend`` takes the tensors of a batch and returns a named tuple with ``logits``
+    and ``penalty`` (one for each target, or a single one); calling the network returns the logits.
+    ``start_from`` sets the initial word vectors. The net does not know which estimator trains it,
+    nor what its targets are.
 
     Parameters
     ----------
@@ -48,7 +49,10 @@ class Net(NeuralNet):
         Largest norm of the gradient of a step.
     noise : float
         Length of the adversarial noise relative to that of the word vectors. Half of the loss of
-        a step is that of the batch with noise. 0 for none; frozen vectors have none either.
+        a step with noise is that of the batch with noise. 0 for none; frozen vectors have none
+        either.
+    noise_every : int
+        Noise is in the first step of each epoch, and in one of every so many.
     shuffle : RandomState or None
         Source of the order of the training data.
     valid_batch_size : int
@@ -65,6 +69,7 @@ class Net(NeuralNet):
         measures: Mapping[str, Callable[[NDArray[Any], NDArray[Any]], float]] | None = None,
         clip_norm: float | None = None,
         noise: float = 0.0,
+        noise_every: int = 1,
         shuffle: np.random.RandomState | None = None,
         valid_batch_size: int = 256,
         **kwargs: Any,
@@ -80,6 +85,7 @@ class Net(NeuralNet):
         self.measures = measures
         self.clip_norm = clip_norm
         self.noise = noise
+        self.noise_every = noise_every
         self.shuffle = shuffle
         self.valid_batch_size = valid_batch_size
 
@@ -136,9 +142,8 @@ class Net(NeuralNet):
             self.optimizer_.load_state_dict({"state": state, "param_groups": groups})
 
     def set_embedding(self, vectors: NDArray[np.float32]) -> None:
-        """Set the word vectors, shape (vocabulary_size, embedding_dim)."""
-        with torch.no_grad():
-            self.module_.embedding.weight.copy_(torch.from_numpy(vectors))
+        """Set the word vectors, shape (vocabulary_size, embedding_dim), before training."""
+        self.module_.start_from(torch.from_numpy(vectors))
 
     def logits(self, inputs: Any) -> NDArray[np.float32]:
         """Compute the logits in batches, shape (D, C)."""
@@ -279,11 +284,11 @@ class Net(NeuralNet):
         return weighted_loss(self.criterion_, y_pred, y_true, X.weights)
 
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
-        """Compute gradients for a batch, without and with adversarial noise, and clip them."""
+        """Compute gradients for a batch, in some steps with noise too, and clip them."""
         self._set_training(True)
         X, y = batch
         vectors = self.module_.embedding.weight
-        noisy = self.noise > 0 and vectors.requires_grad
+        noisy = self.noise > 0 and vectors.requires_grad and self._step % self.noise_every == 0
         share = 0.5 if noisy else 1.0
         loss, logits = self._training_loss(X, y)
         (share * loss).backward()
@@ -293,6 +298,11 @@ class Net(NeuralNet):
         if self.clip_norm is not None:
             clip_gradient_norm(self.module_.parameters(), self.clip_norm)
         return {"loss": loss, "y_pred": logits}
+
+    @property
+    def _step(self) -> int:
+        """Number of the step in its epoch, from 0, as the history counts it."""
+        return max(len(self.history[-1]["batches"]) - 1, 0) if len(self.history) else 0
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Compute the loss and the measures of a validation batch."""

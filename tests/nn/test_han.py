@@ -406,3 +406,47 @@ def test_network_needs_no_scikit_learn() -> None:
         "assert logits.shape == (1, 2)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class TestWhereTrainingStarts:
+    """Words must move the gates, or the encoders begin as linear functions."""
+
+    @staticmethod
+    def arguments_of_gates(network: HierarchicalAttentionNetwork) -> Tensor:
+        weight = network.word_encoder.state_dict()
+        return network.embedding.weight @ weight["gru.weight_ih_l0"].T
+
+    @pytest.mark.parametrize(("E", "hidden"), [(200, 50), (100, 50), (200, 100)])
+    def test_words_change_the_arguments_of_gates_by_about_one(self, E: int, hidden: int) -> None:
+        network = HierarchicalAttentionNetwork(503, 2, embedding_dim=E, word_hidden=hidden)
+        assert 0.4 < self.arguments_of_gates(network).std().item() < 1.2
+
+    @pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
+    def test_every_cell_starts_from_larger_input_weights_than_pytorchs(self, cell: str) -> None:
+        network = HierarchicalAttentionNetwork(11, 2, rnn=cell)
+        for encoder, gain in [(network.word_encoder, 7), (network.sentence_encoder, 3)]:
+            for name, weight in encoder.named_parameters():
+                if "bias" in name:
+                    continue
+                factor = gain if "weight_ih" in name else 1
+                assert weight.abs().max().item() == pytest.approx(factor * 50**-0.5, rel=0.05)
+
+    def test_long_vectors_move_the_gates_no_more_than_the_usual_ones(self) -> None:
+        vectors = torch.randn(503, 13)
+        found = []
+        for size in (0.01, 0.1, 1.0, 30.0):
+            network = HierarchicalAttentionNetwork(
+                503, 2, embedding_dim=13, generator=torch.Generator().manual_seed(0)
+            )
+            network.start_from(size * vectors)
+            assert torch.equal(network.embedding.weight, size * vectors)
+            found.append(self.arguments_of_gates(network).std().item())
+        assert found[1:] == pytest.approx([found[1]] * 3, rel=0.02)
+        assert found[0] == pytest.approx(found[1] / 10, rel=0.02)
+
+    def test_vectors_of_zeros_or_without_an_end_do_not_change_the_weights(self) -> None:
+        for vectors in (torch.zeros(11, 5), torch.full((11, 5), float("inf"))):
+            network = HierarchicalAttentionNetwork(11, 2, embedding_dim=5)
+            before = network.word_encoder.state_dict()["gru.weight_ih_l0"].clone()
+            network.start_from(vectors)
+            assert torch.equal(network.word_encoder.state_dict()["gru.weight_ih_l0"], before)

@@ -11,6 +11,7 @@ from sk_han import Attention, DocumentArray
 from sk_han.documents import LabelledDocuments
 from sk_han.training.batches import document_tensors
 from sk_han.training.builder import OPTIMIZERS, document_net
+from sk_han.training.net import Net
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 SIZE = 0.3
@@ -111,6 +112,48 @@ def test_the_loss_that_is_told_is_that_without_noise():
     step = net.train_step_single((BATCH, BATCH.targets))
     assert step["loss"].item() == pytest.approx(expected.item(), abs=1e-12)
     torch.testing.assert_close(step["y_pred"], logits)
+
+
+def test_noise_is_in_the_first_step_of_an_epoch_and_in_one_of_every_so_many():
+    net = net_with("sgd", noise_every=3)
+    gradients = {True: expected_gradients(net.module_), False: plain_gradients(net.module_)}
+    for noisy in [True, False, False, True, False]:
+        if not net.history:
+            net.history.new_epoch()
+        net.history.new_batch()
+        net.optimizer_.zero_grad()
+        net.train_step_single((BATCH, BATCH.targets))
+        for name, weight in net.module_.named_parameters():
+            found = weight.grad.to_dense()
+            torch.testing.assert_close(found, gradients[noisy][name], rtol=0, atol=1e-12)
+    net.history.new_epoch()
+    net.history.new_batch()
+    net.optimizer_.zero_grad()
+    net.train_step_single((BATCH, BATCH.targets))
+    found = net.module_.output.weight.grad
+    torch.testing.assert_close(found, gradients[True]["output.weight"], rtol=0, atol=1e-12)
+
+
+def test_the_classifier_has_noise_in_every_other_step_unless_asked_for_every():
+    def times_read(**params):
+        classifier = tiny(adversarial_noise=SIZE, batch_size=4, validation_fraction=None, **params)
+        n_read = []
+        read = Net._training_loss
+
+        def counted(net, X, y):
+            n_read.append(len(X))
+            return read(net, X, y)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Net, "_training_loss", counted)
+            classifier.set_params(max_epochs=1).fit(TEXTS, LABELS)
+        return len(n_read)
+
+    n_steps = -(-len(TEXTS) // 4)
+    assert n_steps > 2
+    assert times_read() == n_steps + -(-n_steps // 2)
+    assert times_read(net_params={"noise_every": 1}) == 2 * n_steps
+    assert times_read(net_params={"noise_every": n_steps}) == n_steps + 1
 
 
 @each_optimizer
