@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import randomized_svd
-from threadpoolctl import threadpool_limits
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.embeddings.svd import left_singular_vectors
 
 __all__ = ["cooccurrence_vectors"]
 
@@ -81,11 +80,7 @@ def cooccurrence_vectors(
     rank = min(embedding_dim, learnt.sum() - 1)
     if rank < 1:
         return vectors, np.zeros(vocabulary_size, dtype=bool)
-    # If singular values are close, the vectors depend on rounding, and this on the threads.
-    with threadpool_limits(1, user_api="blas"):
-        left, singular_values, _ = randomized_svd(
-            information[learnt], rank, n_iter=2, n_oversamples=20, random_state=rng
-        )
+    left, singular_values = left_singular_vectors(information[learnt], rank, rng)
     vectors[learnt, :rank] = left * np.sqrt(singular_values)
     vectors[learnt, rank:] = 0
     lengths = np.linalg.norm(vectors[learnt], axis=1, keepdims=True)

@@ -330,7 +330,8 @@ class Net(NeuralNet):
     def _own_settings(self) -> Any:
         """Compute in single precision, even inside the caller's `torch.autocast`."""
         precision = torch.autocast(torch.device(self.device).type, enabled=False)
-        covered = self.device == "cpu" and getattr(self.module_, "has_kernels", False)
+        several = self.device == "cpu" and torch.get_num_threads() > 1
+        covered = several and getattr(self.module_, "has_kernels", False)
         with precision, torch_threads(of_kernels=covered):
             yield
 

@@ -1,0 +1,61 @@
+"""Products of a sparse matrix with a narrow dense one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import int32, int64, types
+
+from sk_han.kernels.compiling import compiled, readonly
+from sk_han.kernels.drawing import draw
+from sk_han.kernels.vectors import buffer, load, load_within, splat, store, store_within
+
+__all__ = ["product"]
+
+_NUMBERS = types.float32[::1]
+
+
+@compiled(
+    types.void, int64[::1], int64, int64, readonly(int32), readonly(int32), *(_NUMBERS,) * 3
+)  # fmt: skip
+def product(
+    counter: Any,
+    n_tasks: int,
+    width: int,
+    row_starts: Any,
+    columns: Any,
+    values: Any,
+    dense: Any,
+    result: Any,
+) -> None:
+    """Multiply a matrix of compressed rows with a dense one; a task is a range of rows.
+
+    Parameters
+    ----------
+    counter, n_tasks
+        As of `sk_han.kernels.tasks.run_tasks`.
+    width : int
+        Number of columns of `dense`.
+    row_starts : (M + 1,)
+    columns, values : (nnz,)
+    dense : (N, width)
+    result : (M, width)
+        Written.
+    """
+    M, whole = len(row_starts) - 1, width & ~15
+    while True:
+        task = draw(counter)
+        if task >= n_tasks:
+            break
+        sums = buffer(width)
+        for row in range(M * task // n_tasks, M * (task + 1) // n_tasks):
+            for at in range(0, width, 16):
+                store(sums, at, splat(0))
+            for k in range(row_starts[row], row_starts[row + 1]):
+                factor, o = splat(values[k]), int64(columns[k]) * width
+                for at in range(0, whole, 16):
+                    store(sums, at, load(sums, at) + factor * load(dense, o + at))
+                for at in range(whole, width, 16):  # numbers beyond the row go nowhere
+                    store(sums, at, load(sums, at) + factor * load_within(dense, o + at))
+            for at in range(0, width, 16):
+                store_within(result, row * width + at, load(sums, at), width - at)
