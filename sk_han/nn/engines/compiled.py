@@ -325,5 +325,9 @@ def _flat(tensor: Tensor | None) -> NDArray[Any]:
     """Return the numbers as a flat array that shares memory; an empty one for None."""
     if tensor is None:
         return _NONE
-    array: NDArray[Any] = tensor.detach().contiguous().numpy()
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    if not tensor.is_contiguous():
+        tensor = tensor.contiguous()
+    array: NDArray[Any] = tensor.numpy()
     return array.reshape(-1)
