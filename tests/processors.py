@@ -27,6 +27,9 @@ SETTINGS = [
     "ONEDNN_MAX_CPU_ISA=AVX2",
     "OMP_NUM_THREADS=1",
     "OMP_NUM_THREADS=2",
+    "SK_HAN_ENGINE=torch",
+    "NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=+avx,+avx2,+fma,+sse4.2,+popcnt,+bmi,+bmi2",
+    "NUMBA_CPU_NAME=nehalem NUMBA_CPU_FEATURES=+sse4.2,+popcnt",
 ]
 # As `make test` runs them, where a setting does not say otherwise.
 BASE = {"OMP_NUM_THREADS": "1"}
@@ -47,13 +50,13 @@ def can_run(setting: str) -> bool:
 
 def run(setting: str, arguments: list[str]) -> tuple[bool, list[str]]:
     """Run pytest under a setting; return whether it was green, and its line of the table."""
-    name, _, value = setting.partition("=")
+    variables = dict(pair.split("=", 1) for pair in setting.split())
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow and not thorough"]
         command += ["--tb=short", f"--junit-xml={report}", *arguments]
         start = time.monotonic()
-        green = subprocess.run(command, env=os.environ | BASE | {name: value}).returncode == 0
+        green = subprocess.run(command, env=os.environ | BASE | variables).returncode == 0
         seconds = f"{time.monotonic() - start:.0f}"
         if not report.exists():  # pytest itself was killed, or refused the arguments
             return False, ["-", "-", seconds]

@@ -28,6 +28,8 @@ _LOCK = RLock()
 # A failure is told once a process.
 _TOLD: set[str] = set()
 _DEFAULT = os.environ.get("SK_HAN_ENGINE", "auto")
+if _DEFAULT not in ENGINES:
+    raise ValueError(f"The environment variable SK_HAN_ENGINE is {_DEFAULT!r}; it takes {ENGINES}.")
 _REQUESTED: ContextVar[str] = ContextVar("engine", default=_DEFAULT)
 
 
