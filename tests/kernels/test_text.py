@@ -19,7 +19,8 @@ from tests.thorough import first_fast
 pytest.importorskip("numba")
 
 ANALYZER = TextAnalyzer(sentences.DEFAULT_TOKEN_PATTERN)
-COMPILED = kernels("text")
+with using_engine("numba"):
+    COMPILED = kernels("text")
 
 LISTED = sorted(
     abbreviations.BEFORE_NAME
