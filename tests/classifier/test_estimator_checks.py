@@ -76,9 +76,9 @@ class TestOnRows:
 class TestSampleWeight:
     def test_a_weight_equals_repetition_in_single_precision(self, monkeypatch):
         # A rounding error of 6e-8 grows in each of the steps, whose rate is 0.1 here. A weight that
-        # is ignored changes probabilities by more than 1e-2.
+        # is ignored changes probabilities by more than a half.
         in_single_precision = functools.partial(
-            estimator_checks.assert_allclose_dense_sparse, rtol=1e-4, atol=1e-5
+            estimator_checks.assert_allclose_dense_sparse, rtol=1e-3, atol=1e-3
         )
         monkeypatch.setattr(estimator_checks, "assert_allclose_dense_sparse", in_single_precision)
         classifier, _ = row_estimators()
