@@ -29,6 +29,7 @@ __all__ = ["backward", "forward"]
 
 # Rows of gradients whose product with the states is computed at once.
 _PRODUCT_ROWS = 128
+_SUM_ROWS = 256
 
 _NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
 
@@ -105,18 +106,22 @@ def forward(
                 weights[token + r] = total(score)
         for s in range(first, end):
             # Softmax of the scores.
-            largest, divisor = np.float32(-np.inf), np.float32(0)
+            largest, divisor = np.float32(-np.inf), 0.0  # in double precision
             for token in range(starts[s], starts[s + 1]):
                 largest = max(largest, weights[token])
             for token in range(starts[s], starts[s + 1]):
                 weights[token] = np.exp(weights[token] - largest)
                 divisor += weights[token]
             for token in range(starts[s], starts[s + 1]):
-                weights[token] /= divisor
+                weights[token] = np.float32(weights[token] / divisor)
             for at in range(0, H, 16):
+                # Sums of sums: a small term added to a large sum would be lost.
                 mean = splat(0)
-                for token in range(starts[s], starts[s + 1]):
-                    mean = mean + splat(weights[token]) * load_within(states, token * H + at)
+                for block in range(starts[s], starts[s + 1], _SUM_ROWS):
+                    part = splat(0)
+                    for token in range(block, min(block + _SUM_ROWS, starts[s + 1])):
+                        part = part + splat(weights[token]) * load_within(states, token * H + at)
+                    mean = mean + part
                 store_part(pooled, s * H + at, mean, H - at)
 
 
@@ -175,7 +180,7 @@ def backward(
         filled, filled_from = 0, starts[bounds[task]]
         for s in range(bounds[task], bounds[task + 1]):
             # The softmax: a weight's gradient less their weighted mean.
-            mean = np.float32(0)
+            mean = 0.0  # in double precision
             copy(grad, s * H, of_pooled, 0, H)  # with zeros, so that no product goes too far
             for token in range(starts[s], starts[s + 1]):
                 product = splat(0)
@@ -184,7 +189,7 @@ def backward(
                 grad_weights[token] += total(product)
                 mean += weights[token] * grad_weights[token]
             for token in range(starts[s], starts[s + 1]):
-                grad_score = splat(weights[token] * (grad_weights[token] - mean))
+                grad_score = splat(np.float32(weights[token] * (grad_weights[token] - mean)))
                 for at in range(0, A, 16):
                     x = load_within(u, token * A + at)
                     d = grad_score * load(scorer, at) * (one - x * x)

@@ -189,3 +189,12 @@ class TestCoverage:
         query = numbers(2, 7, seed=4)
         pooled, _ = attention(states, *arguments, torch.tensor([1, 2]), query)
         assert type(pooled.grad_fn).__name__ == "AttentionFunctionBackward"
+
+
+def test_small_terms_of_long_sums_are_not_lost() -> None:
+    # Equal states have equal weights, of which 300,000 sum to 1, and their mean is the state.
+    states = torch.ones(300_000, 5)
+    arguments = numbers(7, 5, seed=1), numbers(7, seed=2), numbers(7, seed=3)
+    pooled, weights = attention(states, *arguments, torch.tensor([300_000]), None)
+    assert weights.double().sum().item() == pytest.approx(1, abs=1e-6)
+    torch.testing.assert_close(pooled, torch.ones(1, 5), rtol=0, atol=1e-4)
