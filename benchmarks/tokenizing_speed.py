@@ -25,7 +25,8 @@ from sk_han.documents import LabelledDocuments
 from sk_han.kernels.loading import kernels, using_engine
 from sk_han.linear.ngram_fitting import fit_ngram_model
 from sk_han.text.analyzer import TextAnalyzer
-from sk_han.text.sentences import DEFAULT_TOKEN_PATTERN, sentence_spans
+from sk_han.text.sentences import sentence_spans
+from sk_han.text.tokens import TOKEN_PATTERNS
 
 
 def run(function: Callable[[str], object], texts: list[str]) -> None:
@@ -59,7 +60,7 @@ def main() -> None:
 
     analyze = CountVectorizer().build_analyzer()
     analyze_pairs = TfidfVectorizer(ngram_range=(1, 2)).build_analyzer()
-    split = TextAnalyzer(DEFAULT_TOKEN_PATTERN).analyze
+    split = TextAnalyzer(TOKEN_PATTERNS[HierarchicalTokenizer().tokens]).analyze
     vectorizer = CountVectorizer().fit(texts)
     fitted = HierarchicalTokenizer().fit(texts)
     documents = fitted.transform(texts)

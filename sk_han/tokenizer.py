@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
 from sk_han.text.analyzer import TextAnalyzer
-from sk_han.text.sentences import DEFAULT_TOKEN_PATTERN, compile_token_pattern
+from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
 from sk_han.text.vocabulary import check_vocabulary, learn_vocabulary
 from sk_han.text.word_types import WordTypes, read_word_types
 from sk_han.utils.compat import (
@@ -33,7 +33,7 @@ from sk_han.utils.compat import (
 from sk_han.utils.model_format import checked_state
 from sk_han.validation.texts import check_texts
 
-__all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer"]
+__all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer", "with_named_tokens"]
 
 UNKNOWN_WORD = "<unknown>"
 # Version of the state in a pickle; it rises when an older release could not read it.
@@ -42,6 +42,18 @@ _ACCENT_STRIPPERS: dict[Any, Any] = {
     "ascii": strip_accents_ascii,
     "unicode": strip_accents_unicode,
 }
+
+
+def with_named_tokens(state: Any) -> Any:
+    """Return stored parameters of a tokenizer; the former default pattern gets its name.
+
+    Before there was `tokens`, every tokenizer stored a `token_pattern`, and keeps its words.
+    """
+    if not isinstance(state, dict) or "tokens" in state:
+        return state
+    if state.get("token_pattern") != TOKEN_PATTERNS["words"]:
+        return state
+    return state | {"tokens": "words", "token_pattern": None}
 
 
 class DocumentSpans(NamedTuple):
@@ -85,11 +97,17 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         that are not ASCII then, and a callable takes a word and returns its replacement. Words
         that become empty are dropped.
 
-    token_pattern : str, default=DEFAULT_TOKEN_PATTERN
-        Regular expression for a word. It is matched against the raw text, before `lowercase`
-        and `strip_accents`, so ``[a-z]+`` misses capitals. If it has a group, the group is the
-        word. The default takes letters, marks and digits of all scripts, with apostrophes
-        inside ("don't"), and in scripts without spaces each character.
+    tokens : {"words", "words+marks", "web"}, default="words"
+        What a word is. "words": letters, accents and digits of all scripts, with apostrophes
+        inside ("don't"); in scripts without spaces each character. "words+marks": also runs of
+        ``!``, of ``?`` and of full stops, each emoji and each of ``, ; : ( ) " @ # $ % & * /``.
+        "web": these too, but hashtags, mentions, numbers ("$50.99"), emoticons, "C++" and
+        "f**k" are one word each. Other marks, as of rules and dashes, are no words.
+
+    token_pattern : str, default=None
+        Regular expression for a word, instead of `tokens`. It is matched against the raw text,
+        before `lowercase` and `strip_accents`, so ``[a-z]+`` misses capitals. If it has a group,
+        the group is the word.
 
     stop_words : "english" or list of str, default=None
         Words to leave out, compared after `lowercase` and `strip_accents`. A sentence without
@@ -152,7 +170,8 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's name and type)
         "lowercase": ["boolean"],
         "strip_accents": [StrOptions({"ascii", "unicode"}), callable, None],
-        "token_pattern": [str],
+        "tokens": [StrOptions(set(TOKEN_PATTERNS))],
+        "token_pattern": [str, None],
         "stop_words": [StrOptions({"english"}), list, None],
         "min_df": [
             Interval(RealNotInt, 0, 1, closed="both"),
@@ -173,7 +192,8 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         *,
         lowercase: bool = True,
         strip_accents: Literal["ascii", "unicode"] | Callable[[str], str] | None = None,
-        token_pattern: str = DEFAULT_TOKEN_PATTERN,
+        tokens: Literal["words", "words+marks", "web"] = "words",
+        token_pattern: str | None = None,
         stop_words: Literal["english"] | list[str] | None = None,
         min_df: float = 1,
         max_features: int | None = None,
@@ -187,6 +207,7 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
     ) -> None:
         self.lowercase = lowercase
         self.strip_accents = strip_accents
+        self.tokens = tokens
         self.token_pattern = token_pattern
         self.stop_words = stop_words
         self.min_df = min_df
@@ -225,7 +246,7 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         if self.vocabulary is None:
             self._learn(texts)
         else:
-            compile_token_pattern(self.token_pattern)  # an error now rather than in transform
+            self.check_pattern()  # an error now rather than in transform
             self.vocabulary_ = check_vocabulary(self.vocabulary)
         task.call_on_fit_task_end(estimator=self, X=texts, y=y, reconstruction_attributes={})
         return self
@@ -387,7 +408,14 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         return {**super().__getstate__(), "_state_format": STATE_FORMAT}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(checked_state(state, self, newest=STATE_FORMAT))
+        super().__setstate__(checked_state(with_named_tokens(state), self, newest=STATE_FORMAT))
+
+    def check_pattern(self) -> None:
+        """Raise ValueError if `token_pattern` is no pattern of words."""
+        compile_token_pattern(self._pattern())
+
+    def _pattern(self) -> str:
+        return TOKEN_PATTERNS[self.tokens] if self.token_pattern is None else self.token_pattern
 
     def _learn(self, texts: list[str]) -> tuple[WordTypes, list[str]]:
         types, words = self._read(texts)
@@ -399,7 +427,7 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
 
     def _read(self, texts: list[str], *, located: bool = False) -> tuple[WordTypes, list[str]]:
         """Read texts without their stop words; return the types, and the word of each type."""
-        analyzer = TextAnalyzer(self.token_pattern, self.sentence_splitter, self.word_tokenizer)
+        analyzer = TextAnalyzer(self._pattern(), self.sentence_splitter, self.word_tokenizer)
         types = read_word_types(texts, analyzer, located=located, n_jobs=self.n_jobs)
         words = self._normalised(types.types)
         left_out = {"", *self._normalised(self._stop_words())}

@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from sk_han import DocumentArray, HierarchicalTokenizer
+from sk_han.text.tokens import TOKEN_PATTERNS
 from sk_han.tokenizer import UNKNOWN_WORD
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -150,6 +151,34 @@ def test_english_stop_words_are_those_of_scikit_learn():
 
 def test_the_token_pattern_sees_the_raw_text():
     assert read(["Ab cd E"], token_pattern="[a-z]+") == [[["b", "cd"]]]
+
+
+def test_tokens_says_what_a_word_is():
+    text = "It cost $50! :-) #fun"
+    assert read([text], tokens="words") == [[["it", "cost", "50"], ["fun"]]]
+    marks = [["it", "cost", "$", "50", "!"], [":", ")", "#", "fun"]]
+    assert read([text], tokens="words+marks") == [marks]
+    assert read([text], tokens="web") == [[["it", "cost", "$50", "!"], [":-)", "#fun"]]]
+
+
+def test_a_token_pattern_comes_before_tokens():
+    assert read(["a b!"], tokens="words+marks", token_pattern="[a-z]") == [[["a", "b"]]]
+
+
+def test_no_pattern_shows_in_the_representation():
+    assert repr(HierarchicalTokenizer(tokens="web")) == "HierarchicalTokenizer(tokens='web')"
+
+
+@pytest.mark.parametrize("pattern", [TOKEN_PATTERNS["words"], r"\w"])
+def test_a_pickle_from_before_tokens_keeps_its_words(pattern):
+    tokenizer = HierarchicalTokenizer(token_pattern=pattern).fit(["so? no!"])
+    state = tokenizer.__getstate__()
+    del state["tokens"]
+    again = HierarchicalTokenizer.__new__(HierarchicalTokenizer)
+    again.__setstate__(state)
+    assert words_of(again, ["so! no?"]) == words_of(tokenizer, ["so! no?"])
+    assert "!" not in again.vocabulary_
+    assert len(repr(again)) < 100
 
 
 def test_a_group_of_the_token_pattern_is_the_word_and_has_the_span():
@@ -298,6 +327,7 @@ PARAMS = st.fixed_dictionaries(
         "stop_words": st.just(["a", "the"]),
         "max_sentences": st.integers(1, 3),
         "max_words": st.integers(1, 3),
+        "tokens": st.sampled_from(["words", "words+marks", "web"]),
         "token_pattern": st.sampled_from([r"\w+", r"(?u)\b\w\w+\b", r"\w+(?=\s)", "[A-Z]*"]),
         "word_tokenizer": st.sampled_from([str.split, lambda s: re.findall("[a-z]+", s.lower())]),
         "sentence_splitter": st.sampled_from([str.splitlines, lambda text: re.split("[.!]", text)]),
@@ -446,6 +476,7 @@ def test_an_unfitted_tokenizer_says_so(method):
     "params",
     [
         {"lowercase": "yes"},
+        {"tokens": "marks"},
         {"strip_accents": "utf"},
         {"stop_words": "german"},
         {"min_df": -1},
@@ -474,8 +505,7 @@ def test_every_documented_default_is_the_default():
     defaults = HierarchicalTokenizer().get_params()
     assert set(found) == set(defaults)
     for name, default in found.items():
-        expected = "DEFAULT_TOKEN_PATTERN" if name == "token_pattern" else repr(defaults[name])
-        assert default.replace('"', "'") == expected
+        assert default.replace('"', "'") == repr(defaults[name])
 
 
 def test_clone_and_pickle_keep_parameters_and_state():

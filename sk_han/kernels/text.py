@@ -1,9 +1,9 @@
 """Kernels that find the words and sentences of texts and number the words.
 
-They follow `sk_han.text.sentences` to the letter; its patterns and functions remain the reference
-and decide what is left undecided here. A text is a piece of an array of code points, `codes`;
-positions count from the start of that array. What Python knows of each character is in the bits of
-`kinds`.
+They follow `sk_han.text.sentences`, and "words" and "words+marks" of `sk_han.text.tokens`, to the
+letter; those patterns and functions remain the reference and decide what is left undecided here. A
+text is a piece of an array of code points, `codes`; positions count from the start of that array.
+What Python knows of each character is in the bits of `kinds`.
 """
 
 from __future__ import annotations
@@ -18,24 +18,26 @@ from sk_han.kernels.drawing import draw
 __all__ = ["number_words", "scan"]
 
 # Bits of a character. `sk_han.text.tables` finds the characters of each.
-WORD, CHARACTER_WORD, MARK, JOINER = 1, 2, 4, 8  # of DEFAULT_TOKEN_PATTERN
+WORD, CHARACTER_WORD, MARK, JOINER = 1, 2, 4, 8  # of "words"
 WEAK, STRONG, LINE_END, TAG_OPENER = 16, 32, 64, 128  # where a sentence could end
 SPACE, CLOSER, LATE_CLOSER, OPENER = 256, 512, 1024, 2048
 LOWER, TITLE, CASED, ALPHA = 1 << 12, 1 << 13, 1 << 14, 1 << 15  # str.islower, str.istitle, ...
-DECIMAL, ALPHANUMERIC, STRIPPED = 1 << 16, 1 << 17, 1 << 18
+DECIMAL, ALPHANUMERIC, STRIPPED, CHINESE_DIGIT = 1 << 16, 1 << 17, 1 << 18, 1 << 19
 VIRAMA, BULLET, RULE, FRENCH_SPACE = 1 << 20, 1 << 21, 1 << 22, 1 << 23
 AMBIGUOUS = 1 << 24  # both in words and at ends: some marks of Brahmi and Chakma
 
+LONE_MARK, RUN_MARK = 1 << 25, 1 << 26  # of "words+marks"; no other table has them
+
 # Bits of an abbreviation or another listed word.
-BEFORE_NAME, MAY_END, BEFORE_NUMBER, MONTH, STARTER, TAG = 1, 2, 4, 8, 16, 32
+BEFORE_NAME, MAY_END, BEFORE_NUMBER, MONTH, STARTER, TAG, CONTINUER = 1, 2, 4, 8, 16, 32, 64
 
 # Columns of the table of listed words.
 LONGEST_LISTED = 10
 _LENGTH, _BITS = LONGEST_LISTED, LONGEST_LISTED + 1
 
-LONGEST_ABBREVIATION = 8
+LONGEST_ABBREVIATION, LONGEST_NAME = 8, 24
 UNDECIDED = -1  # of a place, whether a sentence ends there; of a text, its number of sentences
-_ABBREVIATION = 2
+_ABBREVIATION, _EXCLAMATION = 2, 3
 UNREADABLE = -2  # of a text with ambiguous characters
 
 _CODES = readonly(int32)
@@ -211,7 +213,11 @@ def _ends_unusually(
     end: int,
     kinds: NDArray[np.int32],
 ) -> int:
-    """Return 1, 0, UNDECIDED, or _ABBREVIATION for a full stop that may be of an abbreviation."""
+    """Return 1, 0 or UNDECIDED.
+
+    Return _ABBREVIATION for a full stop that may be of an abbreviation, and _EXCLAMATION for an
+    exclamation mark that may be of a name.
+    """
     following = kinds[end]
     ellipsis = False
     strong = False
@@ -224,7 +230,7 @@ def _ends_unusually(
         quoted = mark == 0x300D or mark == 0x300F
         return not (quoted and codes[end] >= 0x3041 and codes[end] <= 0x3096)
     if stop == end:  # in a number, an address; but Chinese and Japanese put no space
-        if ellipsis:
+        if ellipsis or (begin > first and kinds[begin - 1] & kinds[end] & CHINESE_DIGIT):
             return 0
         if codes[end] >= 0x3040 and codes[end] <= 0x9FFF:
             return 1
@@ -240,11 +246,100 @@ def _ends_unusually(
         return 0
     if stop == begin + 1 and codes[begin] == 46:
         return _ABBREVIATION
+    if stop == begin + 1 and codes[begin] == 33 and following & LOWER:
+        return _EXCLAMATION
     if following & OPENER:
         following = kinds[end + 1] if end + 1 < last else np.int32(0)
     if kinds[stop - 1] & WEAK and not ellipsis:
         return 1
     return (following & LOWER) == 0
+
+
+@inner(boolean, _CODES, int64, int64, int64, int64, *_TABLES)
+def _is_of_name(
+    codes: Codes,
+    last: int,
+    start: int,
+    begin: int,
+    end: int,
+    kinds: NDArray[np.int32],
+    lower: NDArray[np.int32],
+    listed: NDArray[np.int32],
+    slots: NDArray[np.int32],
+) -> bool:
+    """Return whether the exclamation mark at `begin` belongs to a name inside a sentence."""
+    lowest = start
+    if begin - LONGEST_NAME > start:
+        lowest = begin - LONGEST_NAME
+    word = begin
+    while word > lowest and not kinds[word - 1] & SPACE:
+        word -= 1
+    before = word
+    while before > lowest and kinds[before - 1] & SPACE:
+        before -= 1
+    if word == begin or before == lowest:
+        return False
+    while word < begin and kinds[word] & OPENER:
+        word += 1
+    if word + 1 >= begin or not kinds[word] & TITLE or not kinds[word + 1] & LOWER:
+        return False
+    next_end = end
+    while next_end < last and next_end < end + 10 and not kinds[next_end] & SPACE:
+        next_end += 1
+    found = _listed(codes, end, next_end, False, kinds, lower, listed, slots)
+    return (found & CONTINUER) != 0
+
+
+@inner(int64, _CODES, int64, int64, int64, readonly(int32))
+def _start_of_item(
+    codes: Codes, start: int, begin: int, stop: int, kinds: NDArray[np.int32]
+) -> int:
+    """Return where "2." starts, if it ends at `stop` and the sentence began with "1.", or 0."""
+    if stop != begin + 1 or codes[begin] != 46 or begin == start:
+        return 0
+    place, value = start, 0
+    while place < begin and place < start + 3 and codes[place] >= 48 and codes[place] <= 57:
+        value = 10 * value + np.int64(codes[place]) - 48
+        place += 1
+    if place == start or codes[place] != 46 or not kinds[place + 1] & SPACE:
+        return 0
+    value += 1
+    item = begin
+    while value > 0:
+        item -= 1
+        if item <= place + 2 or codes[item] != 48 + value % 10:
+            return 0
+        value //= 10
+    return item if kinds[item - 1] & SPACE else 0
+
+
+@inner(int64, _CODES, int64, int64, readonly(int32), uint64, int64, int32[:, ::1], uint64[::1])
+def _find_marks(
+    codes: Codes,
+    begin: int,
+    stop: int,
+    kinds: NDArray[np.int32],
+    factor: int,
+    n_words: int,
+    words: NDArray[np.int32],
+    hashes: NDArray[np.uint64],
+) -> int:
+    """Find the words among the marks `begin` to `stop`; return the number of words so far."""
+    place = begin
+    while place < stop:
+        word = place
+        place += 1
+        if not kinds[word] & (LONE_MARK | RUN_MARK):
+            continue
+        value = np.uint64(codes[word]) + factor
+        if not kinds[word] & LONE_MARK:
+            while place < stop and codes[place] == codes[word]:
+                value = value * factor + np.uint64(codes[place])
+                place += 1
+        words[n_words, 0], words[n_words, 1] = word, place
+        hashes[n_words] = value ^ (value >> np.uint64(32))
+        n_words += 1
+    return n_words
 
 
 @inner(int64, _CODES, int64, int64, int64, int64, int64, int64, *_TABLES)
@@ -269,6 +364,8 @@ def _ends_sentence(
     usual = full_stop and end == stop + 1 and codes[stop] == 32 and not following & WEAK
     if not usual:
         decided = _ends_unusually(codes, first, last, begin, stop, end, kinds)
+        if decided == _EXCLAMATION:
+            return not _is_of_name(codes, last, start, begin, end, kinds, lower, listed, slots)
         if decided != _ABBREVIATION:
             return decided
     abbreviates = _abbreviates(codes, last, start, begin, end, kinds, lower, listed, slots)
@@ -402,6 +499,11 @@ def scan(
                 place += 1
                 if kind & AMBIGUOUS:
                     readable = False
+                if kind & LONE_MARK and not kind & (WEAK | STRONG):
+                    n_words = _find_marks(
+                        codes, begin, place, kinds, factor, n_words, words, hashes
+                    )
+                    continue
                 if not kind & (WEAK | STRONG | LINE_END | TAG_OPENER):
                     continue
                 if kind & TAG_OPENER:
@@ -426,31 +528,54 @@ def scan(
                             and kinds[place + 2] & SPACE
                         ):
                             place += 2
+                    n_words = _find_marks(
+                        codes, begin, place, kinds, factor, n_words, words, hashes
+                    )
                 stop = place
                 while place < last and kinds[place] & SPACE:
                     place += 1
                 if undecided:
                     continue
+                next_start, n_after = place, n_words
                 if kind & (WEAK | STRONG):
-                    ends = _ends_sentence(
-                        codes, first, last, start, begin, stop, place, kinds, lower, listed, slots
-                    )
-                    if ends == UNDECIDED:
-                        undecided = True
-                    if ends != 1:
-                        continue
+                    item = _start_of_item(codes, start, begin, stop, kinds)
+                    if item > 0:
+                        next_start, n_after = item, n_words
+                        while n_after > first and words[n_after - 1, 0] >= item:
+                            n_after -= 1
+                        stop = item
+                        while stop > start and kinds[stop - 1] & SPACE:
+                            stop -= 1
+                    else:
+                        ends = _ends_sentence(
+                            codes,
+                            first,
+                            last,
+                            start,
+                            begin,
+                            stop,
+                            place,
+                            kinds,
+                            lower,
+                            listed,
+                            slots,
+                        )
+                        if ends == UNDECIDED:
+                            undecided = True
+                        if ends != 1:
+                            continue
                 else:
                     if kind & LINE_END and not _starts_anew(codes, last, begin, place, kinds):
                         continue
                     stop = begin
                     while stop > start and kinds[stop - 1] & SPACE:
                         stop -= 1
-                if n_words > n_before:
+                if n_after > n_before:
                     sentences[n_sentences, 0], sentences[n_sentences, 1] = start, stop
-                    sentences[n_sentences, 2] = n_words - n_before
+                    sentences[n_sentences, 2] = n_after - n_before
                     n_sentences += 1
-                n_before = n_words
-                start = place
+                n_before = n_after
+                start = next_start
             if n_words > n_before:
                 stop = last
                 while stop > start and kinds[stop - 1] & SPACE:

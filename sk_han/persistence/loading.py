@@ -16,9 +16,8 @@ from sk_han.persistence.archive import read_archive
 from sk_han.persistence.fields import fields_of
 from sk_han.persistence.format_1 import upgraded
 from sk_han.persistence.json_values import from_plain
-from sk_han.text.sentences import compile_token_pattern
 from sk_han.text.vocabulary import check_vocabulary
-from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.tokenizer import HierarchicalTokenizer, with_named_tokens
 from sk_han.utils.compat import validate_parameter_constraints
 from sk_han.utils.model_format import ModelFormatError
 
@@ -121,6 +120,8 @@ def _unfitted(cls: Any, data: Any, arrays: Arrays) -> Any:
     known = cls._parameter_constraints
     stored = fields_of(data["params"], f"params of the {name}", [], known)
     params = {key: _parameter(key, value, arrays) for key, value in stored.items()}
+    if cls is HierarchicalTokenizer:
+        params = with_named_tokens(params)
     return _made(cls, cls().get_params(deep=False) | params)
 
 
@@ -149,7 +150,7 @@ def _tokenizer(data: Any) -> HierarchicalTokenizer:
     if not isinstance(vocabulary, dict):
         raise ValueError("the tokenizer's vocabulary is no dict")
     tokenizer: HierarchicalTokenizer = _unfitted(HierarchicalTokenizer, fields, {})
-    compile_token_pattern(tokenizer.token_pattern)
+    tokenizer.check_pattern()
     tokenizer.vocabulary_ = check_vocabulary(vocabulary)
     return tokenizer
 

@@ -6,7 +6,7 @@ A word is not listed if it is also an ordinary word that ends sentences in some 
 
 from __future__ import annotations
 
-__all__ = ["BEFORE_NAME", "BEFORE_NUMBER", "MAY_END", "MONTHS", "STARTERS"]
+__all__ = ["BEFORE_NAME", "BEFORE_NUMBER", "CONTINUERS", "MAY_END", "MONTHS", "STARTERS"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -37,7 +37,7 @@ MAY_END = _words("""
 # Abbreviations only before a number: "no. 7", but "She said no."
 BEFORE_NUMBER = _words("""
     no nos nr fig figs p pp vol vols ch art sec eq eqs ed pt op opp par pos cap col abs kap lit
-    mar apr jun jul sun sat ver kl č str стр c г n º
+    mar apr jun jul sun sat ver kl č str стр c г n º n° nº №
 """)
 
 # "am 3. Oktober": a small number before a month is an ordinal.
@@ -50,5 +50,11 @@ STARTERS = _words("""
     The This That These Those There Then They He She It We You His Her Its Our Their My Your
     When Where While What Why How If But And Or So Yet However Although Because Since After
     Before During In On At For From With As An One Some Many Most Not No Now Here Also Even
+    Did Do Does Is Are Was Were Have Has Had Can Could Would Should Mr Mrs Ms Miss Dr
     Der Die Ein Eine Er Sie Es Wir Ich Und Aber Il Elle Ils Elles Nous Les Une Mais C'est
+""")
+
+# After a name with an exclamation mark ("he left Yahoo! in the spring") these go on.
+CONTINUERS = _words("""
+    in on at by for from of to with as is was are were has had will would and or than
 """)

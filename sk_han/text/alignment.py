@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any, TypeAlias
 
-from sk_han.text.sentences import DEFAULT_TOKEN_PATTERN
+from sk_han.text.tokens import TOKEN_PATTERNS
 
 __all__ = ["Span", "locate_sentences", "locate_words", "strings_of"]
 
 Span: TypeAlias = tuple[int, int]
 
-_WORD = re.compile(DEFAULT_TOKEN_PATTERN)
+_WORD = re.compile(TOKEN_PATTERNS["words"])
 _VISIBLE = re.compile(r"\S+")
 # A changed word is compared with this many words of the text before and after its expected
 # place. The number is fixed to keep the work linear.

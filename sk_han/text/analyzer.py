@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from sk_han.text.alignment import Span, locate_sentences, locate_words, strings_of
-from sk_han.text.sentences import DEFAULT_TOKEN_PATTERN, compile_token_pattern, sentence_spans
+from sk_han.text.sentences import sentence_spans
+from sk_han.text.tokens import compile_token_pattern
 
 __all__ = ["LocatedSentence", "TextAnalyzer"]
 
@@ -41,13 +42,9 @@ class TextAnalyzer:
     word_tokenizer: Callable[[str], Iterable[str]] | None = None
 
     @property
-    def is_default(self) -> bool:
-        """Whether sentences and words are found as by default, so that kernels find the same."""
-        return (
-            self.token_pattern == DEFAULT_TOKEN_PATTERN
-            and self.sentence_splitter is None
-            and self.word_tokenizer is None
-        )
+    def has_own_patterns(self) -> bool:
+        """Whether our patterns find sentences and words, and no callable."""
+        return self.sentence_splitter is None and self.word_tokenizer is None
 
     def analyze(self, text: str) -> list[list[str]]:
         """Return the words of each sentence; skip sentences without words."""

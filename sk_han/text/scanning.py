@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sk_han.documents import concatenated_ranges, starts_of
 from sk_han.kernels.tasks import run_tasks
 from sk_han.text.sentences import sentence_spans
-from sk_han.text.tables import tables
+from sk_han.text.tables import Tables, tables
 
 __all__ = ["Scan", "scan_texts"]
 
@@ -37,7 +37,9 @@ class Scan(NamedTuple):
     sentence_spans: NDArray[np.int64] | None = None
 
 
-def scan_texts(compiled: ModuleType, texts: list[str], *, located: bool) -> Scan | None:
+def scan_texts(
+    compiled: ModuleType, texts: list[str], token_pattern: str, *, located: bool
+) -> Scan | None:
     """Find the words and sentences of texts, and number the types of the words.
 
     Parameters
@@ -45,6 +47,8 @@ def scan_texts(compiled: ModuleType, texts: list[str], *, located: bool) -> Scan
     compiled : module
         `sk_han.kernels.text`.
     texts : list of str
+    token_pattern : str
+        One of `COMPILED_PATTERNS`.
     located : bool
         Whether the spans are wanted.
 
@@ -53,10 +57,10 @@ def scan_texts(compiled: ModuleType, texts: list[str], *, located: bool) -> Scan
     Scan or None
         None if a text has characters for which only Python's patterns are exact.
     """
-    types = _Types()
+    types, known = _Types(), tables(compiled, token_pattern)
     parts = []
     for chunk in _chunks(texts):
-        part = _scan_chunk(compiled, chunk, types, located)
+        part = _scan_chunk(compiled, chunk, known, types, located)
         if part is None:
             return None
         parts.append(part)
@@ -79,13 +83,12 @@ def _chunks(texts: list[str]) -> Iterator[list[str]]:
 
 
 def _scan_chunk(
-    compiled: ModuleType, texts: list[str], types: _Types, located: bool
+    compiled: ModuleType, texts: list[str], known: Tables, types: _Types, located: bool
 ) -> tuple[NDArray[Any], ...] | None:
     # A surrogate is no character, but may stand in a string.
     encoded = "".join(texts).encode("utf-32-le", "surrogatepass")
     codes = np.frombuffer(encoded, dtype="<i4").astype(np.int32, copy=False)
     starts = starts_of(np.fromiter(map(len, texts), np.int64, len(texts)))
-    known = tables(compiled)
     words = np.empty((len(codes), 2), dtype=np.int32)
     hashes = np.empty(len(codes), dtype=np.uint64)
     sentences = np.empty((len(codes), 3), dtype=np.int32)

@@ -1,40 +1,28 @@
-r"""Sentences and words of a text, as character offsets, in one pass over it.
+r"""Sentences of a text, as character offsets, in one pass over it.
 
 The work is linear in the length of the text, keeps no state and needs no data files. One cheap
 pattern finds the places where a sentence could end; the text around each place decides. A second
-pattern finds the words of each sentence between its offsets, without copying the text. A single
-pattern for words and breaks was measured too. It takes 44 microseconds a review instead of 62 if
-every break ends a sentence, but more if each break is checked (50 for its offsets alone), and it
-would tie the sentences to the token pattern.
+pattern (`sk_han.text.tokens`) finds the words of each sentence between its offsets, without
+copying the text. A single pattern for words and breaks was measured too. It takes 44 microseconds
+a review instead of 62 if every break ends a sentence, but more if each break is checked (50 for
+its offsets alone), and it would tie the sentences to the words.
 """
 
 from __future__ import annotations
 
 import re
 
-from sk_han.text.abbreviations import BEFORE_NAME, BEFORE_NUMBER, MAY_END, MONTHS, STARTERS
-from sk_han.text.characters import (
-    CHARACTER_MARKS,
-    CHARACTER_WORDS,
-    STRONG_TERMINATORS,
-    WEAK_TERMINATORS,
-    WORD_CHARACTERS,
+from sk_han.text.abbreviations import (
+    BEFORE_NAME,
+    BEFORE_NUMBER,
+    CONTINUERS,
+    MAY_END,
+    MONTHS,
+    STARTERS,
 )
+from sk_han.text.characters import STRONG_TERMINATORS, WEAK_TERMINATORS
 
-__all__ = ["DEFAULT_TOKEN_PATTERN", "compile_token_pattern", "sentence_spans"]
-
-JOINERS = "'’·׳״\\u00ad\\u200c\\u200d"
-
-# A word of a script with spaces. Inside it may stand apostrophes (don't), the point of Catalan,
-# geresh and gershayim of Hebrew, the soft hyphen, and the joiners of Persian and Indic scripts.
-# In other scripts, one character with its marks; after U+1039 and U+17D2 (virama, coeng) the
-# next letter stands below this one. No quantifier is nested in another, so that the time is
-# linear on any text.
-DEFAULT_TOKEN_PATTERN = (
-    f"[{WORD_CHARACTERS}]+(?:[{JOINERS}][{WORD_CHARACTERS}]+)*"
-    f"|[{CHARACTER_WORDS}](?:[{CHARACTER_MARKS}]|(?<=[\\u1039\\u17d2])[{CHARACTER_WORDS}])*"
-)
-_ASCII_TOKEN_PATTERN = r"[0-9A-Za-z]+(?:'[0-9A-Za-z]+)*"
+__all__ = ["sentence_spans"]
 
 LINE_ENDS = "\n\r\v\f\x85\u2028\u2029"
 _CLOSERS = "\"')]}*_"
@@ -65,46 +53,14 @@ _ASCII_BREAK = _break_pattern(".!?", _CLOSERS, "\n\r\v\f")
 
 # Start of a line that begins a new item of a list, or is a rule of dashes.
 _ITEM = re.compile(r"[-*+•‣◦·–—][^\S\n]|\(?\d{1,3}[.)]\s|\(?[A-Za-z]\)\s|[-=_*~#]{3}")
+_ITEM_NUMBER = re.compile(r"([0-9]{1,3})\.\s")
 OPENERS = "\"'([{“‘«‹„‚¿¡「『（《"
+CHINESE_DIGITS = "〇零一二三四五六七八九十百千"
 _LONGEST_ABBREVIATION = 8
+_LONGEST_NAME = 24  # with some space before it
 _ADDRESS_SIGNS = frozenset("@/\\:_.<>=&")
 _STRONG = frozenset(STRONG_TERMINATORS)
 _LINE_END_SET = frozenset(LINE_ENDS)
-
-
-def compile_token_pattern(token_pattern: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Compile a token pattern for text in ASCII and for any text.
-
-    Parameters
-    ----------
-    token_pattern : str
-        A regular expression with at most one group, which then is the word.
-
-    Returns
-    -------
-    ascii, any : tuple of re.Pattern
-        Two patterns that find the same words in ASCII text. For the default pattern the first
-        is 1.5 times as fast.
-
-    Raises
-    ------
-    ValueError
-        If the pattern is no regular expression or has several groups.
-    """
-    try:
-        pattern = re.compile(token_pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(
-            f"token_pattern={token_pattern!r} is no regular expression: {error}."
-        ) from error
-    if pattern.groups > 1:
-        raise ValueError(
-            f"token_pattern may have one group, which is the word; {token_pattern!r} has "
-            f"{pattern.groups}. Write the others as (?:...)."
-        )
-    if token_pattern == DEFAULT_TOKEN_PATTERN:
-        return re.compile(_ASCII_TOKEN_PATTERN), pattern
-    return pattern, pattern
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -142,7 +98,10 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         begin, end = candidate.span()
         stop = candidate.end(1)
         if stop > 0:  # terminators
-            if not _ends_sentence(text, start, begin, stop, end):
+            item = _start_of_item(text, start, begin, stop)
+            if item > 0:
+                stop, end = start + len(text[start:item].rstrip()), item
+            elif not _ends_sentence(text, start, begin, stop, end):
                 continue
         elif text[begin] == "<" or _starts_anew(text, begin, end):
             stop = start + len(text[start:begin].rstrip())
@@ -168,6 +127,22 @@ def _starts_anew(text: str, begin: int, end: int) -> bool:
     )
 
 
+def _start_of_item(text: str, start: int, begin: int, stop: int) -> int:
+    """Return where "2." starts, if it ends at `stop` and the sentence began with "1.".
+
+    Return 0 for every other place where a sentence could end.
+    """
+    if stop != begin + 1 or text[begin] != "." or not text[begin - 1 : begin].isdecimal():
+        return 0
+    first = _ITEM_NUMBER.match(text, start)
+    if first is None:
+        return 0
+    number = str(int(first[1]) + 1)
+    item = begin - len(number)
+    is_item = item > first.end() and text.startswith(number, item) and text[item - 1].isspace()
+    return item if is_item else 0
+
+
 def _ends_sentence(text: str, start: int, begin: int, stop: int, end: int) -> bool:
     """Return whether a sentence ends with the marks ``text[begin:stop]``.
 
@@ -184,6 +159,8 @@ def _ends_sentence(text: str, start: int, begin: int, stop: int, end: int) -> bo
         return not (marks[-1] in "」』" and "ぁ" <= following <= "ゖ")
     ellipsis = ".." in marks or "…" in marks or "‥" in marks
     if stop == end:  # in a number, an address; but Chinese and Japanese put no space
+        if begin > 0 and following in CHINESE_DIGITS and text[begin - 1] in CHINESE_DIGITS:
+            return False  # 五.一, the first of May
         is_end = "\u3040" <= following <= "\u9fff" or _lacks_space(text, begin, end)
         return is_end and not ellipsis
     if not _LINE_END_SET.isdisjoint(text[stop:end]) and _starts_anew(text, stop, end):
@@ -192,10 +169,25 @@ def _ends_sentence(text: str, start: int, begin: int, stop: int, end: int) -> bo
         return False
     if marks == ".":
         return not _abbreviates(text, start, begin, end)
+    if marks == "!" and following.islower() and _is_of_name(text, start, begin, end):
+        return False
     if following in OPENERS:
         following = text[end + 1 : end + 2]
     plain = marks[-1] in WEAK_TERMINATORS and not ellipsis
     return plain or not following.islower()
+
+
+def _is_of_name(text: str, start: int, begin: int, end: int) -> bool:
+    """Return whether an exclamation mark belongs to a name ("he left Yahoo! in the spring").
+
+    The first word of a sentence may be a cry ("Wow! in the end"), and is not taken for a name.
+    """
+    before = text[max(start, begin - _LONGEST_NAME) : begin].split()
+    if len(before) < 2 or text[begin - 1].isspace():
+        return False
+    word = before[-1].lstrip(OPENERS)
+    next_word = text[end : end + 10].split(maxsplit=1)[0]
+    return word[:1].istitle() and word[1:2].islower() and next_word in CONTINUERS
 
 
 def _lacks_space(text: str, begin: int, end: int) -> bool:

@@ -10,9 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.text import abbreviations, characters, sentences
+from sk_han.text import abbreviations, characters, sentences, tokens
+from sk_han.text.tokens import TOKEN_PATTERNS
 
-__all__ = ["Tables", "tables"]
+__all__ = ["COMPILED_PATTERNS", "Tables", "tables"]
+
+# Patterns whose words the kernels find too.
+COMPILED_PATTERNS = frozenset(TOKEN_PATTERNS[kind] for kind in ("words", "words+marks"))
 
 _N_CODES = 0x110000
 # Lower case is looked up for characters below it. No abbreviation has a character beyond, nor
@@ -43,10 +47,29 @@ class Tables(NamedTuple):
 
 
 @cache
-def tables(compiled: ModuleType) -> Tables:
-    """Return the tables for the module of kernels, which names the bits."""
-    listed, slots = _listed_words(compiled)
-    return Tables(_bits(compiled), _lower(), listed, slots)
+def tables(compiled: ModuleType, token_pattern: str = TOKEN_PATTERNS["words"]) -> Tables:
+    """Return the tables for the module of kernels, which names the bits.
+
+    Parameters
+    ----------
+    compiled : module
+        `sk_han.kernels.text`.
+    token_pattern : str
+        One of `COMPILED_PATTERNS`.
+    """
+    if token_pattern == TOKEN_PATTERNS["words"]:
+        listed, slots = _listed_words(compiled)
+        return Tables(_bits(compiled), _lower(), listed, slots)
+    of_words = tables(compiled)
+    return of_words._replace(bits=of_words.bits | _mark_bits(compiled))
+
+
+def _mark_bits(compiled: ModuleType) -> NDArray[np.int32]:
+    bits = np.zeros(_N_CODES, dtype=np.int32)
+    bits[[ord(mark) for mark in tokens.RUN_MARKS]] = compiled.RUN_MARK
+    for first, last in _ranges(tokens.LONE_MARKS):
+        bits[first : last + 1] = compiled.LONE_MARK
+    return bits
 
 
 def _bits(compiled: ModuleType) -> NDArray[np.int32]:
@@ -55,7 +78,7 @@ def _bits(compiled: ModuleType) -> NDArray[np.int32]:
         (compiled.WORD, characters.WORD_CHARACTERS),
         (compiled.CHARACTER_WORD, characters.CHARACTER_WORDS),
         (compiled.MARK, characters.CHARACTER_MARKS),
-        (compiled.JOINER, sentences.JOINERS),
+        (compiled.JOINER, tokens.JOINERS),
     ):
         for first, last in _ranges(ranges):
             bits[first : last + 1] |= bit
@@ -72,6 +95,7 @@ def _bits(compiled: ModuleType) -> NDArray[np.int32]:
         compiled.VIRAMA: "\u1039\u17d2",
         compiled.BULLET: "-*+•‣◦·–—",
         compiled.RULE: "-=_*~#",
+        compiled.CHINESE_DIGIT: sentences.CHINESE_DIGITS,
     }
     for bit, letters in characters_of.items():
         bits[[ord(letter) for letter in letters]] |= bit
@@ -126,6 +150,7 @@ def _listed_words(compiled: ModuleType) -> tuple[NDArray[np.int32], NDArray[np.i
         (compiled.BEFORE_NUMBER, abbreviations.BEFORE_NUMBER),
         (compiled.MONTH, abbreviations.MONTHS),
         (compiled.STARTER, abbreviations.STARTERS),
+        (compiled.CONTINUER, abbreviations.CONTINUERS),
         (compiled.TAG, sentences.TAG_NAMES.split("|")),
     ):
         for word in words:

@@ -20,6 +20,7 @@ from sk_han.kernels.loading import kernels
 from sk_han.kernels.tasks import using_threads
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.scanning import scan_texts
+from sk_han.text.tables import COMPILED_PATTERNS
 
 __all__ = ["WordTypes", "read_word_types"]
 
@@ -100,11 +101,12 @@ def read_word_types(
         Types are in the order in which they first occur.
     """
     compiled = None
-    if analyzer.is_default and len(max(texts, key=len, default="")) < _MOST_CODES:
+    known = analyzer.has_own_patterns and analyzer.token_pattern in COMPILED_PATTERNS
+    if known and len(max(texts, key=len, default="")) < _MOST_CODES:
         compiled = kernels("text", worth_loading=len(texts) >= _WORTH_KERNELS)
     if compiled is not None:
         with nullcontext() if n_jobs is None else using_threads(effective_n_jobs(n_jobs)):
-            found = scan_texts(compiled, texts, located=located)
+            found = scan_texts(compiled, texts, analyzer.token_pattern, located=located)
         if found is not None:
             return WordTypes(*found)
     n_chunks = min(effective_n_jobs(n_jobs), len(texts) // _SMALLEST_CHUNK)

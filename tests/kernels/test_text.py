@@ -2,6 +2,7 @@
 
 import random
 import sys
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ from sk_han.kernels.loading import kernels, using_engine
 from sk_han.text import abbreviations, scanning, sentences
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.tables import tables
+from sk_han.text.tokens import TOKEN_PATTERNS
 from sk_han.text.word_types import WordTypes, read_word_types
 from tests.thorough import first_fast
 
 pytest.importorskip("numba")
 
-ANALYZER = TextAnalyzer(sentences.DEFAULT_TOKEN_PATTERN)
+KINDS = ("words", "words+marks")
+ANALYZERS = [TextAnalyzer(TOKEN_PATTERNS[kind]) for kind in KINDS]
 with using_engine("numba"):
     COMPILED = kernels("text")
 
@@ -28,6 +31,7 @@ LISTED = sorted(
     | abbreviations.BEFORE_NUMBER
     | abbreviations.MONTHS
     | abbreviations.STARTERS
+    | abbreviations.CONTINUERS
 )
 PIECES = [
     *" \n\t\r\f\v\x1c\x85\xa0\u2028\u2029\u202f\u3000",
@@ -37,6 +41,21 @@ PIECES = [
     *"🙂\ud800\U00020000\0",
     *("...", ". . .", "1.", "3. ", "(a) ", "12) ", "\n- ", "\n\n", "---", "<br />", "</P>", "<b>"),
     *("<h1 class='x'>", "<dİv>", "<ſection>", "<br", "<blocKquote >", "end.The", "a@b.Co", "U.S. "),
+    *(
+        "1. ",
+        " 2. ",
+        " 3. No",
+        "Yahoo! ",
+        "in ",
+        "no ",
+        "N°. ",
+        "五",
+        ".一",
+        "!!",
+        "??",
+        "？？",
+        "🙂🙂",
+    ),
     *("Mr. ", "mr . ", "e. g. ", "J. R. ", "it's", "c’est", "word", "Word ", "слово. ", "λόγος; "),
 ]
 TEXTS = st.lists(
@@ -45,11 +64,11 @@ TEXTS = st.lists(
 
 
 def assert_same(texts):
-    for located in (False, True):
+    for analyzer, located in product(ANALYZERS, (False, True)):
         with using_engine("torch"):
-            expected = read_word_types(texts, ANALYZER, located=located)
+            expected = read_word_types(texts, analyzer, located=located)
         with using_engine("numba"):
-            found = read_word_types(texts, ANALYZER, located=located)
+            found = read_word_types(texts, analyzer, located=located)
         assert found.types == expected.types
         for name in (name for name in WordTypes.__dataclass_fields__ if name != "types"):
             one, other = getattr(found, name), getattr(expected, name)
@@ -119,8 +138,8 @@ def test_types_that_share_a_place_in_the_table_stay_apart(monkeypatch):
 def test_threads_change_nothing():
     texts = [f"Word {i}. Mr. Smith w{i % 7}! " * (i % 11) for i in range(300)]
     with using_engine("numba"):
-        one = read_word_types(texts, ANALYZER, n_jobs=1)
-        three = read_word_types(texts, ANALYZER, n_jobs=3)
+        one = read_word_types(texts, ANALYZERS[1], n_jobs=1)
+        three = read_word_types(texts, ANALYZERS[1], n_jobs=3)
     assert one.types == three.types
     np.testing.assert_array_equal(one.numbers, three.numbers)
 

@@ -100,6 +100,8 @@ class TestEveryFile:
             now = {prefix + parameter: value for parameter, value in NOW[name].items()}
             gone = {prefix + parameter for parameter in GONE}
             stored = {n: value for n, value in stored.items() if n not in gone} | now
+        if "words__token_pattern" in stored:  # the default pattern of that time has a name now
+            stored = stored | {"words__token_pattern": "None", "words__tokens": "'words'"}
         params = params_of(loaded)  # a later release may have more
         assert {n: params.get(n) for n in stored} == stored
 

@@ -1,31 +1,18 @@
 import re
-import sys
-import unicodedata
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sk_han.text.abbreviations import BEFORE_NAME, BEFORE_NUMBER, MAY_END, MONTHS
-from sk_han.text.characters import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS
-from sk_han.text.sentences import (
-    _LONGEST_ABBREVIATION,
-    DEFAULT_TOKEN_PATTERN,
-    compile_token_pattern,
-    sentence_spans,
-)
+from sk_han.text.sentences import _LONGEST_ABBREVIATION, sentence_spans
+from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
 from tests.growth import LIMIT, growth
 from tests.thorough import first_fast
-
-ASCII_WORDS, WORDS = compile_token_pattern(DEFAULT_TOKEN_PATTERN)
 
 
 def sentences(text):
     return [text[start:end] for start, end in sentence_spans(text)]
-
-
-def words(text):
-    return WORDS.findall(text)
 
 
 # Sentences written apart; joined by a space they have to come apart again.
@@ -62,6 +49,21 @@ APART = {
     "score": ["I give it 8/10.", "Watch it."],
     "number sign": ["See no. 7 and fig. 12 on p. 3.", "Clear?", "She said no.", "He agreed."],
     "list number": ["1. Stir the rice.", "Then eat."],
+    "items in a line": ["1. First", "2. Second", "3. Third and last"],
+    "items in a line with marks": ["9. Stir the rice.", "10. Eat,", "11. sleep!"],
+    "no items": ["1. We met in 7.", "It rained."],
+    "number sign of French and Spanish": ["Vea N°. 1026.253 y nº. 7.", "Fin."],
+    "title after a time of day": [
+        "They came at 6 P.M. in May.",
+        "He left at 6 P.M.",
+        "Mr. Lund stayed.",
+    ],
+    "question after a letter": ["It was Ann and I.", "Did you see us?", "It was I.", "Is that so?"],
+    "name with an exclamation mark": [
+        "He left Yahoo! in the spring.",
+        "Then came Oliver! and Jaws.",
+    ],
+    "cry in lower case": ["Wow!", "in the end he won!", "what a film!"],
     "date": ["It opened on Jan. 5 and closed on Dec. 31.", "Nobody came."],
     "address of a page": ["Go to http://www.example.org/a.b?c=d.e for more.", "It is free."],
     "page at the end": ["Go to www.example.org.", "It is free."],
@@ -114,6 +116,7 @@ def test_sentences_come_apart_as_a_reader_would_take_them(expected):
         ["这部电影很好。", "你看了吗？", "“看了！”", "好……走吧。"],
         ["いい映画だ。", "「本当？」", "『ええ。』"],
         ["你好!", "我是李.", "再见?", "好"],
+        ["五.一放假.", "我走了。"],
         ["यह है।", "वह है॥"],
         ["یہ ہے۔", "کیوں؟", "ہاں"],
     ],
@@ -217,6 +220,9 @@ PIECES = st.lists(
             "\ud800",
             "\0",
             "-",
+            " 2. ",
+            "Yahoo! in ",
+            "五.一",
         ]
     ),
     max_size=40,
@@ -251,114 +257,23 @@ def test_text_in_ascii_is_split_as_any_text(text):
     ]
 
 
-@given(st.one_of(st.text(st.characters(codec="ascii"), max_size=200), PIECES))
-def test_words_of_ascii_text_are_found_as_in_any_text(text):
-    text = text.encode("ascii", "ignore").decode()
-    assert ASCII_WORDS.findall(text) == WORDS.findall(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Don't stop, it’s O'Neill's.", ["Don't", "stop", "it’s", "O'Neill's"]),
-        ("'quoted' rock 'n' roll", ["quoted", "rock", "n", "roll"]),
-        ("well-known snake_case", ["well", "known", "snake", "case"]),
-        ("3.14 R2-D2", ["3", "14", "R2", "D2"]),
-        ("naïve Straße cafe\u0301 Ελλάδα", ["naïve", "Straße", "cafe\u0301", "Ελλάδα"]),
-        ("हिन्दी क्षत्रिय", ["हिन्दी", "क्षत्रिय"]),
-        ("בְּרֵאשִׁית צה״ל", ["בְּרֵאשִׁית", "צה״ל"]),
-        ("العَرَبِيَّة می‌خواهم", ["العَرَبِيَّة", "می‌خواهم"]),
-        ("தமிழ் తెలుగు বাংলা", ["தமிழ்", "తెలుగు", "বাংলা"]),
-        ("col·lecció hyphen\u00adated", ["col·lecció", "hyphen\u00adated"]),
-        ("한국어 단어", ["한국어", "단어"]),
-        ("བོད་ཡིག", ["བོད", "ཡིག"]),
-    ],
-)  # fmt: skip
-def test_words_of_scripts_with_spaces_stay_whole(text, expected):
-    assert words(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("电影很好", ["电", "影", "很", "好"]),
-        ("iPhone手机15", ["iPhone", "手", "机", "15"]),
-        ("コーヒー", ["コー", "ヒー"]),
-        ("か\u3099き", ["か\u3099", "き"]),
-        ("ที่นี่", ["ที่", "นี่"]),
-        ("ខ្មែរ", ["ខ្មែ", "រ"]),
-        ("မြန်မာ", ["မြ", "န်", "မာ"]),
-        ("ພາສາ", ["ພ", "າ", "ສ", "າ"]),
-        ("𠮷野", ["𠮷", "野"]),
-    ],
-)
-def test_scripts_without_spaces_give_one_word_a_character_with_its_marks(text, expected):
-    assert words(text) == expected
-
-
-@pytest.mark.parametrize(
-    "text", ["👍🏽 ❤️ 👨‍👩‍👧‍👦 🇳🇴", "*** --- ___ ;-)", "\ud800 \0 \x07", "€ © →"]
-)
-def test_emoji_symbols_and_controls_are_no_words(text):
-    assert words(text) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "characters"),
-    [
-        ("words", f"[{WORD_CHARACTERS}{CHARACTER_WORDS}]"),
-        ("marks", f"[{CHARACTER_MARKS}]"),
-    ],
-)
-def test_character_tables_hold_no_punctuation_or_space(name, characters):
-    found = re.findall(characters, "".join(map(chr, range(0x10000))))
-    wrong = [c for c in found if unicodedata.category(c)[0] in "PZC" and unicodedata.name(c, "")]
-    assert not wrong, (name, wrong)
-
-
-def test_character_tables_hold_every_letter_mark_and_digit_of_living_scripts():
-    table = re.compile(f"[{WORD_CHARACTERS}{CHARACTER_WORDS}{CHARACTER_MARKS}]")
-    missing = [
-        chr(code)
-        for code in range(0xFFFF)
-        if unicodedata.category(chr(code)) in ("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd")
-        and not table.match(chr(code))
-    ]
-    # Left out on purpose: variation selectors and marks that enclose or follow symbols.
-    purpose = "\u20d0-\u20f0\ufe00-\ufe0f\u2e2f"
-    assert re.sub(f"[{purpose}]", "", "".join(missing)) == ""
-
-
-def test_character_tables_do_not_overlap():
-    tables = [re.compile(f"[{t}]") for t in (WORD_CHARACTERS, CHARACTER_WORDS, CHARACTER_MARKS)]
-    every = "".join(map(chr, range(sys.maxunicode + 1)))
-    found = [set(table.findall(every)) for table in tables]
-    assert sum(map(len, found)) == len(set().union(*found))
-
-
-def test_a_group_in_the_token_pattern_is_the_word():
-    assert compile_token_pattern(r"\$(\w+)")[1].findall("$a b $c") == ["a", "c"]
-
-
-def test_two_groups_in_the_token_pattern_are_refused():
-    with pytest.raises(ValueError, match="one group"):
-        compile_token_pattern(r"(\w)(\d)")
-
-
 # tests/test_properties.py has more of them, read by a tokenizer.
 HOSTILE = [
     "!", "'", '"', ")", "a'", "a@", "<br ", "<br", "<p x=", "</p>", "Mr. ", "1. ", "U.S. ", "a.b.",
     "ab.Cd", ". ", "... ", '."', '.")', "\r\n", "\n- ", "好", "。", "की", "\u1039က", "’a", " »",
-    "! »", "👍🏽", "\u200d", "word ",
+    "! »", "👍🏽", "\u200d", "word ", "1. a 2. ", "Yahoo! in ", "五.",
+    "$1", "#a", "a*", ":)", ":-", "😀", "@",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", first_fast(HOSTILE))
 def test_ten_times_the_text_takes_at_most_fifteen_times_the_time(piece):
+    patterns = [compile_token_pattern(pattern) for pattern in TOKEN_PATTERNS.values()]
+
     def read(n_characters):
         text = piece * (n_characters // len(piece))
-        pattern = ASCII_WORDS if text.isascii() else WORDS
         for start, end in sentence_spans(text):
-            pattern.findall(text, start, end)
+            for pattern in patterns:
+                pattern[not text.isascii()].findall(text, start, end)
 
     assert growth(read, 10_000) <= LIMIT
