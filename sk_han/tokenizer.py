@@ -97,12 +97,12 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         that are not ASCII then, and a callable takes a word and returns its replacement. Words
         that become empty are dropped.
 
-    tokens : {"words", "words+marks", "web"}, default="words"
+    tokens : {"words+marks", "words", "web"}, default="words+marks"
         What a word is. "words": letters, accents and digits of all scripts, with apostrophes
-        inside ("don't"); in scripts without spaces each character. "words+marks": also runs of
-        ``!``, of ``?`` and of full stops, each emoji and each of ``, ; : ( ) " @ # $ % & * /``.
-        "web": these too, but hashtags, mentions, numbers ("$50.99"), emoticons, "C++" and
-        "f**k" are one word each. Other marks, as of rules and dashes, are no words.
+        inside ("don't"); in scripts without spaces each character. "words+marks": also each
+        emoji, and each run of one of the marks ``. , ; : ! ? ( ) " @ # $ % & * /`` and their
+        like in other scripts. "web": these too, but hashtags, mentions, numbers ("$50.99"),
+        emoticons, "C++" and "f**k" are one word each.
 
     token_pattern : str, default=None
         Regular expression for a word, instead of `tokens`. It is matched against the raw text,
@@ -111,7 +111,8 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
 
     stop_words : "english" or list of str, default=None
         Words to leave out, compared after `lowercase` and `strip_accents`. A sentence without
-        other words is dropped. "english" is scikit-learn's list, which contains "not" and "no".
+        other words or marks is dropped. "english" is scikit-learn's list, which contains "not"
+        and "no".
 
     min_df : int or float, default=1
         Words in fewer documents are unknown; a float is a share of the documents.
@@ -160,11 +161,11 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
     >>> tokenizer = HierarchicalTokenizer()
     >>> X = tokenizer.fit_transform(["A fine film. Don't miss it!", "Dull. A dull film."])
     >>> X
-    DocumentArray(2 documents, 4 sentences, 10 words)
+    DocumentArray(2 documents, 4 sentences, 14 words)
     >>> X.to_nested()
-    [[[2, 6, 4], [5, 8, 7]], [[3], [2, 3, 4]]]
+    [[[3, 8, 5, 2], [7, 10, 9, 6]], [[4, 2], [3, 4, 5, 2]]]
     >>> tokenizer.inverse_transform(tokenizer.transform(["A new film!"]))
-    [[['a', '<unknown>', 'film']]]
+    [[['a', '<unknown>', 'film', '!']]]
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's name and type)
@@ -192,7 +193,7 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         *,
         lowercase: bool = True,
         strip_accents: Literal["ascii", "unicode"] | Callable[[str], str] | None = None,
-        tokens: Literal["words", "words+marks", "web"] = "words",
+        tokens: Literal["words", "words+marks", "web"] = "words+marks",
         token_pattern: str | None = None,
         stop_words: Literal["english"] | list[str] | None = None,
         min_df: float = 1,
@@ -246,7 +247,7 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         if self.vocabulary is None:
             self._learn(texts)
         else:
-            self.check_pattern()  # an error now rather than in transform
+            compile_token_pattern(self._pattern())  # an error now rather than in transform
             self.vocabulary_ = check_vocabulary(self.vocabulary)
         task.call_on_fit_task_end(estimator=self, X=texts, y=y, reconstruction_attributes={})
         return self
@@ -409,10 +410,6 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(checked_state(with_named_tokens(state), self, newest=STATE_FORMAT))
-
-    def check_pattern(self) -> None:
-        """Raise ValueError if `token_pattern` is no pattern of words."""
-        compile_token_pattern(self._pattern())
 
     def _pattern(self) -> str:
         return TOKEN_PATTERNS[self.tokens] if self.token_pattern is None else self.token_pattern

@@ -44,7 +44,7 @@ def read(texts, **params):
 
 def test_words_that_were_not_in_the_training_texts_are_unknown():
     tokenizer = HierarchicalTokenizer().fit(["good film"])
-    assert tokenizer.transform(["A good film noir."]).to_nested() == [[[1, 3, 2, 1]]]
+    assert tokenizer.transform(["A good film noir."]).to_nested() == [[[1, 3, 2, 1, 1]]]
 
 
 def test_transform_learns_nothing():
@@ -96,7 +96,7 @@ def test_a_wrong_vocabulary_is_refused_in_fit():
         HierarchicalTokenizer(vocabulary={"a": 1}).fit(TEXTS)
 
 
-@pytest.mark.parametrize("texts", [[""], [" \n", "...", "👍🏽"], ["<br /><br>"]])
+@pytest.mark.parametrize("texts", [[""], [" \n", "---", "\u200d"], ["<br /><br>"]])
 def test_texts_without_words_are_an_empty_vocabulary(texts):
     with pytest.raises(ValueError, match="empty vocabulary; perhaps the documents are blank"):
         HierarchicalTokenizer().fit(texts)
@@ -104,7 +104,7 @@ def test_texts_without_words_are_an_empty_vocabulary(texts):
 
 def test_texts_of_stop_words_are_an_empty_vocabulary():
     with pytest.raises(ValueError, match="stop words"):
-        HierarchicalTokenizer(stop_words="english").fit(["The of and."])
+        HierarchicalTokenizer(stop_words="english").fit(["The of and"])
 
 
 def test_a_failed_fit_leaves_the_earlier_vocabulary():
@@ -137,12 +137,14 @@ def test_accents_are_stripped_as_by_countvectorizer(strip_accents, expected):
 
 
 def test_forms_that_normalise_to_one_word_are_counted_together():
-    tokenizer = HierarchicalTokenizer(strip_accents="unicode").fit(["b b. É e E"])
+    tokenizer = HierarchicalTokenizer(strip_accents="unicode").fit(["b b É e E"])
     assert tokenizer.vocabulary_ == {"e": 2, "b": 3}
 
 
 def test_stop_words_are_left_out_with_sentences_they_empty():
-    assert read(["The end. It is the. So?"], stop_words=["the", "IS", "it"]) == [[["end"], ["so"]]]
+    assert read(["The end<br>It is the<br>So?"], stop_words=["the", "IS", "it"]) == [
+        [["end"], ["so", "?"]]
+    ]
 
 
 def test_english_stop_words_are_those_of_scikit_learn():
@@ -216,14 +218,15 @@ def test_any_document_can_be_transformed(text):
     tokenizer = HierarchicalTokenizer().fit(TEXTS)
     documents = tokenizer.transform([text])
     assert len(documents) == len(tokenizer.spans([text])) == 1
-    assert set(documents.word_ids.tolist()) <= {1}
+    known = {tokenizer.vocabulary_[mark] for mark in ".!"}
+    assert set(documents.word_ids.tolist()) <= {1, *known}
 
 
 def test_limits_keep_the_first_sentences_and_words():
     text = "One two three. Four. Five six."
     tokenizer = HierarchicalTokenizer(max_sentences=2, max_words=2)
     assert tokenizer.inverse_transform(tokenizer.fit_transform([text])) == [
-        [["one", "two"], ["four"]]
+        [["one", "two"], ["four", "."]]
     ]
 
 
@@ -234,7 +237,7 @@ def test_the_vocabulary_is_learnt_from_what_limits_keep():
 
 def test_limits_count_what_stop_words_leave():
     params = {"stop_words": ["the"], "max_sentences": 1, "max_words": 1}
-    assert read(["The. The end is near. No."], **params) == [[["end"]]]
+    assert read(["The<br>The end is near. No."], **params) == [[["end"]]]
 
 
 def test_padded_output_is_the_cube_of_the_ragged_one():
@@ -251,7 +254,7 @@ def test_padded_output_has_the_size_of_the_limits():
 
 
 def test_inverse_transform_takes_every_form_of_documents():
-    tokenizer = HierarchicalTokenizer().fit(TEXTS)
+    tokenizer = HierarchicalTokenizer(tokens="words").fit(TEXTS)
     documents = tokenizer.transform(["A new film. Dull!"])
     expected = [[["a", UNKNOWN_WORD, "film"], ["dull"]]]
     for X in (documents, documents.pad(), documents.to_nested(), [[[3, 99, 4], [2]]]):
@@ -274,8 +277,8 @@ def test_spans_of_a_document_worked_by_hand():
     text = " Yes.<br />I do!"
     (spans,) = HierarchicalTokenizer().fit([text]).spans([text])
     assert spans.sentence_spans.tolist() == [[1, 5], [11, 16]]
-    assert spans.word_spans.tolist() == [[1, 4], [11, 12], [13, 15]]
-    assert spans.sentence_of_word.tolist() == [0, 1, 1]
+    assert spans.word_spans.tolist() == [[1, 4], [4, 5], [11, 12], [13, 15], [15, 16]]
+    assert spans.sentence_of_word.tolist() == [0, 0, 1, 1, 1]
     assert spans.truncated is False
     assert {array.dtype for array in spans[:3]} == {np.dtype(np.int64)}
 
@@ -287,7 +290,7 @@ def test_spans_of_an_empty_document_have_their_shapes():
 
 @pytest.mark.parametrize(
     ("text", "truncated"),
-    [("One two. Six.", False), ("One two six", True), ("One. Two. Six.", True), ("", False)],
+    [("One two<br>Six.", False), ("One two six", True), ("One<br>Two<br>Six", True), ("", False)],
 )
 def test_spans_tell_whether_a_limit_cut_something_off(text, truncated):
     tokenizer = HierarchicalTokenizer(max_sentences=2, max_words=2).fit(["a"])
@@ -381,7 +384,7 @@ def test_the_raw_text_at_a_span_is_the_word(texts):
 
 def test_a_sentence_splitter_says_where_sentences_end():
     params = {"sentence_splitter": lambda text: text.split(";")}
-    assert read(["One. Two; three"], **params) == [[["one", "two"], ["three"]]]
+    assert read(["One. Two; three"], **params) == [[["one", ".", "two"], ["three"]]]
 
 
 def test_a_word_tokenizer_says_what_words_are():

@@ -144,7 +144,7 @@ def load_embeddings(
     ...     _ = path.write_text("fine 0.5 0.25\ndull -0.5 0.0\na 0.0 0.125\n")
     ...     vectors = load_embeddings(path, tokenizer, documents)
     >>> vectors
-    Embeddings(2 of 4 words (50.0 %), 71.4 % of running words, embedding_dim=2)
+    Embeddings(2 of 6 words (33.3 %), 50.0 % of running words, embedding_dim=2)
     >>> vectors["fine"].tolist()
     [0.5, 0.25]
     """

@@ -26,7 +26,7 @@ DECIMAL, ALPHANUMERIC, STRIPPED, CHINESE_DIGIT = 1 << 16, 1 << 17, 1 << 18, 1 <<
 VIRAMA, BULLET, RULE, FRENCH_SPACE = 1 << 20, 1 << 21, 1 << 22, 1 << 23
 AMBIGUOUS = 1 << 24  # both in words and at ends: some marks of Brahmi and Chakma
 
-LONE_MARK, RUN_MARK = 1 << 25, 1 << 26  # of "words+marks"; no other table has them
+MARK_WORD, EMOJI_WORD = 1 << 25, 1 << 26  # of "words+marks"; no other table has them
 
 # Bits of an abbreviation or another listed word.
 BEFORE_NAME, MAY_END, BEFORE_NUMBER, MONTH, STARTER, TAG, CONTINUER = 1, 2, 4, 8, 16, 32, 64
@@ -329,10 +329,10 @@ def _find_marks(
     while place < stop:
         word = place
         place += 1
-        if not kinds[word] & (LONE_MARK | RUN_MARK):
+        if not kinds[word] & (MARK_WORD | EMOJI_WORD):
             continue
         value = np.uint64(codes[word]) + factor
-        if not kinds[word] & LONE_MARK:
+        if kinds[word] & MARK_WORD:
             while place < stop and codes[place] == codes[word]:
                 value = value * factor + np.uint64(codes[place])
                 place += 1
@@ -499,7 +499,9 @@ def scan(
                 place += 1
                 if kind & AMBIGUOUS:
                     readable = False
-                if kind & LONE_MARK and not kind & (WEAK | STRONG):
+                if kind & (MARK_WORD | EMOJI_WORD) and not kind & (WEAK | STRONG):
+                    while place < last and codes[place] == codes[begin]:
+                        place += 1
                     n_words = _find_marks(
                         codes, begin, place, kinds, factor, n_words, words, hashes
                     )

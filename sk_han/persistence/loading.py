@@ -16,6 +16,7 @@ from sk_han.persistence.archive import read_archive
 from sk_han.persistence.fields import fields_of
 from sk_han.persistence.format_1 import upgraded
 from sk_han.persistence.json_values import from_plain
+from sk_han.text.tokens import compile_token_pattern
 from sk_han.text.vocabulary import check_vocabulary
 from sk_han.tokenizer import HierarchicalTokenizer, with_named_tokens
 from sk_han.utils.compat import validate_parameter_constraints
@@ -150,7 +151,8 @@ def _tokenizer(data: Any) -> HierarchicalTokenizer:
     if not isinstance(vocabulary, dict):
         raise ValueError("the tokenizer's vocabulary is no dict")
     tokenizer: HierarchicalTokenizer = _unfitted(HierarchicalTokenizer, fields, {})
-    tokenizer.check_pattern()
+    if tokenizer.token_pattern is not None:
+        compile_token_pattern(tokenizer.token_pattern)
     tokenizer.vocabulary_ = check_vocabulary(vocabulary)
     return tokenizer
 

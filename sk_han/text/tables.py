@@ -66,9 +66,9 @@ def tables(compiled: ModuleType, token_pattern: str = TOKEN_PATTERNS["words"]) -
 
 def _mark_bits(compiled: ModuleType) -> NDArray[np.int32]:
     bits = np.zeros(_N_CODES, dtype=np.int32)
-    bits[[ord(mark) for mark in tokens.RUN_MARKS]] = compiled.RUN_MARK
-    for first, last in _ranges(tokens.LONE_MARKS):
-        bits[first : last + 1] = compiled.LONE_MARK
+    bits[[ord(mark) for mark in tokens.MARKS]] = compiled.MARK_WORD
+    for first, last in _ranges(tokens.EMOJI):
+        bits[first : last + 1] = compiled.EMOJI_WORD
     return bits
 
 

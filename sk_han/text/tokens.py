@@ -10,7 +10,7 @@ import re
 
 from sk_han.text.characters import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS
 
-__all__ = ["JOINERS", "LONE_MARKS", "RUN_MARKS", "TOKEN_PATTERNS", "compile_token_pattern"]
+__all__ = ["EMOJI", "JOINERS", "MARKS", "TOKEN_PATTERNS", "compile_token_pattern"]
 
 JOINERS = "'’·׳״\\u00ad\\u200c\\u200d"
 
@@ -24,15 +24,20 @@ _WORDS = (
 )
 _ASCII_WORDS = r"[0-9A-Za-z]+(?:'[0-9A-Za-z]+)*"
 
-# A word is also a run of one of RUN_MARKS, or one of LONE_MARKS. The n-gram model learns pairs of
+# A word is also a run of one and the same mark, or an emoji. The n-gram model learns pairs of
 # words, and so finds ": )", "# fail" and "$ 50".
-RUN_MARKS = "!?.！？。؟"
-_EMOJI = (
+MARKS = '!?.,;:()"@#$%&*/…“”„«»！？。，、；：（）「」؟،؛€£¥'
+EMOJI = (
     "\\u2300-\\u23ff\\u2600-\\u27bf\\u2b00-\\u2bff\\U0001f000-\\U0001f3fa\\U0001f400-\\U0001faff"
 )
-LONE_MARKS = ',;:()"@#$%&*/…“”„«»，、；：（）「」،؛€£¥' + _EMOJI
-_MARKS = "|" + "|".join(f"{re.escape(mark)}+" for mark in RUN_MARKS) + f"|[{LONE_MARKS}]"
-_ASCII_MARKS = r'|!+|\?+|\.+|[,;:()"@#$%&*/]'
+
+
+def _runs(marks: str) -> str:
+    return "|".join(f"{re.escape(mark)}+" for mark in marks)
+
+
+_MARKS = f"|{_runs(MARKS)}|[{EMOJI}]"
+_ASCII_MARKS = "|" + _runs("".join(filter(str.isascii, MARKS)))
 
 # Signs that belong together, tried before words: an emoticon, a heart, a language, a hashtag or
 # mention, a number with its currency, a word with masked letters, emoji with what joins them.
@@ -42,7 +47,7 @@ _TOGETHER = (
     r"|[$€£¥]?[0-9]+(?:[.,/:][0-9]+)*%?(?![0-9A-Za-z])"
     r"|\.NET\b"
     r"|[A-Za-z]+\*+[A-Za-z]*"
-    f"|[{_EMOJI}][\\u200d\\ufe0f{_EMOJI}\\U0001f3fb-\\U0001f3ff]*|"
+    f"|[{EMOJI}][\\u200d\\ufe0f{EMOJI}\\U0001f3fb-\\U0001f3ff]*|"
 )
 
 TOKEN_PATTERNS = {

@@ -52,7 +52,7 @@ class TestVectors:
 
     @pytest.mark.parametrize("pooling", ["attention", "mean", "max", "last"])
     def test_that_of_an_empty_document_is_zeros(self, pooling):
-        vectors = fitted_classifier(pooling=pooling).transform(["", "?!", GOOD[0]])
+        vectors = fitted_classifier(pooling=pooling).transform(["", "--", GOOD[0]])
         assert not vectors[:2].any()
         assert vectors[2].any()
 

@@ -168,7 +168,8 @@ def sparse(request):
     # The fewer the words tell at first, the more of them get no attention.
     settings |= {"embedding_init": "random", "adversarial_noise": 0}
     pooling = Attention(size=4, normalizer=request.param)
-    return tiny(pooling=pooling, **settings).fit(TEXTS, LABELS)
+    tokenizer = HierarchicalTokenizer(tokens="words")
+    return tiny(pooling=pooling, tokenizer=tokenizer, **settings).fit(TEXTS, LABELS)
 
 
 class TestSparseAttention:

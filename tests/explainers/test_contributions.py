@@ -141,7 +141,7 @@ def test_parts_of_ngrams_worked_by_hand():
 
 
 def test_unknown_words_have_no_part(two):
-    explanation = two.explain(["Zebra giraffe."])[0]
+    explanation = two.explain(["Zebra giraffe"])[0]
     # "<unknown> <unknown>" is in no training document.
     assert explanation.ngram_contributions.tolist() == [0, 0]
 
@@ -245,7 +245,7 @@ def test_occlusion_is_the_drop_without_the_word(model, request):
     sentences = [["it", "was", "a", "bad", "day"], ["the", "rain", "fell"], ["good"]]
 
     def text(sentences):
-        return " ".join(" ".join(words) + "." for words in sentences if words)
+        return "<br>".join(" ".join(words) for words in sentences if words)
 
     label = classifier.classes_[1]
     explanation = classifier.explain([text(sentences)], method="occlusion", target=label)[0]

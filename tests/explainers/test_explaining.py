@@ -39,7 +39,7 @@ def test_every_document_gets_an_explanation(fitted):
 
 def test_words_and_sentences_are_those_of_the_raw_text(fitted):
     explanation = fitted.explain(["A good film. We laughed a lot!"])[0]
-    assert explanation.words == ("A", "good", "film", "We", "laughed", "a", "lot")
+    assert explanation.words == ("A", "good", "film", ".", "We", "laughed", "a", "lot", "!")
     assert explanation.sentences == ("A good film.", "We laughed a lot!")
 
 
@@ -98,10 +98,10 @@ def test_attention_over_very_many_sentences_sums_to_one(fitted):
 
 def test_unknown_words_are_marked(fitted):
     explanation = fitted.explain(["A good zyxxy."])[0]
-    assert explanation.unknown.tolist() == [False, False, True]
+    assert explanation.unknown.tolist() == [False, False, True, False]
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "?!"])
+@pytest.mark.parametrize("text", ["", "  \n", "--"])
 def test_an_empty_document_has_an_empty_explanation(fitted, text):
     explanation = fitted.explain([text, TEXTS[0]])[0]
     assert explanation.words == ()
@@ -120,8 +120,8 @@ def test_what_a_limit_cut_off_is_told():
 def test_word_ids_are_written_out_as_words(fitted):
     documents = fitted.tokenizer_.transform(["A good film. We laughed!"])
     explanation = fitted.explain(documents)[0]
-    assert explanation.text == "a good film\nwe laughed"
-    assert explanation.words == ("a", "good", "film", "we", "laughed")
+    assert explanation.text == "a good film .\nwe laughed !"
+    assert explanation.words == ("a", "good", "film", ".", "we", "laughed", "!")
 
 
 def test_word_ids_without_a_tokenizer_are_written_out_as_numbers():
@@ -285,7 +285,7 @@ def test_a_pipeline_takes_an_iterator_through_its_steps(fitted):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_documents_without_words_are_explained_by_every_method(fitted, method):
-    empty, unknown = fitted.explain(["", "Zyxxy."], method=method)
+    empty, unknown = fitted.explain(["", "Zyxxy"], method=method)
     assert (len(empty.contributions), len(empty.sentence_contributions)) == (0, 0)
     assert len(unknown.contributions) == 1
     alone = fitted.explain([""], method=method)[0]

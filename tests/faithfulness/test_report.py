@@ -84,7 +84,7 @@ class TestMethods:
             scores[3] = scores[3][:-1]
             return scores
 
-        message = r"'own' gave scores of the shape \(7,\) for document 3; it has 8 words"
+        message = r"'own' gave scores of the shape \(9,\) for document 3; it has 10 words"
         with pytest.raises(ValueError, match=message):
             report_of(classifier, methods={"own": method})
 

@@ -118,7 +118,7 @@ class TestOddTexts:
 
     def test_composed_and_decomposed_letters_have_the_same_number_of_words(self, fitted):
         composed, decomposed = explain(fitted, [ODD["NFC"], ODD["NFD"]])
-        assert len(composed.words) == len(decomposed.words) == 5
+        assert len(composed.words) == len(decomposed.words) == 7
 
 
 def containers():
@@ -228,7 +228,7 @@ class TestRefused:
 
 class TestFewDocuments:
     @pytest.mark.parametrize("door", DOORS)
-    @pytest.mark.parametrize("blank", ["", " \n", "?!"])
+    @pytest.mark.parametrize("blank", ["", " \n", "--"])
     def test_blank_documents_alone_are_an_empty_vocabulary(self, door, blank):
         with pytest.raises(ValueError, match="empty vocabulary"):
             DOORS[door]().fit([blank] * 12, LABELS)

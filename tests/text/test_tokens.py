@@ -1,6 +1,7 @@
 import re
 import sys
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -42,13 +43,14 @@ def test_words_of_ascii_text_are_found_as_in_any_text(tokens, text):
         ("Why?! Stop!!! So...", "Why ? ! Stop !!! So ...", "Why ? ! Stop !!! So ..."),
         ('a "b" (c); d: e', 'a " b " ( c ) ; d : e', 'a " b " ( c ) ; d : e'),
         ("----- ~~ __ ==", "", ""),
+        ("***** # # ///", "***** # # ///", "***** # # ///"),
         ("snake_case well-known", "snake case well known", "snake case well known"),
         ("$50.99 3.5/10 90%", "$ 50 . 99 3 . 5 / 10 90 %", "$50.99 3.5/10 90%"),
         ("@ann #NoFun", "@ ann # NoFun", "@ann #NoFun"),
         ("a@b.org", "a @ b . org", "a @b . org"),
         (":-) ;P <3", ": ) ; P 3", ":-) ;P <3"),
         ("C++ C# F# .NET", "C C # F # . NET", "C++ C# F# .NET"),
-        ("f**king", "f * * king", "f**king"),
+        ("f**king", "f ** king", "f**king"),
         ("👍🏽 👍👍", "👍 👍 👍", "👍🏽 👍👍"),
         ("好！！？", "好 ！！ ？", "好 ！！ ？"),
         ("4x4 2nd", "4x4 2nd", "4x4 2nd"),
@@ -145,3 +147,15 @@ def test_a_group_in_the_token_pattern_is_the_word():
 def test_two_groups_in_the_token_pattern_are_refused():
     with pytest.raises(ValueError, match="one group"):
         compile_token_pattern(r"(\w)(\d)")
+
+
+def test_the_table_of_the_user_guide_is_true():
+    guide = (Path(__file__).parents[2] / "docs/user_guide.md").read_text("utf-8")
+    section = guide.partition("### What a word is\n")[2].partition("###")[0]
+    rows = re.findall(r"^\| `(.+)` \| (.+) \| (.+) \| (.+) \|$", section, re.MULTILINE)
+    assert len(rows) == 10
+    for text, *cells in rows:
+        told = dict(zip(TOKEN_PATTERNS, cells, strict=True))
+        for tokens, cell in told.items():
+            expected = told[cell[4:-1]] if cell.startswith("as ") else cell
+            assert " · ".join(words(text, tokens)) == expected.replace("nothing", "")
