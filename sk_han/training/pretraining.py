@@ -3,11 +3,17 @@
 A linear teacher, fitted on the few documents with labels, scores one half of each document, and
 the network learns to predict this score from the other half. Given the class, the words of two
 halves are nearly independent, and so are the teacher's errors and what the network reads: it cannot
-learn to repeat them, as it would if both read the same words.
+learn to repeat them, as it would if both read the same words. (Co-training of Blum and Mitchell,
+1998, with two parts of a text as the views, and probabilities in place of confident labels.)
+
+A net trained on this data by the loss that labels have (PyTorch's cross-entropy takes
+probabilities) gives its weights to the net that then learns from whole documents with labels, at a
+third of the usual learning rate and in half of the usual epochs.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +24,15 @@ from numpy.typing import NDArray
 from sk_han.documents import DocumentArray, concatenated_ranges, starts_of
 from sk_han.training.net import Net
 
-__all__ = ["SoftlyLabelledDocuments", "halves", "labelled_by_other_half", "take_weights"]
+__all__ = [
+    "SoftlyLabelledDocuments",
+    "halves",
+    "labelled_by_other_half",
+    "pretraining_epochs",
+    "take_weights",
+]
+
+_N_STEPS = 600  # on 20 newsgroups 1,400 steps (5 epochs) taught no more
 
 
 @dataclass(frozen=True)
@@ -141,6 +155,12 @@ def _joined(first: DocumentArray, second: DocumentArray) -> DocumentArray:
         starts_of(np.concatenate([first.words_per_sentence, second.words_per_sentence])),
         starts_of(np.concatenate([first.sentences_per_document, second.sentences_per_document])),
     )
+
+
+def pretraining_epochs(n_halves: int, batch_size: int) -> int:
+    """Return the number of epochs that make about 600 steps: 1 for many halves, at most 20."""
+    steps_per_epoch = math.ceil(n_halves / batch_size)
+    return min(max(round(_N_STEPS / max(steps_per_epoch, 1)), 1), 20)
 
 
 def take_weights(net: Net, pretrained: Net) -> None:
