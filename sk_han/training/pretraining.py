@@ -1,0 +1,171 @@
+"""Pre-training on text without labels: from one half of a document, guess what the other says.
+
+A linear teacher, fitted on the few documents with labels, scores one half of each document, and
+the network learns to predict this score from the other half. Given the class, the words of two
+halves are nearly independent, and so are the teacher's errors and what the network reads: it cannot
+learn to repeat them, as it would if both read the same words. (Co-training of Blum and Mitchell,
+1998, with two parts of a text as the views, and probabilities in place of confident labels.)
+
+A net trained on this data by the loss that labels have (PyTorch's cross-entropy takes
+probabilities) gives its weights to the net that then learns from whole documents with labels, at a
+third of the usual learning rate and in half of the usual epochs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import DocumentArray, concatenated_ranges, starts_of
+from sk_han.training.net import Net
+
+__all__ = [
+    "SoftlyLabelledDocuments",
+    "halves",
+    "labelled_by_other_half",
+    "pretraining_epochs",
+    "take_weights",
+]
+
+_N_STEPS = 600  # on 20 newsgroups 1,400 steps (5 epochs) taught no more
+
+
+@dataclass(frozen=True)
+class SoftlyLabelledDocuments:
+    """Documents with a probability of each class, and a weight.
+
+    Attributes
+    ----------
+    inputs : DocumentArray of shape (n_documents,)
+    targets : ndarray of float32, shape (n_documents, n_classes)
+        Each row sums to 1.
+    weights : ndarray of float64, shape (n_documents,)
+        Positive weight in the loss.
+    """
+
+    inputs: DocumentArray
+    targets: NDArray[Any]
+    weights: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, rows: Any) -> SoftlyLabelledDocuments:
+        return SoftlyLabelledDocuments(self.inputs[rows], self.targets[rows], self.weights[rows])
+
+
+def halves(documents: DocumentArray) -> tuple[DocumentArray, DocumentArray]:
+    """Divide each document: its first, third, ... sentence, and its second, fourth, ...
+
+    A single sentence is cut in the middle. Of two consecutive parts of a document, such as plot and
+    verdict, only one may tell the class; of alternating sentences both do.
+
+    Parameters
+    ----------
+    documents : DocumentArray of shape (n_documents,)
+
+    Returns
+    -------
+    two DocumentArrays of shape (n_documents,)
+        A document of a single word has an empty second half, and an empty document two.
+
+    Examples
+    --------
+    >>> first, second = halves(DocumentArray.from_nested([[[2, 3], [4], [5]], [[6, 7, 8]]]))
+    >>> first.to_nested(), second.to_nested()
+    ([[[2, 3], [5]], [[6, 7]]], [[[4]], [[8]]])
+    """
+    document = np.repeat(np.arange(len(documents)), documents.sentences_per_document)  # (N,)
+    place = np.arange(documents.n_sentences) - documents.document_starts[document]
+    alone = documents.sentences_per_document[document] == 1
+    lengths = documents.words_per_sentence
+    starts = documents.sentence_starts[:-1]
+    cut = np.where(alone, (lengths + 1) // 2, np.where(place % 2 == 0, lengths, 0))
+    return (
+        _pieces(documents, document, starts, cut),
+        _pieces(documents, document, starts + cut, lengths - cut),
+    )
+
+
+def _pieces(
+    documents: DocumentArray,
+    document: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+) -> DocumentArray:
+    """Take one piece of each sentence, and leave out sentences without a word."""
+    some = lengths > 0
+    n_sentences = np.bincount(document[some], minlength=len(documents))
+    return DocumentArray(
+        documents.word_ids[concatenated_ranges(starts[some], lengths[some])],
+        starts_of(lengths[some]),
+        starts_of(n_sentences),
+    )
+
+
+def labelled_by_other_half(
+    documents: DocumentArray,
+    teacher: Callable[[DocumentArray], NDArray[Any]],
+    *,
+    targets: NDArray[np.int64] | None = None,
+    weights: NDArray[np.float64] | None = None,
+) -> SoftlyLabelledDocuments:
+    """Give each half of a document the class probabilities that the teacher gives to the other.
+
+    Parameters
+    ----------
+    documents : DocumentArray of shape (D,)
+    teacher : callable
+        Takes documents and returns their class probabilities. They should be calibrated for
+        halves: their errors in documents that it has not seen are then those it states.
+    targets : ndarray of int64, shape (D,), optional
+        Number of the class of each document, -1 where it is not known. Both halves of a document
+        of known class have that class instead of the teacher's guess.
+    weights : ndarray of float64, shape (D,), optional
+        Positive; by default all are 1.
+
+    Returns
+    -------
+    SoftlyLabelledDocuments of shape (at most 2 D,)
+        First halves, then second ones. Documents without two halves are left out.
+    """
+    first, second = halves(documents)
+    whole = (first.sentences_per_document > 0) & (second.sentences_per_document > 0)
+    pair = first[whole], second[whole]
+    guesses = [np.array(teacher(half), dtype=np.float32) for half in reversed(pair)]
+    if targets is not None:
+        known = targets[whole] >= 0
+        for guess in guesses:
+            guess[known] = np.eye(guess.shape[1], dtype=np.float32)[targets[whole][known]]
+    weights = np.ones(len(documents)) if weights is None else weights
+    return SoftlyLabelledDocuments(
+        _joined(*pair), np.concatenate(guesses), np.tile(weights[whole], 2)
+    )
+
+
+def _joined(first: DocumentArray, second: DocumentArray) -> DocumentArray:
+    """Put the documents of two arrays into one."""
+    return DocumentArray(
+        np.concatenate([first.word_ids, second.word_ids]),
+        starts_of(np.concatenate([first.words_per_sentence, second.words_per_sentence])),
+        starts_of(np.concatenate([first.sentences_per_document, second.sentences_per_document])),
+    )
+
+
+def pretraining_epochs(n_halves: int, batch_size: int) -> int:
+    """Return the number of epochs that make about 600 steps: 1 for many halves, at most 20."""
+    steps_per_epoch = math.ceil(n_halves / batch_size)
+    return min(max(round(_N_STEPS / max(steps_per_epoch, 1)), 1), 20)
+
+
+def take_weights(net: Net, pretrained: Net) -> None:
+    """Start a net from the weights of a pre-trained one of the same shape.
+
+    Moments of the optimizer and random states stay those of the new net.
+    """
+    net.module_.load_state_dict(pretrained.module_.state_dict())

@@ -1,0 +1,151 @@
+"""What a network learns from before it sees labels: halves of documents, labelled by the others."""
+
+import numpy as np
+import pytest
+import torch
+
+from sk_han import DocumentArray
+from sk_han.documents import LabelledDocuments
+from sk_han.training.batches import Batches
+from sk_han.training.builder import document_net
+from sk_han.training.pretraining import (
+    SoftlyLabelledDocuments,
+    halves,
+    labelled_by_other_half,
+    pretraining_epochs,
+    take_weights,
+)
+
+
+def share_of_twos(documents):
+    """Give a teacher's probabilities: the class 1 has the share of the word 2, 0 without words."""
+    document = np.repeat(np.arange(len(documents)), documents.words_per_document)
+    counts = np.bincount(document, documents.word_ids == 2, len(documents))
+    share = counts / np.maximum(documents.words_per_document, 1)
+    return np.stack([1 - share, share], axis=1)
+
+
+def small_net(**params):
+    generator = torch.Generator().manual_seed(0)
+    sizes = {"embedding_dim": 3, "word_hidden": 2, "sentence_hidden": 2}
+    return document_net(
+        module__vocabulary_size=13,
+        module__n_classes=2,
+        module__generator=generator,
+        optimizer=torch.optim.AdamW,
+        device="cpu",
+        **{f"module__{name}": size for name, size in sizes.items()},
+        **params,
+    ).initialize()
+
+
+def test_sentences_go_to_the_halves_in_turn(documents):
+    first, second = halves(documents)
+    assert first.to_nested()[3] == [[3, 3], [2, 4, 5, 12]]
+    assert second.to_nested()[3] == [[1]]
+
+
+def test_a_single_sentence_is_cut_in_the_middle(documents):
+    first, second = halves(documents)
+    assert first.to_nested()[2] == [[5, 2, 2, 1, 6, 7]]
+    assert second.to_nested()[2] == [[8, 9, 10, 2, 3]]
+
+
+def test_every_word_is_in_one_half(documents):
+    first, second = halves(documents)
+    n_words = first.words_per_document + second.words_per_document
+    assert n_words.tolist() == documents.words_per_document.tolist()
+    both = np.concatenate([first.word_ids, second.word_ids])
+    assert sorted(both) == sorted(documents.word_ids)
+
+
+def test_halves_of_no_documents_are_none():
+    nothing = DocumentArray.from_nested([])
+    assert [len(half) for half in halves(nothing)] == [0, 0]
+    assert len(labelled_by_other_half(nothing, share_of_twos)) == 0
+
+
+def test_halves_of_a_document_do_not_depend_on_the_others(documents):
+    for i in range(len(documents)):
+        alone, together = halves(documents[[i]]), halves(documents)
+        assert [h.to_nested() for h in alone] == [h[[i]].to_nested() for h in together]
+
+
+def test_a_half_has_the_score_of_the_other_half():
+    documents = DocumentArray.from_nested([[[2, 2], [3, 4, 5, 2]]])
+    data = labelled_by_other_half(documents, share_of_twos)
+    assert data.inputs.to_nested() == [[[2, 2]], [[3, 4, 5, 2]]]
+    assert data.targets[:, 1].tolist() == [0.25, 1]
+
+
+def test_both_halves_of_a_document_of_known_class_have_it():
+    documents = DocumentArray.from_nested([[[2], [3]], [[2], [4]], [[5], [6]]])
+    data = labelled_by_other_half(documents, share_of_twos, targets=np.array([-1, 0, 1]))
+    assert data.targets[:, 1].tolist() == [0, 0, 1, 1, 0, 1]
+
+
+def test_documents_without_two_halves_are_left_out(documents):
+    data = labelled_by_other_half(documents, share_of_twos, weights=np.arange(1.0, 6))
+    assert data.inputs.n_words == documents.n_words - 1  # all but the word alone
+    assert data.weights.tolist() == [1, 3, 4, 1, 3, 4]
+    assert len(data.targets) == len(data) == 6
+
+
+def test_the_teacher_may_reuse_its_array():
+    documents = DocumentArray.from_nested([[[2], [3]]])
+    own = np.array([[0.5, 0.5]], dtype=np.float32)
+    data = labelled_by_other_half(documents, lambda _: own, targets=np.array([1]))
+    assert data.targets.tolist() == [[0, 1], [0, 1]]
+    assert own.tolist() == [[0.5, 0.5]]
+
+
+def test_rows_keep_their_target_and_weight(documents):
+    data = labelled_by_other_half(documents, share_of_twos, weights=np.arange(1.0, 6))
+    rows = data[[4, 0]]
+    assert rows.inputs.to_nested() == data.inputs[[4, 0]].to_nested()
+    assert rows.targets.tolist() == data.targets[[4, 0]].tolist()
+    assert rows.weights.tolist() == [3, 1]
+
+
+def test_certain_probabilities_train_as_labels_do(documents):
+    targets, weights = np.array([0, 1, 1, 0, 1]), np.arange(1.0, 6)
+    certain = np.eye(2, dtype=np.float32)[targets]
+    losses = []
+    for data in (
+        LabelledDocuments(documents, targets, weights),
+        SoftlyLabelledDocuments(documents, certain, weights),
+    ):
+        net = small_net()
+        (batch,) = Batches(data, 5)
+        losses.append(net.train_step_single(batch)["loss"].item())
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+
+
+def test_a_net_learns_probabilities():
+    documents = DocumentArray.from_nested([[[2], [3]]] * 3 + [[[4], [5]]] * 3)
+    share = np.repeat([0.25, 0.75], 3)
+    targets = np.stack([1 - share, share], axis=1).astype(np.float32)
+    data = SoftlyLabelledDocuments(documents, targets, np.ones(6))
+    net = small_net(max_epochs=200, batch_size=6, lr=0.05, module__dropout=0.0)
+    logits = net.train(data, None).logits(documents)
+    learnt = 1 / (1 + np.exp(logits[:, 0] - logits[:, 1]))
+    assert learnt == pytest.approx(share, abs=0.05)
+
+
+def test_a_net_starts_from_the_pretrained_weights(documents):
+    pretrained, net = small_net(max_epochs=2, lr=0.1), small_net()
+    data = labelled_by_other_half(documents, share_of_twos)
+    pretrained.train(data, None)
+    net.prepare_to_predict()
+    assert not np.array_equal(net.logits(documents), pretrained.logits(documents))
+    take_weights(net, pretrained)
+    net.prepare_to_predict()
+    assert np.array_equal(net.logits(documents), pretrained.logits(documents))
+    assert not net.optimizer_.state
+
+
+@pytest.mark.parametrize(
+    ("n_halves", "n_epochs"), [(0, 20), (1, 20), (6_400, 6), (17_580, 2), (138_000, 1)]
+)
+def test_few_halves_are_read_several_times(n_halves, n_epochs):
+    assert pretraining_epochs(n_halves, batch_size=64) == n_epochs
