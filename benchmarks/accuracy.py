@@ -20,7 +20,7 @@ import torch
 from scores import Scores, measure
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from splits import CORPORA, N_FOLDS, N_SEEDS, Split, held_out, published, shortened
+from splits import N_FOLDS, N_SEEDS, Split, corpus_name, held_out, published, shortened
 
 from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
 
@@ -136,7 +136,7 @@ def print_table(scores: dict[str, list[Scores]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=[*CORPORA, "all"], default=["make_reviews"])
+    parser.add_argument("--data", nargs="+", type=corpus_name, default=["make_reviews"])
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--seeds", type=int, default=N_SEEDS, help="runs of each model")
     parser.add_argument(
@@ -147,7 +147,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="documents to train on and to score, for a try")
     arguments = parser.parse_args()
     names = usable(arguments.models)
-    for corpus in CORPORA if "all" in arguments.data else arguments.data:
+    for corpus in arguments.data:
         scores: dict[str, list[Scores]] = defaultdict(list)
         for seed in range(arguments.seeds):
             for what, split in runs(corpus, seed, arguments.cross_validate):

@@ -21,6 +21,11 @@ def imdb(split: str) -> tuple[list[str], NDArray]:
     return load_csv(data_folder() / "imdb" / f"{split}.csv.gz", text="text", label="label")
 
 
+def imdb_without_labels() -> list[str]:
+    """Give the 50,000 reviews without labels, some of which are training or test reviews too."""
+    return load_csv(data_folder() / "imdb" / "unsup.csv.gz", text="text", label=None)
+
+
 def imdb_numbers(split: str) -> NDArray:
     """Give the number of each review among those of its label; reviews of a film are neighbours."""
     ids = load_csv(data_folder() / "imdb" / f"{split}.csv.gz", text="id", label=None)

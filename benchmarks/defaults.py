@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from scores import Scores, measure
 from skorch.callbacks import Callback
-from splits import CORPORA, N_FOLDS, N_SEEDS, held_out, shortened
+from splits import CORPORA, N_FOLDS, N_SEEDS, corpus_name, held_out, shortened
 
 from sk_han import HANClassifier, HierarchicalTokenizer
 from sk_han.nn.han import SENTENCE_GAIN, WORD_GAIN
@@ -108,7 +108,7 @@ def scores_of(setting: Setting, corpus: str, seed: int, limit: int | None) -> Sc
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--settings", nargs="+", choices=list(SETTINGS), default=list(SETTINGS))
-    parser.add_argument("--data", nargs="+", choices=CORPORA, default=list(CORPORA))
+    parser.add_argument("--data", nargs="+", type=corpus_name, default=list(CORPORA))
     parser.add_argument("--seeds", type=int, default=N_SEEDS)
     parser.add_argument("--limit", type=int, help="documents to train on and to score, for a try")
     arguments = parser.parse_args()

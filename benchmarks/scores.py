@@ -22,10 +22,10 @@ class Scores(NamedTuple):
     predict_seconds: float
 
 
-def measure(model: Any, split: Split) -> Scores:
+def measure(model: Any, split: Split, **fit_params: Any) -> Scores:
     """Fit from raw text and score the probabilities of the test documents."""
     start = perf_counter()
-    model.fit(split.train_texts, split.train_labels)
+    model.fit(split.train_texts, split.train_labels, **fit_params)
     fitted = perf_counter()
     probabilities = model.predict_proba(split.test_texts)
     predicted = perf_counter()

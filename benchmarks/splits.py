@@ -35,32 +35,51 @@ class Split(NamedTuple):
     test_labels: NDArray
 
 
+def corpus_name(name: str) -> str:
+    """Check the name of a corpus, alone or with a number of training documents: "airline-300".
+
+    Raises
+    ------
+    ValueError
+        If there is no such corpus.
+    """
+    base, _, size = name.partition("-")
+    if base not in CORPORA or (size and not size.isdecimal()):
+        raise ValueError(f"{name} is none of {CORPORA}, nor one of them with a number")
+    return name
+
+
 def published(name: str, seed: int) -> Split:
     """Give the split that a corpus is reported on; the seed draws what has to be drawn.
 
     IMDB, 20 newsgroups and the ERASER movies have their own; of the airline tweets 30 % are drawn,
-    stratified; of IMDB's training reviews 1,000, 2,000 or 5,000; reviews are generated.
+    stratified; reviews are generated. Of the training documents as many are drawn, stratified, as
+    the name ends in.
     """
-    if name == "20news":
-        return Split(*corpora.newsgroups("train"), *corpora.newsgroups("test"))
-    if name == "movies":
-        return Split(*corpora.movies("train"), *corpora.movies("val"))
-    if name == "airline":
+    base = name.partition("-")[0]
+    if base == "20news":
+        train, test = corpora.newsgroups("train"), corpora.newsgroups("test")
+    elif base == "movies":
+        train, test = corpora.movies("train"), corpora.movies("val")
+    elif base == "imdb":
+        train, test = corpora.imdb("train"), corpora.imdb("test")
+    elif base == "airline":
         texts, labels = corpora.airline()
-        return _chosen(texts, labels, *_airline_rows(labels, seed))
-    if name == "make_reviews":
+        split = _chosen(texts, labels, *_airline_rows(labels, seed))
+        train, test = split[:2], split[2:]
+    else:
         texts, labels = make_reviews(3_000, random_state=1_000 + seed)
-        return Split(texts[:2_000], labels[:2_000], texts[2_000:], labels[2_000:])
-    texts, labels = corpora.imdb("train")
+        train, test = (texts[:2_000], labels[:2_000]), (texts[2_000:], labels[2_000:])
+    texts, labels = train
     rows = _sampled(name, np.arange(len(texts)), labels, seed)
-    return Split([texts[row] for row in rows], labels[rows], *corpora.imdb("test"))
+    return Split([texts[row] for row in rows], labels[rows], *test)
 
 
 def held_out(name: str, fold: int, seed: int) -> Split:
-    """Give training documents alone: fold 0 to 4 to score on, the others to train on."""
+    """Give training documents alone: fold 0 to 4 to score on, of the others those to train on."""
     texts, labels, fold_of = _training_documents(name.partition("-")[0])
     rest = np.flatnonzero(fold_of != fold)
-    rows = _sampled(name, rest, labels, seed) if name.startswith("imdb") else rest
+    rows = _sampled(name, rest, labels, seed)
     return _chosen(texts, labels, rows, np.flatnonzero(fold_of == fold))
 
 
@@ -111,9 +130,9 @@ def _airline_rows(labels: NDArray, seed: int) -> list[NDArray]:
 
 
 def _sampled(name: str, rows: NDArray, labels: NDArray, seed: int) -> NDArray:
-    """Draw the number of reviews that the name ends in, as many of each label."""
+    """Draw the number of documents that the name ends in, stratified by label."""
     size = name.partition("-")[2]
-    if not size:
+    if not size or int(size) >= len(rows):
         return rows
     return train_test_split(rows, train_size=int(size), stratify=labels[rows], random_state=seed)[0]
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
 from sk_han.fitted_state import attributes_of, state_of
-from sk_han.fitting import fitted_attributes
+from sk_han.fitting import fitted_attributes, linear_parts_of
 from sk_han.kernels.loading import ENGINES, engine_in_use, using_engine
 from sk_han.linear.calibration import ScoringModel, pooled_logits
 from sk_han.linear.ngrams import NgramModel
@@ -59,6 +59,8 @@ _FITTED = (
     "classes_",
     "device_",
     "history_",
+    "latent_model_",
+    "latent_scale_",
     "n_iter_",
     "net_",
     "network_scale_",
@@ -78,13 +80,14 @@ class HANClassifier(
     TransformerMixin,
     BaseEstimator,
 ):
-    """Classify documents by a Hierarchical Attention Network and a linear model of n-grams.
+    """Classify documents by a Hierarchical Attention Network and linear models of n-grams.
 
-    Two models are trained separately, and their logits are added. The network encodes words by a
+    The models are trained separately, and their logits are added. The network encodes words by a
     bidirectional GRU and pools them by attention to sentences, and sentences in the same way to a
-    document (Yang et al., 2016). The linear model is a logistic regression on n-grams, weighted by
-    naive Bayes (Wang and Manning, 2012). Held-out documents set the scale of each model's logits,
-    which calibrates the probabilities. ``linear_ngrams=None`` leaves the linear model out.
+    document (Yang et al., 2016). The n-gram model is a logistic regression on n-grams, weighted by
+    naive Bayes (Wang and Manning, 2012). Text without labels (`X_unlabelled` of `fit`) brings a
+    latent model: logistic regression on the directions in which all documents differ most (latent
+    semantic analysis, Deerwester et al., 1990). ``linear_ngrams=None`` leaves linear models out.
 
     X may be raw texts, or documents of word ids from a `HierarchicalTokenizer` before it in a
     `Pipeline`: both have the same results.
@@ -199,11 +202,14 @@ ContextAttention, default="attention"
     ngram_model_ : NgramModel or None
         The linear model on n-grams. None without `linear_ngrams`, if no n-gram occurs in two
         documents, if a class has no document (of a weight above 0), or with a single class.
-    network_scale_, ngram_scale_ : float
-        Factors of the logits of the network and of the linear model (0 without one), fitted on the
-        held-out documents, so that probabilities are calibrated (Guo et al., 2017). Without
-        held-out documents they are typical values. A fit that continues another keeps them, unless
-        it has `X_val`.
+    latent_model_ : NgramModel or None
+        The latent model, as weights of n-grams. None without `X_unlabelled` or `linear_ngrams`, if
+        fewer than two n-grams occur in 20 documents, or as for `ngram_model_` for want of classes.
+    network_scale_, ngram_scale_, latent_scale_ : float
+        Factors of the logits of the network and of the linear models (0 without one), fitted on
+        documents that the model has not learnt from: probabilities are calibrated (Guo et al.,
+        2017), and a model that earns nothing counts little or nothing. Without held-out documents
+        the network's is a typical value. A fit that continues another without `X_val` keeps them.
     history_ : list of dict
         For each epoch: epoch, dur (seconds), train_loss and, with held-out documents, valid_loss
         and valid_accuracy, all of the network alone; and values that callbacks recorded.
@@ -235,16 +241,13 @@ ContextAttention, default="attention"
     Wang, Manning (2012). Baselines and Bigrams: Simple, Good Sentiment and Topic Classification.
     ACL.
 
+    Deerwester, Dumais, Furnas, Landauer, Harshman (1990). Indexing by Latent Semantic Analysis.
+    Journal of the American Society for Information Science.
+
     Miyato, Dai, Goodfellow (2017). Adversarial Training Methods for Semi-Supervised Text
     Classification. ICLR.
 
-    Guo, Pleiss, Sun, Weinberger (2017). On Calibration of Modern Neural Networks. ICML.
-
-    Szegedy, Vanhoucke, Ioffe, Shlens, Wojna (2016). Rethinking the Inception Architecture for
-    Computer Vision. CVPR.
-
-    Smith, Topin (2018). Super-Convergence: Very Fast Training of Neural Networks Using Large
-    Learning Rates. arXiv:1708.07120.
+    The others are in the user guide.
 
     Examples
     --------
@@ -262,6 +265,8 @@ ContextAttention, default="attention"
     ngram_model_: NgramModel | None
     network_scale_: float
     ngram_scale_: float
+    latent_model_: NgramModel | None
+    latent_scale_: float
     history_: list[dict[str, float]]
     best_epoch_: int | None
     best_score_: float | None
@@ -375,8 +380,9 @@ ContextAttention, default="attention"
         sample_weight: ArrayLike | None = None,
         X_val: Any = None,
         y_val: ArrayLike | None = None,
+        X_unlabelled: Any = None,
     ) -> HANClassifier:
-        """Fit network and linear model to labelled documents.
+        """Fit network and linear models to labelled documents, and to text without labels.
 
         Parameters
         ----------
@@ -388,9 +394,14 @@ ContextAttention, default="attention"
             Weights >= 0 in the loss and in the counts for word vectors; a document of weight 0 is
             left out.
         X_val, y_val : as X and y, default=None
-            Validation documents for the best epoch and the scales of network and linear model,
-            instead of a part of X. A ``Pipeline(..., transform_input=["X_val"])`` passes them
-            tokenized.
+            Validation documents for the best epoch and the scales, instead of a part of X. A
+            ``Pipeline(..., transform_input=["X_val"])`` passes them tokenized.
+        X_unlabelled : as X, or iterator of raw texts, default=None
+            Documents without labels, of the same kind, the more the better. Vocabulary, word
+            vectors and latent model learn from them and, from 5,000 on, the network before it
+            learns from labels. They are never held out. Leave those out that you will test on. An
+            iterator is read 10,000 texts at a time. A fit that continues another without them
+            keeps its latent model.
 
         Returns
         -------
@@ -405,9 +416,8 @@ ContextAttention, default="attention"
             If the loss is no longer a finite number.
         """
         resume = self.warm_start and hasattr(self, "net_")
-        return self._learn(
-            X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val, resume=resume
-        )
+        data = X, y, sample_weight, X_unlabelled, X_val, y_val
+        return self._learn(*data, resume=resume)
 
     @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
@@ -416,12 +426,12 @@ ContextAttention, default="attention"
         y: ArrayLike,
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        X_unlabelled: Any = None,
     ) -> HANClassifier:
         """Learn from one more portion of documents: one epoch at the constant rate `lr`.
 
-        Network and linear model are both updated. No documents are held out, so their scales are
-        typical values, or those of an earlier `fit`. Only ratios of weights within a portion count.
-        A fitted classifier without a linear model stays without one.
+        No documents are held out, so scales are typical values, or those of an earlier `fit`. Only
+        ratios of weights within a portion count. Without a linear model it stays without one.
 
         Parameters
         ----------
@@ -430,6 +440,9 @@ ContextAttention, default="attention"
             its texts should be many and typical.
         classes : array-like of shape (n_classes,), default=None
             All labels of all portions; required in the first call.
+        X_unlabelled : as X, or iterator of raw texts, default=None
+            As of `fit`, for the first call; later calls update the latent model without it. There
+            is one only if the first portion has documents of every class.
 
         Returns
         -------
@@ -439,7 +452,7 @@ ContextAttention, default="attention"
         Raises
         ------
         ValueError
-            If the first call has no classes, or a label is none of them.
+            If the first call has no classes or a later one `X_unlabelled`, or a label is no class.
         """
         # scikit-learn checks the parameters of a first partial_fit only.
         validate_parameter_constraints(
@@ -461,9 +474,13 @@ ContextAttention, default="attention"
                 f"classes={classes.tolist()} is not the same as on the first call to "
                 f"partial_fit, {self.classes_.tolist()}."
             )
-        return self._learn(
-            X, y, sample_weight=sample_weight, classes=classes, resume=resume, one_epoch=True
-        )
+        if resume and X_unlabelled is not None:
+            raise ValueError(
+                "X_unlabelled is for the first call to partial_fit, which learns the vocabulary "
+                "from it. Fit anew with all text without labels, or leave it out."
+            )
+        how = {"classes": classes, "resume": resume, "one_epoch": True}
+        return self._learn(X, y, sample_weight, X_unlabelled, **how)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable label of each document.
@@ -500,7 +517,7 @@ ContextAttention, default="attention"
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithm of the probability of each class.
 
-        Unlike the logarithm of `predict_proba` it is finite also for a very unlikely class.
+        It is finite also for a very unlikely class.
 
         Parameters
         ----------
@@ -535,9 +552,8 @@ ContextAttention, default="attention"
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Compute the document vectors of the network, the input of its last layer.
 
-        Use them for clustering, search or other models. The network overfits its training
-        documents: to train another model on the vectors, use documents that the network was not
-        fitted on (see the user guide).
+        The network overfits its training documents: to train another model on the vectors, use
+        documents that the network was not fitted on (see the user guide).
 
         Parameters
         ----------
@@ -602,7 +618,7 @@ ContextAttention, default="attention"
         combine : {"product", "sqrt"}, default="product"
             How the attention of a word and of its sentence become one number.
         batch_size : int, default=None
-            Documents that are read at once; None for as many as in prediction.
+            Documents read at once; None for as many as in prediction.
         steps : int, default=32
             Points of "integrated_gradients".
         spread : float, default=0.25
@@ -614,9 +630,7 @@ ContextAttention, default="attention"
         -------
         ExplanationList of n_documents DocumentExplanation
 
-        See Also
-        --------
-        sk_han.explain : The same, also for a Pipeline that ends in a HANClassifier.
+        See `sk_han.explain` for a Pipeline that ends in a HANClassifier.
         """
         from sk_han.explainers import explain
 
@@ -670,8 +684,7 @@ ContextAttention, default="attention"
     def to_state(self) -> dict[str, Any]:
         """Return the fitted state: arrays, plain values and the fitted tokenizer.
 
-        Pickles and files of `save` hold it. Parameters are not part of it. Arrays are those of the
-        classifier, no copies: do not change them.
+        Pickles and files of `save` hold it, without parameters. Arrays are no copies.
 
         Returns
         -------
@@ -702,10 +715,10 @@ ContextAttention, default="attention"
             self.__dict__.update(attributes_of(state))
         return self
 
-    def _learn(self, X: Any, y: Any, **kwargs: Any) -> HANClassifier:
+    def _learn(self, *data: Any, **kwargs: Any) -> HANClassifier:
         """Fit, and set attributes at the end: a failed fit does not change an earlier state."""
         with self._computing():
-            self.__dict__.update(fitted_attributes(self, X, y, **kwargs))
+            self.__dict__.update(fitted_attributes(self, *data, **kwargs))
         return self
 
     def _computing(self) -> AbstractContextManager[None]:
@@ -723,11 +736,5 @@ ContextAttention, default="attention"
             return pooled_logits(self._documents(X), self._models())
 
     def _models(self) -> list[tuple[float, ScoringModel]]:
-        """Return the network and the linear model, with their scales."""
-        return [(self.network_scale_, self.net_), *self._linear_models()]
-
-    def _linear_models(self) -> list[tuple[float, ScoringModel]]:
-        """Return the linear model with its scale; an empty list if there is none."""
-        if self.ngram_model_ is None:
-            return []
-        return [(self.ngram_scale_, self.ngram_model_)]
+        """Return the network and the linear models, with their scales."""
+        return [(self.network_scale_, self.net_), *linear_parts_of(self).models]

@@ -106,6 +106,34 @@ class DocumentArray:
         return documents
 
     @classmethod
+    def concatenate(cls, parts: Sequence[DocumentArray]) -> DocumentArray:
+        """Put the documents of several arrays into one, in order.
+
+        Parameters
+        ----------
+        parts : sequence of DocumentArray
+            Their ids must mean the same words.
+
+        Returns
+        -------
+        DocumentArray
+
+        Examples
+        --------
+        >>> one, other = (DocumentArray.from_nested(n) for n in ([[[2]], []], [[[3], [4]]]))
+        >>> DocumentArray.concatenate([one, other]).to_nested()
+        [[[2]], [], [[3], [4]]]
+        """
+        if len(parts) == 1:
+            return parts[0]
+        none = np.empty(0, dtype=np.int64)
+        return cls._of_lengths(
+            np.concatenate([none.astype(np.int32), *(part.word_ids for part in parts)]),
+            np.concatenate([none, *(part.words_per_sentence for part in parts)]),
+            np.concatenate([none, *(part.sentences_per_document for part in parts)]),
+        )
+
+    @classmethod
     def from_nested(cls, documents: Iterable[Iterable[Sequence[int]]]) -> DocumentArray:
         """Build from nested lists: documents of sentences of word ids.
 

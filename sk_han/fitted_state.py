@@ -19,14 +19,16 @@ __all__ = ["attributes_of", "state_of"]
 
 def state_of(classifier: HANClassifier) -> dict[str, Any]:
     """Return the state of a fitted classifier; see `HANClassifier.to_state`."""
-    ngram_model = classifier.ngram_model_
+    ngram_model, latent_model = classifier.ngram_model_, classifier.latent_model_
     return {
         "classes": classifier.classes_,
         "tokenizer": classifier.tokenizer_,
         "network": net_to_state(classifier.net_),
         "ngram_model": None if ngram_model is None else ngram_model.to_state(),
+        "latent_model": None if latent_model is None else latent_model.to_state(),
         "network_scale": classifier.network_scale_,
         "ngram_scale": classifier.ngram_scale_,
+        "latent_scale": classifier.latent_scale_,
         "history": classifier.history_,
         "best_epoch": classifier.best_epoch_,
         "best_score": classifier.best_score_,
@@ -44,8 +46,9 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
     """
     try:
         check_classifier_state(state)
-        ngrams, n_classes = state["ngram_model"], len(state["classes"])
-        ngram_model = None if ngrams is None else NgramModel.from_state(ngrams, n_classes)
+        ngram_model, latent_model = (
+            _linear_model(state, name) for name in ("ngram_model", "latent_model")
+        )
         device = state["device"] if state["device"] in available_devices() else "cpu"
         net = net_from_state(state["network"], device)
     except (TypeError, ValueError) as error:
@@ -57,6 +60,8 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
         "ngram_model_": ngram_model,
         "network_scale_": state["network_scale"],
         "ngram_scale_": state["ngram_scale"],
+        "latent_model_": latent_model,
+        "latent_scale_": state.get("latent_scale", 0.0),
         "history_": state["history"],
         "best_epoch_": state["best_epoch"],
         "best_score_": state["best_score"],
@@ -64,3 +69,9 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
         "device_": device,
         "vocabulary_size_": state["network"]["vocabulary_size"],
     }
+
+
+def _linear_model(state: Mapping[str, Any], name: str) -> NgramModel | None:
+    """Restore a linear model; older files have no latent model."""
+    model = state.get(name)
+    return None if model is None else NgramModel.from_state(model, len(state["classes"]))

@@ -21,7 +21,7 @@ from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
 from sk_han.text.vocabulary import check_vocabulary, learn_vocabulary
-from sk_han.text.word_types import WordTypes, read_word_types
+from sk_han.text.word_types import WordTypes, joined, read_word_types
 from sk_han.utils.compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -31,7 +31,7 @@ from sk_han.utils.compat import (
     fit_context,
 )
 from sk_han.utils.model_format import checked_state
-from sk_han.validation.texts import check_texts
+from sk_han.validation.texts import check_texts, check_texts_without_labels
 
 __all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer", "with_named_tokens"]
 
@@ -222,7 +222,7 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         self.output = output
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> HierarchicalTokenizer:
+    def fit(self, X: Any, y: Any = None, X_unlabelled: Any = None) -> HierarchicalTokenizer:
         """Learn the vocabulary.
 
         Parameters
@@ -230,6 +230,9 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         X : iterable of str, shape (n_documents,)
         y : None
             Ignored.
+        X_unlabelled : iterable of str, default=None
+            Further texts to learn the vocabulary from, such as those without labels that
+            ``HANClassifier.fit`` takes. An iterator is read 10,000 texts at a time.
 
         Returns
         -------
@@ -245,7 +248,7 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         texts = check_texts(X)
         task = self._init_callback_context().call_on_fit_task_begin(estimator=self, X=texts, y=y)
         if self.vocabulary is None:
-            self._learn(texts)
+            self._learn(texts, X_unlabelled)
         else:
             compile_token_pattern(self._pattern())  # an error now rather than in transform
             self.vocabulary_ = check_vocabulary(self.vocabulary)
@@ -253,7 +256,9 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(self, X: Any, y: Any = None) -> DocumentArray | NDArray[np.int32]:
+    def fit_transform(
+        self, X: Any, y: Any = None, X_unlabelled: Any = None
+    ) -> DocumentArray | NDArray[np.int32]:
         """Learn the vocabulary and return the documents; read the texts once.
 
         Parameters
@@ -261,19 +266,59 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         X : iterable of str, shape (n_documents,)
         y : None
             Ignored.
+        X_unlabelled : iterable of str, default=None
+            Further texts to learn the vocabulary from; they are not returned.
 
         Returns
         -------
         DocumentArray of shape (n_documents,) or ndarray of int32
             As of `transform`.
         """
+        return self._output(self.fit_transform_both(X, y, X_unlabelled)[0])
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_transform_both(
+        self, X: Any, y: Any = None, X_unlabelled: Any = None
+    ) -> tuple[DocumentArray, DocumentArray | None]:
+        """Learn the vocabulary and return the documents of all texts; read the texts once.
+
+        Parameters
+        ----------
+        X, y, X_unlabelled
+            As of `fit`.
+
+        Returns
+        -------
+        documents : DocumentArray of shape (n_documents,)
+            Those of X, whatever `output` is.
+        unlabelled : DocumentArray or None
+            Those of `X_unlabelled`; None if there are none.
+        """
         texts = check_texts(X)
         if self.vocabulary is not None:
-            return self.fit(texts, y).transform(texts)
+            self.fit(texts, y)
+            return self._read_documents([texts]), self.transform_unlabelled(X_unlabelled)
         task = self._init_callback_context().call_on_fit_task_begin(estimator=self, X=texts, y=y)
-        types, words = self._learn(texts)
+        documents = self._documents(*self._learn(texts, X_unlabelled))
         task.call_on_fit_task_end(estimator=self, X=texts, y=y, reconstruction_attributes={})
-        return self._output(self._documents(types, words))
+        if X_unlabelled is None:
+            return documents, None
+        return documents[: len(texts)], documents[len(texts) :]
+
+    def transform_unlabelled(self, X: Any) -> DocumentArray | None:
+        """Turn texts into word ids; an iterator is read 10,000 texts at a time.
+
+        Parameters
+        ----------
+        X : iterable of str or None
+
+        Returns
+        -------
+        DocumentArray or None
+            None for None.
+        """
+        check_is_fitted(self)
+        return None if X is None else self._read_documents(check_texts_without_labels(X))
 
     def transform(self, X: Any) -> DocumentArray | NDArray[np.int32]:
         """Turn texts into word ids.
@@ -290,9 +335,7 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         """
         if "vocabulary_" not in vars(self):  # it takes 10 microseconds, a text 100
             check_is_fitted(self)
-        types, words = self._read(check_texts(X))
-        types = types.truncated(self.max_sentences, self.max_words)
-        return self._output(self._documents(types, words))
+        return self._output(self._documents(*self._read_truncated(check_texts(X))))
 
     def inverse_transform(self, documents: Any) -> list[list[list[str]]]:
         """Turn word ids back into words.
@@ -414,13 +457,25 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
     def _pattern(self) -> str:
         return TOKEN_PATTERNS[self.tokens] if self.token_pattern is None else self.token_pattern
 
-    def _learn(self, texts: list[str]) -> tuple[WordTypes, list[str]]:
-        types, words = self._read(texts)
-        types = types.truncated(self.max_sentences, self.max_words)
+    def _learn(self, texts: list[str], X_unlabelled: Any) -> tuple[WordTypes, list[str]]:
+        types, words = self._read_truncated(texts)
+        if X_unlabelled is not None:
+            portions = check_texts_without_labels(X_unlabelled)
+            types = joined([types, *(self._read_truncated(portion)[0] for portion in portions)])
+            words = self._normalised(types.types)
         self.vocabulary_ = learn_vocabulary(
             types, words, min_df=self.min_df, max_features=self.max_features
         )
         return types, words
+
+    def _read_documents(self, portions: Iterable[list[str]]) -> DocumentArray:
+        return DocumentArray.concatenate(
+            [self._documents(*self._read_truncated(portion)) for portion in portions]
+        )
+
+    def _read_truncated(self, texts: list[str]) -> tuple[WordTypes, list[str]]:
+        types, words = self._read(texts)
+        return types.truncated(self.max_sentences, self.max_words), words
 
     def _read(self, texts: list[str], *, located: bool = False) -> tuple[WordTypes, list[str]]:
         """Read texts without their stop words; return the types, and the word of each type."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import LabelledDocuments
+from sk_han.documents import DocumentArray
 from sk_han.embeddings.alignment import embedding_matrix
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 
@@ -39,7 +39,8 @@ def check_embedding_init(init: Any) -> None:
 
 def initial_vectors(
     init: Any,
-    data: LabelledDocuments,
+    documents: DocumentArray,
+    weights: NDArray[np.float64],
     vocabulary: Mapping[str, int] | None,
     shape: tuple[int, int],
     random_state: np.random.RandomState,
@@ -49,8 +50,10 @@ def initial_vectors(
     Parameters
     ----------
     init : ndarray of this shape, mapping of word to vector, "cooccurrence" or "random"
-    data : LabelledDocuments
-        Documents for "cooccurrence", each counted by its weight.
+    documents : DocumentArray of shape (D,)
+        Text for "cooccurrence".
+    weights : ndarray of shape (D,)
+        How often each document counts; positive.
     vocabulary : mapping of str to int, or None
         Ids of the words, to align a mapping with.
     shape : (vocabulary_size, embedding_dim)
@@ -69,9 +72,7 @@ def initial_vectors(
     if isinstance(init, str) and init == "random":
         return None
     if isinstance(init, str):
-        return cooccurrence_vectors(
-            data.documents, shape, weights=data.weights, random_state=random_state
-        )[0]
+        return cooccurrence_vectors(documents, shape, weights=weights, random_state=random_state)[0]
     if not isinstance(init, np.ndarray):
         if vocabulary is None:
             raise ValueError(

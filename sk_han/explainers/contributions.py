@@ -15,6 +15,7 @@ from sk_han.documents import DocumentArray
 from sk_han.explainers.log_odds import LogOdds, log_odds
 from sk_han.explainers.perturbation import without_each_sentence, without_each_word
 from sk_han.explanation.document import combine_attention
+from sk_han.fitting import linear_parts_of
 from sk_han.linear.calibration import pooled_logits
 from sk_han.nn.attribution import Attribution, gradient_attention, gradient_input
 
@@ -32,7 +33,7 @@ class Contributions(NamedTuple):
     words, sentences : ndarray of shape (n_words,) and (n_sentences,)
         The contributions.
     ngrams : ndarray of shape (n_words,)
-        The contributions of the n-gram model.
+        The contributions of the linear models.
     completeness_error : ndarray of shape (D,), or None
     """
 
@@ -125,7 +126,7 @@ def _by_integrated_gradients(batch: _Batch) -> Contributions:
 def _by_gradients(
     batch: _Batch, attribution: Callable[..., Attribution], spread: float = 0.0
 ) -> Contributions:
-    """Add the contributions of network and n-gram model; spread those of the network."""
+    """Add the contributions of network and linear models; spread those of the network."""
     found = batch.classifier.net_.attribute(attribution, batch.documents, batch.score)
     logits = batch.score.logits(found.logits)
     ngrams = _ngram_contributions(batch, batch.score.factors(logits))
@@ -176,8 +177,8 @@ METHODS: dict[str, Callable[[_Batch], Contributions]] = {
 
 
 def _linear_logits(classifier: HANClassifier, documents: DocumentArray) -> NDArray[np.float64]:
-    """Return the scaled logits of the linear model, shape (D, C); zeros if there is none."""
-    models = classifier._linear_models()
+    """Return the scaled logits of the linear models, shape (D, C); zeros if there are none."""
+    models = linear_parts_of(classifier).models
     if not models:
         return np.zeros((len(documents), len(classifier.classes_)))
     return pooled_logits(documents, models)
@@ -198,11 +199,11 @@ def _attention_only(batch: _Batch) -> Contributions:
 
 
 def _ngram_contributions(batch: _Batch, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute the n-gram contributions to a score that has these factors of the logits."""
-    model, scale = batch.classifier.ngram_model_, batch.classifier.ngram_scale_
-    if model is None:
-        return np.zeros(batch.documents.n_words)
-    return model.attributions(batch.documents, scale * factors)
+    """Compute the linear models' contributions to a score that has these factors of the logits."""
+    contributions = np.zeros(batch.documents.n_words)
+    for scale, model in linear_parts_of(batch.classifier).models:
+        contributions += model.attributions(batch.documents, scale * factors)
+    return contributions
 
 
 def _drops(

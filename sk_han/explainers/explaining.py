@@ -98,7 +98,7 @@ def explain(
     model together. With two classes it is linear in the logits. With more,
     "gradient_attention" and "gradient_input" use its slope at the document's logits, and
     "integrated_gradients" the whole path from a document without words. These three methods add
-    the contributions of network and n-gram model. Those of the n-gram model are also in
+    the contributions of network and linear models. Those of the linear models are also in
     ``ngram_contributions``, and exact with two classes. The contribution of an n-gram is divided
     evenly among its occurrences and their words; the intercept belongs to no word. The
     contribution of a sentence is the sum over its words, except for "occlusion", which leaves

@@ -27,7 +27,7 @@ class LogOdds:
     scale : float
         Factor of the network's logits in those of the classifier.
     added : ndarray of shape (D, C)
-        The scaled logits of the n-gram model, which are added.
+        The scaled logits of the linear models, which are added.
     targets : ndarray of int64, shape (D,)
         Number of the class; -1 for the predicted one.
     """

@@ -99,7 +99,7 @@ class DocumentExplanation:
     combine : {"product", "sqrt"}, default="product"
         How `combined_attention` is computed from the attention of a word and of its sentence.
     ngram_contributions : ndarray of float64, shape (n_words,), default=None
-        Contributions by the n-gram model alone, exact with two classes; zeros if there is none.
+        Contributions by the linear models alone, exact with two classes; zeros without them.
         With methods by gradients, `contributions` include them.
     completeness_error : float, default=None
         Absolute difference between the sum of the contributions of "integrated_gradients" and the

@@ -108,12 +108,15 @@ def scores(
         Number of words of the longest sentence.
     most_ngrams : int
         So many known n-grams, or more, as the documents with the most have.
+    ratios : ndarray of shape (F, S) or (F, 1)
+    weights : ndarray of shape (F, S)
     result : ndarray of shape (D, S)
     factors : ndarray of shape (D, S), or (0, S) where no contributions are wanted
     contributions : ndarray of shape (n_words,)
         Zeros; ``factors @ result`` is added, as of `NgramModel.attributions`.
     """
     n_documents, n_scores = result.shape
+    n_ratios = ratios.shape[1]
     hashes, columns = np.empty(longest, np.uint64), np.empty(longest, np.int32)
     full_size = 16
     while full_size < 2 * most_ngrams:
@@ -165,7 +168,7 @@ def scores(
                 for c in range(n_scores):
                     total, squares = 0.0, 0.0
                     for i in range(n_distinct):
-                        ratio = np.float64(ratios[distinct[i], c])
+                        ratio = np.float64(ratios[distinct[i], min(c, n_ratios - 1)])
                         squares += ratio * ratio
                         total += weights[distinct[i], c]
                     length = np.sqrt(squares) if squares > 0 else 1.0

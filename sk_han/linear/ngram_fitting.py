@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.sparse import csr_matrix, vstack
+from scipy.sparse import csr_matrix
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from sk_han.documents import DocumentArray, LabelledDocuments
-from sk_han.linear.hashing import BITS, batches, occurrences
+from sk_han.documents import LabelledDocuments
 from sk_han.linear.ngrams import NgramCounts, NgramModel, lengths_of
+from sk_han.linear.presence import presences
 
-__all__ = ["fit_ngram_model", "partial_fit_ngram_model"]
+__all__ = ["fit_ngram_model", "in_classes", "partial_fit_ngram_model", "updated"]
 
 _C = 10.0  # inverse strength of the L2 regularization
 
@@ -55,12 +55,12 @@ def fit_ngram_model(
     ACL.
     """
     ngram_range = int(ngram_range[0]), int(ngram_range[1])  # a search passes NumPy integers
-    present = _presences(data.documents, ngram_range)
+    present = presences(data.documents, ngram_range)
     buckets = np.flatnonzero(present.getnnz(axis=0) >= _MIN_DOCUMENTS)
     if n_classes == 1 or not len(buckets) or len(np.unique(data.targets)) < n_classes:
         return None
     present = present[:, buckets]  # (D, F)
-    in_class = _in_class(data, n_classes)  # (D, S)
+    in_class = in_classes(data.targets, n_classes)  # (D, S)
     counts = _counts(present, in_class, data.weights)
     ratios = _log_count_ratios(counts)
     features = _Features(present, ratios)
@@ -117,9 +117,9 @@ def partial_fit_ngram_model(
     ngram_range = int(ngram_range[0]), int(ngram_range[1])
     if model is not None:
         ngram_range = model.ngram_range
-    present = _presences(data.documents, ngram_range)
+    present = presences(data.documents, ngram_range)
     of_portion = np.flatnonzero(present.getnnz(axis=0))
-    present, in_class = present[:, of_portion], _in_class(data, n_classes)
+    present, in_class = present[:, of_portion], in_classes(data.targets, n_classes)
     n_scores = in_class.shape[1]
     buckets, intercept = of_portion, np.zeros(n_scores)
     coefficients = np.zeros((len(buckets), n_scores))
@@ -141,7 +141,7 @@ def partial_fit_ngram_model(
     features = _Features(present, ratios[columns])
     strength = counts.n_documents[0] / (_C * len(data))
     for c in range(n_scores):
-        coefficients[columns, c], intercept[c] = _updated(
+        coefficients[columns, c], intercept[c] = updated(
             features.of_score(c),
             in_class[:, c],
             data.weights / data.weights.mean(),
@@ -153,29 +153,9 @@ def partial_fit_ngram_model(
     return NgramModel(ngram_range, buckets, ratios, weights, intercept.astype(np.float32), counts)
 
 
-def _presences(documents: DocumentArray, ngram_range: tuple[int, int]) -> csr_matrix:
-    """Mark the n-grams of each document, shape (D, number of buckets)."""
-    return vstack(
-        [
-            _presence(*occurrences(batch, ngram_range), (len(batch), 1 << BITS))
-            for batch in batches(documents)
-        ],
-        format="csr",
-    )
-
-
-def _presence(
-    rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]
-) -> csr_matrix:
-    """Return a matrix that is 1 where an n-gram occurs in a document, once or more often."""
-    present = csr_matrix((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)
-    present.data[:] = 1  # repeated entries were added up
-    return present
-
-
-def _in_class(data: LabelledDocuments, n_classes: int) -> NDArray[np.float32]:
+def in_classes(targets: NDArray[np.int64], n_classes: int) -> NDArray[np.float32]:
     """Mark the class of each document, shape (D, n_scores); with two classes, only the second."""
-    in_class = np.eye(n_classes, dtype=np.float32)[data.targets]
+    in_class = np.eye(n_classes, dtype=np.float32)[targets]
     return in_class[:, 1:] if n_classes == 2 else in_class
 
 
@@ -241,7 +221,7 @@ class _Features:
         return matrix
 
 
-def _updated(
+def updated(
     features: csr_matrix,
     targets: NDArray[np.float32],
     sample_weight: NDArray[np.float64],

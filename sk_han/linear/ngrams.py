@@ -63,9 +63,9 @@ class NgramModel:
         Smallest and largest number of words in an n-gram.
     buckets : ndarray of int64, shape (n_features,)
         Hash values of the known n-grams, in rising order.
-    ratios : ndarray of float32, shape (n_features, n_scores)
+    ratios : ndarray of float32, shape (n_features, n_scores) or (n_features, 1)
         Log-count ratios of each class against the rest. Two classes have one score, the log-odds
-        of the second.
+        of the second. Those of a latent model do not depend on the class.
     weights : ndarray of float32, shape (n_features, n_scores)
         The ratios times their coefficients from logistic regression.
     intercept : ndarray of float32, shape (n_scores,)
@@ -133,6 +133,8 @@ class NgramModel:
         arrays: dict[str, NDArray[Any]] = {}
         for name, (shape, dtype) in expected.items():
             array = state.get(name)
+            if name == "ratios" and isinstance(array, np.ndarray) and array.shape[1:] == (1,):
+                shape = (n_features, 1)
             if not isinstance(array, np.ndarray) or (array.shape, array.dtype) != (shape, dtype):
                 found = f"{getattr(array, 'shape', None)} and dtype {getattr(array, 'dtype', None)}"
                 raise ValueError(

@@ -22,7 +22,7 @@ from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.scanning import scan_texts
 from sk_han.text.tables import COMPILED_PATTERNS
 
-__all__ = ["WordTypes", "read_word_types"]
+__all__ = ["WordTypes", "joined", "read_word_types"]
 
 # With fewer documents a second process costs more than it saves.
 _SMALLEST_CHUNK = 500
@@ -113,7 +113,7 @@ def read_word_types(
     if n_chunks < 2:
         return _read_chunk(texts, analyzer, located)
     bounds = [len(texts) * i // n_chunks for i in range(n_chunks + 1)]
-    return _joined(
+    return joined(
         Parallel(n_jobs=n_chunks)(
             delayed(_read_chunk)(texts[start:end], analyzer, located)
             for start, end in pairwise(bounds)
@@ -172,7 +172,10 @@ def _read_located(texts: list[str], analyzer: TextAnalyzer) -> WordTypes:
     )
 
 
-def _joined(chunks: list[WordTypes]) -> WordTypes:
+def joined(chunks: list[WordTypes]) -> WordTypes:
+    """Put the documents of several readings into one."""
+    if len(chunks) == 1:
+        return chunks[0]
     number_of = _Numbering()
     numbers = [
         np.fromiter(map(number_of.__getitem__, chunk.types), np.int32, len(chunk.types))[

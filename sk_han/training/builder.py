@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from skorch.callbacks import Callback, LRScheduler
 
-from sk_han.documents import LabelledDocuments
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.optimizers import RowwiseAdamW
 from sk_han.options import NetworkOptions, Range
@@ -117,26 +117,31 @@ def epochs_for(max_epochs: int | str, n_documents: int, batch_size: int) -> int:
 
 
 def hold_out(
-    data: LabelledDocuments, fraction: float, random_state: np.random.RandomState
-) -> tuple[LabelledDocuments, LabelledDocuments | None]:
+    targets: NDArray[np.int64], fraction: float, random_state: np.random.RandomState
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """Split documents into training and validation documents, stratified by class.
 
     The only document of a class is a training document. If there are too few documents to have
     one of each other class on both sides, none is held out.
+
+    Returns
+    -------
+    training, held_out : ndarray of int64
+        Rows; None for no held-out documents.
     """
-    alone = np.bincount(data.targets)[data.targets] == 1
+    alone = np.bincount(targets)[targets] == 1
     candidates = np.flatnonzero(~alone)
-    n_classes = len(np.unique(data.targets[candidates]))
+    n_classes = len(np.unique(targets[candidates]))
     n_held_out = round(fraction * len(candidates))
     if n_classes == 0 or min(n_held_out, len(candidates) - n_held_out) < n_classes:
-        return data, None
+        return np.arange(len(targets)), None
     rows, held_out = train_test_split(
         candidates,
         test_size=n_held_out,
-        stratify=data.targets[candidates],
+        stratify=targets[candidates],
         random_state=random_state,
     )
-    return data[np.concatenate([rows, np.flatnonzero(alone)])], data[held_out]
+    return np.concatenate([rows, np.flatnonzero(alone)]), held_out
 
 
 def new_net(
@@ -154,7 +159,7 @@ def new_net(
     keep_best: bool,
     n_iter_no_change: int | None,
     callbacks: list[Any] | None,
-    fit_tasks: Callback,
+    fit_tasks: Callback | None,
     net_params: Mapping[str, Any] | None,
     verbose: int,
     device: str,
@@ -176,7 +181,7 @@ def new_net(
         Whether the weights of the best epoch on the validation documents are kept.
     n_iter_no_change : int or None
         Number of epochs without improvement after which training stops; None for no stop.
-    fit_tasks : Callback
+    fit_tasks : Callback or None
         Notifies scikit-learn's callbacks of the epochs.
     random_state : RandomState
         Source of the initial weights, of dropout and of the order of documents.
@@ -210,7 +215,8 @@ verbose, device
     own_callbacks += clone(list(callbacks or ()), safe=False)
     if keep_best:  # after the user's callbacks, which may change weights
         own_callbacks.append(("early_stopping", EarlyStopping(n_iter_no_change)))
-    own_callbacks.append(("fit_tasks", fit_tasks))
+    if fit_tasks is not None:
+        own_callbacks.append(("fit_tasks", fit_tasks))
 
     generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
     optimizer = check_optimizer(optimizer)

@@ -25,6 +25,7 @@ from sk_han.documents import DocumentArray, concatenated_ranges, starts_of
 from sk_han.training.net import Net
 
 __all__ = [
+    "PRETRAINING_BATCH_SIZE",
     "SoftlyLabelledDocuments",
     "halves",
     "labelled_by_other_half",
@@ -32,6 +33,7 @@ __all__ = [
     "take_weights",
 ]
 
+PRETRAINING_BATCH_SIZE = 64
 _N_STEPS = 600  # on 20 newsgroups 1,400 steps (5 epochs) taught no more
 
 
@@ -144,16 +146,7 @@ def labelled_by_other_half(
             guess[known] = np.eye(guess.shape[1], dtype=np.float32)[targets[whole][known]]
     weights = np.ones(len(documents)) if weights is None else weights
     return SoftlyLabelledDocuments(
-        _joined(*pair), np.concatenate(guesses), np.tile(weights[whole], 2)
-    )
-
-
-def _joined(first: DocumentArray, second: DocumentArray) -> DocumentArray:
-    """Put the documents of two arrays into one."""
-    return DocumentArray(
-        np.concatenate([first.word_ids, second.word_ids]),
-        starts_of(np.concatenate([first.words_per_sentence, second.words_per_sentence])),
-        starts_of(np.concatenate([first.sentences_per_document, second.sentences_per_document])),
+        DocumentArray.concatenate(pair), np.concatenate(guesses), np.tile(weights[whole], 2)
     )
 
 

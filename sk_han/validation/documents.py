@@ -77,10 +77,15 @@ def as_documents(X: Any, tokenizer: HierarchicalTokenizer | None) -> DocumentArr
 
 
 def vocabulary_size_of(
-    documents: DocumentArray, tokenizer: HierarchicalTokenizer | None, vectors: Any
+    documents: DocumentArray,
+    unlabelled: DocumentArray | None,
+    tokenizer: HierarchicalTokenizer | None,
+    vectors: Any,
 ) -> int:
     """Count the word ids of training documents, including unused ones of tokenizer or vectors."""
     highest_id = int(documents.word_ids.max(initial=UNKNOWN_ID))
+    if unlabelled is not None:
+        highest_id = max(highest_id, int(unlabelled.word_ids.max(initial=UNKNOWN_ID)))
     if tokenizer is not None:
         highest_id = max(tokenizer.vocabulary_.values())
     elif isinstance(vectors, np.ndarray):

@@ -27,10 +27,12 @@ _NAMES = {
     "ngram_scale",
     "tokenizer",
 }
+# Files written before there were latent models lack these.
+_LATER_NAMES = {"latent_model", "latent_scale"}
 
 
 def check_classifier_state(state: Any) -> None:
-    """Check the fitted state of a `HANClassifier`, except for its n-gram model.
+    """Check the fitted state of a `HANClassifier`, except for its linear models.
 
     Parameters
     ----------
@@ -42,9 +44,10 @@ def check_classifier_state(state: Any) -> None:
     ValueError
         If an entry is missing or invalid; the message names it.
     """
-    if not isinstance(state, Mapping) or state.keys() != _NAMES:
+    names = _NAMES | _LATER_NAMES
+    if not isinstance(state, Mapping) or state.keys() not in (names, _NAMES):
         found = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
-        raise ValueError(f"its fitted state has {found}; it must have {sorted(_NAMES)}")
+        raise ValueError(f"its fitted state has {found}; it must have {sorted(names)}")
     classes = state["classes"]
     _check_classes(classes)
     network = state["network"]
@@ -63,12 +66,13 @@ def check_classifier_state(state: Any) -> None:
             raise ValueError(
                 f"its vocabulary has ids beyond the {network['vocabulary_size']} word vectors"
             )
-    for name in ("network_scale", "ngram_scale"):
-        scale = state[name]
+    for name in ("network_scale", "ngram_scale", "latent_scale"):
+        scale = state.get(name, 0.0)
         if type(scale) is not float or not 0 <= scale < _LARGEST_SCALE:
             raise ValueError(f"its {name} must be a float from 0 to {_LARGEST_SCALE:g}: {scale!r}")
-    if state["ngram_model"] is not None and not isinstance(state["ngram_model"], Mapping):
-        raise ValueError("its n-gram model is no mapping of names to values")
+    for name, kind in (("ngram_model", "n-gram model"), ("latent_model", "latent model")):
+        if state.get(name) is not None and not isinstance(state[name], Mapping):
+            raise ValueError(f"its {kind} is no mapping of names to values")
     _check_history(state["history"])
     n_epochs, epoch, score = len(state["history"]), state["best_epoch"], state["best_score"]
     if epoch is not None and (type(epoch) is not int or not 1 <= epoch <= n_epochs):

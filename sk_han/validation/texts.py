@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-__all__ = ["check_texts", "is_missing"]
+__all__ = ["check_texts", "check_texts_without_labels", "is_missing"]
+
+_CHUNK_SIZE = 10_000  # documents of an iterator that are in memory at once
 
 _ONE_COLUMN = "pass the column that holds the text, for example df['text']"
 
@@ -46,9 +49,47 @@ def check_texts(X: Any) -> list[str]:
     documents = _as_list(X)
     if not documents:
         raise ValueError("Found 0 sample(s) while a minimum of 1 is required: X has no documents.")
+    return _as_texts(documents)
+
+
+def check_texts_without_labels(X: Any) -> Iterator[list[str]]:
+    """Check raw documents and yield lists of them.
+
+    Parameters
+    ----------
+    X : iterable of str
+        As of `check_texts`. An iterator is consumed 10,000 documents at a time, so that its texts
+        need not be in memory together.
+
+    Yields
+    ------
+    list of str
+
+    Raises
+    ------
+    ValueError, TypeError, UnicodeDecodeError
+        As of `check_texts`, with the number of the document in all of X.
+    """
+    n_documents = 0
+    for chunk in _chunks(X):
+        yield _as_texts(chunk, n_documents)
+        n_documents += len(chunk)
+    if n_documents == 0:
+        raise ValueError("X_unlabelled has no documents; leave it out if there are none.")
+
+
+def _chunks(X: Any) -> Iterator[list[Any]]:
+    if not isinstance(X, Iterator):
+        X = iter(_as_list(X))
+    while chunk := list(islice(X, _CHUNK_SIZE)):
+        yield chunk
+
+
+def _as_texts(documents: list[Any], first: int = 0) -> list[str]:
+    """Return the documents as strings; `first` is the number of the first one in messages."""
     if set(map(type, documents)) == {str}:  # the usual case, 25,000 documents in a millisecond
         return documents
-    return [_as_text(document, i) for i, document in enumerate(documents)]
+    return [_as_text(document, i) for i, document in enumerate(documents, start=first)]
 
 
 def _as_list(X: Any) -> list[Any]:

@@ -17,6 +17,7 @@ import sk_han
 from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
 from sk_han.linear.calibration import USUAL_SCALES
+from sk_han.linear.parts import fit_linear_parts
 from sk_han.training.net import Net
 from sk_han.utils.model_format import ModelFormatError
 from sk_han.utils.softmax import log_softmax
@@ -341,9 +342,15 @@ class TestHeldOutDocuments:
         np.testing.assert_array_equal(classifier.net_.weights["output.weight"], last)
         assert (classifier.best_epoch_, classifier.best_score_) == (None, None)
 
-    def test_without_them_scales_are_the_usual_ones(self):
+    def test_without_them_the_networks_scale_is_the_usual_one(self):
         classifier = tiny(validation_fraction=None).fit(TEXTS, LABELS)
-        assert (classifier.network_scale_, classifier.ngram_scale_) == USUAL_SCALES
+        assert classifier.network_scale_ == USUAL_SCALES[0]
+        targets = np.searchsorted(classifier.classes_, LABELS)
+        data = LabelledDocuments(
+            classifier.tokenizer_.transform(TEXTS), targets, np.ones(len(targets))
+        )
+        parts, _ = fit_linear_parts(data, 2, (1, 3), None, None)
+        assert classifier.ngram_scale_ == pytest.approx(USUAL_SCALES[1] * parts.ngram_scale)
 
     def test_without_them_the_network_alone_has_the_scale_one(self):
         classifier = tiny(validation_fraction=None, linear_ngrams=None).fit(TEXTS, LABELS)

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray
-from sk_han.documents import LabelledDocuments
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 from sk_han.embeddings.initial import check_embedding_init, initial_vectors
 
@@ -12,8 +11,8 @@ VOCABULARY = {"a": 2, "good": 3, "day": 4}
 
 def vectors(init, vocabulary=VOCABULARY, weights=(1.0, 1.0)):
     documents = DocumentArray.from_nested([[[2, 3, 4, 2]], [[4, 4], [2, 3]]])
-    data = LabelledDocuments(documents, np.array([0, 1]), np.array(weights))
-    return initial_vectors(init, data, vocabulary, SHAPE, np.random.RandomState(0))
+    random = np.random.RandomState(0)
+    return initial_vectors(init, documents, np.array(weights), vocabulary, SHAPE, random)
 
 
 class TestCheckEmbeddingInit:

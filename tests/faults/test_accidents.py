@@ -257,7 +257,7 @@ class TestMemoryOfAGPU:
     def test_a_single_document_that_is_too_large_is_an_error_with_repairs(self, small_gpu):
         classifier = tiny().fit(TEXTS, LABELS)
         small_gpu(0)
-        with pytest.raises(MemoryError, match=r"A document of 8 words .* max_sentences"):
+        with pytest.raises(MemoryError, match=r"A document of 10 words .* max_sentences"):
             classifier.predict(TEXTS)
 
 

@@ -229,7 +229,7 @@ class TestParameters:
 
 def public_methods(estimator):
     """Methods that need a fit: all public ones but those that fit and scikit-learn's own."""
-    fitting = {"fit", "partial_fit", "fit_transform", "from_state"}
+    fitting = {"fit", "partial_fit", "fit_transform", "fit_transform_both", "from_state"}
     inherited = {"get_params", "set_params", "get_metadata_routing", "set_callbacks", "set_output"}
     return [
         name

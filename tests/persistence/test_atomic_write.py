@@ -118,7 +118,7 @@ class TestAccidents:
         resource = pytest.importorskip("resource")
         before = saved.read_bytes()
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
         try:
             with pytest.raises(OSError, match="too large"):
                 save_another(saved)

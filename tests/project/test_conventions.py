@@ -27,7 +27,7 @@ FLOORS = [
     {"documents", "datasets", "kernels", "nn", "options", "utils"},
     {"explanation", "text", "training"},
     {"embeddings", "linear", "tokenizer", "validation"},
-    {"classifier", "fitted_state", "fitting", "versions"},
+    {"classifier", "fit_data", "fitted_state", "fitting", "versions"},
     {"explainers", "rendering"},
     {"faithfulness", "persistence"},
 ]
@@ -35,7 +35,9 @@ FLOORS = [
 ON_ONE_FLOOR = {
     ("classifier", "fitted_state"),
     ("classifier", "fitting"),
+    ("fitting", "fit_data"),
     ("kernels", "utils"),
+    ("linear", "embeddings"),
     ("nn", "kernels"),
     ("nn", "options"),
     ("tokenizer", "validation"),
@@ -48,6 +50,7 @@ WITH_TORCH = {
     "classifier",
     "explainers",
     "faithfulness",
+    "fit_data",
     "fitted_state",
     "fitting",
     "nn",

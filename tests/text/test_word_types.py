@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sk_han.text.analyzer import TextAnalyzer
-from sk_han.text.word_types import WordTypes, _joined, read_word_types
+from sk_han.text.word_types import WordTypes, joined, read_word_types
 
 ANALYZER = TextAnalyzer(r"\w+")
 
@@ -50,10 +50,10 @@ class TestReadForms:
         assert found.word_spans.shape == found.sentence_spans.shape == (0, 2)
 
     @pytest.mark.parametrize("located", [False, True])
-    def test_chunks_are_joined_to_what_is_read_at_once(self, located):
+    def test_chunks_arejoined_to_what_is_read_at_once(self, located):
         texts = ["We left.", "It rained. We stayed"]
         chunks = [read_word_types([text], ANALYZER, located=located) for text in texts]
-        assert_equal(_joined(chunks), read_word_types(texts, ANALYZER, located=located))
+        assert_equal(joined(chunks), read_word_types(texts, ANALYZER, located=located))
 
 
 class TestWithout:

@@ -1,0 +1,65 @@
+"""Scores of documents by linear models that have not learnt from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import DocumentArray, LabelledDocuments
+from sk_han.linear.ngrams import NgramModel
+
+__all__ = ["Views", "as_they_are", "cross_fitted_logits", "folds_of"]
+
+N_FOLDS = 5
+
+Views = Callable[[DocumentArray], Sequence[DocumentArray]]
+
+
+def folds_of(targets: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield the rows of each of five folds; the documents of a class are dealt out in turn."""
+    order = np.argsort(targets, kind="stable")
+    for number in range(N_FOLDS):
+        yield np.sort(order[number::N_FOLDS])
+
+
+def as_they_are(documents: DocumentArray) -> Sequence[DocumentArray]:
+    """Return the documents as their only view."""
+    return (documents,)
+
+
+def cross_fitted_logits(
+    data: LabelledDocuments,
+    fit: Callable[[NDArray[np.int64]], Sequence[NgramModel | None]],
+    folds: Iterator[NDArray[np.int64]],
+    views: Views = as_they_are,
+) -> tuple[NDArray[np.int64], list[NDArray[np.float64]]]:
+    """Score the documents of each fold by models of all other documents.
+
+    Parameters
+    ----------
+    data : LabelledDocuments
+    fit : callable
+        Takes the rows to learn from and returns the models. None stands for a model that cannot
+        be fitted to them; the fold is then left out.
+    folds : iterator of ndarray of int64
+    views : callable
+        Takes documents and returns what of them is scored: arrays of as many documents.
+
+    Returns
+    -------
+    rows : ndarray of int64, shape (n_rows,)
+        The scored documents; each as often as it has views.
+    logits : list of n_models ndarrays of shape (n_rows, C)
+        Empty if no document is scored.
+    """
+    rows, parts = [np.empty(0, dtype=np.int64)], []
+    for fold in folds:
+        rest = np.setdiff1d(np.arange(len(data)), fold, assume_unique=True)
+        models = fit(rest) if len(rest) else [None]
+        if len(fold) and all(model is not None for model in models):
+            for documents in views(data.documents[fold]):
+                rows.append(fold)
+                parts.append([model.logits(documents) for model in models if model is not None])
+    return np.concatenate(rows), [np.concatenate(part) for part in zip(*parts, strict=True)]

@@ -1,0 +1,201 @@
+"""The latent model: logistic regression on directions that text without labels has shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
+
+from sk_han.documents import DocumentArray, LabelledDocuments
+from sk_han.embeddings.svd import left_singular_vectors
+from sk_han.linear.hashing import batches
+from sk_han.linear.ngram_fitting import in_classes, updated
+from sk_han.linear.ngrams import NgramModel, lengths_of
+from sk_han.linear.presence import document_counts, presences
+
+__all__ = ["LatentSpace", "fit_latent_model", "fit_latent_space", "partial_fit_latent_model"]
+
+_RANK = 400
+_MIN_DOCUMENTS = 20  # with n-grams of 10 documents too it was no better, and took 1.5 times as long
+_MOST_WORDS = 1 << 25  # words learnt from in all; it bounds the memory to 2 GB or so
+_C = 10.0  # inverse strength of the L2 regularization, for vectors of a mean length of about 1
+_C_OF_PORTIONS = 1.0
+
+
+class LatentSpace(NamedTuple):
+    """Directions in which documents differ most, as combinations of n-grams.
+
+    Attributes
+    ----------
+    ngram_range : tuple of int
+        Smallest and largest number of words in an n-gram.
+    buckets : ndarray of int64, shape (F,)
+        Hash values of the known n-grams, in rising order.
+    ratios : ndarray of float32, shape (F, 1)
+        Squared logarithm of all documents by those with the n-gram.
+    projection : ndarray of float32, shape (F, K)
+        Each direction, times its singular value.
+    """
+
+    ngram_range: tuple[int, int]
+    buckets: NDArray[np.int64]
+    ratios: NDArray[np.float32]
+    projection: NDArray[np.float32]
+
+    def vectors(self, documents: DocumentArray) -> NDArray[np.float32]:
+        """Project documents, shape (D, K)."""
+        parts = [
+            _rows(presences(batch, self.ngram_range, self.buckets), self.ratios) @ self.projection
+            for batch in batches(documents)
+        ]
+        return np.concatenate([np.empty((0, self.projection.shape[1]), np.float32), *parts])
+
+
+def fit_latent_space(
+    documents: DocumentArray,
+    ngram_range: tuple[int, int],
+    random_state: np.random.RandomState,
+) -> LatentSpace | None:
+    """Learn the directions in which documents differ most, from their words alone.
+
+    This is latent semantic analysis (Deerwester et al., 1990): a truncated singular value
+    decomposition of the documents' n-grams. An n-gram counts once a document, by the square of its
+    inverse document frequency; the row of a document has length 1. The square, and directions
+    times singular values, are what helps with few labels (docs/benchmarks.md).
+
+    Parameters
+    ----------
+    documents : DocumentArray
+        With or without labels.
+    ngram_range : tuple of int
+        Smallest and largest number of words in an n-gram.
+    random_state : RandomState
+        Source of the decomposition's start and, if there are more than 32 million words, of the
+        sample of documents that is learnt from.
+
+    Returns
+    -------
+    LatentSpace or None
+        None if fewer than two n-grams occur in 20 documents.
+
+    Notes
+    -----
+    It takes about 25 bytes of memory a word, and 3 KB for each n-gram of 20 documents.
+
+    References
+    ----------
+    Deerwester, Dumais, Furnas, Landauer, Harshman (1990). Indexing by Latent Semantic Analysis.
+    Journal of the American Society for Information Science.
+    """
+    if documents.n_words > _MOST_WORDS:
+        order = random_state.permutation(len(documents))
+        n_words = np.cumsum(documents.words_per_document[order])
+        documents = documents[np.sort(order[: np.searchsorted(n_words, _MOST_WORDS) + 1])]
+    counts = document_counts(documents, ngram_range)
+    buckets = np.flatnonzero(counts >= _MIN_DOCUMENTS)
+    rank = min(_RANK, len(buckets) - 1, len(documents) - 1)
+    if rank < 1:
+        return None
+    ratios = (np.log(len(documents) / counts[buckets]) ** 2).astype(np.float32)[:, np.newaxis]
+    rows = _rows(presences(documents, ngram_range, buckets), ratios)
+    directions, values = left_singular_vectors(rows.T.tocsr(), rank, random_state)
+    # The mean square of the documents' lengths is then 1.
+    scale = float(np.sqrt(np.sum(values.astype(np.float64) ** 4) / len(documents)))
+    if scale == 0:
+        return None
+    return LatentSpace(ngram_range, buckets, ratios, directions * (values / scale))
+
+
+def fit_latent_model(
+    space: LatentSpace,
+    vectors: NDArray[np.float32],
+    targets: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    n_classes: int,
+) -> NgramModel | None:
+    """Fit logistic regression on the vectors of labelled documents.
+
+    Parameters
+    ----------
+    space : LatentSpace
+    vectors : ndarray of float32, shape (D, K)
+        Of `LatentSpace.vectors`.
+    targets : ndarray of int64, shape (D,)
+    weights : ndarray of float64, shape (D,)
+        Positive.
+    n_classes : int
+
+    Returns
+    -------
+    NgramModel or None
+        A score of it is linear in the n-grams of a document. None if a class has no document, or
+        there is only one.
+    """
+    if n_classes == 1 or len(np.unique(targets)) < n_classes:
+        return None
+    in_class = in_classes(targets, n_classes)
+    coefficients = np.empty((vectors.shape[1], in_class.shape[1]), dtype=np.float32)
+    intercept = np.empty(in_class.shape[1], dtype=np.float32)
+    # The order of sums depends on the number of BLAS's threads.
+    with threadpool_limits(1, user_api="blas"):
+        for c in range(in_class.shape[1]):
+            model = LogisticRegression(C=_C, max_iter=1000)
+            model.fit(vectors.astype(np.float64), in_class[:, c], weights / weights.mean())
+            coefficients[:, c], intercept[c] = model.coef_[0], model.intercept_[0]
+        weights_of_ngrams = space.ratios * (space.projection @ coefficients)
+    return NgramModel(space.ngram_range, space.buckets, space.ratios, weights_of_ngrams, intercept)
+
+
+def partial_fit_latent_model(
+    model: NgramModel, data: LabelledDocuments, n_documents: float
+) -> NgramModel:
+    """Learn from one more portion of documents.
+
+    The directions are no longer known; the weights of n-grams move as those of the n-gram model
+    do, so as to minimize the loss of the portion plus ``n / (2 C m)`` times the squared distance
+    to the previous ones, where m of the n documents so far are in the portion.
+
+    Parameters
+    ----------
+    model : NgramModel
+        Of `fit_latent_model`.
+    data : LabelledDocuments
+        The portion; classes may be missing in it.
+    n_documents : float
+        Number of documents so far, by their weights.
+
+    Returns
+    -------
+    NgramModel
+    """
+    rows = _rows(presences(data.documents, model.ngram_range, model.buckets), model.ratios)
+    known = model.ratios[:, 0] > 0
+    n_scores = len(model.intercept)
+    coefficients = np.zeros((len(known), n_scores))
+    coefficients[known] = model.weights[known] / model.ratios[known]
+    intercept = model.intercept.astype(np.float64)
+    in_class = in_classes(data.targets, max(n_scores, 2))
+    for c in range(n_scores):
+        coefficients[:, c], intercept[c] = updated(
+            rows,
+            in_class[:, c],
+            data.weights / data.weights.mean(),
+            coefficients[:, c],
+            intercept[c],
+            n_documents / (_C_OF_PORTIONS * len(data)),
+        )
+    weights = (model.ratios * coefficients).astype(np.float32)
+    return replace(model, weights=weights, intercept=intercept.astype(np.float32))
+
+
+def _rows(present: csr_matrix, ratios: NDArray[np.float32]) -> csr_matrix:
+    """Give n-grams their ratios, and every document the length 1, shape (D, F)."""
+    lengths = lengths_of(present, ratios**2)[:, 0]
+    row_of_entry = np.repeat(np.arange(present.shape[0]), np.diff(present.indptr))
+    values = ratios[present.indices, 0] / lengths[row_of_entry]
+    return csr_matrix((values, present.indices, present.indptr), present.shape)

@@ -1,0 +1,191 @@
+"""The linear models of a fit, and what each of them counts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import DocumentArray, LabelledDocuments
+from sk_han.linear.calibration import fit_scales, pooled_logits
+from sk_han.linear.cross_fitting import Views, as_they_are, cross_fitted_logits, folds_of
+from sk_han.linear.latent import LatentSpace, fit_latent_model, partial_fit_latent_model
+from sk_han.linear.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
+from sk_han.linear.ngrams import NgramModel
+from sk_han.utils.warnings import warn_user
+
+__all__ = ["LinearParts", "fit_linear_parts", "partial_fit_linear_parts"]
+
+# Scales of the n-gram model (0) and the latent model (1), where there are one or both, if no
+# document can be scored by models that have not learnt from it. Typical of
+# benchmarks/unlabelled.py.
+_USUAL_SCALES = {(0,): (1.0,), (1,): (1.0,), (0, 1): (0.4, 1.0)}
+
+# Up to so many documents, models are cross-fitted: a tenth held out would be too few to tell what
+# each model is worth. Beyond, five more fits would take longer than they are worth.
+_MOST_CROSS_FITTED = 10_000
+
+
+class LinearParts(NamedTuple):
+    """The linear models beside a network, and the scales of their logits.
+
+    Attributes
+    ----------
+    ngram_model, latent_model : NgramModel or None
+    ngram_scale, latent_scale : float
+        0 where there is no model.
+    """
+
+    ngram_model: NgramModel | None = None
+    latent_model: NgramModel | None = None
+    ngram_scale: float = 0.0
+    latent_scale: float = 0.0
+
+    @property
+    def models(self) -> list[tuple[float, NgramModel]]:
+        """The models that there are, with their scales."""
+        pairs = (self.ngram_scale, self.ngram_model), (self.latent_scale, self.latent_model)
+        return [(scale, model) for scale, model in pairs if model is not None]
+
+    @property
+    def kinds(self) -> tuple[bool, bool]:
+        """Whether there is an n-gram model, and a latent model."""
+        return self.ngram_model is not None, self.latent_model is not None
+
+    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+        """Return the sum of the scaled logits, shape (D, C); there must be a model."""
+        return pooled_logits(documents, self.models)
+
+    def times(self, factor: float) -> LinearParts:
+        """Return the same models with scales that are `factor` times as large."""
+        return self._replace(
+            ngram_scale=self.ngram_scale * float(factor),
+            latent_scale=self.latent_scale * float(factor),
+        )
+
+    def with_scales_of(self, other: LinearParts) -> LinearParts:
+        """Return the same models with the scales of others."""
+        return self._replace(ngram_scale=other.ngram_scale, latent_scale=other.latent_scale)
+
+
+def fit_linear_parts(
+    data: LabelledDocuments,
+    n_classes: int,
+    ngram_range: tuple[int, int],
+    space: LatentSpace | None,
+    held_out: NDArray[np.int64] | None,
+    views: Views = as_they_are,
+) -> tuple[LinearParts, NDArray[np.float64]]:
+    """Fit the linear models to all documents, and their scales to scores of the same documents.
+
+    Each of these scores comes from models of four fifths of the documents that do not include the
+    scored one (stacking, Wolpert, 1992). With more than 10,000 documents only those of `held_out`
+    are scored, or a fifth.
+
+    Parameters
+    ----------
+    data : LabelledDocuments of D documents
+    n_classes : int
+    ngram_range : tuple of int
+    space : LatentSpace or None
+        None for no latent model.
+    held_out : ndarray of int64 or None
+        Rows of documents that must be scored.
+    views : callable
+        As of `cross_fitted_logits`: what the scales are fitted for.
+
+    Returns
+    -------
+    parts : LinearParts
+    scored : ndarray of shape (D, C)
+        The sum of the scaled logits of models that have not learnt from the document; NaN where
+        there are none.
+
+    References
+    ----------
+    Wolpert (1992). Stacked Generalization. Neural Networks.
+    """
+    vectors = None if space is None else space.vectors(data.documents)
+
+    def fit(rows: NDArray[np.int64]) -> list[NgramModel | None]:
+        some = data[rows]
+        models = [fit_ngram_model(some, n_classes, ngram_range)]
+        if space is not None and vectors is not None:
+            labels = some.targets, some.weights
+            models.append(fit_latent_model(space, vectors[rows], *labels, n_classes))
+        return models
+
+    models = fit(np.arange(len(data)))
+    present = [number for number, model in enumerate(models) if model is not None]
+    scored = np.full((len(data), n_classes), np.nan)
+    if not present:
+        return LinearParts(), scored
+    folds = folds_of(data.targets)
+    if len(data) > _MOST_CROSS_FITTED:
+        folds = iter([next(folds) if held_out is None else held_out])
+    rows, logits = cross_fitted_logits(
+        data, lambda rows: [fit(rows)[number] for number in present], folds, views
+    )
+    scales, found = np.zeros(2), np.array(_USUAL_SCALES[tuple(present)])
+    if len(rows):
+        found = fit_scales(logits, data.targets[rows], data.weights[rows], found)
+        scored[rows] = np.tensordot(found, np.stack(logits), 1)
+    scales[present] = found
+    return LinearParts(
+        models[0], models[1] if space is not None else None, *scales.tolist()
+    ), scored
+
+
+def partial_fit_linear_parts(
+    before: LinearParts,
+    data: LabelledDocuments,
+    n_classes: int,
+    ngram_range: tuple[int, int] | None,
+    space: LatentSpace | None,
+    *,
+    begin: bool,
+) -> LinearParts:
+    """Update the linear models by one more portion of documents.
+
+    Parameters
+    ----------
+    before : LinearParts
+        Of the earlier portions.
+    data : LabelledDocuments
+        The portion.
+    n_classes : int
+    ngram_range : tuple of int or None
+        For models that begin with this portion.
+    space : LatentSpace or None
+        For a latent model that begins with this portion; it needs documents of every class.
+    begin : bool
+        Whether models may begin. Beside a trained network they would change what its scale was
+        fitted to.
+
+    Returns
+    -------
+    LinearParts
+        Scales are those of before, or typical ones for models that begin.
+    """
+    ngrams, latent = before.ngram_model, before.latent_model
+    if ngrams is not None and ngrams.counts is None:
+        warn_user(
+            "The linear model comes from a file of the first format, which has no counts, and does "
+            "not learn on; the network does. Fit anew to train both."
+        )
+    if begin and ngram_range is not None:
+        ngrams = partial_fit_ngram_model(None, data, n_classes, ngram_range)
+        if space is not None:
+            vectors = space.vectors(data.documents)
+            latent = fit_latent_model(space, vectors, data.targets, data.weights, n_classes)
+        present = tuple(i for i, model in enumerate([ngrams, latent]) if model is not None)
+        scales = np.zeros(2)
+        scales[list(present)] = _USUAL_SCALES.get(present, ())
+        return LinearParts(ngrams, latent, *scales.tolist())
+    if ngrams is not None:
+        ngrams = partial_fit_ngram_model(ngrams, data, n_classes, ngrams.ngram_range)
+    if latent is not None and ngrams is not None and ngrams.counts is not None:
+        n_documents = float(ngrams.counts.n_documents[0])
+        latent = partial_fit_latent_model(latent, data, n_documents)
+    return before._replace(ngram_model=ngrams, latent_model=latent)

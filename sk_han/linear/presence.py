@@ -1,0 +1,73 @@
+"""Which n-grams occur in which documents, as a sparse matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, vstack
+
+from sk_han.documents import DocumentArray
+from sk_han.linear.hashing import BITS, batches, occurrences
+
+__all__ = ["document_counts", "presences"]
+
+
+def presences(
+    documents: DocumentArray,
+    ngram_range: tuple[int, int],
+    buckets: NDArray[np.int64] | None = None,
+) -> csr_matrix:
+    """Mark the n-grams of each document.
+
+    Parameters
+    ----------
+    documents : DocumentArray of shape (D,)
+        At least one.
+    ngram_range : tuple of int
+        Smallest and largest number of words in an n-gram.
+    buckets : ndarray of int64, shape (F,), default=None
+        Hash values of the n-grams that are marked, in rising order; None for all.
+
+    Returns
+    -------
+    csr_matrix of float32, shape (D, F), or (D, number of hash values)
+        1 where an n-gram occurs in a document, once or more often. Rows have sorted indices.
+    """
+    n_columns, column_of = 1 << BITS, None
+    if buckets is not None:
+        n_columns, column_of = len(buckets), np.full(1 << BITS, -1, dtype=np.int32)
+        column_of[buckets] = np.arange(len(buckets))
+    return vstack(
+        [
+            _presence(*_known(*occurrences(batch, ngram_range), column_of), (len(batch), n_columns))
+            for batch in batches(documents)
+        ],
+        format="csr",
+    )
+
+
+def document_counts(documents: DocumentArray, ngram_range: tuple[int, int]) -> NDArray[np.int64]:
+    """Count the documents with each n-gram, shape (number of hash values,)."""
+    counts = np.zeros(1 << BITS, dtype=np.int64)
+    for batch in batches(documents):
+        np.add.at(counts, presences(batch, ngram_range).indices, 1)
+    return counts
+
+
+def _known(
+    rows: NDArray[np.int64], found: NDArray[np.int64], column_of: NDArray[np.int32] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return rows and columns of the occurrences of n-grams that have a column."""
+    if column_of is None:
+        return rows, found
+    columns = column_of[found]
+    known = columns >= 0
+    return rows[known], columns[known].astype(np.int64)
+
+
+def _presence(
+    rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]
+) -> csr_matrix:
+    present = csr_matrix((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)
+    present.data[:] = 1  # repeated entries were added up
+    return present

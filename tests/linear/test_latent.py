@@ -1,0 +1,185 @@
+"""The latent model: directions of text without labels, and logistic regression on them."""
+
+import numpy as np
+import pytest
+
+from sk_han import DocumentArray
+from sk_han.documents import LabelledDocuments
+from sk_han.kernels.tasks import using_threads
+from sk_han.linear.latent import fit_latent_model, fit_latent_space, partial_fit_latent_model
+from sk_han.linear.ngrams import NgramModel
+from sk_han.linear.presence import document_counts, presences
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+N_LABELS = 40
+NESTED = [[[2, 3, 2], [2]], [], [[3, 4]]]
+
+
+def random_state():
+    return np.random.RandomState(0)
+
+
+@pytest.fixture(scope="module")
+def topics():
+    """600 documents of two topics, whose words occur together and in no other document."""
+    rng = np.random.RandomState(3)
+    targets = np.arange(600) % 2
+    nested = [[(rng.randint(2, 32, 7) + 40 * target).tolist()] for target in targets]
+    return LabelledDocuments(DocumentArray.from_nested(nested), targets, np.ones(600))
+
+
+@pytest.fixture
+def space(topics):
+    return fit_latent_space(topics.documents, (1, 2), random_state())
+
+
+def model_of(space, data, n_classes=2):
+    vectors = space.vectors(data.documents)
+    return fit_latent_model(space, vectors, data.targets, data.weights, n_classes)
+
+
+class TestPresence:
+    def test_an_ngram_counts_once_a_document(self):
+        documents = DocumentArray.from_nested(NESTED)
+        assert presences(documents, (1, 1)).sum(axis=1).tolist() == [[2], [0], [2]]
+
+    def test_counts_are_the_columns_sums(self):
+        documents = DocumentArray.from_nested(NESTED)
+        whole = presences(documents, (1, 2))
+        np.testing.assert_array_equal(document_counts(documents, (1, 2)), whole.getnnz(axis=0))
+
+    def test_only_the_asked_for_ngrams_are_marked(self):
+        documents = DocumentArray.from_nested(NESTED)
+        whole = presences(documents, (1, 2))
+        buckets = np.flatnonzero(whole.getnnz(axis=0))[::2]
+        some = presences(documents, (1, 2), buckets)
+        np.testing.assert_array_equal(some.toarray(), whole[:, buckets].toarray())
+
+
+class TestSpace:
+    def test_topics_are_the_first_direction(self, topics, space):
+        # Words of one topic never meet those of the other: its documents share no direction.
+        vectors = space.vectors(topics.documents)[:, :2]
+        one, other = vectors[topics.targets == 0], vectors[topics.targets == 1]
+        assert np.abs(one @ other.T).max() < 1e-3 * np.abs(one @ one.T).max()
+
+    def test_documents_have_a_mean_square_length_of_one(self, topics, space):
+        lengths = np.linalg.norm(space.vectors(topics.documents).astype(float), axis=1)
+        assert (lengths**2).mean() == pytest.approx(1, rel=0.05)
+
+    def test_an_unknown_or_empty_document_is_the_origin(self, space):
+        vectors = space.vectors(DocumentArray.from_nested([[], [[999]]]))
+        np.testing.assert_array_equal(vectors, np.zeros_like(vectors))
+
+    def test_a_document_does_not_depend_on_its_neighbours(self, topics, space):
+        some = topics.documents[:9]
+        alone = np.concatenate([space.vectors(some[[i]]) for i in range(9)])
+        np.testing.assert_allclose(space.vectors(some), alone, rtol=1e-5, atol=1e-7)
+
+    def test_the_number_of_threads_changes_no_bit(self, topics):
+        found = []
+        for n_threads in (1, 2):
+            with using_threads(n_threads):
+                found.append(fit_latent_space(topics.documents, (1, 2), random_state()))
+        for one, other in zip(*found, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+    def test_rare_ngrams_are_left_out(self, topics, space):
+        counts = document_counts(topics.documents, (1, 2))
+        assert space.buckets.tolist() == np.flatnonzero(counts >= 20).tolist()
+
+    @pytest.mark.parametrize("nested", [[], [[]], 30 * [[[2]]], 19 * [[[2, 3]], [[3, 2]]]])
+    def test_too_little_text_has_no_directions(self, nested):
+        documents = DocumentArray.from_nested(nested)
+        assert fit_latent_space(documents, (1, 1), random_state()) is None
+
+    def test_words_of_every_document_have_no_directions(self):
+        documents = DocumentArray.from_nested(30 * [[[2, 3]]])
+        assert fit_latent_space(documents, (1, 1), random_state()) is None
+
+    def test_of_very_much_text_a_sample_is_read(self, topics, monkeypatch):
+        monkeypatch.setattr("sk_han.linear.latent._MOST_WORDS", 1400)
+        space = fit_latent_space(topics.documents, (1, 1), random_state())
+        whole = fit_latent_space(topics.documents[:200], (1, 1), random_state())
+        # 200 documents of 7 words are read, and the one that passes the limit.
+        assert np.exp(np.sqrt(space.ratios.max())) <= 201 / 20 * (1 + 1e-6)
+        assert len(space.buckets) == pytest.approx(len(whole.buckets), abs=20)
+
+
+class TestModel:
+    def test_few_labels_are_enough(self, topics, space):
+        model = model_of(space, topics[:N_LABELS])
+        found = model.logits(topics.documents).argmax(axis=1)
+        assert (found == topics.targets).mean() > 0.99
+
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_its_scores_are_those_of_the_vectors(self, topics, space, n_classes):
+        # As weights of n-grams and as coefficients of the directions.
+        data = LabelledDocuments(topics.documents, np.arange(600) % n_classes, topics.weights)
+        model = model_of(space, data[:60], n_classes)
+        nothing = np.zeros((1, space.projection.shape[1]))
+        coefficients, *_ = np.linalg.lstsq(
+            space.projection.astype(float), model.weights / space.ratios, rcond=None
+        )
+        scores = np.vstack([space.vectors(topics.documents), nothing]) @ coefficients
+        scores += model.intercept
+        if n_classes == 2:
+            scores = np.hstack([-scores, scores]) / 2
+        documents = DocumentArray.concatenate([topics.documents, DocumentArray.from_nested([[]])])
+        np.testing.assert_allclose(model.logits(documents), scores, rtol=1e-3, atol=1e-3)
+
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_words_contributions_sum_to_the_logit_less_the_intercept(
+        self, topics, space, n_classes
+    ):
+        data = LabelledDocuments(topics.documents, np.arange(600) % n_classes, topics.weights)
+        model = model_of(space, data[:60], n_classes)
+        some = topics.documents[:11]
+        nothing = model.logits(DocumentArray.from_nested([[]]))
+        for c in range(n_classes):
+            parts = model.attributions(some, np.tile(np.eye(n_classes)[c], (11, 1)))
+            sums = parts.reshape(11, 7).sum(axis=1)
+            expected = (model.logits(some) - nothing)[:, c]
+            np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-5)
+
+    def test_it_comes_back_from_its_state(self, topics, space):
+        data = LabelledDocuments(topics.documents, np.arange(600) % 3, topics.weights)
+        model = model_of(space, data[:60], 3)
+        found = NgramModel.from_state(model.to_state(), 3)
+        np.testing.assert_array_equal(
+            found.logits(topics.documents), model.logits(topics.documents)
+        )
+
+    def test_ratios_of_another_shape_are_refused(self, topics, space):
+        state = model_of(space, topics[:60]).to_state()
+        with pytest.raises(ValueError, match=r"ratios of its n-grams has the shape \(3, 1\)"):
+            NgramModel.from_state(state | {"ratios": np.ones((3, 1), np.float32)}, 2)
+
+    @pytest.mark.parametrize(("targets", "n_classes"), [([0] * 40, 1), ([0, 1] * 20, 3)])
+    def test_without_documents_of_every_class_there_is_none(
+        self, topics, space, targets, n_classes
+    ):
+        data = LabelledDocuments(topics.documents[:40], np.array(targets), np.ones(40))
+        assert model_of(space, data, n_classes) is None
+
+
+class TestPortions:
+    def test_it_learns_on(self, topics):
+        # Labels of the portions say the opposite of those that the model began with.
+        space = fit_latent_space(topics.documents, (1, 2), random_state())
+        model = model_of(space, topics[:10])
+        turned = LabelledDocuments(topics.documents, 1 - topics.targets, topics.weights)
+        for first in range(10, 410, 100):
+            model = partial_fit_latent_model(model, turned[first : first + 100], first + 100)
+        found = model.logits(topics.documents[410:]).argmax(axis=1)
+        assert (found == turned.targets[410:]).mean() > 0.9
+
+    def test_three_classes_learn_on_where_one_is_missing(self, topics, space):
+        data = LabelledDocuments(topics.documents, np.arange(600) % 3, topics.weights)
+        model = model_of(space, data[:60], 3)
+        portion = data[60:120][data.targets[60:120] != 2]
+        found = partial_fit_latent_model(model, portion, 100.0)
+        assert found.weights.shape == model.weights.shape
+        assert np.isfinite(found.weights).all()
+        assert not np.array_equal(found.weights, model.weights)

@@ -1,0 +1,145 @@
+"""Linear models together: what each of them counts, by documents that it does not know."""
+
+import numpy as np
+import pytest
+
+from sk_han import HierarchicalTokenizer
+from sk_han.datasets import make_reviews
+from sk_han.documents import LabelledDocuments
+from sk_han.linear import parts as parts_module
+from sk_han.linear.calibration import fit_scales_near
+from sk_han.linear.cross_fitting import cross_fitted_logits, folds_of
+from sk_han.linear.latent import fit_latent_space
+from sk_han.linear.ngram_fitting import fit_ngram_model
+from sk_han.linear.parts import LinearParts, fit_linear_parts
+from tests.linear.test_calibration import sure
+
+
+@pytest.fixture(scope="module")
+def reviews():
+    texts, labels = make_reviews(900, random_state=0)
+    documents = HierarchicalTokenizer().fit_transform(texts)
+    return LabelledDocuments(documents, (labels == "positive").astype(int), np.ones(900))
+
+
+@pytest.fixture(scope="module")
+def space(reviews):
+    return fit_latent_space(reviews.documents, (1, 2), np.random.RandomState(0))
+
+
+class TestFolds:
+    def test_every_document_is_in_one_fold(self):
+        targets = np.array([0, 0, 0, 1, 1, 2, 0, 0, 1, 2, 2])
+        assert sorted(np.concatenate(list(folds_of(targets)))) == list(range(11))
+
+    def test_classes_are_dealt_out(self):
+        targets = np.repeat([0, 1, 2], [10, 25, 5])
+        for fold in folds_of(targets):
+            assert np.bincount(targets[fold]).tolist() == [2, 5, 1]
+
+    def test_a_document_is_scored_by_models_of_the_others(self, reviews):
+        data = reviews[:50]
+        learnt_from = []
+
+        def fit(rows):
+            learnt_from.append(rows)
+            return [fit_ngram_model(data[rows], 2, (1, 1))]
+
+        rows, (logits,) = cross_fitted_logits(data, fit, folds_of(data.targets))
+        assert sorted(rows) == list(range(50))
+        first = rows[: 50 - len(learnt_from[0])]
+        assert set(first).isdisjoint(learnt_from[0])
+        model = fit_ngram_model(data[learnt_from[0]], 2, (1, 1))
+        np.testing.assert_allclose(logits[: len(first)], model.logits(data.documents[first]))
+
+    def test_folds_without_a_model_are_left_out(self, reviews):
+        rows, logits = cross_fitted_logits(reviews[:20], lambda rows: [None], iter([np.arange(3)]))
+        assert len(rows) == 0
+        assert logits == []
+
+
+class TestParts:
+    def test_scales_calibrate(self, reviews, space):
+        parts, scored = fit_linear_parts(reviews[:400], 2, (1, 2), space, None)
+        assert parts.kinds == (True, True)
+        logits = parts.logits(reviews.documents[400:])
+        confidence = 1 / (1 + np.exp(-np.abs(logits[:, 1] - logits[:, 0])))
+        right = logits.argmax(axis=1) == reviews.targets[400:]
+        assert confidence.mean() == pytest.approx(right.mean(), abs=0.06)
+        assert np.isfinite(scored).all()
+
+    def test_a_latent_model_that_knows_nothing_counts_little(self, reviews, space):
+        rng = np.random.RandomState(0)
+        targets = rng.randint(2, size=400)
+        parts, _ = fit_linear_parts(
+            LabelledDocuments(reviews.documents[:400], targets, np.ones(400)),
+            2,
+            (1, 2),
+            space,
+            None,
+        )
+        assert parts.latent_scale < 0.2
+
+    def test_of_many_documents_only_those_held_out_are_scored(self, reviews, monkeypatch):
+        monkeypatch.setattr(parts_module, "_MOST_CROSS_FITTED", 100)
+        held_out = np.arange(7, 300, 11)
+        _, scored = fit_linear_parts(reviews[:300], 2, (1, 2), None, held_out)
+        assert np.flatnonzero(~np.isnan(scored[:, 0])).tolist() == held_out.tolist()
+
+    def test_without_documents_to_score_scales_are_typical(self, reviews):
+        # The only document of a class cannot be left out.
+        targets = np.array([1, 0, 0, 0])
+        parts, scored = fit_linear_parts(
+            LabelledDocuments(reviews.documents[:4], targets, np.ones(4)), 2, (1, 1), None, None
+        )
+        assert parts.ngram_model is not None
+        assert np.isnan(scored[0]).all()
+
+    def test_a_single_class_has_no_models(self, reviews):
+        one = LabelledDocuments(reviews.documents[:9], np.zeros(9, dtype=int), np.ones(9))
+        parts, scored = fit_linear_parts(one, 1, (1, 1), None, None)
+        assert parts == LinearParts()
+        assert np.isnan(scored).all()
+
+    def test_views_are_what_the_scales_are_for(self, reviews):
+        # Of a tenth of the words a model is less sure, and right less often.
+        whole, _ = fit_linear_parts(reviews[:300], 2, (1, 2), None, None)
+        half, _ = fit_linear_parts(
+            reviews[:300], 2, (1, 2), None, None, lambda documents: (documents, documents)
+        )
+        assert half.ngram_scale == pytest.approx(whole.ngram_scale, rel=0.02)
+
+
+class TestScalesNear:
+    USUAL = np.array([0.25, 0.8])
+    SPREADS = np.array([0.6, 0.15])
+
+    def fitted(self, n, factor=1.0):
+        targets = np.random.RandomState(0).randint(2, size=n)
+        logits = [sure(targets, 2, factor), np.zeros((n, 2))]
+        return fit_scales_near(logits, targets, np.ones(n), self.USUAL, self.SPREADS)
+
+    def test_without_evidence_scales_are_usual(self):
+        nothing = [np.zeros((5, 2))] * 2
+        scales = fit_scales_near(
+            nothing, np.zeros(5, dtype=int), np.ones(5), self.USUAL, self.SPREADS
+        )
+        np.testing.assert_allclose(scales, self.USUAL)
+
+    def test_few_documents_move_them_little_and_many_decide(self):
+        few, many = self.fitted(4)[0], self.fitted(4000)[0]
+        assert abs(few - 0.25) < abs(many - 0.25) / 2
+        assert self.fitted(4000, factor=2.0)[0] == pytest.approx(many / 2, rel=0.02)
+
+    def test_they_minimize_the_loss_with_the_prior(self):
+        targets = np.random.RandomState(0).randint(3, size=60)
+        logits = [sure(targets, 3, 0.5), sure(targets, 3, 2.0)]
+        found = fit_scales_near(logits, targets, np.ones(60), self.USUAL, self.SPREADS)
+
+        def loss(scales):
+            total = sum(scale * part for scale, part in zip(scales, logits, strict=True))
+            likelihood = total[np.arange(60), targets] - np.logaddexp.reduce(total, axis=1)
+            return (np.log(scales / self.USUAL) ** 2 / 2 / self.SPREADS**2).sum() - likelihood.sum()
+
+        for factor in ([1.02, 1], [0.98, 1], [1, 1.02], [1, 0.98]):
+            assert loss(found) < loss(found * factor)
