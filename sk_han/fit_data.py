@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -78,13 +77,16 @@ class FitData(NamedTuple):
         return self.X_val if self.held_out is None else self.data[self.held_out]
 
     def text(self) -> tuple[DocumentArray, NDArray[np.float64]]:
-        """Return all documents to learn words from, those of `data` first, and their weights."""
+        """Return all documents to learn words from, those of `data` first, and their weights.
+
+        A document without a label weighs as much as one with a label on average.
+        """
         documents, weights = self.data.documents, self.data.weights
         if self.unlabelled is None:
             return documents, weights
         return (
             DocumentArray.concatenate([documents, self.unlabelled]),
-            np.append(weights, np.ones(len(self.unlabelled))),
+            np.append(weights, np.full(len(self.unlabelled), weights.mean())),
         )
 
 
@@ -269,5 +271,9 @@ def _check_without_labels(X_unlabelled: Any, X: Any) -> None:
             "Pipeline, Pipeline(..., transform_input=['X_unlabelled']) has it tokenized, with "
             "metadata routing enabled and set_fit_request(X_unlabelled=True)."
         )
-    if not isinstance(X_unlabelled, Iterator) and not holds_word_ids(X_unlabelled):
+    if not hasattr(X_unlabelled, "__len__"):
+        return
+    if len(X_unlabelled) == 0:
+        raise ValueError("X_unlabelled has no documents; leave it out if there are none.")
+    if not holds_word_ids(X_unlabelled):
         deque(check_texts_without_labels(X_unlabelled), maxlen=0)  # raises the errors of texts

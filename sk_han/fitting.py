@@ -104,7 +104,9 @@ def fitted_attributes(
     space, teacher = None, LinearParts()
     if given.unlabelled is not None and ngram_range is not None and given.n_classes > 1:
         space = fit_latent_space(text, ngram_range, rng)
-        if not resume and not one_epoch and len(given.unlabelled) >= _ENOUGH_TO_PRETRAIN:
+        n_halved = np.count_nonzero(given.unlabelled.words_per_document > 1)
+        own_loss = "criterion" in (classifier.net_params or {})  # it may take no probabilities
+        if not (resume or one_epoch or own_loss) and n_halved >= _ENOUGH_TO_PRETRAIN:
             teacher, _ = fit_linear_parts(
                 training, given.n_classes, ngram_range, space, None, halves
             )
@@ -194,12 +196,16 @@ def fitted_attributes(
         )
     else:
         parts, scored = _linear_parts(given, ngram_range, space, before)
-    if keep_scales and parts.kinds == before.kinds:
+    if keep_scales and parts.kinds == before.kinds and space is None:
         parts = parts.with_scales_of(before)
         fitted["network_scale_"] = classifier.network_scale_
     else:
         unseen = None if keep_scales or given.n_classes == 1 else validation
         usual = PRETRAINED_SCALES if pretrains else USUAL_SCALES
+        if resume and before.models:
+            # The network goes on; linear models that stay have their factor in their scales.
+            stays = parts.latent_model is not None and space is None
+            usual = max(classifier.network_scale_, 0.01), 1.0 if stays else usual[1]
         scales = _scales(net, parts, scored, unseen, usual)
         parts = parts.times(scales[-1])
         fitted["network_scale_"] = float(scales[0])
@@ -240,9 +246,9 @@ def _linear_parts(
         return LinearParts(), None
     held_out = given.held_out
     parts, scored = fit_linear_parts(given.data, given.n_classes, ngram_range, space, held_out)
-    if space is None and parts.ngram_model is not None and before.latent_model is not None:
+    if space is None and before.latent_model is not None:
         # There is no text to learn another latent model from: that of the earlier fit stays.
-        return before._replace(ngram_model=parts.ngram_model), None
+        return parts.with_latent_model_of(before), None
     return parts, None if held_out is None else scored[held_out]
 
 

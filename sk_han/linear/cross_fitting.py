@@ -18,8 +18,12 @@ Views = Callable[[DocumentArray], Sequence[DocumentArray]]
 
 
 def folds_of(targets: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the rows of each of five folds; the documents of a class are dealt out in turn."""
+    """Yield the rows of each of five folds; the documents of a class are dealt out in turn.
+
+    The only document of a class is in none: the models of the others would not know the class.
+    """
     order = np.argsort(targets, kind="stable")
+    order = order[np.bincount(targets)[targets[order]] > 1]
     for number in range(N_FOLDS):
         yield np.sort(order[number::N_FOLDS])
 
@@ -57,8 +61,10 @@ def cross_fitted_logits(
     rows, parts = [np.empty(0, dtype=np.int64)], []
     for fold in folds:
         rest = np.setdiff1d(np.arange(len(data)), fold, assume_unique=True)
-        models = fit(rest) if len(rest) else [None]
-        if len(fold) and all(model is not None for model in models):
+        if not len(fold) or not len(rest):
+            continue
+        models = fit(rest)
+        if all(model is not None for model in models):
             for documents in views(data.documents[fold]):
                 rows.append(fold)
                 parts.append([model.logits(documents) for model in models if model is not None])

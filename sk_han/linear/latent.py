@@ -138,14 +138,14 @@ def fit_latent_model(
     """
     if n_classes == 1 or len(np.unique(targets)) < n_classes:
         return None
-    in_class = in_classes(targets, n_classes)
+    in_class, points = in_classes(targets, n_classes), vectors.astype(np.float64)
     coefficients = np.empty((vectors.shape[1], in_class.shape[1]), dtype=np.float32)
     intercept = np.empty(in_class.shape[1], dtype=np.float32)
     # The order of sums depends on the number of BLAS's threads.
     with threadpool_limits(1, user_api="blas"):
         for c in range(in_class.shape[1]):
             model = LogisticRegression(C=_C, max_iter=1000)
-            model.fit(vectors.astype(np.float64), in_class[:, c], weights / weights.mean())
+            model.fit(points, in_class[:, c], weights / weights.mean())
             coefficients[:, c], intercept[c] = model.coef_[0], model.intercept_[0]
         weights_of_ngrams = space.ratios * (space.projection @ coefficients)
     return NgramModel(space.ngram_range, space.buckets, space.ratios, weights_of_ngrams, intercept)

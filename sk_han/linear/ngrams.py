@@ -133,7 +133,8 @@ class NgramModel:
         arrays: dict[str, NDArray[Any]] = {}
         for name, (shape, dtype) in expected.items():
             array = state.get(name)
-            if name == "ratios" and isinstance(array, np.ndarray) and array.shape[1:] == (1,):
+            of_all_classes = name == "ratios" and not has_counts  # those of a latent model
+            if of_all_classes and isinstance(array, np.ndarray) and array.shape[1:] == (1,):
                 shape = (n_features, 1)
             if not isinstance(array, np.ndarray) or (array.shape, array.dtype) != (shape, dtype):
                 found = f"{getattr(array, 'shape', None)} and dtype {getattr(array, 'dtype', None)}"

@@ -68,6 +68,19 @@ class LinearParts(NamedTuple):
         """Return the same models with the scales of others."""
         return self._replace(ngram_scale=other.ngram_scale, latent_scale=other.latent_scale)
 
+    def with_latent_model_of(self, other: LinearParts) -> LinearParts:
+        """Return the n-gram model beside the latent model of others, with their scales.
+
+        An n-gram model that they lack gets the usual scale beside their latent model.
+        """
+        ngram_scale = other.ngram_scale
+        if self.ngram_model is not None and other.ngram_model is None:
+            beside = _USUAL_SCALES[0, 1]
+            ngram_scale = other.latent_scale * beside[0] / beside[1]
+        elif self.ngram_model is None:
+            ngram_scale = 0.0
+        return LinearParts(self.ngram_model, other.latent_model, ngram_scale, other.latent_scale)
+
 
 def fit_linear_parts(
     data: LabelledDocuments,
@@ -124,9 +137,12 @@ def fit_linear_parts(
     folds = folds_of(data.targets)
     if len(data) > _MOST_CROSS_FITTED:
         folds = iter([next(folds) if held_out is None else held_out])
-    rows, logits = cross_fitted_logits(
-        data, lambda rows: [fit(rows)[number] for number in present], folds, views
-    )
+
+    def fit_present(rows: NDArray[np.int64]) -> list[NgramModel | None]:
+        some = fit(rows)
+        return [some[number] for number in present]
+
+    rows, logits = cross_fitted_logits(data, fit_present, folds, views)
     scales, found = np.zeros(2), np.array(_USUAL_SCALES[tuple(present)])
     if len(rows):
         found = fit_scales(logits, data.targets[rows], data.weights[rows], found)

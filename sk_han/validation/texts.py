@@ -58,8 +58,8 @@ def check_texts_without_labels(X: Any) -> Iterator[list[str]]:
     Parameters
     ----------
     X : iterable of str
-        As of `check_texts`. An iterator is consumed 10,000 documents at a time, so that its texts
-        need not be in memory together.
+        As of `check_texts`. An iterator, or what else has no length, is read 10,000 documents at a
+        time, so that its texts need not be in memory together.
 
     Yields
     ------
@@ -72,24 +72,29 @@ def check_texts_without_labels(X: Any) -> Iterator[list[str]]:
     """
     n_documents = 0
     for chunk in _chunks(X):
-        yield _as_texts(chunk, n_documents)
+        yield _as_texts(chunk, n_documents, "Document {} of X_unlabelled")
         n_documents += len(chunk)
     if n_documents == 0:
-        raise ValueError("X_unlabelled has no documents; leave it out if there are none.")
+        raise ValueError(
+            "X_unlabelled has no documents; leave it out if there are none. An iterator that was "
+            "read before has none left: a Pipeline or a search needs a list."
+        )
 
 
 def _chunks(X: Any) -> Iterator[list[Any]]:
-    if not isinstance(X, Iterator):
-        X = iter(_as_list(X))
+    has_length = hasattr(X, "__len__") or hasattr(X, "collect") or not isinstance(X, Iterable)
+    X = iter(_as_list(X) if has_length else X)
     while chunk := list(islice(X, _CHUNK_SIZE)):
         yield chunk
 
 
-def _as_texts(documents: list[Any], first: int = 0) -> list[str]:
-    """Return the documents as strings; `first` is the number of the first one in messages."""
+def _as_texts(documents: list[Any], first: int = 0, called: str = "Document {}") -> list[str]:
+    """Return the documents as strings; messages call each `called`, and number from `first`."""
     if set(map(type, documents)) == {str}:  # the usual case, 25,000 documents in a millisecond
         return documents
-    return [_as_text(document, i) for i, document in enumerate(documents, start=first)]
+    return [
+        _as_text(document, called.format(i)) for i, document in enumerate(documents, start=first)
+    ]
 
 
 def _as_list(X: Any) -> list[Any]:
@@ -145,29 +150,29 @@ def _only_column(X: Any) -> Any:
     return np.asarray(X)[:, 0]
 
 
-def _as_text(document: Any, i: int) -> str:
+def _as_text(document: Any, called: str) -> str:
     if isinstance(document, str):
         return str.__str__(document)  # str() of a member of an Enum is its name
     if isinstance(document, (bytes, bytearray)):
-        return _decoded(bytes(document), i)
+        return _decoded(bytes(document), called)
     kind = type(document).__name__
     if is_missing(document):
         raise TypeError(
-            f"Document {i} is missing: {document!r} of type {kind}. Leave it out or make it "
+            f"{called} is missing: {document!r} of type {kind}. Leave it out or make it "
             "empty, for example with X.fillna('')."
         )
     if isinstance(document, Iterable):
         raise TypeError(
-            f"Document {i} is a {kind}, not a string: {_short(document)}. Join its words with "
+            f"{called} is a {kind}, not a string: {_short(document)}. Join its words with "
             "' '.join(document), or pass word ids with DocumentArray.from_nested."
         )
     raise TypeError(
-        f"Document {i} is a {kind}, not a string: {_short(document)}. Convert it with str, or "
+        f"{called} is a {kind}, not a string: {_short(document)}. Convert it with str, or "
         f"{_ONE_COLUMN}."
     )
 
 
-def _decoded(document: bytes, i: int) -> str:
+def _decoded(document: bytes, called: str) -> str:
     try:
         return document.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -176,7 +181,7 @@ def _decoded(document: bytes, i: int) -> str:
             error.object,
             error.start,
             error.end,
-            f"{error.reason} (document {i}; decode it with its own encoding first)",
+            f"{error.reason} ({called.lower()}; decode it with its own encoding first)",
         ) from None
 
 

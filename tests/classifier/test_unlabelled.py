@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pytest
 import sklearn
+import torch
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
@@ -156,6 +157,30 @@ class TestForms:
         tokenizer = HierarchicalTokenizer(output="padded")
         same(small(tokenizer=tokenizer).fit(LABELLED, Y, X_unlabelled=UNLABELLED), fitted)
 
+    def test_what_can_be_read_once_is_read_once(self, fitted):
+        class Cursor:
+            def __init__(self):
+                self.rows = iter(UNLABELLED)
+
+            def __iter__(self):
+                return self.rows
+
+        same(small().fit(LABELLED, Y, X_unlabelled=Cursor()), fitted)
+
+    def test_a_text_without_label_weighs_as_much_as_one_with_a_label(self, fitted):
+        # Also where one of these weighs a thousand times as much as the others.
+        weights = np.ones(60)
+        weights[0] = 1000
+        given = []
+
+        def recorded(init, documents, weights, *rest):
+            given.append(weights)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("sk_han.fitting.initial_vectors", recorded)
+            small().fit(LABELLED, Y, sample_weight=weights, X_unlabelled=UNLABELLED)
+        assert given[0][60:] == pytest.approx(given[0][:60].mean())
+
     def test_a_tokenizer_with_a_vocabulary_keeps_it(self):
         tokenizer = HierarchicalTokenizer(vocabulary=["the", "food", "good"])
         classifier = small(tokenizer=tokenizer).fit(LABELLED, Y, X_unlabelled=iter(UNLABELLED))
@@ -187,8 +212,8 @@ class TestErrors:
             ("one text", ValueError, "string object received"),
             ([], ValueError, "X_unlabelled has no documents; leave it out"),
             (iter([]), ValueError, "X_unlabelled has no documents; leave it out"),
-            (["a text", None], TypeError, "Document 1 is missing"),
-            ([["a", "list"]], TypeError, "Document 0 is a list"),
+            (["a text", None], TypeError, "Document 1 of X_unlabelled is missing"),
+            ([["a", "list"]], TypeError, "Document 0 of X_unlabelled is a list"),
             ({"a": "text"}, TypeError, "need an order"),
             (DocumentArray.from_nested([[[2]]]), TypeError, "of word ids, but X holds texts"),
         ],
@@ -202,7 +227,7 @@ class TestErrors:
 
     def test_the_number_of_a_missing_text_counts_all_chunks(self, monkeypatch):
         monkeypatch.setattr("sk_han.validation.texts._CHUNK_SIZE", 3)
-        with pytest.raises(TypeError, match="Document 7 is missing"):
+        with pytest.raises(TypeError, match="Document 7 of X_unlabelled is missing"):
             small().fit(LABELLED, Y, X_unlabelled=iter([*UNLABELLED[:7], None]))
 
     def test_texts_beside_word_ids_are_refused_with_the_repair(self):
@@ -250,6 +275,31 @@ class TestLater:
         assert classifier.latent_model_ is not model
         assert classifier.tokenizer_.vocabulary_ is vocabulary
 
+    def test_other_text_makes_other_scales(self):
+        classifier = small(warm_start=True).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
+        scale = classifier.latent_scale_
+        rng = np.random.RandomState(0)
+        classifier.fit(
+            LABELLED, Y, X_unlabelled=[" ".join(rng.choice(COMMON, 12)) for _ in range(540)]
+        )
+        assert classifier.latent_scale_ < scale / 2
+
+    def test_scales_stay_in_place_when_fits_with_validation_texts_go_on(self):
+        given = {"X_val": UNSEEN[:20], "y_val": LABELS[600:620]}
+        classifier = small(warm_start=True).fit(LABELLED, Y, X_unlabelled=UNLABELLED, **given)
+        scale = classifier.latent_scale_
+        for _ in range(4):
+            classifier.fit(LABELLED, Y, **given)
+        assert classifier.latent_scale_ == pytest.approx(scale, rel=0.4)
+
+    def test_a_fit_that_goes_on_without_ngrams_in_common_keeps_the_latent_model(self):
+        classifier = small(warm_start=True).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
+        words = list(classifier.tokenizer_.vocabulary_)[:60]
+        model = classifier.latent_model_
+        classifier.fit(words, Y)
+        assert classifier.ngram_model_ is None
+        assert classifier.latent_model_ is model
+
     def test_a_new_fit_forgets_it(self, fitted):
         classifier = small().fit(LABELLED, Y, X_unlabelled=UNLABELLED).fit(LABELLED, Y)
         assert classifier.latent_model_ is None
@@ -294,6 +344,16 @@ class TestPretraining:
         expected = np.delete((Y == "pos").astype(int), without)
         np.testing.assert_array_equal(np.delete(targets[:60], without), expected)
         assert (targets[60:] == -1).all()
+
+    def test_texts_without_two_halves_do_not_count(self, pretrains):
+        texts = [*UNLABELLED[:90], *500 * ["word"], *500 * [""]]
+        classifier = small(max_epochs="auto").fit(LABELLED, Y, X_unlabelled=texts)
+        whole = small(max_epochs="auto").fit(LABELLED, Y)
+        assert classifier.n_iter_ == whole.n_iter_  # half of them after pre-training
+
+    def test_a_loss_that_may_take_no_probabilities_is_not_pretrained_with(self, pretrains):
+        net_params = {"criterion": torch.nn.MultiMarginLoss}
+        small(net_params=net_params).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
 
     def test_the_same_seed_gives_the_same_bits(self, pretrains):
         one, other = (small().fit(LABELLED, Y, X_unlabelled=UNLABELLED) for _ in range(2))

@@ -7,6 +7,7 @@ from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
 from sk_han.kernels.tasks import using_threads
 from sk_han.linear.latent import fit_latent_model, fit_latent_space, partial_fit_latent_model
+from sk_han.linear.ngram_fitting import fit_ngram_model
 from sk_han.linear.ngrams import NgramModel
 from sk_han.linear.presence import document_counts, presences
 
@@ -150,6 +151,12 @@ class TestModel:
         np.testing.assert_array_equal(
             found.logits(topics.documents), model.logits(topics.documents)
         )
+
+    def test_an_ngram_model_has_ratios_of_every_class(self, topics):
+        data = LabelledDocuments(topics.documents, np.arange(600) % 3, topics.weights)
+        state = fit_ngram_model(data[:60], 3, (1, 1)).to_state()
+        with pytest.raises(ValueError, match="ratios of its n-grams has the shape"):
+            NgramModel.from_state(state | {"ratios": state["ratios"][:, :1].copy()}, 3)
 
     def test_ratios_of_another_shape_are_refused(self, topics, space):
         state = model_of(space, topics[:60]).to_state()

@@ -32,6 +32,10 @@ class TestFolds:
         targets = np.array([0, 0, 0, 1, 1, 2, 0, 0, 1, 2, 2])
         assert sorted(np.concatenate(list(folds_of(targets)))) == list(range(11))
 
+    def test_the_only_document_of_a_class_is_in_none(self):
+        folds = list(folds_of(np.array([0, 1, 0, 2, 0, 1, 3])))
+        assert sorted(np.concatenate(folds)) == [0, 1, 2, 4, 5]
+
     def test_classes_are_dealt_out(self):
         targets = np.repeat([0, 1, 2], [10, 25, 5])
         for fold in folds_of(targets):
@@ -94,6 +98,21 @@ class TestParts:
         )
         assert parts.ngram_model is not None
         assert np.isnan(scored[0]).all()
+
+    def test_rare_classes_do_not_switch_cross_fitting_off(self, reviews):
+        targets = np.append(reviews.targets[:90], [2, 3, 4])
+        data = LabelledDocuments(reviews.documents[:93], targets, np.ones(93))
+        _, scored = fit_linear_parts(data, 5, (1, 1), None, None)
+        assert np.flatnonzero(np.isnan(scored[:, 0])).tolist() == [90, 91, 92]
+
+    def test_an_ngram_model_beside_the_latent_model_of_others(self, reviews, space):
+        parts, _ = fit_linear_parts(reviews[:60], 2, (1, 2), space, None)
+        alone = parts._replace(ngram_model=None, ngram_scale=0.0)
+        assert parts._replace(latent_model=None).with_latent_model_of(parts) == parts
+        assert LinearParts().with_latent_model_of(parts) == alone
+        begun = parts._replace(latent_model=None).with_latent_model_of(alone)
+        assert begun.kinds == (True, True)
+        assert begun.ngram_scale == pytest.approx(0.4 * begun.latent_scale)
 
     def test_a_single_class_has_no_models(self, reviews):
         one = LabelledDocuments(reviews.documents[:9], np.zeros(9, dtype=int), np.ones(9))
