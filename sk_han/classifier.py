@@ -153,9 +153,9 @@ ContextAttention, default="attention"
         Weights of the classes in the loss; they multiply `sample_weight`.
     validation_fraction : float, default=0.1
         Share of the training documents held out, stratified by class. They decide which epoch's
-        weights are kept (highest accuracy, then lowest loss), and the scales of network and linear
-        model. None trains on all documents: the weights of the last epoch are kept, and the scales
-        are typical values. The same happens, without a warning, if there are too few documents to
+        weights are kept (highest accuracy, then lowest loss), and the scale of the network. None
+        trains on all documents: the weights of the last epoch are kept, and the network's scale is
+        a typical value. The same happens, without a warning, if there are too few documents to
         hold out one of each class. `X_val` replaces the held-out documents.
     n_iter_no_change : int, default=None
         Number of epochs without improvement on the held-out documents after which training stops;
@@ -208,8 +208,8 @@ ContextAttention, default="attention"
     network_scale_, ngram_scale_, latent_scale_ : float
         Factors of the logits of the network and of the linear models (0 without one), fitted on
         documents that the model has not learnt from: probabilities are calibrated (Guo et al.,
-        2017), and a model that earns nothing counts little or nothing. Without held-out documents
-        the network's is a typical value. A fit that continues another without `X_val` keeps them.
+        2017), and a linear model that earns nothing counts little or nothing. Without held-out
+        documents the network's is a typical value. A fit that goes on without `X_val` keeps them.
     history_ : list of dict
         For each epoch: epoch, dur (seconds), train_loss and, with held-out documents, valid_loss
         and valid_accuracy, all of the network alone; and values that callbacks recorded.
@@ -398,10 +398,10 @@ ContextAttention, default="attention"
             ``Pipeline(..., transform_input=["X_val"])`` passes them tokenized.
         X_unlabelled : as X, or iterator of raw texts, default=None
             Documents without labels, of the same kind, the more the better. Vocabulary, word
-            vectors and latent model learn from them and, from 5,000 on, the network before it
-            learns from labels. They are never held out. Leave those out that you will test on. An
-            iterator is read 10,000 texts at a time. A fit that continues another without them
-            keeps its latent model.
+            vectors and latent model learn from them and, from 5,000 on, a new network before it
+            learns from labels (see the user guide). Leave those out that you will test on. An
+            iterator is read 10,000 texts at a time. A fit that goes on without them keeps its
+            latent model.
 
         Returns
         -------
@@ -441,8 +441,8 @@ ContextAttention, default="attention"
         classes : array-like of shape (n_classes,), default=None
             All labels of all portions; required in the first call.
         X_unlabelled : as X, or iterator of raw texts, default=None
-            As of `fit`, for the first call; later calls update the latent model without it. There
-            is one only if the first portion has documents of every class.
+            As of `fit`, for the first call; the network is not pre-trained. Later calls update the
+            latent model, which exists only if the first portion has documents of every class.
 
         Returns
         -------

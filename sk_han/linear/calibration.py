@@ -1,4 +1,4 @@
-"""Calibration: scales of the logits of each model, fitted on held-out documents."""
+"""Calibration: scales of the logits of each model, fitted on documents that it does not know."""
 
 from __future__ import annotations
 
