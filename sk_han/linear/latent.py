@@ -22,7 +22,7 @@ __all__ = ["LatentSpace", "fit_latent_model", "fit_latent_space", "partial_fit_l
 
 _RANK = 400
 _MIN_DOCUMENTS = 20  # with n-grams of 10 documents too it was no better, and took 1.5 times as long
-_MOST_WORDS = 1 << 25  # words learnt from in all; it bounds the memory to 2 GB or so
+_MOST_WORDS = 1 << 25  # words learnt from in all; it bounds the memory to 4 GB or so
 _C = 10.0  # inverse strength of the L2 regularization, for vectors of a mean length of about 1
 _C_OF_PORTIONS = 1.0
 
@@ -85,7 +85,7 @@ def fit_latent_space(
 
     Notes
     -----
-    It takes about 25 bytes of memory a word, and 3 KB for each n-gram of 20 documents.
+    100,000 reviews of 26 million words take 4 GB of memory, and 80 s on two threads.
 
     References
     ----------
