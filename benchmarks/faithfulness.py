@@ -89,6 +89,18 @@ def shortened(documents: Documents, limit: int) -> Documents:
     )
 
 
+def labelled_part(
+    documents: Documents, n_labels: int | None
+) -> tuple[list[str], NDArray, list[str] | None]:
+    """Give texts and labels to train on, and the other texts; None for none."""
+    texts, labels = documents.train_texts, documents.train_labels
+    if n_labels is None:
+        return texts, labels, None
+    rows = np.random.RandomState(0).permutation(len(texts))
+    labelled, others = rows[:n_labels], rows[n_labels:]
+    return [texts[row] for row in labelled], labels[labelled], [texts[row] for row in others]
+
+
 def first_of(documents: Documents, n: int) -> tuple[list[str], NDArray, Spans | None]:
     """Give the first documents to explain."""
     rationales = documents.rationales and documents.rationales[:n]
@@ -153,6 +165,11 @@ def main() -> None:
         metavar="NAME=VALUE",
         help="parameters of HANClassifier that are not its defaults, such as pooling__size=50",
     )
+    parser.add_argument(
+        "--labels",
+        type=int,
+        help="labels to use; the other training documents are texts without labels",
+    )
     parser.add_argument("--limit", type=int, help="documents to train on and explain, for a try")
     arguments = parser.parse_args()
     names = installed(arguments.methods)
@@ -164,10 +181,11 @@ def main() -> None:
             documents = shortened(documents, arguments.limit)
         classifier = HANClassifier(pooling=Attention(), random_state=arguments.seed)
         classifier.set_params(**dict(arguments.set))
-        classifier.fit(documents.train_texts, documents.train_labels)
+        texts, labels, without = labelled_part(documents, arguments.labels)
+        classifier.fit(texts, labels, X_unlabelled=without)
         accuracy = classifier.score(documents.texts, documents.labels)
         print(
-            f"\n{name}: {classifier}, fitted on {len(documents.train_texts):,} documents, right "
+            f"\n{name}: {classifier}, fitted on {len(texts):,} labels, right "
             f"about {100 * accuracy:.1f} % of {len(documents.texts)} others; "
             f"{torch.get_num_threads()} threads"
         )
