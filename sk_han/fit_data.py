@@ -50,7 +50,7 @@ class FitData(NamedTuple):
         Rows of `data` that the network learns from.
     held_out : ndarray of int64 or None
         The other rows, if there are any.
-    X_val : LabelledDocuments or None
+    given_validation : LabelledDocuments or None
         The validation documents that the user gives.
     unlabelled : DocumentArray or None
     """
@@ -63,7 +63,7 @@ class FitData(NamedTuple):
     data: LabelledDocuments
     training: NDArray[np.int64]
     held_out: NDArray[np.int64] | None
-    X_val: LabelledDocuments | None
+    given_validation: LabelledDocuments | None
     unlabelled: DocumentArray | None
 
     @property
@@ -74,7 +74,7 @@ class FitData(NamedTuple):
     @property
     def validation(self) -> LabelledDocuments | None:
         """Documents that the network does not learn from."""
-        return self.X_val if self.held_out is None else self.data[self.held_out]
+        return self.given_validation if self.held_out is None else self.data[self.held_out]
 
     def text(self) -> tuple[DocumentArray, NDArray[np.float64]]:
         """Return all documents to learn words from, those of `data` first, and their weights.

@@ -188,7 +188,7 @@ def fitted_attributes(
     net.train(training, validation)
 
     before = linear_parts_of(classifier) if resume else LinearParts()
-    keep_scales = resume and given.X_val is None
+    keep_scales = resume and given.given_validation is None
     scored = None
     if one_epoch:
         parts = partial_fit_linear_parts(

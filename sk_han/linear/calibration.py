@@ -24,10 +24,12 @@ __all__ = [
 
 # Scales of the network and of the linear models' sum if no documents were held out: the logits of
 # a network are overconfident. And by what factor, as a standard deviation of the logarithm, they
-# differ between collections. Typical of benchmarks/small_collections.py.
+# differ between collections. Of five corpora and 300 to 2,000 documents (docs/benchmarks.md, What
+# models count in small collections).
 USUAL_SCALES = (0.25, 0.8)
 SPREADS = (0.6, 0.15)
-# A network that text without labels has taught is surer, and knows what the linear models know.
+# A network that text without labels has taught counts more beside the linear models. A guess from
+# pools on held-out IMDB reviews (docs/benchmarks.md, Text without labels), not tuned.
 PRETRAINED_SCALES = (0.5, 0.5)
 
 _SMALLEST_ALONE = 0.01

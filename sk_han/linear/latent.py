@@ -21,10 +21,10 @@ from sk_han.linear.presence import document_counts, presences
 __all__ = ["LatentSpace", "fit_latent_model", "fit_latent_space", "partial_fit_latent_model"]
 
 _RANK = 400
-_MIN_DOCUMENTS = 20  # with n-grams of 10 documents too it was no better, and took 1.5 times as long
+_MIN_DOCUMENTS = 20  # rarer n-grams make the model larger and slower
 _MOST_WORDS = 1 << 25  # words learnt from in all; it bounds the memory to 4 GB or so
 _C = 10.0  # inverse strength of the L2 regularization, for vectors of a mean length of about 1
-_C_OF_PORTIONS = 1.0
+_C_OF_PORTIONS = 1.0  # the same for the portions of `partial_fit`; not tuned
 
 
 class LatentSpace(NamedTuple):
