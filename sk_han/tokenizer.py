@@ -274,6 +274,9 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         DocumentArray of shape (n_documents,) or ndarray of int32
             As of `transform`.
         """
+        if self.vocabulary is not None:  # nothing is learnt from X_unlabelled
+            X = check_texts(X)
+            return self.fit(X, y).transform(X)
         return self._output(self.fit_transform_both(X, y, X_unlabelled)[0])
 
     @fit_context(prefer_skip_nested_validation=True)
