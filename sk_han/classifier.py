@@ -19,7 +19,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
-from sk_han.fitted_state import attributes_of, state_of
+from sk_han.fitted_state import attributes_of, replace_attributes, snapshot_of, state_of
 from sk_han.fitting import fitted_attributes, linear_parts_of
 from sk_han.kernels.loading import ENGINES, engine_in_use, using_engine
 from sk_han.linear.calibration import ScoringModel, pooled_logits
@@ -415,9 +415,8 @@ ContextAttention, default="attention"
         FloatingPointError
             If the loss is no longer a finite number.
         """
-        resume = self.warm_start and hasattr(self, "net_")
         data = X, y, sample_weight, X_unlabelled, X_val, y_val
-        return self._learn(*data, resume=resume)
+        return self._learn(*data, resume=self.warm_start and hasattr(self, "net_"))
 
     @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
@@ -495,8 +494,8 @@ ContextAttention, default="attention"
         ndarray of shape (n_documents,)
         """
         check_is_fitted(self)
-        logits = self._logits(X)
-        return self.classes_[logits.argmax(axis=1)]
+        fitted = snapshot_of(self)
+        return fitted.classes_[fitted._logits(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probability of each class.
@@ -512,7 +511,7 @@ ContextAttention, default="attention"
             Columns in the order of `classes_`; rows sum to 1.
         """
         check_is_fitted(self)
-        return softmax(self._logits(X))
+        return softmax(snapshot_of(self)._logits(X))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithm of the probability of each class.
@@ -530,7 +529,7 @@ ContextAttention, default="attention"
             Columns in the order of `classes_`.
         """
         check_is_fitted(self)
-        return log_softmax(self._logits(X))
+        return log_softmax(snapshot_of(self)._logits(X))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score each document before the softmax.
@@ -546,8 +545,8 @@ ContextAttention, default="attention"
             Two classes: log-odds of ``classes_[1]``; more: the logits.
         """
         check_is_fitted(self)
-        logits = self._logits(X)
-        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
+        logits = snapshot_of(self)._logits(X)
+        return logits[:, 1] - logits[:, 0] if logits.shape[1] == 2 else logits
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Compute the document vectors of the network, the input of its last layer.
@@ -566,8 +565,9 @@ ContextAttention, default="attention"
             With the defaults ``2 * sentence_hidden`` features. An empty document is all zeros.
         """
         check_is_fitted(self)
-        with self._computing():
-            return self.net_.outputs(self._documents(X), "vectors")
+        fitted = snapshot_of(self)
+        with fitted._computing():
+            return fitted.net_.outputs(fitted._documents(X), "vectors")
 
     def set_params(self, **params: Any) -> HANClassifier:
         """Set parameters, those inside of the tokenizer, `rnn` and `pooling` too.
@@ -691,7 +691,7 @@ ContextAttention, default="attention"
         dict of str to object
         """
         check_is_fitted(self)
-        return state_of(self)
+        return state_of(snapshot_of(self))
 
     def from_state(self, state: Mapping[str, Any]) -> HANClassifier:
         """Restore a fitted state, after a check of all its entries.
@@ -712,13 +712,13 @@ ContextAttention, default="attention"
             If an entry is missing or invalid.
         """
         with self._computing():
-            self.__dict__.update(attributes_of(state))
+            replace_attributes(self, attributes_of(state))
         return self
 
     def _learn(self, *data: Any, **kwargs: Any) -> HANClassifier:
         """Fit, and set attributes at the end: a failed fit does not change an earlier state."""
         with self._computing():
-            self.__dict__.update(fitted_attributes(self, *data, **kwargs))
+            replace_attributes(self, fitted_attributes(self, *data, **kwargs))
         return self
 
     def _computing(self) -> AbstractContextManager[None]:

@@ -14,7 +14,22 @@ from sk_han.validation.fitted_state import check_classifier_state
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
 
-__all__ = ["attributes_of", "state_of"]
+__all__ = ["attributes_of", "replace_attributes", "snapshot_of", "state_of"]
+
+
+def snapshot_of(classifier: HANClassifier) -> HANClassifier:
+    """Return a shallow copy, which a fit of the classifier in another thread does not change.
+
+    A prediction reads many attributes, and must read all of them from one fit.
+    """
+    snapshot = object.__new__(type(classifier))
+    snapshot.__dict__ = classifier.__dict__.copy()
+    return snapshot
+
+
+def replace_attributes(classifier: HANClassifier, attributes: Mapping[str, Any]) -> None:
+    """Set all attributes in one assignment: another thread sees those of one fit."""
+    classifier.__dict__ = {**classifier.__dict__, **attributes}
 
 
 def state_of(classifier: HANClassifier) -> dict[str, Any]:

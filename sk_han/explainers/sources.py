@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.classifier import HANClassifier
 from sk_han.documents import DocumentArray, starts_of
+from sk_han.fitted_state import snapshot_of
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
 from sk_han.validation.texts import check_texts
@@ -50,7 +51,8 @@ class ExplainedModel(NamedTuple):
         """
         check_is_fitted(estimator)
         if isinstance(estimator, HANClassifier):
-            return cls(estimator, estimator.tokenizer_, [])
+            classifier = snapshot_of(estimator)
+            return cls(classifier, classifier.tokenizer_, [])
         *steps, classifier = _steps(estimator)
         if not isinstance(classifier, HANClassifier):
             ends_in = f" that ends in {classifier!r}" if isinstance(estimator, Pipeline) else ""
@@ -59,6 +61,7 @@ class ExplainedModel(NamedTuple):
                 f"{type(estimator).__name__}{ends_in}. After a search, pass search.best_estimator_."
             )
         check_is_fitted(classifier)
+        classifier = snapshot_of(classifier)
         for position, step in enumerate(steps):
             if isinstance(step, HierarchicalTokenizer):
                 if step is not steps[-1]:

@@ -131,6 +131,8 @@ def faithfulness_report(
     shares = _checked_fractions(fractions)
     X = X if hasattr(X, "__len__") else list(X)  # each method iterates over it
     model = ExplainedModel.of(estimator)
+    if isinstance(estimator, HANClassifier):
+        estimator = model.classifier  # it stays the same in a refit
     ((documents, sources),) = model.batches(X, max(1, len(X)))
     lengths = documents.words_per_document
     with_words = np.flatnonzero(lengths)

@@ -69,13 +69,13 @@ def export_safetensors(classifier: HANClassifier, path: str | os.PathLike[str]) 
             "Pipeline, pass its last step pipeline[-1]."
         )
     check_is_fitted(classifier)
+    net = classifier.net_  # read once: another thread may refit the classifier
     weights = {
-        name: np.ascontiguousarray(weight, dtype="<f4")
-        for name, weight in classifier.net_.weights.items()
+        name: np.ascontiguousarray(weight, dtype="<f4") for name, weight in net.weights.items()
     }
     metadata = {
         "sk_han": sk_han.__version__,
-        "network": json.dumps(classifier.net_.module_.to_plain()),
+        "network": json.dumps(net.module_.to_plain()),
         "sha256": _sha256(weights),
     }
     content = safetensors.save(weights, metadata)
