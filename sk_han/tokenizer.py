@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise, repeat
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.feature_extraction.text import (
-    ENGLISH_STOP_WORDS,
-    strip_accents_ascii,
-    strip_accents_unicode,
-)
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
-from sk_han.text.analyzer import TextAnalyzer
+from sk_han.documents import DocumentArray
+from sk_han.text.reader import DocumentReader, DocumentSpans, documents_of
 from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
 from sk_han.text.vocabulary import check_vocabulary, learn_vocabulary
-from sk_han.text.word_types import WordTypes, joined, read_word_types
+from sk_han.text.word_types import WordTypes, joined
 from sk_han.utils.compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -38,10 +33,6 @@ __all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer", "with_named
 UNKNOWN_WORD = "<unknown>"
 # Version of the state in a pickle; it rises when an older release could not read it.
 STATE_FORMAT = 1
-_ACCENT_STRIPPERS: dict[Any, Any] = {
-    "ascii": strip_accents_ascii,
-    "unicode": strip_accents_unicode,
-}
 
 
 def with_named_tokens(state: Any) -> Any:
@@ -54,27 +45,6 @@ def with_named_tokens(state: Any) -> Any:
     if state.get("token_pattern") != TOKEN_PATTERNS["words"]:
         return state
     return state | {"tokens": "words", "token_pattern": None}
-
-
-class DocumentSpans(NamedTuple):
-    """Positions of the sentences and words of one document in its raw text.
-
-    Attributes
-    ----------
-    sentence_spans : ndarray of int64, shape (n_sentences, 2)
-        Start and end of each sentence.
-    word_spans : ndarray of int64, shape (n_words, 2)
-        Start and end of each word.
-    sentence_of_word : ndarray of int64, shape (n_words,)
-        Number of the sentence in which each word stands.
-    truncated : bool
-        Whether `max_sentences` or `max_words` cut something off.
-    """
-
-    sentence_spans: NDArray[np.int64]
-    word_spans: NDArray[np.int64]
-    sentence_of_word: NDArray[np.int64]
-    truncated: bool
 
 
 # Not wrapped: scikit-learn would put the documents into the frame that `set_output` asks for.
@@ -302,7 +272,7 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
             self.fit(texts, y)
             return self._read_documents([texts]), self.transform_unlabelled(X_unlabelled)
         task = self._init_callback_context().call_on_fit_task_begin(estimator=self, X=texts, y=y)
-        documents = self._documents(*self._learn(texts, X_unlabelled))
+        documents = documents_of(*self._learn(texts, X_unlabelled), self.vocabulary_)
         task.call_on_fit_task_end(estimator=self, X=texts, y=y, reconstruction_attributes={})
         if X_unlabelled is None:
             return documents, None
@@ -338,7 +308,8 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         """
         if "vocabulary_" not in vars(self):  # it takes 10 microseconds, a text 100
             check_is_fitted(self)
-        return self._output(self._documents(*self._read_truncated(check_texts(X))))
+        read = self._reader().read(check_texts(X))
+        return self._output(documents_of(*read, self.vocabulary_))
 
     def inverse_transform(self, documents: Any) -> list[list[list[str]]]:
         """Turn word ids back into words.
@@ -393,25 +364,7 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
             As of `spans`.
         """
         check_is_fitted(self)
-        read, words = self._read(check_texts(texts), located=True)
-        types = read.truncated(self.max_sentences, self.max_words)
-        assert types.word_spans is not None
-        assert types.sentence_spans is not None
-        truncated = read.words_per_document > types.words_per_document
-        sentence_starts = starts_of(types.words_per_sentence)
-        document_starts = starts_of(types.sentences_per_document)
-        spans = [
-            DocumentSpans(
-                types.sentence_spans[first:last],
-                types.word_spans[sentence_starts[first] : sentence_starts[last]],
-                np.repeat(np.arange(last - first), types.words_per_sentence[first:last]),
-                cut,
-            )
-            for (first, last), cut in zip(
-                pairwise(document_starts), truncated.tolist(), strict=True
-            )
-        ]
-        return self._documents(types, words), spans
+        return self._reader().locate(check_texts(texts), self.vocabulary_)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the one name of what it makes, for the steps behind it in a Pipeline.
@@ -460,43 +413,36 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
     def _pattern(self) -> str:
         return TOKEN_PATTERNS[self.tokens] if self.token_pattern is None else self.token_pattern
 
+    def _reader(self) -> DocumentReader:
+        return DocumentReader(
+            token_pattern=self._pattern(),
+            lowercase=self.lowercase,
+            strip_accents=self.strip_accents,
+            stop_words=self._stop_words(),
+            max_sentences=self.max_sentences,
+            max_words=self.max_words,
+            sentence_splitter=self.sentence_splitter,
+            word_tokenizer=self.word_tokenizer,
+            n_jobs=self.n_jobs,
+        )
+
     def _learn(self, texts: list[str], X_unlabelled: Any) -> tuple[WordTypes, list[str]]:
-        types, words = self._read_truncated(texts)
+        reader = self._reader()
+        types, words = reader.read(texts)
         if X_unlabelled is not None:
             portions = check_texts_without_labels(X_unlabelled)
-            types = joined([types, *(self._read_truncated(portion)[0] for portion in portions)])
-            words = self._normalised(types.types)
+            types = joined([types, *(reader.read(portion)[0] for portion in portions)])
+            words = reader.normalised(types.types)
         self.vocabulary_ = learn_vocabulary(
             types, words, min_df=self.min_df, max_features=self.max_features
         )
         return types, words
 
     def _read_documents(self, portions: Iterable[list[str]]) -> DocumentArray:
+        reader, vocabulary = self._reader(), self.vocabulary_
         return DocumentArray.concatenate(
-            [self._documents(*self._read_truncated(portion)) for portion in portions]
+            [documents_of(*reader.read(portion), vocabulary) for portion in portions]
         )
-
-    def _read_truncated(self, texts: list[str]) -> tuple[WordTypes, list[str]]:
-        types, words = self._read(texts)
-        return types.truncated(self.max_sentences, self.max_words), words
-
-    def _read(self, texts: list[str], *, located: bool = False) -> tuple[WordTypes, list[str]]:
-        """Read texts without their stop words; return the types, and the word of each type."""
-        analyzer = TextAnalyzer(self._pattern(), self.sentence_splitter, self.word_tokenizer)
-        types = read_word_types(texts, analyzer, located=located, n_jobs=self.n_jobs)
-        words = self._normalised(types.types)
-        left_out = {"", *self._normalised(self._stop_words())}
-        if left_out.isdisjoint(words):
-            return types, words
-        dropped = np.fromiter(map(left_out.__contains__, words), bool, len(words))
-        return types.without(dropped), words
-
-    def _normalised(self, words: Iterable[str]) -> list[str]:
-        if self.lowercase:
-            words = map(str.lower, words)
-        if self.strip_accents is not None:
-            words = map(_ACCENT_STRIPPERS.get(self.strip_accents, self.strip_accents), words)
-        return list(words)
 
     def _stop_words(self) -> Iterable[str]:
         if isinstance(self.stop_words, str):
@@ -506,14 +452,6 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
             if not isinstance(word, str):
                 raise ValueError(f"stop_words holds {word!r}, a {type(word).__name__}; give words.")
         return words
-
-    def _documents(self, types: WordTypes, words: list[str]) -> DocumentArray:
-        vocabulary = self.vocabulary_
-        found = map(vocabulary.get, words, repeat(UNKNOWN_ID))  # a generator takes twice the time
-        ids = np.fromiter(found, np.int32, len(words))
-        return DocumentArray._of_lengths(
-            ids[types.numbers], types.words_per_sentence, types.sentences_per_document
-        )
 
     def _output(self, documents: DocumentArray) -> DocumentArray | NDArray[np.int32]:
         if self.output == "padded":

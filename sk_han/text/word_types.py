@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from sk_han.documents import concatenated_ranges, starts_of
@@ -105,13 +104,16 @@ def read_word_types(
     if known and len(max(texts, key=len, default="")) < _MOST_CODES:
         compiled = kernels("text", worth_loading=len(texts) >= _WORTH_KERNELS)
     if compiled is not None:
-        with nullcontext() if n_jobs is None else using_threads(effective_n_jobs(n_jobs)):
+        with nullcontext() if n_jobs is None else using_threads(_n_workers(n_jobs)):
             found = scan_texts(compiled, texts, analyzer.token_pattern, located=located)
         if found is not None:
             return WordTypes(*found)
-    n_chunks = min(effective_n_jobs(n_jobs), len(texts) // _SMALLEST_CHUNK)
+    most_chunks = len(texts) // _SMALLEST_CHUNK
+    n_chunks = 1 if most_chunks < 2 else min(_n_workers(n_jobs), most_chunks)
     if n_chunks < 2:
         return _read_chunk(texts, analyzer, located)
+    from joblib import Parallel, delayed
+
     bounds = [len(texts) * i // n_chunks for i in range(n_chunks + 1)]
     return joined(
         Parallel(n_jobs=n_chunks)(
@@ -119,6 +121,13 @@ def read_word_types(
             for start, end in pairwise(bounds)
         )
     )
+
+
+def _n_workers(n_jobs: int | None) -> int:
+    from joblib import effective_n_jobs  # few texts are read where there is no joblib
+
+    n_workers: int = effective_n_jobs(n_jobs)
+    return n_workers
 
 
 def _read_chunk(texts: list[str], analyzer: TextAnalyzer, located: bool) -> WordTypes:

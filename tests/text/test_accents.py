@@ -1,0 +1,25 @@
+"""Accents are removed as scikit-learn removes them."""
+
+import sys
+
+import pytest
+from sklearn.feature_extraction.text import strip_accents_ascii, strip_accents_unicode
+
+from sk_han.text.accents import ACCENT_STRIPPERS
+
+OF_SCIKIT_LEARN = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
+
+
+@pytest.mark.parametrize("name", OF_SCIKIT_LEARN)
+def test_every_character_becomes_what_scikit_learn_makes_of_it(name):
+    ours, theirs = ACCENT_STRIPPERS[name], OF_SCIKIT_LEARN[name]
+    characters = map(chr, range(sys.maxunicode + 1))
+    assert [found for found in characters if ours(found) != theirs(found)] == []
+
+
+@pytest.mark.parametrize("name", OF_SCIKIT_LEARN)
+@pytest.mark.parametrize(
+    "word", ["", "Ångström", "naı̈ve", "\ud800x", "ﬁancé", "東京", "e\u0301\u0302"]
+)
+def test_words_become_what_scikit_learn_makes_of_them(name, word):
+    assert ACCENT_STRIPPERS[name](word) == OF_SCIKIT_LEARN[name](word)
