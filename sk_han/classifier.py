@@ -22,8 +22,8 @@ from sk_han.documents import DocumentArray
 from sk_han.fitted_state import attributes_of, replace_attributes, snapshot_of, state_of
 from sk_han.fitting import fitted_attributes, linear_parts_of
 from sk_han.kernels.loading import ENGINES, engine_in_use, using_engine
-from sk_han.linear.calibration import ScoringModel, pooled_logits
 from sk_han.linear.ngrams import NgramModel
+from sk_han.linear.pool import ScoringModel, pooled_logits
 from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS

@@ -16,7 +16,7 @@ from sk_han.explainers.log_odds import LogOdds, log_odds
 from sk_han.explainers.perturbation import without_each_sentence, without_each_word
 from sk_han.explanation.document import combine_attention
 from sk_han.fitting import linear_parts_of
-from sk_han.linear.calibration import pooled_logits
+from sk_han.linear.pool import pooled_logits
 from sk_han.nn.attribution import Attribution, gradient_attention, gradient_input
 
 __all__ = ["METHODS", "Contributions", "contributions_to"]

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from sk_han.documents import DocumentArray
-
 __all__ = [
     "PRETRAINED_SCALES",
     "SPREADS",
     "USUAL_SCALES",
-    "ScoringModel",
     "fit_scales",
     "fit_scales_near",
-    "pooled_logits",
 ]
 
 # Scales of the network and of the linear models' sum if no documents were held out: the logits of
@@ -33,29 +28,6 @@ SPREADS = (0.6, 0.15)
 PRETRAINED_SCALES = (0.5, 0.5)
 
 _SMALLEST_ALONE = 0.01
-
-
-class ScoringModel(Protocol):
-    """A model that scores documents: the network or the linear model."""
-
-    def logits(self, documents: DocumentArray) -> NDArray[Any]:
-        """Score documents, shape (D, C)."""
-
-
-def pooled_logits(
-    documents: DocumentArray, models: Sequence[tuple[float, ScoringModel]]
-) -> NDArray[np.float64]:
-    """Compute the sum of scaled logits, shape (D, C): a logarithmic opinion pool.
-
-    Parameters
-    ----------
-    documents : DocumentArray of shape (D,)
-    models : sequence of (scale, model)
-        At least one.
-    """
-    scaled = [scale * model.logits(documents).astype(np.float64) for scale, model in models]
-    total: NDArray[np.float64] = sum(scaled[1:], start=scaled[0])
-    return total
 
 
 def fit_scales(

@@ -15,8 +15,8 @@ from sk_han.documents import DocumentArray, LabelledDocuments
 from sk_han.embeddings.svd import left_singular_vectors
 from sk_han.linear.hashing import batches
 from sk_han.linear.ngram_fitting import in_classes, updated
-from sk_han.linear.ngrams import NgramModel, lengths_of
-from sk_han.linear.presence import document_counts, presences
+from sk_han.linear.ngrams import NgramModel
+from sk_han.linear.presence import document_counts, lengths_of, presences
 
 __all__ = ["LatentSpace", "fit_latent_model", "fit_latent_space", "partial_fit_latent_model"]
 

@@ -10,8 +10,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from sk_han.documents import LabelledDocuments
-from sk_han.linear.ngrams import NgramCounts, NgramModel, lengths_of
-from sk_han.linear.presence import presences
+from sk_han.linear.ngrams import NgramCounts, NgramModel
+from sk_han.linear.presence import lengths_of, presences
 
 __all__ = ["fit_ngram_model", "in_classes", "partial_fit_ngram_model", "updated"]
 

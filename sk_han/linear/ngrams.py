@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from sk_han.documents import DocumentArray
 from sk_han.kernels.loading import kernels
 from sk_han.kernels.tasks import run_tasks
 from sk_han.linear.hashing import BITS, batches, check_ngram_range, occurrences, sized_ngrams
 
-__all__ = ["NgramCounts", "NgramModel", "lengths_of"]
+__all__ = ["NgramCounts", "NgramModel"]
 
 _TASK_SIZE = 64  # documents that a thread takes at once
 
@@ -238,14 +237,14 @@ class NgramModel:
         )
         return scores, contributions
 
-    def _scores(self, documents: DocumentArray) -> NDArray[np.float32]:
+    def _scores(self, documents: DocumentArray) -> NDArray[np.float64]:
         rows, buckets = occurrences(documents, self.ngram_range)
         columns = self._column_of_bucket[buckets]
         known = columns >= 0
         each_once = np.unique(rows[known] * len(self.buckets) + columns[known])
         rows, columns = np.divmod(each_once, len(self.buckets))
-        present, lengths = self._vectors(rows, columns, len(documents))
-        return present @ self.weights[columns] / lengths
+        lengths = self._lengths(rows, columns, len(documents))
+        return _sums(rows, self.weights[columns], len(documents)) / lengths
 
     def _attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
@@ -260,7 +259,7 @@ class NgramModel:
             return_counts=True,
         )
         rows, columns = np.divmod(distinct, len(self.buckets))
-        _, lengths = self._vectors(rows, columns, len(documents))
+        lengths = self._lengths(rows, columns, len(documents))
         values = (factors[rows] / lengths[rows] * self.weights[columns]).sum(axis=1)
         n, first = n[known], first[known]
         word_values = (values / count)[number] / n
@@ -271,14 +270,17 @@ class NgramModel:
             contributions += np.bincount(words, word_values[reaches], documents.n_words)
         return contributions
 
-    def _vectors(
+    def _lengths(
         self, rows: NDArray[np.int64], columns: NDArray[np.integer[Any]], n_documents: int
-    ) -> tuple[csr_matrix, NDArray[np.float32]]:
-        """Return a matrix that sums pairs by document, (D, n_pairs), and the documents' lengths."""
-        starts = np.searchsorted(rows, np.arange(n_documents + 1))
-        one = np.ones(len(columns), dtype=np.float32)
-        present = csr_matrix((one, np.arange(len(columns)), starts), (n_documents, len(columns)))
-        return present, lengths_of(present, self.ratios[columns] ** 2)
+    ) -> NDArray[np.float64]:
+        """Return the norms of the documents' vectors of ratios, shape (D, S); 1 if it is 0."""
+        lengths = np.sqrt(_sums(rows, self.ratios[columns] ** 2, n_documents))
+        return np.where(lengths > 0, lengths, 1)
+
+
+def _sums(rows: NDArray[np.int64], values: NDArray[Any], n_rows: int) -> NDArray[np.float64]:
+    """Sum values of shape (n_pairs, S) by their rows, shape (n_rows, S)."""
+    return np.stack([np.bincount(rows, column, n_rows) for column in values.T], axis=1)
 
 
 def _in_one_piece(array: NDArray[Any]) -> NDArray[Any]:
@@ -286,9 +288,3 @@ def _in_one_piece(array: NDArray[Any]) -> NDArray[Any]:
     if array.flags.c_contiguous and array.flags.aligned:
         return array
     return np.require(array, requirements=("C", "A"))
-
-
-def lengths_of(present: csr_matrix, squared_ratios: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Compute the norms of the documents' vectors of ratios, shape (D, S); 1 if it is 0."""
-    lengths = np.sqrt(present @ squared_ratios)
-    return np.where(lengths > 0, lengths, 1)

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix, vstack
 from sk_han.documents import DocumentArray
 from sk_han.linear.hashing import BITS, batches, occurrences
 
-__all__ = ["document_counts", "presences"]
+__all__ = ["document_counts", "lengths_of", "presences"]
 
 
 def presences(
@@ -71,3 +71,9 @@ def _presence(
     present = csr_matrix((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)
     present.data[:] = 1  # repeated entries were added up
     return present
+
+
+def lengths_of(present: csr_matrix, squared_ratios: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Compute the norms of the documents' vectors of ratios, shape (D, S); 1 if it is 0."""
+    lengths = np.sqrt(present @ squared_ratios)
+    return np.where(lengths > 0, lengths, 1)
