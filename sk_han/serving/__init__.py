@@ -1,0 +1,1 @@
+"""Prediction where there is no PyTorch, scikit-learn or SciPy."""

@@ -1,0 +1,201 @@
+"""Poolings over ragged sequences, by NumPy: the equations of `sk_han.nn.pooling`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.options import Attention, ContextAttention, NetworkOptions
+
+__all__ = ["Pooled", "sentence_pooling", "word_pooling"]
+
+Array = NDArray[np.float32]
+Lengths = NDArray[np.int64]
+Weights = Mapping[str, Array]
+# Vectors (N, output_size), and weights (T, R).
+Pooled = tuple[Array, Array]
+# Takes states (T, H), lengths (N,) and the number of sequences of each document (D,).
+Pooling = Callable[[Array, Lengths, Lengths], Pooled]
+
+
+def word_pooling(options: NetworkOptions, weights: Weights) -> Pooling:
+    """Return the pooling of words that the options describe."""
+    attention = options.attention
+    if not isinstance(attention, ContextAttention):
+        return _pooling("word_attention", options, weights)
+    names = ["forwards", "backwards"] if attention.direction == "bidirectional" else ["forwards"]
+    directions = [_of_prefix(weights, f"word_attention.{name}.") for name in names]
+
+    def pool(states: Array, lengths: Lengths, sequences: Lengths) -> Pooled:
+        found = [
+            _with_context(attention, each, states, lengths, sequences, backward=number == 1)
+            for number, each in enumerate(directions)
+        ]
+        vectors, shares = zip(*found, strict=True)
+        return np.concatenate(vectors, axis=1), np.stack(shares, axis=1)
+
+    return pool
+
+
+def sentence_pooling(options: NetworkOptions, weights: Weights) -> Pooling:
+    """Return the pooling of sentences that the options describe."""
+    return _pooling("sentence_attention", options, weights)
+
+
+def _pooling(name: str, options: NetworkOptions, weights: Weights) -> Pooling:
+    attention = options.attention
+    if attention is None:
+        plain = {"mean": _mean, "max": _max, "last": _last(options.recurrent.bidirectional)}
+        return plain[str(options.pooling)]
+    own = _of_prefix(weights, f"{name}.")
+    contexts = np.atleast_2d(own["context"])  # (R, A)
+
+    def pool(states: Array, lengths: Lengths, _: Lengths) -> Pooled:
+        u = np.tanh(states @ own["weight"].T + own["bias"])  # (T, A)
+        shares = [_normalized(attention, u @ context, lengths) for context in contexts]
+        vectors = [_sums(share[:, None] * states, lengths) for share in shares]
+        return np.concatenate(vectors, axis=1), np.stack(shares, axis=1)
+
+    return pool
+
+
+def _of_prefix(weights: Weights, prefix: str) -> dict[str, Array]:
+    return {k.removeprefix(prefix): w for k, w in weights.items() if k.startswith(prefix)}
+
+
+def _mean(states: Array, lengths: Lengths, _: Lengths) -> Pooled:
+    share = np.repeat(1 / np.maximum(lengths, 1), lengths).astype(np.float32)
+    return _sums(share[:, None] * states, lengths), share[:, None]
+
+
+def _max(states: Array, lengths: Lengths, _: Lengths) -> Pooled:
+    (T, H), N = states.shape, len(lengths)
+    vectors = np.zeros((N, H), dtype=np.float32)
+    filled, starts = _filled(lengths)
+    if len(filled):
+        vectors[filled] = np.maximum.reduceat(states, starts, axis=0)
+    sequence = np.repeat(np.arange(N), lengths)
+    # Of equal states, the first one counts.
+    row = np.where(states == vectors[sequence], np.arange(T)[:, None], T)
+    first = np.minimum.reduceat(row, starts, axis=0) if len(filled) else row
+    share = np.bincount(first.ravel(), minlength=T)[:T] / H
+    return vectors, share.astype(np.float32)[:, None]
+
+
+def _last(bidirectional: bool) -> Pooling:
+    def pool(states: Array, lengths: Lengths, _: Lengths) -> Pooled:
+        size = states.shape[1]
+        H = size // 2 if bidirectional else size
+        filled, first = _filled(lengths)
+        last = first + lengths[filled] - 1
+        vectors = np.zeros((len(lengths), size), dtype=np.float32)
+        vectors[filled] = np.concatenate([states[last, :H], states[first, H:]], axis=1)
+        share = np.zeros(len(states), dtype=np.float32)
+        share[last] += H / size
+        share[first] += 1 - H / size
+        return vectors, share[:, None]
+
+    return pool
+
+
+def _with_context(
+    attention: ContextAttention,
+    own: dict[str, Array],
+    states: Array,
+    lengths: Lengths,
+    sentences_per_document: Lengths,
+    *,
+    backward: bool,
+) -> tuple[Array, Array]:
+    """Pool the words of each sentence by an attention that knows the sentences before.
+
+    Return vectors (N, H) and weights (T,) of one direction.
+    """
+    vectors = np.zeros((len(lengths), states.shape[1]), dtype=np.float32)
+    shares = np.zeros(len(states), dtype=np.float32)
+    starts = np.cumsum(lengths) - lengths
+    n_read = 0
+    for n_sentences in sentences_per_document.tolist():
+        total = np.zeros(states.shape[1], dtype=np.float32)
+        numbers = range(n_read, n_read + n_sentences)
+        for step, i in enumerate(reversed(numbers) if backward else numbers):
+            words = slice(starts[i], starts[i] + lengths[i])
+            h = states[words]
+            c = total / max(step, 1) if attention.summary == "mean" else total
+            Wh, Vc = h @ own["weight"].T, own["sentence_weight"] @ c
+            if attention.gated:
+                gate = h @ own["gate_weight"] + c @ own["gate_sentence_weight"] + own["gate_bias"]
+                share = (0.5 * np.tanh(0.5 * gate) + 0.5)[:, None]
+                Wh, Vc = share * Wh, (1 - share) * Vc
+            u = np.tanh(Wh + Vc + own["bias"])
+            shares[words] = _normalized(attention, u @ own["context"], lengths[i : i + 1])
+            vectors[i] = shares[words] @ h
+            total = total + vectors[i]
+        n_read += n_sentences
+    return vectors, shares
+
+
+def _filled(lengths: Lengths) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sequences that are not empty, and their first tokens."""
+    filled = np.flatnonzero(lengths)
+    return filled, (np.cumsum(lengths) - lengths)[filled]
+
+
+def _sums(values: Array, lengths: Lengths) -> Array:
+    """Sum the rows of each sequence, (N, H); zero for an empty one."""
+    sums = np.zeros((len(lengths), *values.shape[1:]), dtype=values.dtype)
+    filled, starts = _filled(lengths)
+    if len(filled):
+        sums[filled] = np.add.reduceat(values, starts, axis=0)
+    return sums
+
+
+def _normalized(attention: Attention, scores: Array, lengths: Lengths) -> Array:
+    """Turn the scores (T,) of each sequence into weights that sum to 1."""
+    if not len(scores):
+        return scores
+    filled, starts = _filled(lengths)
+    lengths = lengths[filled]
+    z = scores - np.repeat(np.maximum.reduceat(scores, starts), lengths)
+    if attention.normalizer == "softmax":
+        with np.errstate(under="ignore"):
+            exponential = np.exp(z)
+            share: Array = exponential / np.repeat(np.add.reduceat(exponential, starts), lengths)
+        return share
+    exact = z.astype(np.float64)
+    if attention.normalizer == "sparsemax":
+        return _above(exact, lengths, _sparsemax_threshold).astype(np.float32)
+    return np.square(_above(exact / 2, lengths, _entmax15_threshold)).astype(np.float32)
+
+
+Doubles = NDArray[np.float64]
+Threshold = Callable[[Doubles, Doubles, Doubles], Doubles]
+
+
+def _sparsemax_threshold(mean: Doubles, spread: Doubles, k: Doubles) -> Doubles:
+    return mean - 1 / k
+
+
+def _entmax15_threshold(mean: Doubles, spread: Doubles, k: Doubles) -> Doubles:
+    return mean - np.sqrt(np.maximum((1 - spread) / k, 0))
+
+
+def _above(z: Doubles, lengths: Lengths, threshold_from: Threshold) -> Doubles:
+    """Compute ``max(z - tau, 0)``, as `sk_han.nn.ragged.normalizers` does and explains."""
+    starts = np.cumsum(lengths) - lengths
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    bounded = np.maximum(z, -2)
+    bounded = bounded[np.lexsort((-bounded, sequence))]  # by sequence, then by falling score
+    first = starts[sequence]
+    k = np.arange(1.0, len(z) + 1) - first
+    sums, squares = (
+        np.cumsum(values) - (np.cumsum(values) - values)[first]
+        for values in (bounded, np.square(bounded))
+    )
+    mean = sums / k
+    threshold = threshold_from(mean, squares - k * np.square(mean), k)
+    support = np.add.reduceat((bounded > threshold).astype(np.int64), starts)
+    tau = threshold[(starts + support - 1)[sequence]]
+    return np.maximum(z - tau, 0)

@@ -1,0 +1,86 @@
+"""The network computed by NumPy gives the numbers of PyTorch's."""
+
+import numpy as np
+import pytest
+
+from sk_han import RNN, Attention, ContextAttention, DocumentArray, MultiHopAttention
+from sk_han.serving import network
+from sk_han.serving.network import ServedNetwork
+from sk_han.training.net_state import net_to_state
+from tests.tiny_models import LABELS, TEXTS, tiny
+
+POOLINGS = [
+    "mean",
+    "max",
+    "last",
+    Attention(size=4),
+    Attention(size=4, normalizer="sparsemax"),
+    Attention(size=4, normalizer="entmax15"),
+    MultiHopAttention(size=4, hops=3),
+    ContextAttention(size=4),
+    ContextAttention(size=4, direction="bidirectional", summary="sum", gated=True),
+]
+RNNS = ["gru", "lstm", "rnn", RNN(num_layers=2), RNN(cell="lstm", bidirectional=False)]
+MEMBERS = [("gru", pooling) for pooling in POOLINGS]
+MEMBERS += [(rnn, pooling) for rnn in RNNS[1:] for pooling in ("last", Attention(size=4))]
+
+# Documents of very different lengths: empty, of one word, of sentences of one word, long.
+NESTED = [
+    [],
+    [[3]],
+    [[2], [5], [2]],
+    [[2, 3, 4, 5, 2], [6], [1, 1, 7]],
+    # Without a pattern: states that repeat are equal but for rounding, and either is the maximum.
+    np.split(np.random.default_rng(0).integers(2, 12, 131), [97, 99, 120]),
+    [],
+]
+DOCUMENTS = DocumentArray.from_nested(NESTED)
+
+
+def trained(rnn, pooling):
+    """Train at a high rate, so that no weight is near its initial value."""
+    classifier = tiny(rnn=rnn, pooling=pooling, lr=0.05, linear_ngrams=None, max_epochs=3)
+    return classifier.fit(TEXTS, LABELS).net_
+
+
+@pytest.fixture(scope="module")
+def net():
+    return trained("gru", Attention(size=4))
+
+
+def assert_same(found, net, documents):
+    expected = net.attend(documents)
+    for name in ("logits", "word_attention", "sentence_attention"):
+        reference = getattr(expected, name).numpy(force=True)
+        np.testing.assert_allclose(getattr(found, name), reference, atol=2e-6, err_msg=name)
+
+
+@pytest.mark.parametrize(("rnn", "pooling"), MEMBERS, ids=str)
+def test_every_member_of_the_family_scores_and_attends_as_in_pytorch(rnn, pooling):
+    net = trained(rnn, pooling)
+    assert_same(ServedNetwork(net_to_state(net)).attend(DOCUMENTS), net, DOCUMENTS)
+
+
+@pytest.mark.parametrize("nested", [[[]], [[], []], [[[4]]]], ids=["empty", "two empty", "a word"])
+def test_documents_of_next_to_nothing_are_scored(net, nested):
+    documents = DocumentArray.from_nested(nested)
+    assert_same(ServedNetwork(net_to_state(net)).attend(documents), net, documents)
+
+
+@pytest.mark.parametrize("most_words", [1, 3, 40])
+def test_the_number_of_words_that_are_encoded_at_once_changes_nothing(net, monkeypatch, most_words):
+    monkeypatch.setattr(network, "_MOST_WORDS", most_words)
+    assert_same(ServedNetwork(net_to_state(net)).attend(DOCUMENTS), net, DOCUMENTS)
+
+
+def test_a_document_does_not_depend_on_its_neighbours(net):
+    served = ServedNetwork(net_to_state(net))
+    together = served.logits(DOCUMENTS)
+    for i in range(len(DOCUMENTS)):
+        np.testing.assert_allclose(served.logits(DOCUMENTS[[i]])[0], together[i], atol=1e-6)
+
+
+def test_a_state_that_is_no_network_is_refused(net):
+    state = net_to_state(net)
+    with pytest.raises(ValueError, match="lacks"):
+        ServedNetwork({name: value for name, value in state.items() if name != "n_classes"})
