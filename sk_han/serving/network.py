@@ -12,7 +12,7 @@ from sk_han.documents import DocumentArray
 from sk_han.options import ContextAttention
 from sk_han.options.network_state import check_network
 from sk_han.serving.pooling import sentence_pooling, word_pooling
-from sk_han.serving.recurrence import RecurrentLayer, recurrent_layers
+from sk_han.serving.recurrence import encoded, recurrent_layers
 
 __all__ = ["NetworkOutput", "ServedNetwork"]
 
@@ -72,7 +72,7 @@ class ServedNetwork:
         words, sentences = documents.words_per_sentence, documents.sentences_per_document
         vectors, word_weights = self._read_words(documents.word_ids, words, sentences)
         each = np.arange(len(vectors))
-        states = _encoded(self._sentence_layers, vectors, each, sentences)  # (N, H)
+        states = encoded(self._sentence_layers, vectors, each, sentences)  # (N, H)
         pooled, sentence_weights = self._pool_sentences(states, sentences, sentences)  # (D, H)
         weight, bias = self._output
         return NetworkOutput(
@@ -89,20 +89,10 @@ class ServedNetwork:
         pooled = []
         for ids, lengths in chunks:
             distinct, index = np.unique(ids, return_inverse=True)
-            states = _encoded(self._word_layers, self._vectors[distinct], index, lengths)
+            states = encoded(self._word_layers, self._vectors[distinct], index, lengths)
             pooled.append(self._pool_words(states, lengths, sentences))
         vectors, weights = zip(*pooled, strict=True)
         return np.concatenate(vectors), np.concatenate(weights)
-
-
-def _encoded(
-    layers: list[RecurrentLayer], inputs: Array, index: NDArray[Any], lengths: Lengths
-) -> Array:
-    """Encode sequences of inputs by layer after layer."""
-    for layer in layers:
-        inputs = layer.recur(layer.project(inputs), index, lengths)  # (T, n_directions * H)
-        index = np.arange(len(inputs))
-    return inputs
 
 
 def _chunks(

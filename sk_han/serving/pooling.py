@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.documents import starts_of
+from sk_han.kernels.chunks import bounds_of, check_lengths, n_chunks, threads_for
+from sk_han.kernels.loading import kernels
+from sk_han.kernels.tasks import run_tasks
 from sk_han.options import Attention, ContextAttention, NetworkOptions
 
 __all__ = ["Pooled", "sentence_pooling", "word_pooling"]
@@ -51,8 +56,12 @@ def _pooling(name: str, options: NetworkOptions, weights: Weights) -> Pooling:
         return plain[str(options.pooling)]
     own = _of_prefix(weights, f"{name}.")
     contexts = np.atleast_2d(own["context"])  # (R, A)
+    has_kernels = own["context"].ndim == 1 and attention.normalizer == "softmax"
 
     def pool(states: Array, lengths: Lengths, _: Lengths) -> Pooled:
+        compiled = kernels("attention") if has_kernels else None
+        if compiled is not None:
+            return _compiled(compiled, own, states, lengths)
         u = np.tanh(states @ own["weight"].T + own["bias"])  # (T, A)
         shares = [_normalized(attention, u @ context, lengths) for context in contexts]
         vectors = [_sums(share[:, None] * states, lengths) for share in shares]
@@ -61,8 +70,40 @@ def _pooling(name: str, options: NetworkOptions, weights: Weights) -> Pooling:
     return pool
 
 
+def _compiled(
+    compiled: ModuleType, own: dict[str, Array], states: Array, lengths: Lengths
+) -> Pooled:
+    """Pool by attention with a compiled kernel."""
+    (T, H), (A, _) = states.shape, own["weight"].shape
+    check_lengths(lengths, T)
+    threads = threads_for(T)
+    bounds = bounds_of(lengths, n_chunks(threads))
+    vectors, shares = np.empty((len(lengths), H), np.float32), np.empty(T, np.float32)
+    run_tasks(
+        compiled.forward,
+        len(bounds) - 1,
+        H,
+        A,
+        states.reshape(-1),
+        own["weight"].reshape(-1),
+        own["bias"],
+        own["context"],
+        starts_of(lengths),
+        bounds,
+        vectors.reshape(-1),
+        shares,
+        np.empty(0, np.float32),
+        threads=threads,
+    )
+    return vectors, shares[:, None]
+
+
 def _of_prefix(weights: Weights, prefix: str) -> dict[str, Array]:
-    return {k.removeprefix(prefix): w for k, w in weights.items() if k.startswith(prefix)}
+    return {
+        name.removeprefix(prefix): np.ascontiguousarray(weight)
+        for name, weight in weights.items()
+        if name.startswith(prefix)
+    }
 
 
 def _mean(states: Array, lengths: Lengths, _: Lengths) -> Pooled:

@@ -1,4 +1,4 @@
-"""Recurrent networks over ragged sequences, by NumPy.
+"""Recurrent networks over ragged sequences, by NumPy, or a GRU by compiled kernels.
 
 The equations and the names of the weights are those of `sk_han.nn.PackedRNN`, so those of PyTorch.
 """
@@ -6,19 +6,32 @@ The equations and the names of the weights are those of `sk_han.nn.PackedRNN`, s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.kernels.chunks import (
+    bounds_of,
+    check_lengths,
+    filled_sequences,
+    n_chunks,
+    threads_for,
+)
+from sk_han.kernels.loading import kernels
+from sk_han.kernels.tasks import run_tasks
 from sk_han.options import RNN
 
-__all__ = ["RecurrentLayer", "recurrent_layers"]
+__all__ = ["RecurrentLayer", "encoded", "recurrent_layers"]
 
 Array = NDArray[np.float32]
+Lengths = NDArray[np.int64]
 # Takes the projected inputs and states (n_directions, n, gates * H), the states and the memory
 # cells (n_directions, n, H) before; returns new states and memory cells.
 Step = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
+
+_NONE: Array = np.empty(0, dtype=np.float32)
 
 
 class RecurrentLayer(NamedTuple):
@@ -28,31 +41,34 @@ class RecurrentLayer(NamedTuple):
     ----------
     step : callable
         The cell.
-    inputs : ndarray of float32, shape (n_directions, input_size, gates * H)
-    input_bias : ndarray of float32, shape (n_directions, 1, gates * H)
+    inputs : ndarray of float32, shape (n_directions, gates * H, input_size)
+    input_bias : ndarray of float32, shape (n_directions, gates * H)
+        With the bias of the states, unless that is `candidate_bias`.
     states : ndarray of float32, shape (n_directions, H, gates * H)
-    state_bias : ndarray of float32, shape (n_directions, 1, gates * H)
+    candidate_bias : ndarray of float32, shape (n_directions, H)
+        The bias of the states that the reset gate of a GRU scales; zeros for other cells.
     """
 
     step: Step
     inputs: Array
     input_bias: Array
     states: Array
-    state_bias: Array
+    candidate_bias: Array
 
-    def project(self, inputs: Array) -> Array:
-        """Multiply inputs of shape (U, input_size), and return (n_directions, U, gates * H)."""
-        projected: Array = inputs @ self.inputs + self.input_bias
-        return projected
+    @property
+    def has_kernels(self) -> bool:
+        """Whether compiled kernels compute this kind of layer."""
+        return self.step is _gru and len(self.states) == 2
 
-    def recur(self, projected: Array, index: NDArray[Any], lengths: NDArray[np.int64]) -> Array:
-        """Compute the states of concatenated sequences.
+    def encode(self, inputs: Array, index: NDArray[Any], lengths: Lengths) -> Array:
+        """Encode concatenated sequences.
 
         Parameters
         ----------
-        projected : ndarray of float32, shape (n_directions, U, gates * H)
+        inputs : ndarray of float32, shape (U, input_size)
+            Distinct inputs.
         index : ndarray of int, shape (T,)
-            The projected input of each token.
+            The input at each token.
         lengths : ndarray of int64, shape (N,)
             Number of tokens of each sequence, together T.
 
@@ -60,6 +76,16 @@ class RecurrentLayer(NamedTuple):
         -------
         ndarray of float32, shape (T, n_directions * H)
         """
+        if self.has_kernels:
+            projection, gru = kernels("projection"), kernels("gru")
+            if projection is not None and gru is not None:
+                projected = self._projected(projection, inputs)
+                return self._states(gru, projected, index.astype(np.int64, copy=False), lengths)
+        return self._encoded(inputs, index, lengths)
+
+    def _encoded(self, inputs: Array, index: NDArray[Any], lengths: Lengths) -> Array:
+        projected = inputs @ self.inputs.transpose(0, 2, 1)  # (n_directions, U, gates * H)
+        projected += self.input_bias[:, None]
         n_directions, H, _ = self.states.shape
         starts = np.cumsum(lengths) - lengths
         order = np.argsort(-lengths, kind="stable")  # those that go on are the first ones
@@ -74,9 +100,44 @@ class RecurrentLayer(NamedTuple):
             tokens = first[:, :n] + way * t  # (n_directions, n)
             states, memory = states[:, :n], memory[:, :n]
             x = projected[directions, index[tokens]]  # (n_directions, n, gates * H)
-            states, memory = self.step(x, states @ self.states + self.state_bias, states, memory)
+            m = states @ self.states
+            m[:, :, -H:] += self.candidate_bias[:, None]
+            states, memory = self.step(x, m, states, memory)
             result[tokens, directions] = states
         return result.reshape(len(index), n_directions * H)
+
+    def _projected(self, compiled: ModuleType, inputs: Array) -> Array:
+        (U, E), (_, G, _) = inputs.shape, self.inputs.shape
+        projected = np.empty((2, U, G), dtype=np.float32)
+        threads = threads_for(U)
+        arrays = inputs, self.inputs, self.input_bias, projected
+        run_tasks(
+            compiled.forward, 2 * n_chunks(threads), E, G, *map(_flat, arrays), threads=threads
+        )
+        return projected
+
+    def _states(
+        self, compiled: ModuleType, projected: Array, index: NDArray[np.int64], lengths: Lengths
+    ) -> Array:
+        (_, H, _), T = self.states.shape, len(index)
+        check_lengths(lengths, T)
+        sequences, threads = filled_sequences(lengths), threads_for(T)
+        bounds = bounds_of(sequences.lengths, n_chunks(threads))
+        states = np.empty((T, 2 * H), dtype=np.float32)
+        run_tasks(
+            compiled.forward,
+            2 * (len(bounds) - 1),
+            H,
+            *map(_flat, (projected, self.states, self.candidate_bias)),
+            index,
+            *sequences,
+            bounds,
+            _NONE,
+            _flat(states),
+            _NONE,
+            threads=threads,
+        )
+        return states
 
 
 def recurrent_layers(weights: Mapping[str, Array], name: str, rnn: RNN) -> list[RecurrentLayer]:
@@ -88,16 +149,33 @@ def recurrent_layers(weights: Mapping[str, Array], name: str, rnn: RNN) -> list[
         found = [weights[f"{prefix}.{kind}_l{layer}{direction}"] for direction in directions]
         return np.stack(found)
 
-    return [
-        RecurrentLayer(
-            _STEPS[rnn.cell],
-            np.ascontiguousarray(both("weight_ih", layer).transpose(0, 2, 1)),
-            both("bias_ih", layer)[:, None],
-            np.ascontiguousarray(both("weight_hh", layer).transpose(0, 2, 1)),
-            both("bias_hh", layer)[:, None],
-        )
-        for layer in range(rnn.num_layers)
-    ]
+    layers = []
+    for layer in range(rnn.num_layers):
+        bias, state_bias = both("bias_ih", layer), both("bias_hh", layer)
+        states = np.ascontiguousarray(both("weight_hh", layer).transpose(0, 2, 1))
+        _, H, _ = states.shape
+        candidate_bias = np.zeros_like(state_bias[:, -H:])
+        if rnn.cell == "gru":
+            candidate_bias = np.ascontiguousarray(state_bias[:, -H:])
+            state_bias[:, -H:] = 0
+        inputs = both("weight_ih", layer)
+        step = _STEPS[rnn.cell]
+        layers.append(RecurrentLayer(step, inputs, bias + state_bias, states, candidate_bias))
+    return layers
+
+
+def encoded(
+    layers: list[RecurrentLayer], inputs: Array, index: NDArray[Any], lengths: Lengths
+) -> Array:
+    """Encode sequences of inputs by layer after layer; arguments of `RecurrentLayer.encode`."""
+    for layer in layers:
+        inputs = layer.encode(inputs, index, lengths)  # (T, n_directions * H)
+        index = np.arange(len(inputs))
+    return inputs
+
+
+def _flat(array: Array) -> Array:
+    return np.ascontiguousarray(array).reshape(-1)
 
 
 def _sigmoid(x: Array) -> Array:

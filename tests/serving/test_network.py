@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sk_han import RNN, Attention, ContextAttention, DocumentArray, MultiHopAttention
+from sk_han.kernels.loading import kernels, using_engine
 from sk_han.serving import network
 from sk_han.serving.network import ServedNetwork
 from sk_han.training.net_state import net_to_state
@@ -41,6 +42,16 @@ def trained(rnn, pooling):
     """Train at a high rate, so that no weight is near its initial value."""
     classifier = tiny(rnn=rnn, pooling=pooling, lr=0.05, linear_ngrams=None, max_epochs=3)
     return classifier.fit(TEXTS, LABELS).net_
+
+
+@pytest.fixture(autouse=True, params=["numba", "torch"])
+def _engine(request):
+    if request.param == "numba":
+        pytest.importorskip("numba")
+    with using_engine(request.param):
+        yield
+        if request.param == "numba":
+            assert kernels("gru") is not None
 
 
 @pytest.fixture(scope="module")

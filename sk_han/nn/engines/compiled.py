@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,14 +11,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from sk_han.kernels.tasks import n_threads, run_tasks
+from sk_han.kernels.chunks import (
+    Sequences,
+    bounds_of,
+    check_lengths,
+    filled_sequences,
+    n_chunks,
+    threads_for,
+)
+from sk_han.kernels.tasks import run_tasks
 from sk_han.nn.engines.buffers import lasting
 from sk_han.nn.ragged.layout import PackedLayout
 
 __all__ = ["CompiledAttention", "CompiledGRU", "CompiledProjection", "update_rows"]
 
-# With fewer rows a second thread costs more than it saves.
-_ROWS_A_THREAD = 256
 _NONE: NDArray[np.float32] = np.empty(0, dtype=np.float32)
 
 
@@ -41,7 +47,7 @@ class CompiledProjection(torch.autograd.Function):
         inputs, weight = ctx.saved_tensors
         (U, E), (_, G, _) = inputs.shape, weight.shape
         threads = _threads(U)
-        n = _n_chunks(threads)
+        n = n_chunks(threads)
         grad_inputs = lasting((U, E), grad)
         grad_weight, grad_bias = grad.new_empty(n, 2, G, E), grad.new_empty(n, 2, G)
         run_tasks(
@@ -93,7 +99,7 @@ class CompiledGRU(torch.autograd.Function):
         H, T, U = weight.shape[1], len(index), ctx.n_distinct
         threads = _threads(T)
         # A chunk has gradients of its own for all distinct inputs.
-        bounds = _bounds(ctx.sequences.lengths, max(1, threads // 2))
+        bounds = bounds_of(ctx.sequences.lengths, max(1, threads // 2))
         n = len(bounds) - 1
         grad_projected = lasting((n, 2, U, 3 * H), grad)
         grad_weight, grad_bias = grad.new_empty(n, 2, H, 3 * H), grad.new_empty(n, 2, H)
@@ -176,7 +182,7 @@ def project(inputs: Tensor, weight: Tensor, bias: Tensor, kernels: ModuleType) -
     threads = _threads(U)
     run_tasks(
         kernels.forward,
-        2 * _n_chunks(threads),
+        2 * n_chunks(threads),
         E,
         G,
         *map(_flat, (inputs, weight, bias, projected)),
@@ -195,18 +201,18 @@ def recur(
     kernels: ModuleType,
     *,
     keep: bool = False,
-) -> tuple[Tensor, Tensor | None, _Sequences]:
+) -> tuple[Tensor, Tensor | None, Sequences]:
     """Compute the states of `GRURecurrence`; return them, what a backward needs, the sequences."""
     H, T = bias.shape[2], len(index)
-    _check_lengths(layout.lengths, T)
+    check_lengths(layout.lengths.numpy(), T)
     if T and not 0 <= int(index.min()) <= int(index.max()) < projected.shape[1]:
         raise IndexError(
             f"index holds {int(index.min())} to {int(index.max())}; there are "
             f"{projected.shape[1]} inputs."
         )
-    sequences = _sequences(layout.lengths)
+    sequences = filled_sequences(layout.lengths.numpy())
     threads = _threads(T)
-    bounds = _bounds(sequences.lengths, _n_chunks(threads))
+    bounds = bounds_of(sequences.lengths, n_chunks(threads))
     states = lasting((T, 2 * H), projected)
     gates = lasting((2, T, 4 * H), projected) if keep else None
     run_tasks(
@@ -235,11 +241,11 @@ def attend(
 ) -> tuple[Tensor, Tensor, Tensor | None, NDArray[np.int64], NDArray[np.int64]]:
     """Pool states by `AttentionFunction`; return pooled, weights, hidden layer, starts, bounds."""
     (T, H), (A, _) = states.shape, weight.shape
-    _check_lengths(lengths, T)
+    check_lengths(lengths.numpy(), T)
     threads = _threads(T)
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths.numpy(), out=starts[1:])
-    bounds = _bounds(lengths.numpy(), _n_chunks(threads))
+    bounds = bounds_of(lengths.numpy(), n_chunks(threads))
     pooled, weights = states.new_empty(len(lengths), H), states.new_empty(T)
     u = lasting((T, A), states) if keep else None
     run_tasks(
@@ -269,7 +275,7 @@ def update_rows(
     threads = _threads(len(rows))
     run_tasks(
         kernels.step,
-        _n_chunks(threads),
+        n_chunks(threads),
         table.shape[1],
         *map(_flat, (table, mean, square, rows, grad)),
         np.array(settings, dtype=np.float32),
@@ -277,44 +283,8 @@ def update_rows(
     )
 
 
-class _Sequences(NamedTuple):
-    """First token and length of the sequences that are not empty, the shortest first."""
-
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-
-
-def _check_lengths(lengths: Tensor, T: int) -> None:
-    """Check lengths, since kernels read and write memory without a check."""
-    each = lengths.numpy()
-    if each.sum() != T or each.min(initial=0) < 0:
-        raise ValueError(f"lengths must be at least 0 and add up to {T} tokens; got {lengths}.")
-
-
-def _sequences(lengths: Tensor) -> _Sequences:
-    each = lengths.numpy()
-    # The longest first as in `PackedLayout`, equal ones in their order; then the other way round.
-    order = np.argsort(-each, kind="stable")[: np.count_nonzero(each)][::-1]
-    starts = np.cumsum(each) - each
-    return _Sequences(starts[order], each[order])
-
-
-def _bounds(lengths: NDArray[np.int64], n_chunks: int) -> NDArray[np.int64]:
-    """Cut sequences into chunks of about the same number of tokens: first sequence of each."""
-    if n_chunks == 1:
-        return np.array([0, len(lengths)])
-    ends = np.cumsum(lengths)
-    shares = np.arange(1, n_chunks) * (int(lengths.sum()) / n_chunks)
-    return np.concatenate([[0], np.searchsorted(ends, shares), [len(lengths)]])
-
-
 def _threads(n_rows: int) -> int:
-    return max(1, min(n_threads(torch.get_num_threads()), n_rows // _ROWS_A_THREAD))
-
-
-def _n_chunks(threads: int) -> int:
-    """Return a number of tasks that keeps threads busy even if one of them is slow."""
-    return 1 if threads == 1 else 4 * threads
+    return threads_for(n_rows, torch.get_num_threads())
 
 
 def _sum(parts: Tensor) -> Tensor:

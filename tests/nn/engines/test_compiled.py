@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from sk_han.kernels import chunks
 from sk_han.kernels.loading import kernels, using_engine
 from sk_han.kernels.tasks import using_threads
-from sk_han.nn.engines import compiled
 from sk_han.nn.engines.choice import attention, gru_states, kernels_for, projections
 from sk_han.nn.ragged.layout import PackedLayout
 
@@ -31,7 +31,7 @@ each_lengths = pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
 
 @pytest.fixture(params=[1, 3], autouse=True)
 def _threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(compiled, "_ROWS_A_THREAD", 1)
+    monkeypatch.setattr(chunks, "_ROWS_A_THREAD", 1)
     with using_threads(request.param), using_engine("numba"):
         missing = [name for name in ("gru", "attention", "projection") if kernels(name) is None]
         assert not missing, "PyTorch would be compared with itself"
