@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.options import ContextAttention
+from sk_han.options import RNN, ContextAttention
 from sk_han.options.network_state import check_network
+from sk_han.serving.gradients import attention_gradient, gru_gradient
 from sk_han.serving.pooling import sentence_pooling, word_pooling
 from sk_han.serving.recurrence import encoded, recurrent_layers
 
@@ -39,6 +40,15 @@ class NetworkOutput(NamedTuple):
     sentence_attention: Array
 
 
+class Attribution(NamedTuple):
+    """Logits and attention as of `NetworkOutput`, and the contribution of each word, (T,)."""
+
+    logits: Array
+    word_attention: Array
+    sentence_attention: Array
+    words: Array
+
+
 class ServedNetwork:
     """A `HierarchicalAttentionNetwork` that only predicts, without PyTorch.
 
@@ -55,9 +65,9 @@ class ServedNetwork:
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._options = options = check_network(state)
-        weights = state["weights"]
+        self._weights = weights = state["weights"]
         self._vectors: Array = weights["embedding.weight"]
-        self._output = weights["output.weight"].T, weights["output.bias"]
+        self._output = weights["output.weight"], weights["output.bias"]
         self._word_layers = recurrent_layers(weights, "word_encoder", options.recurrent)
         self._sentence_layers = recurrent_layers(weights, "sentence_encoder", options.recurrent)
         self._pool_words = word_pooling(options, weights)
@@ -69,30 +79,97 @@ class ServedNetwork:
 
     def attend(self, documents: DocumentArray) -> NetworkOutput:
         """Score documents, and return the attention to their words and sentences."""
-        words, sentences = documents.words_per_sentence, documents.sentences_per_document
-        vectors, word_weights = self._read_words(documents.word_ids, words, sentences)
-        each = np.arange(len(vectors))
-        states = encoded(self._sentence_layers, vectors, each, sentences)  # (N, H)
-        pooled, sentence_weights = self._pool_sentences(states, sentences, sentences)  # (D, H)
-        weight, bias = self._output
-        return NetworkOutput(
-            pooled @ weight + bias, word_weights.mean(axis=1), sentence_weights.mean(axis=1)
-        )
+        return self._read(documents).output()
 
-    def _read_words(
-        self, word_ids: NDArray[np.int32], words: Lengths, sentences: Lengths
-    ) -> tuple[Array, Array]:
-        """Return the vectors of all sentences, and the weights of their words (T, R)."""
+    def gradient_attention(
+        self, documents: DocumentArray, score: Callable[[Array], Array]
+    ) -> Attribution:
+        """Multiply attention by the gradient at it, as `sk_han.nn.attribution` does and explains.
+
+        Parameters
+        ----------
+        documents : DocumentArray
+        score : callable
+            Takes logits of shape (D, C), returns the factor of each in the score of its document.
+
+        Raises
+        ------
+        ValueError
+            If the network is not of the default kind: one layer of a bidirectional GRU, and
+            attention by softmax.
+        """
+        attention = self._options.attention
+        has_softmax = attention is not None and attention.normalizer == "softmax"
+        if self._options.recurrent != RNN() or not has_softmax:
+            raise ValueError(
+                "method='gradient_attention' is computed without PyTorch for one layer of a "
+                f"bidirectional GRU and attention by softmax; this network has rnn="
+                f"{self._options.rnn!r} and pooling={self._options.pooling!r}. Take 'occlusion' or "
+                "'attention', or explain with sk_han.load(...)."
+            )
+        words, sentences = documents.words_per_sentence, documents.sentences_per_document
+        read = self._read(documents, keep=True)
+        output = read.output()
+        of_pooled = score(output.logits) @ self._output[0]  # (D, R * H)
+        of_states = attention_gradient(
+            read.sentence_states, read.sentence_weights, sentences, of_pooled, *self._attention
+        )
+        (layer,) = self._sentence_layers
+        of_sentences = gru_gradient(layer, read.sentences, sentences, of_states)  # (N, R * H)
+        n_hops = read.word_weights.shape[1]
+        sentence = np.repeat(np.arange(len(words)), words)
+        contributions = np.zeros(len(sentence), dtype=np.float32)
+        for share, gradient in zip(
+            read.word_weights.T, np.split(of_sentences, n_hops, axis=1), strict=True
+        ):
+            contributions += share * (read.word_states * gradient[sentence]).sum(axis=1)
+        return Attribution(*output, contributions)
+
+    @property
+    def _attention(self) -> tuple[Array, Array, Array]:
+        """Weight, bias and contexts (R, A) of the attention to sentences."""
+        weight, bias, context = (
+            self._weights[f"sentence_attention.{name}"] for name in ("weight", "bias", "context")
+        )
+        return weight, bias, np.atleast_2d(context)
+
+    def _read(self, documents: DocumentArray, *, keep: bool = False) -> _Reading:
+        """Read documents; keep the states of words if they are needed."""
+        words, sentences = documents.words_per_sentence, documents.sentences_per_document
         # An attention that depends on other sentences pools those of a document at once.
         depends = isinstance(self._options.attention, ContextAttention)
-        chunks = [(word_ids, words)] if depends else _chunks(word_ids, words)
-        pooled = []
+        chunks = [(documents.word_ids, words)] if depends else _chunks(documents.word_ids, words)
+        kept, pooled = [np.empty((0, self._word_layers[-1].size), dtype=np.float32)], []
         for ids, lengths in chunks:
             distinct, index = np.unique(ids, return_inverse=True)
             states = encoded(self._word_layers, self._vectors[distinct], index, lengths)
             pooled.append(self._pool_words(states, lengths, sentences))
-        vectors, weights = zip(*pooled, strict=True)
-        return np.concatenate(vectors), np.concatenate(weights)
+            if keep:
+                kept.append(states)
+        vectors, word_weights = (np.concatenate(part) for part in zip(*pooled, strict=True))
+        each = np.arange(len(vectors))
+        states = encoded(self._sentence_layers, vectors, each, sentences)  # (N, H)
+        document_vectors, sentence_weights = self._pool_sentences(states, sentences, sentences)
+        weight, bias = self._output
+        logits = document_vectors @ weight.T + bias
+        word_states = np.concatenate(kept)
+        return _Reading(logits, word_states, word_weights, vectors, states, sentence_weights)
+
+
+class _Reading(NamedTuple):
+    """What the network computes of D documents with N sentences and T words."""
+
+    logits: Array
+    word_states: Array  # (T, H), or (0, H) where they were not to be kept
+    word_weights: Array  # (T, R)
+    sentences: Array  # (N, output_size)
+    sentence_states: Array  # (N, H)
+    sentence_weights: Array  # (N, R)
+
+    def output(self) -> NetworkOutput:
+        return NetworkOutput(
+            self.logits, self.word_weights.mean(axis=1), self.sentence_weights.mean(axis=1)
+        )
 
 
 def _chunks(

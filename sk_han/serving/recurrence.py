@@ -5,7 +5,7 @@ The equations and the names of the weights are those of `sk_han.nn.PackedRNN`, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from sk_han.kernels.loading import kernels
 from sk_han.kernels.tasks import run_tasks
 from sk_han.options import RNN
 
-__all__ = ["RecurrentLayer", "encoded", "recurrent_layers"]
+__all__ = ["RecurrentLayer", "encoded", "recurrent_layers", "sigmoid"]
 
 Array = NDArray[np.float32]
 Lengths = NDArray[np.int64]
@@ -56,6 +56,12 @@ class RecurrentLayer(NamedTuple):
     candidate_bias: Array
 
     @property
+    def size(self) -> int:
+        """Size of the states of all directions together."""
+        n_directions, H, _ = self.states.shape
+        return n_directions * H
+
+    @property
     def has_kernels(self) -> bool:
         """Whether compiled kernels compute this kind of layer."""
         return self.step is _gru and len(self.states) == 2
@@ -79,25 +85,36 @@ class RecurrentLayer(NamedTuple):
         if self.has_kernels:
             projection, gru = kernels("projection"), kernels("gru")
             if projection is not None and gru is not None:
-                projected = self._projected(projection, inputs)
-                return self._states(gru, projected, index.astype(np.int64, copy=False), lengths)
+                projected = self._compiled_projection(projection, inputs)
+                return self._compiled_states(
+                    gru, projected, index.astype(np.int64, copy=False), lengths
+                )
         return self._encoded(inputs, index, lengths)
 
-    def _encoded(self, inputs: Array, index: NDArray[Any], lengths: Lengths) -> Array:
-        projected = inputs @ self.inputs.transpose(0, 2, 1)  # (n_directions, U, gates * H)
+    def projected(self, inputs: Array) -> Array:
+        """Multiply inputs of shape (U, input_size); return (n_directions, U, gates * H)."""
+        projected: Array = inputs @ self.inputs.transpose(0, 2, 1)
         projected += self.input_bias[:, None]
-        n_directions, H, _ = self.states.shape
+        return projected
+
+    def tokens(self, lengths: Lengths) -> Iterator[NDArray[np.int64]]:
+        """Yield the tokens that each step reads, shape (n_directions, n), fewer and fewer."""
         starts = np.cumsum(lengths) - lengths
         order = np.argsort(-lengths, kind="stable")  # those that go on are the first ones
         starts, lengths = starts[order], lengths[order]
-        first = np.stack([starts, starts + lengths - 1])[:n_directions]  # (n_directions, N)
-        way = np.array([[1], [-1]])[:n_directions]
+        first = np.stack([starts, starts + lengths - 1])[: len(self.states)]
+        way = np.array([[1], [-1]])[: len(self.states)]
+        active = np.searchsorted(-lengths, -np.arange(lengths.max(initial=0)))
+        for t, n in enumerate(active.tolist()):
+            yield first[:, :n] + way * t
+
+    def _encoded(self, inputs: Array, index: NDArray[Any], lengths: Lengths) -> Array:
+        projected, (n_directions, H, _) = self.projected(inputs), self.states.shape
         directions = np.arange(n_directions)[:, None]
         result = np.zeros((len(index), n_directions, H), dtype=np.float32)
         states = memory = np.zeros((n_directions, len(lengths), H), dtype=np.float32)
-        active = np.searchsorted(-lengths, -np.arange(lengths.max(initial=0)))
-        for t, n in enumerate(active.tolist()):
-            tokens = first[:, :n] + way * t  # (n_directions, n)
+        for tokens in self.tokens(lengths):
+            n = tokens.shape[1]
             states, memory = states[:, :n], memory[:, :n]
             x = projected[directions, index[tokens]]  # (n_directions, n, gates * H)
             m = states @ self.states
@@ -106,7 +123,7 @@ class RecurrentLayer(NamedTuple):
             result[tokens, directions] = states
         return result.reshape(len(index), n_directions * H)
 
-    def _projected(self, compiled: ModuleType, inputs: Array) -> Array:
+    def _compiled_projection(self, compiled: ModuleType, inputs: Array) -> Array:
         (U, E), (_, G, _) = inputs.shape, self.inputs.shape
         projected = np.empty((2, U, G), dtype=np.float32)
         threads = threads_for(U)
@@ -116,8 +133,8 @@ class RecurrentLayer(NamedTuple):
         )
         return projected
 
-    def _states(
-        self, compiled: ModuleType, projected: Array, index: NDArray[np.int64], lengths: Lengths
+    def _compiled_states(
+        self, compiled: ModuleType, projected: Array, index: NDArray[Any], lengths: Lengths
     ) -> Array:
         (_, H, _), T = self.states.shape, len(index)
         check_lengths(lengths, T)
@@ -129,7 +146,7 @@ class RecurrentLayer(NamedTuple):
             2 * (len(bounds) - 1),
             H,
             *map(_flat, (projected, self.states, self.candidate_bias)),
-            index,
+            index.astype(np.int64, copy=False),
             *sequences,
             bounds,
             _NONE,
@@ -178,13 +195,14 @@ def _flat(array: Array) -> Array:
     return np.ascontiguousarray(array).reshape(-1)
 
 
-def _sigmoid(x: Array) -> Array:
+def sigmoid(x: Array) -> Array:
+    """Compute ``1 / (1 + exp(-x))``."""
     return 0.5 * np.tanh(0.5 * x) + 0.5  # exp would overflow
 
 
 def _gru(x: Array, m: Array, states: Array, memory: Array) -> tuple[Array, Array]:
     H = states.shape[2]
-    gates = _sigmoid(x[:, :, : 2 * H] + m[:, :, : 2 * H])
+    gates = sigmoid(x[:, :, : 2 * H] + m[:, :, : 2 * H])
     r, z = gates[:, :, :H], gates[:, :, H:]
     candidate = np.tanh(x[:, :, 2 * H :] + r * m[:, :, 2 * H :])
     return candidate + z * (states - candidate), memory
@@ -193,8 +211,8 @@ def _gru(x: Array, m: Array, states: Array, memory: Array) -> tuple[Array, Array
 def _lstm(x: Array, m: Array, states: Array, memory: Array) -> tuple[Array, Array]:
     H = states.shape[2]
     both = x + m
-    i, f = _sigmoid(both[:, :, :H]), _sigmoid(both[:, :, H : 2 * H])
-    g, o = np.tanh(both[:, :, 2 * H : 3 * H]), _sigmoid(both[:, :, 3 * H :])
+    i, f = sigmoid(both[:, :, :H]), sigmoid(both[:, :, H : 2 * H])
+    g, o = np.tanh(both[:, :, 2 * H : 3 * H]), sigmoid(both[:, :, 3 * H :])
     memory = f * memory + i * g
     return o * np.tanh(memory), memory
 

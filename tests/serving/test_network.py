@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import torch
 
 from sk_han import RNN, Attention, ContextAttention, DocumentArray, MultiHopAttention
 from sk_han.kernels.loading import kernels, using_engine
+from sk_han.nn.attribution import gradient_attention
 from sk_han.serving import network
 from sk_han.serving.network import ServedNetwork
 from sk_han.training.net_state import net_to_state
@@ -36,6 +38,19 @@ NESTED = [
     [],
 ]
 DOCUMENTS = DocumentArray.from_nested(NESTED)
+
+
+class Factors:
+    """A score with given factors of the logits, of any rows."""
+
+    def __init__(self, factors):
+        self.factors = factors
+
+    def __getitem__(self, rows):
+        return Factors(self.factors[rows])
+
+    def __call__(self, logits):
+        return torch.from_numpy(self.factors)
 
 
 def trained(rnn, pooling):
@@ -95,3 +110,26 @@ def test_a_state_that_is_no_network_is_refused(net):
     state = net_to_state(net)
     with pytest.raises(ValueError, match="lacks"):
         ServedNetwork({name: value for name, value in state.items() if name != "n_classes"})
+
+
+GRADIENTS = [Attention(size=4), MultiHopAttention(size=4, hops=3), POOLINGS[-1]]
+
+
+class TestGradientAttention:
+    @pytest.mark.parametrize("pooling", GRADIENTS, ids=str)
+    def test_contributions_of_words_are_those_of_pytorch(self, pooling):
+        net = trained("gru", pooling)
+        factors = np.array([[-1.0, 1.0], [0.5, 2.0], [1, -1], [0, 3], [-2, 1], [1, 1]], np.float32)
+        expected = net.attribute(gradient_attention, DOCUMENTS, Factors(factors))
+        served = ServedNetwork(net_to_state(net))
+        found = served.gradient_attention(DOCUMENTS, lambda logits: factors)
+        assert_same(found, net, DOCUMENTS)
+        words = expected.words.numpy(force=True)
+        np.testing.assert_allclose(found.words, words, atol=5e-6 * abs(words).max())
+        assert abs(words).max() > 1e-3
+
+    @pytest.mark.parametrize(("rnn", "pooling"), [("lstm", "attention"), ("gru", "mean")])
+    def test_other_members_are_refused_by_name(self, rnn, pooling):
+        served = ServedNetwork(net_to_state(trained(rnn, pooling)))
+        with pytest.raises(ValueError, match=f"rnn='{rnn}' and pooling='{pooling}'"):
+            served.gradient_attention(DOCUMENTS, np.zeros_like)

@@ -1,0 +1,122 @@
+"""The gradient of a score with respect to sentence vectors, by NumPy.
+
+It covers the default network: a bidirectional GRU and attention by softmax over sentences. Their
+backward passes are those of `sk_han.nn.engines`, over the sentence level alone, which is small.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.serving.recurrence import RecurrentLayer, sigmoid
+
+__all__ = ["attention_gradient", "gru_gradient"]
+
+Array = NDArray[np.float32]
+Lengths = NDArray[np.int64]
+
+
+def attention_gradient(
+    states: Array,
+    shares: Array,
+    lengths: Lengths,
+    gradient: Array,
+    weight: Array,
+    bias: Array,
+    contexts: Array,
+) -> Array:
+    """Compute the gradient of a score with respect to the states that attention pools.
+
+    Parameters
+    ----------
+    states : ndarray of float32, shape (T, H)
+    shares : ndarray of float32, shape (T, R)
+        Their weights in each of R hops.
+    lengths : ndarray of int64, shape (N,)
+    gradient : ndarray of float32, shape (N, R * H)
+        With respect to the pooled vectors.
+    weight, bias, contexts : ndarray of float32, shapes (A, H), (A,) and (R, A)
+
+    Returns
+    -------
+    ndarray of float32, shape (T, H)
+    """
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    u = np.tanh(states @ weight.T + bias)  # (T, A)
+    found = np.zeros_like(states)
+    for share, context, pooled in zip(
+        shares.T, contexts, np.split(gradient, len(contexts), axis=1), strict=True
+    ):
+        from_sum = pooled[sequence]  # (T, H)
+        of_share = (states * from_sum).sum(axis=1)  # (T,)
+        mean = np.bincount(sequence, share * of_share, len(lengths))[sequence]
+        of_score = (share * (of_share - mean)).astype(np.float32)
+        of_hidden = of_score[:, None] * context * (1 - u * u)  # (T, A)
+        found += share[:, None] * from_sum + of_hidden @ weight
+    return found
+
+
+class _Step(NamedTuple):
+    """What one step of the recurrence leaves for its backward; arrays (2, n, H)."""
+
+    tokens: NDArray[np.int64]
+    r: Array
+    z: Array
+    candidate: Array
+    scaled: Array  # by the reset gate
+    before: Array
+
+
+def gru_gradient(layer: RecurrentLayer, inputs: Array, lengths: Lengths, gradient: Array) -> Array:
+    """Compute the gradient of a score with respect to the inputs of a bidirectional GRU.
+
+    Parameters
+    ----------
+    layer : RecurrentLayer
+    inputs : ndarray of float32, shape (T, input_size)
+    lengths : ndarray of int64, shape (N,)
+    gradient : ndarray of float32, shape (T, 2 * H)
+        With respect to the states.
+
+    Returns
+    -------
+    ndarray of float32, shape (T, input_size)
+    """
+    _, H, _ = layer.states.shape
+    steps = _forward(layer, inputs, lengths)
+    by_direction = gradient.reshape(len(inputs), 2, H)
+    of_projected = np.zeros((2, len(inputs), 3 * H), dtype=np.float32)
+    later = np.zeros((2, 0, H), dtype=np.float32)  # of the states before the step that came later
+    directions = np.arange(2)[:, None]
+    for step in reversed(steps):
+        of_state = by_direction[step.tokens, directions]  # (2, n, H)
+        of_state[:, : later.shape[1]] += later
+        of_candidate = of_state * (1 - step.z) * (1 - step.candidate**2)
+        of_z = of_state * (step.before - step.candidate) * step.z * (1 - step.z)
+        of_r = of_candidate * step.scaled * step.r * (1 - step.r)
+        of_projected[directions, step.tokens] = np.concatenate([of_r, of_z, of_candidate], axis=2)
+        of_product = np.concatenate([of_r, of_z, of_candidate * step.r], axis=2)
+        later = of_state * step.z + of_product @ layer.states.transpose(0, 2, 1)
+    found: Array = (of_projected @ layer.inputs).sum(axis=0)
+    return found
+
+
+def _forward(layer: RecurrentLayer, inputs: Array, lengths: Lengths) -> list[_Step]:
+    """Run the recurrence, and keep its gates."""
+    projected, H = layer.projected(inputs), layer.states.shape[1]
+    directions, steps = np.arange(2)[:, None], []
+    states = np.zeros((2, len(lengths), H), dtype=np.float32)
+    for tokens in layer.tokens(lengths):
+        before = states[:, : tokens.shape[1]]
+        product = before @ layer.states
+        scaled = product[:, :, 2 * H :] + layer.candidate_bias[:, None]
+        x = projected[directions, tokens]
+        gates = sigmoid(x[:, :, : 2 * H] + product[:, :, : 2 * H])
+        r, z = gates[:, :, :H], gates[:, :, H:]
+        candidate = np.tanh(x[:, :, 2 * H :] + r * scaled)
+        states = candidate + z * (before - candidate)
+        steps.append(_Step(tokens, r, z, candidate, scaled, before))
+    return steps
