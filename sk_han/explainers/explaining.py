@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from sk_han.attribution.sources import Source
+from sk_han.attribution.targets import class_numbers, wrong_length
 from sk_han.classifier import HANClassifier
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.explainers.contributions import METHODS, contributions_to
-from sk_han.explainers.sources import ExplainedModel, Source
-from sk_han.explainers.targets import class_numbers, wrong_length
+from sk_han.explainers.sources import ExplainedModel
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.document import COMBINATIONS, DocumentExplanation
 from sk_han.training.computing import computing

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from sk_han.attribution.sources import Source, word_id_sources
 from sk_han.classifier import HANClassifier
-from sk_han.documents import DocumentArray, starts_of
+from sk_han.documents import DocumentArray
 from sk_han.fitted_state import snapshot_of
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
 from sk_han.validation.texts import check_texts
 
-__all__ = ["ExplainedModel", "Source"]
-
-
-class Source(NamedTuple):
-    """The text of a document, and the positions of its sentences and words."""
-
-    text: str
-    sentence_spans: NDArray[np.int64]
-    word_spans: NDArray[np.int64]
-    sentence_of_word: NDArray[np.int64]
-    truncated: bool
+__all__ = ["ExplainedModel"]
 
 
 class ExplainedModel(NamedTuple):
@@ -107,7 +96,7 @@ class ExplainedModel(NamedTuple):
             documents = as_documents(X, self.tokenizer)
             for first in range(0, len(documents), size):
                 batch = documents[first : first + size]
-                yield batch, list(_word_id_sources(batch, self.tokenizer))
+                yield batch, list(word_id_sources(batch, self.tokenizer))
             return
         texts = check_texts(X)
         for first in range(0, len(texts), size):
@@ -131,27 +120,3 @@ def _chunks(X: Any, size: int) -> Iterator[Any]:
         return
     while chunk := list(islice(X, size)):
         yield chunk
-
-
-def _word_id_sources(
-    documents: DocumentArray, tokenizer: HierarchicalTokenizer | None
-) -> Iterator[Source]:
-    """Yield the text of each document of word ids: its words, or "#id" without a tokenizer."""
-    nested: Iterable[list[list[str]]]
-    if tokenizer is None:
-        nested = ([[f"#{i}" for i in sentence] for sentence in document] for document in documents)
-    else:
-        nested = tokenizer.inverse_transform(documents)
-    for document in nested:
-        lengths = np.array([len(word) for sentence in document for word in sentence], dtype=int)
-        ends = np.cumsum(lengths + 1) - 1  # one space or line break after each word
-        word_spans = np.stack([ends - lengths, ends], axis=1)
-        n_words = np.array([len(sentence) for sentence in document], dtype=int)
-        starts = starts_of(n_words)
-        sentence_spans = np.stack(
-            [word_spans[starts[:-1], 0], word_spans[starts[1:] - 1, 1]], axis=1
-        )
-        text = "\n".join(" ".join(sentence) for sentence in document)
-        yield Source(
-            text, sentence_spans, word_spans, np.repeat(np.arange(len(document)), n_words), False
-        )

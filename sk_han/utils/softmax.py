@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["log_softmax", "softmax"]
+__all__ = ["log_softmax", "log_sum_exp", "softmax"]
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -20,3 +20,12 @@ def log_softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     shifted = logits - logits.max(axis=1, keepdims=True)
     with np.errstate(under="ignore"):
         return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def log_sum_exp(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute the logarithm of the sum of the exponentials of each row, shape (D,)."""
+    largest = logits.max(axis=1)
+    with np.errstate(under="ignore"):
+        shifted = np.exp(logits - largest[:, np.newaxis])
+        total: NDArray[np.float64] = largest + np.log(shifted.sum(axis=1))
+    return total

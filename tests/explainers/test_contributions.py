@@ -12,8 +12,8 @@ from sk_han import (
     HierarchicalTokenizer,
     MultiHopAttention,
 )
+from sk_han.attribution import log_odds as module
 from sk_han.documents import LabelledDocuments
-from sk_han.explainers import log_odds as module
 from sk_han.explainers.contributions import METHODS
 from sk_han.linear.hashing import hash_ngrams
 from sk_han.linear.ngram_fitting import fit_ngram_model

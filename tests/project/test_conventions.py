@@ -27,7 +27,7 @@ FLOORS = [
     {"documents", "datasets", "kernels", "nn", "options", "utils"},
     {"explanation", "text", "training"},
     {"embeddings", "linear", "tokenizer", "validation"},
-    {"classifier", "fit_data", "fitted_state", "fitting", "versions"},
+    {"attribution", "classifier", "fit_data", "fitted_state", "fitting", "versions"},
     {"explainers", "rendering"},
     {"faithfulness", "persistence", "serving"},
 ]

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
-from torch import Tensor
+
+from sk_han.utils.softmax import log_sum_exp, softmax
 
 __all__ = ["LogOdds", "log_odds"]
 
@@ -47,15 +46,13 @@ class LogOdds:
         """Return the score of these targets."""
         return replace(self, targets=targets)
 
-    def __call__(self, network_logits: Tensor) -> Tensor:
-        """Return the factors of the network's logits, as `sk_han.nn.attribution` needs them."""
-        factors = self.scale * self.factors(self.logits(network_logits))
-        return torch.from_numpy(factors).to(network_logits)
+    def __call__(self, network_logits: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the factors of the network's logits, shape (D, C)."""
+        return self.scale * self.factors(self.logits(network_logits))
 
-    def logits(self, network_logits: Tensor) -> NDArray[np.float64]:
+    def logits(self, network_logits: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the logits of the classifier, shape (D, C)."""
-        logits = network_logits.numpy(force=True).astype(np.float64)
-        return self.scale * logits + self.added
+        return self.scale * network_logits.astype(np.float64) + self.added
 
     def targets_of(self, logits: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the numbers of the explained classes, shape (D,)."""
@@ -67,7 +64,7 @@ class LogOdds:
             return np.zeros_like(logits)
         is_target = _is_target(logits, self.targets_of(logits))
         with np.errstate(under="ignore"):  # beside a very likely class, others may round to 0
-            return is_target - softmax(np.where(is_target, -np.inf, logits), axis=1)
+            return is_target - softmax(np.where(is_target, -np.inf, logits))
 
 
 def log_odds(logits: NDArray[np.float64], targets: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -76,7 +73,7 @@ def log_odds(logits: NDArray[np.float64], targets: NDArray[np.int64]) -> NDArray
         return np.zeros(len(logits))
     is_target = _is_target(logits, targets)
     with np.errstate(under="ignore"):
-        others = logsumexp(np.where(is_target, -np.inf, logits), axis=1)
+        others = log_sum_exp(np.where(is_target, -np.inf, logits))
     return logits[is_target] - others
 
 

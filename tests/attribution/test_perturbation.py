@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray
-from sk_han.explainers.perturbation import keep_words, without_each_sentence, without_each_word
+from sk_han.attribution.perturbation import keep_words, without_each_sentence, without_each_word
 
 EVERY_BATCH_SIZE = pytest.mark.parametrize("max_words", [1, 7, 23, 10_000])
 

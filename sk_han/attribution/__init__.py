@@ -1,0 +1,1 @@
+"""Contributions of words and sentences as numbers, whatever model they explain; NumPy alone."""

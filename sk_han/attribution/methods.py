@@ -1,0 +1,225 @@
+"""The methods that need no more of a network than its attention and one gradient of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.attribution.log_odds import LogOdds, log_odds
+from sk_han.attribution.perturbation import without_each_sentence, without_each_word
+from sk_han.documents import DocumentArray
+from sk_han.explanation.document import combine_attention
+from sk_han.linear.ngrams import NgramModel
+from sk_han.linear.pool import pooled_logits
+
+__all__ = [
+    "METHODS",
+    "AttributedModel",
+    "Attribution",
+    "Batch",
+    "Contributions",
+    "attention_only",
+    "by_sentence",
+    "linear_logits",
+    "ngram_contributions",
+    "with_ngrams",
+]
+
+
+class Attribution(NamedTuple):
+    """What a network says of a batch of documents, and the contribution of each word to a score.
+
+    Attributes
+    ----------
+    logits : ndarray of shape (D, C)
+    word_attention : ndarray of shape (n_words,)
+    sentence_attention : ndarray of shape (n_sentences,)
+    words : ndarray of shape (n_words,)
+        Zeros where no contributions were asked for.
+    """
+
+    logits: NDArray[np.float64]
+    word_attention: NDArray[np.float64]
+    sentence_attention: NDArray[np.float64]
+    words: NDArray[np.float64]
+
+
+class AttributedModel(Protocol):
+    """A model whose predictions are explained: a network, and linear models beside it.
+
+    Attributes
+    ----------
+    n_classes : int
+    network_scale : float
+    linear_models : sequence of (scale, NgramModel)
+    """
+
+    n_classes: int
+    network_scale: float
+    linear_models: Sequence[tuple[float, NgramModel]]
+
+    def attend(self, documents: DocumentArray) -> Attribution:
+        """Return logits and attention of the network, without contributions."""
+
+    def gradient_attention(self, documents: DocumentArray, score: LogOdds) -> Attribution:
+        """Multiply the attention of the network by the gradient of the score at it."""
+
+    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+        """Return the logits of network and linear models together, shape (D, C)."""
+
+
+class Contributions(NamedTuple):
+    """The numbers that explain a batch of documents.
+
+    Attributes
+    ----------
+    logits : ndarray of shape (D, C)
+        Of the classifier.
+    word_attention, sentence_attention : ndarray of shape (n_words,) and (n_sentences,)
+    words, sentences : ndarray of shape (n_words,) and (n_sentences,)
+        The contributions.
+    ngrams : ndarray of shape (n_words,)
+        The contributions of the linear models.
+    completeness_error : ndarray of shape (D,), or None
+    """
+
+    logits: NDArray[np.float64]
+    word_attention: NDArray[np.float64]
+    sentence_attention: NDArray[np.float64]
+    words: NDArray[np.float64]
+    sentences: NDArray[np.float64]
+    ngrams: NDArray[np.float64]
+    completeness_error: NDArray[np.float64] | None = None
+
+
+class Batch(NamedTuple):
+    """Documents to explain, the score of each, and the parameters of `explain`."""
+
+    model: Any  # an AttributedModel; a method may need more of it
+    documents: DocumentArray
+    score: LogOdds
+    combine: str
+    steps: int
+    spread: float
+    random: Any
+
+
+def _by_gradient_attention(batch: Batch) -> Contributions:
+    found = batch.model.gradient_attention(batch.documents, batch.score)
+    return with_ngrams(batch, found, batch.spread)
+
+
+def _by_occlusion(batch: Batch) -> Contributions:
+    """Predict each document again without each word, and without each sentence."""
+    documents, base = batch.documents, attention_only(batch)
+    logits, n_words = base.logits, documents.words_per_document
+    n_sentences = documents.sentences_per_document
+    return base._replace(
+        words=_drops(batch, logits, without_each_word(documents), n_words),
+        sentences=_drops(batch, logits, without_each_sentence(documents), n_sentences),
+    )
+
+
+def _by_attention(batch: Batch) -> Contributions:
+    base = attention_only(batch)
+    sentence_attention = np.repeat(base.sentence_attention, batch.documents.words_per_sentence)
+    words = combine_attention(base.word_attention, sentence_attention, batch.combine)
+    return base._replace(words=words, sentences=base.sentence_attention)
+
+
+def _by_chance(batch: Batch) -> Contributions:
+    words = batch.random.uniform(-1, 1, batch.documents.n_words)
+    return attention_only(batch)._replace(
+        words=words, sentences=by_sentence(words, batch.documents)
+    )
+
+
+METHODS: dict[str, Callable[[Batch], Contributions]] = {
+    "gradient_attention": _by_gradient_attention,
+    "occlusion": _by_occlusion,
+    "attention": _by_attention,
+    "random": _by_chance,
+}
+
+
+def with_ngrams(batch: Batch, found: Attribution, spread: float = 0.0) -> Contributions:
+    """Add the contributions of network and linear models; spread those of the network."""
+    logits = batch.score.logits(found.logits)
+    ngrams = ngram_contributions(batch, batch.score.factors(logits))
+    words = _spread(found.words, batch.documents, spread) + ngrams
+    sentences = by_sentence(words, batch.documents)
+    return Contributions(
+        logits, found.word_attention, found.sentence_attention, words, sentences, ngrams
+    )
+
+
+def attention_only(batch: Batch) -> Contributions:
+    """Compute logits, attention and n-gram contributions; other contributions are 0."""
+    found = batch.model.attend(batch.documents)
+    logits = batch.score.logits(found.logits)
+    return Contributions(
+        logits,
+        found.word_attention,
+        found.sentence_attention,
+        np.zeros(batch.documents.n_words),
+        np.zeros(batch.documents.n_sentences),
+        ngram_contributions(batch, batch.score.factors(logits)),
+    )
+
+
+def linear_logits(model: AttributedModel, documents: DocumentArray) -> NDArray[np.float64]:
+    """Return the scaled logits of the linear models, shape (D, C); zeros if there are none."""
+    if not model.linear_models:
+        return np.zeros((len(documents), model.n_classes))
+    return pooled_logits(documents, model.linear_models)
+
+
+def ngram_contributions(batch: Batch, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute the linear models' contributions to a score that has these factors of the logits."""
+    contributions = np.zeros(batch.documents.n_words)
+    for scale, model in batch.model.linear_models:
+        contributions += model.attributions(batch.documents, scale * factors)
+    return contributions
+
+
+def by_sentence(words: NDArray[np.float64], documents: DocumentArray) -> NDArray[np.float64]:
+    """Sum over the words of each sentence.
+
+    The attention of sentences has a gradient of its own, but each state of the sentence encoder
+    mixes in its neighbours. On 300 reviews of `make_reviews`, with a network trained on 2,000
+    others, the average precision for sentences that say the label is 0.976 with the sum and 0.953
+    with that gradient.
+    """
+    if not len(words):
+        return np.zeros(0)
+    return np.add.reduceat(words, documents.sentence_starts[:-1])
+
+
+def _drops(
+    batch: Batch,
+    logits: NDArray[np.float64],
+    copies: Iterator[DocumentArray],
+    copies_per_document: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Compute by how much the log-odds of each copy are below those of its document."""
+    targets = batch.score.targets_of(logits)
+    document = np.repeat(np.arange(len(logits)), copies_per_document)
+    whole, drops, first = log_odds(logits, targets), np.empty(len(document)), 0
+    for batch_of_copies in copies:
+        rows = slice(first, first + len(batch_of_copies))
+        logits = batch.model.logits(batch_of_copies)
+        drops[rows] = whole[document[rows]] - log_odds(logits, targets[document[rows]])
+        first = rows.stop
+    return drops
+
+
+def _spread(
+    words: NDArray[np.float64], documents: DocumentArray, share: float
+) -> NDArray[np.float64]:
+    """Divide a share of each sentence's contribution evenly among its words."""
+    lengths = documents.words_per_sentence
+    even = np.repeat(by_sentence(words, documents) / lengths, lengths)
+    return (1 - share) * words + share * even
