@@ -2,8 +2,22 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# Both ends of what pyproject.toml allows, Python included; make test-newest NEWEST_PYTHON=python3.13 ...
 OLDEST := .venv-oldest/bin
 OLDEST_READY := .venv-oldest/.ready
+OLDEST_PYTHON ?= python3.10
+NEWEST := .venv-newest/bin
+NEWEST_PYTHON ?= $(PYTHON)
+# PyTorch alone stays at the tested release: the newest wheel for Linux brings gigabytes of CUDA along
+# where an index or a folder of wheels has a small one of the tested release. NEWEST_TORCH=torch frees it.
+NEWEST_TORCH ?= $(shell grep ^torch== constraints.txt)
+# What makes and checks a release, and what a user of the wheel has, each apart from what tests need.
+RELEASE := .venv-release/bin
+RELEASE_READY := .venv-release/.ready
+RUNTIME := .venv-runtime
+RUNTIME_READY := .venv-runtime/.ready
+SBOM := dist/sk_han.cdx.json
+VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' sk_han/__init__.py)
 
 # Tests are fast unless marked; pyproject.toml says what the marks mean.
 FAST := not slow and not thorough
@@ -11,7 +25,8 @@ FAST := not slow and not thorough
 ONE_THREAD := OMP_NUM_THREADS=1
 WHOLE := classifier explainers faithfulness faults persistence project rendering test_properties.py
 
-.PHONY: demo quick test test-thorough test-slow test-oldest test-processors checks lint docs clean
+.PHONY: demo quick test test-thorough test-slow test-oldest test-newest test-processors checks lint docs \
+	wheel sbom audit clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -29,10 +44,17 @@ test-thorough: $(READY)
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
+# ARGS="tests/nn" runs those files alone, here and in the next two.
 test-oldest: $(OLDEST_READY)
-	$(OLDEST)/python -m pytest -m "not slow"
+	$(OLDEST)/python -m pytest -m "not slow" $(ARGS)
 
-# The fast tests as other processors compute them; ARGS="tests/nn" runs those files alone.
+# New releases come without a change here, so the environment is made anew each time.
+test-newest:
+	$(NEWEST_PYTHON) -m venv --clear .venv-newest
+	$(NEWEST)/python -m pip install "$(NEWEST_TORCH)" --editable ".[dev,plot]"
+	$(NEWEST)/python -m pytest -m "not slow" $(ARGS)
+
+# The fast tests as other processors compute them.
 test-processors: $(READY)
 	$(BIN)/python -m tests.processors $(ARGS)
 
@@ -48,8 +70,25 @@ docs: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
+# sdist and wheel in dist/, the wheel made from the sdist: nothing that lies about here gets into it.
+wheel: $(RELEASE_READY)
+	rm -f dist/*.whl dist/*.tar.gz
+	$(RELEASE)/python -m build
+
+# CycloneDX: each package that the wheel and its extras bring, with version and licence. The tool reads no
+# version from a module.
+sbom: $(RUNTIME_READY)
+	mkdir -p build dist
+	sed 's/^dynamic = .*/version = "$(VERSION)"/' pyproject.toml > build/sbom.toml
+	$(RELEASE)/cyclonedx-py environment --pyproject build/sbom.toml --mc-type library --validate \
+		--output-reproducible --output-format JSON --output-file $(SBOM) $(RUNTIME)/bin/python
+
+# Known weaknesses of these packages, where an index of advisories can be reached; not part of .ci/run.
+audit: sbom
+	$(RELEASE)/python -m tests.audit $(SBOM)
+
 clean:
-	rm -rf .venv .venv-oldest build dist docs/_build docs/generated reviews.html
+	rm -rf .venv .venv-* build dist docs/_build docs/generated reviews.html
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -57,6 +96,18 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 $(OLDEST_READY): pyproject.toml constraints-oldest.txt
-	$(PYTHON) -m venv .venv-oldest
+	$(OLDEST_PYTHON) -m venv --clear .venv-oldest
 	$(OLDEST)/python -m pip install --constraint constraints-oldest.txt --editable ".[dev,plot]"
+	touch $@
+
+$(RELEASE_READY): Makefile
+	$(PYTHON) -m venv .venv-release
+	$(RELEASE)/python -m pip install build cyclonedx-bom pip-audit
+	touch $@
+
+# Without pip, which is no part of what the wheel brings.
+$(RUNTIME_READY): $(RELEASE_READY) constraints.txt pyproject.toml
+	$(PYTHON) -m venv --clear --without-pip $(RUNTIME)
+	$(RELEASE)/python -m pip --python $(RUNTIME)/bin/python install --constraint constraints.txt \
+		"./[fast,plot,safetensors]"
 	touch $@

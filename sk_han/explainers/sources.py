@@ -26,6 +26,7 @@ class ExplainedModel(NamedTuple):
     classifier: HANClassifier
     tokenizer: HierarchicalTokenizer | None
     steps: list[Any]  # of a Pipeline, before the tokenizer
+    estimator: Any  # the Pipeline, or the classifier itself
 
     @classmethod
     def of(cls, estimator: Any) -> ExplainedModel:
@@ -41,7 +42,7 @@ class ExplainedModel(NamedTuple):
         check_is_fitted(estimator)
         if isinstance(estimator, HANClassifier):
             classifier = snapshot_of(estimator)
-            return cls(classifier, classifier.tokenizer_, [])
+            return cls(classifier, classifier.tokenizer_, [], classifier)
         *steps, classifier = _steps(estimator)
         if not isinstance(classifier, HANClassifier):
             ends_in = f" that ends in {classifier!r}" if isinstance(estimator, Pipeline) else ""
@@ -59,8 +60,8 @@ class ExplainedModel(NamedTuple):
                         "classifier. Put it before the tokenizer, or explain(pipeline[-1], "
                         "documents)."
                     )
-                return cls(classifier, step, steps[:position])
-        return cls(classifier, classifier.tokenizer_, steps)
+                return cls(classifier, step, steps[:position], estimator)
+        return cls(classifier, classifier.tokenizer_, steps, estimator)
 
     def batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
         """Yield documents and their sources, at most `size` at a time.

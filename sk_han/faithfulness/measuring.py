@@ -131,8 +131,6 @@ def faithfulness_report(
     shares = _checked_fractions(fractions)
     X = X if hasattr(X, "__len__") else list(X)  # each method iterates over it
     model = ExplainedModel.of(estimator)
-    if isinstance(estimator, HANClassifier):
-        estimator = model.classifier  # it stays the same in a refit
     ((documents, sources),) = model.batches(X, max(1, len(X)))
     lengths = documents.words_per_document
     with_words = np.flatnonzero(lengths)
@@ -163,7 +161,7 @@ def faithfulness_report(
     seconds: dict[str, float] = {}
     for name, method in chosen.items():
         start = perf_counter()
-        scores = _scores(estimator, X, method, seed)
+        scores = method(estimator, X) if callable(method) else _scores(model, X, method, seed)
         seconds[name] = (perf_counter() - start) / len(documents)
         flat = _checked_scores(scores, name, lengths)
         of_metric = _measured(predict, read, whole, ranked(read, flat), shares)
@@ -231,11 +229,9 @@ def _checked_fractions(fractions: Sequence[float]) -> tuple[float, ...]:
     return tuple(map(float, shares))
 
 
-def _scores(estimator: Any, X: Any, method: Method, seed: int) -> Sequence[Any]:
-    """Score the words of each document by one method."""
-    if not isinstance(method, str):
-        return method(estimator, X)
-    explanations = explain_iter(estimator, X, method=method, random_state=seed)
+def _scores(model: ExplainedModel, X: Any, method: str, seed: int) -> list[NDArray[np.float64]]:
+    """Score the words of each document by a method of `explain`."""
+    explanations = explain_iter(model.estimator, X, method=method, random_state=seed)
     return [explanation.contributions for explanation in explanations]
 
 
