@@ -17,9 +17,8 @@ from sk_han.persistence.archive import read_archive
 from sk_han.persistence.fields import fields_of
 from sk_han.persistence.format_1 import upgraded
 from sk_han.persistence.json_values import from_plain
-from sk_han.text.tokens import compile_token_pattern
 from sk_han.text.vocabulary import check_vocabulary
-from sk_han.tokenizer import HierarchicalTokenizer, with_named_tokens
+from sk_han.tokenizer import HierarchicalTokenizer, check_stored_params, with_named_tokens
 from sk_han.utils.compat import validate_parameter_constraints
 from sk_han.utils.model_format import ModelFormatError
 
@@ -173,8 +172,7 @@ def _tokenizer(data: Any) -> HierarchicalTokenizer:
     if not isinstance(vocabulary, dict):
         raise ValueError("the tokenizer's vocabulary is no dict")
     tokenizer: HierarchicalTokenizer = _unfitted(HierarchicalTokenizer, fields, {})
-    if tokenizer.token_pattern is not None:
-        compile_token_pattern(tokenizer.token_pattern)
+    check_stored_params(tokenizer)
     tokenizer.vocabulary_ = check_vocabulary(vocabulary)
     return tokenizer
 
