@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import concatenated_ranges, starts_of
 from sk_han.kernels.loading import kernels
-from sk_han.kernels.tasks import using_threads
+from sk_han.kernels.tasks import at_most_per_core, using_threads
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.scanning import scan_texts
 from sk_han.text.tables import COMPILED_PATTERNS
@@ -124,10 +124,9 @@ def read_word_types(
 
 
 def _n_workers(n_jobs: int | None) -> int:
-    from joblib import effective_n_jobs  # few texts are read where there is no joblib
+    from joblib import cpu_count, effective_n_jobs  # few texts are read where there is none
 
-    n_workers: int = effective_n_jobs(n_jobs)
-    return n_workers
+    return at_most_per_core(effective_n_jobs(n_jobs), cpu_count())
 
 
 def _read_chunk(texts: list[str], analyzer: TextAnalyzer, located: bool) -> WordTypes:

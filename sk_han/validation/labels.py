@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,8 @@ def document_weights(
                 f"{classes.tolist()}."
             )
         for label, value in class_weight.items():
-            if not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
+            largest = sys.float_info.max  # an integer may be larger
+            if not isinstance(value, (int, float, np.number)) or not 0 <= value <= largest:
                 raise ValueError(f"class_weight of {label!r} is {value!r}; weights are >= 0.")
     if class_weight is not None:
         class_weights = compute_class_weight(class_weight, classes=classes, y=labels)

@@ -4,9 +4,11 @@ import os
 
 import pytest
 import torch
+from joblib import cpu_count
 
+from sk_han.kernels.tasks import n_threads
 from sk_han.training import computing as module
-from sk_han.training.computing import torch_threads
+from sk_han.training.computing import computing, torch_threads
 
 
 @pytest.fixture
@@ -73,3 +75,12 @@ def test_a_function_can_be_wrapped(two_threads, monkeypatch):
         return torch.get_num_threads()
 
     assert [inside(), inside(), torch.get_num_threads()] == [1, 1, 2]
+
+
+def test_a_model_that_asks_for_a_million_threads_gets_four_for_each_core():
+    before = torch.get_num_threads()
+    with computing(threads=10**6):
+        assert torch.get_num_threads() == n_threads() == 4 * cpu_count()
+    with computing(threads=3):
+        assert n_threads() == 3
+    assert torch.get_num_threads() == before
