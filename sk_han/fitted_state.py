@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sk_han.linear.latent import check_latent_model
-from sk_han.linear.ngrams import NgramModel
+from sk_han.linear.stored import stored_models
 from sk_han.training.devices import available_devices
 from sk_han.training.net_state import net_from_state, net_to_state
 from sk_han.utils.model_format import ModelFormatError
@@ -62,9 +61,7 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
     """
     try:
         check_classifier_state(state)
-        ngram_model, latent_model = (
-            _linear_model(state, name) for name in ("ngram_model", "latent_model")
-        )
+        ngram_model, latent_model = stored_models(state)
         device = state["device"] if state["device"] in available_devices() else "cpu"
         net = net_from_state(state["network"], device)
     except (TypeError, ValueError) as error:
@@ -85,14 +82,3 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
         "device_": device,
         "vocabulary_size_": state["network"]["vocabulary_size"],
     }
-
-
-def _linear_model(state: Mapping[str, Any], name: str) -> NgramModel | None:
-    """Restore a linear model; older files have no latent model."""
-    state_of_model = state.get(name)
-    if state_of_model is None:
-        return None
-    model = NgramModel.from_state(state_of_model, len(state["classes"]))
-    if name == "latent_model":
-        check_latent_model(model)
-    return model

@@ -11,7 +11,7 @@ from pathlib import Path
 from sklearn.pipeline import Pipeline
 
 from sk_han import HANClassifier, HierarchicalTokenizer, ModelFormatError
-from sk_han.persistence.archive import FORMAT_VERSION, read_archive, write_archive
+from sk_han.model_files.archive import FORMAT_VERSION, read_archive, write_archive
 
 GOLDEN = Path(__file__).parent / "golden"
 WHOLE = (GOLDEN / "format_2.han").read_bytes()

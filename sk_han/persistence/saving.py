@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 import sk_han
 from sk_han.classifier import HANClassifier
-from sk_han.persistence.archive import read_archive, write_archive
+from sk_han.model_files.archive import read_archive, write_archive
+from sk_han.model_files.json_values import to_plain
 from sk_han.persistence.atomic_write import replacing
-from sk_han.persistence.json_values import to_plain
 from sk_han.persistence.loading import restored
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import validate_parameter_constraints
@@ -128,9 +128,16 @@ def _described(estimator: Any, arrays: Arrays) -> dict[str, Any]:
     check_is_fitted(estimator)
     described = _unfitted(estimator, arrays)
     if type(estimator) is HierarchicalTokenizer:
-        return described | {"fitted": {"vocabulary": to_plain(estimator.vocabulary_)}}
+        return described | {"fitted": _fitted_tokenizer(estimator)}
     fitted = {name: _encoded(value, name, arrays) for name, value in estimator.to_state().items()}
     return described | {"requests": _requests(estimator), "fitted": fitted}
+
+
+def _fitted_tokenizer(tokenizer: HierarchicalTokenizer) -> dict[str, Any]:
+    fitted = {"vocabulary": to_plain(tokenizer.vocabulary_)}
+    if tokenizer.stop_words == "english":  # a scorer has no scikit-learn to look them up in
+        fitted["stop_words"] = sorted(tokenizer._stop_words())
+    return fitted
 
 
 def _encoded(value: Any, name: str, arrays: Arrays) -> Any:

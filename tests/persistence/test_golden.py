@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sk_han import RNN, Attention, ContextAttention, MultiHopAttention, load, save
-from sk_han.persistence.archive import read_archive
+from sk_han.model_files.archive import read_archive
 from tests.crafted_files import GOLDEN
 from tests.golden.expected import documents_of, expected_of, params_of
 

@@ -26,7 +26,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 FLOORS = [
     {"documents", "datasets", "kernels", "nn", "options", "utils"},
     {"explanation", "text", "training"},
-    {"embeddings", "linear", "tokenizer", "validation"},
+    {"embeddings", "linear", "model_files", "tokenizer", "validation"},
     {"attribution", "classifier", "fit_data", "fitted_state", "fitting", "versions"},
     {"explainers", "rendering"},
     {"faithfulness", "persistence", "serving"},

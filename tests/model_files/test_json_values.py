@@ -17,8 +17,8 @@ from sk_han import (
     load,
     save,
 )
-from sk_han.persistence.archive import read_archive, write_archive
-from sk_han.persistence.json_values import from_plain, to_plain
+from sk_han.model_files.archive import read_archive, write_archive
+from sk_han.model_files.json_values import from_plain, to_plain
 from tests.tiny_models import tiny
 
 # Lone surrogates, NUL and private characters too.

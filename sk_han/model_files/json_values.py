@@ -36,7 +36,7 @@ def to_plain(value: Any) -> Any:
 
     Examples
     --------
-    >>> from sk_han.persistence.json_values import from_plain, to_plain
+    >>> from sk_han.model_files.json_values import from_plain, to_plain
     >>> to_plain({1: (2.5, None)})
     {'dict': [[1, {'tuple': [2.5, None]}]]}
     >>> from_plain(to_plain({1: (2.5, None)}))

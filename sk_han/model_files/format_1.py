@@ -6,9 +6,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from sk_han.model_files.fields import fields_of
+from sk_han.model_files.json_values import from_plain, to_plain
 from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention, NetworkOptions
-from sk_han.persistence.fields import fields_of
-from sk_han.persistence.json_values import from_plain, to_plain
 
 __all__ = ["upgraded"]
 

@@ -1,0 +1,115 @@
+"""The parts of a stored model: descriptions of its estimators, and its fitted state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.model_files.fields import fields_of
+from sk_han.model_files.format_1 import upgraded
+from sk_han.model_files.json_values import from_plain
+from sk_han.text.vocabulary import check_vocabulary
+
+__all__ = [
+    "Arrays",
+    "classifier_fields",
+    "fitted_state",
+    "model_of",
+    "steps_of",
+    "taken",
+    "tokenizer_fields",
+]
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def model_of(version: int, description: Any, arrays: Arrays) -> Any:
+    """Return the description of the model in the present format.
+
+    Parameters
+    ----------
+    version, description, arrays
+        As of `read_archive`; arrays of an older format get their present names.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    model = fields_of(description, "the description", ["versions", "model"])["model"]
+    return upgraded(model, arrays) if version == 1 else model
+
+
+def steps_of(model: dict[str, Any]) -> tuple[tuple[str, Any], tuple[str, Any]]:
+    """Return the names and descriptions of the two steps of a described Pipeline."""
+    fields = fields_of(model, "the Pipeline", ["class", "params", "steps"])
+    match fields["steps"]:
+        case [[str(first), {} as tokenizer], [str(last), {} as classifier]] if first != last:
+            return (first, tokenizer), (last, classifier)
+    raise ValueError("the Pipeline has other steps than a tokenizer and a classifier")
+
+
+def tokenizer_fields(data: Any) -> tuple[dict[str, Any], dict[str, int], list[str] | None]:
+    """Return a described tokenizer, its vocabulary, and its stop words if they are stored."""
+    fields = fields_of(data, "the tokenizer", ["class", "params", "fitted"])
+    fitted = fields_of(fields["fitted"], "the fitted tokenizer", ["vocabulary"], ["stop_words"])
+    vocabulary = from_plain(fitted["vocabulary"])
+    if not isinstance(vocabulary, dict):
+        raise ValueError("the tokenizer's vocabulary is no dict")
+    stop_words = fitted.get("stop_words")
+    match stop_words:
+        case None:
+            return fields, check_vocabulary(vocabulary), None
+        case [*words] if all(isinstance(word, str) for word in words):
+            return fields, check_vocabulary(vocabulary), words
+    raise ValueError("the tokenizer's stop words are no list of strings")
+
+
+def classifier_fields(data: Any) -> dict[str, Any]:
+    """Return a described classifier by its fields."""
+    fields = fields_of(data, "the classifier", ["class", "params", "requests", "fitted"])
+    if not isinstance(fields["fitted"], dict):
+        raise ValueError("its fitted state is no object")
+    return fields
+
+
+def fitted_state(
+    fields: dict[str, Any], arrays: Arrays, make_tokenizer: Callable[[Any], Any]
+) -> dict[str, Any]:
+    """Return the fitted state of a classifier from its fields, without a check of its values.
+
+    Parameters
+    ----------
+    fields : dict
+        As of `classifier_fields`.
+    arrays : dict of str to ndarray
+        Those of the state are taken out.
+    make_tokenizer : callable
+        Takes the description of a tokenizer.
+    """
+
+    def decoded(data: Any) -> Any:
+        match data:
+            case {"state": dict(values)} if len(data) == 1:
+                return {name: decoded(value) for name, value in values.items()}
+            case {"array": str(name)} if len(data) == 1:
+                return taken(arrays, name)
+            case {"labels": list(labels)} if len(data) == 1:
+                array = np.empty(len(labels), dtype=object)
+                array[:] = from_plain(labels)
+                return array
+            case {"class": "HierarchicalTokenizer"}:
+                return make_tokenizer(data)
+        return from_plain(data)
+
+    return {name: decoded(value) for name, value in fields["fitted"].items()}
+
+
+def taken(arrays: Arrays, name: str) -> NDArray[Any]:
+    """Take an array out; each is named by the model once."""
+    if name not in arrays:
+        raise ValueError(f"it lacks the entry {name + '.npy'!r}")
+    return arrays.pop(name)
