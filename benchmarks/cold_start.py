@@ -3,7 +3,8 @@
 ``python benchmarks/cold_start.py`` saves a small model and starts new processes in turns: some only
 import a package, the others load the model and predict one text, with each engine. Files are in the
 memory of the operating system and kernels in Numba's cache, since each of them ran once before.
-Seconds are counted from the first statement of a process.
+Seconds are counted from the first statement of a process. ``--jobs`` instead times a small
+`cross_val_score` twice, in one process and in two workers, which start in the first call.
 """
 
 from __future__ import annotations
@@ -44,6 +45,20 @@ from pathlib import Path
 line = next(l for l in Path("/proc/self/status").read_text().splitlines() if l[:6] == "VmRSS:")
 print(json.dumps([wall, cpu, int(line.split()[1]) / 1024]))
 """
+CROSS_VALIDATED = """
+import json, time
+from sklearn.model_selection import cross_val_score
+from sk_han import HANClassifier
+from sk_han.datasets import make_reviews
+texts, labels = make_reviews(400, random_state=0)
+classifier = HANClassifier(random_state=0, max_epochs=2, device="cpu")
+taken = []
+for _ in range(2):
+    start = time.perf_counter()
+    cross_val_score(classifier, texts, labels, cv=4, n_jobs={n_jobs})
+    taken.append(time.perf_counter() - start)
+print(json.dumps(taken))
+"""
 
 
 class Cost(NamedTuple):
@@ -54,16 +69,17 @@ class Cost(NamedTuple):
     megabytes: float  # resident at the end
 
 
-def cost(code: str, environment: Mapping[str, str]) -> Cost:
-    """Run code in a new process."""
+def said(code: str, environment: Mapping[str, str] | None = None) -> list[float]:
+    """Run code in a new process, and return the numbers that it prints."""
     done = subprocess.run(
-        [sys.executable, "-c", MEASURED.format(code=code)],
+        [sys.executable, "-c", code],
         check=True,
         capture_output=True,
         text=True,
-        env=os.environ | environment,
+        env=os.environ | (environment or {}),
     )
-    return Cost(*json.loads(done.stdout))
+    numbers: list[float] = json.loads(done.stdout)
+    return numbers
 
 
 def costs(path: Path, names: Sequence[str], n_rounds: int) -> dict[str, Cost]:
@@ -72,7 +88,8 @@ def costs(path: Path, names: Sequence[str], n_rounds: int) -> dict[str, Cost]:
     for number in range(n_rounds + 1):
         for name in names:
             code, environment = CONTESTANTS[name]
-            taken = cost(code.format(path=str(path)), environment)
+            measured = MEASURED.format(code=code.format(path=str(path)))
+            taken = Cost(*said(measured, environment))
             if number:  # the first round warms up
                 found[name].append(taken)
     return {name: Cost(*map(median, zip(*rounds, strict=True))) for name, rounds in found.items()}
@@ -84,10 +101,27 @@ def save_model(path: Path) -> None:
     save(HANClassifier(random_state=0, max_epochs=1, device="cpu").fit(texts, labels), path)
 
 
+def report_jobs(n_rounds: int) -> None:
+    """Print the seconds of a first and a second cross_val_score, by n_jobs."""
+    found: dict[int, list[list[float]]] = {1: [], 2: []}
+    for _ in range(n_rounds):
+        for n_jobs, rounds in found.items():
+            rounds.append(said(CROSS_VALIDATED.format(n_jobs=n_jobs)))
+    print(f"cross_val_score of 4 folds of 400 reviews, medians of {n_rounds} rounds")
+    print(f"{'n_jobs':8}{'first call':>12}{'second call':>12}")
+    for n_jobs, rounds in found.items():
+        first, second = map(median, zip(*rounds, strict=True))
+        print(f"{n_jobs:<8}{first:10.1f} s{second:10.1f} s")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--jobs", action="store_true")
     arguments = parser.parse_args()
+    if arguments.jobs:
+        report_jobs(arguments.rounds)
+        return
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.han"
         save_model(path)
