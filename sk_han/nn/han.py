@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from sk_han.nn.diversity import conicity, document_conicity
 from sk_han.nn.dropout import dropout, row_dropout, word_dropout
 from sk_han.nn.encoders.gru import BidirectionalGRU, recurrent_encoder
-from sk_han.nn.initialization import normal_, xavier_uniform_
+from sk_han.nn.initialization import normal_, with_memory, xavier_uniform_
 from sk_han.nn.pooling.attention import AttentionPooling
 from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
 from sk_han.nn.pooling.multi_hop import document_overlap
@@ -157,8 +157,9 @@ class HierarchicalAttentionNetwork(nn.Module):
         self.sentence_attention = sentence_pooling(
             self.options, self.sentence_encoder.output_size, generator
         )
-        self.output = nn.Linear(self.sentence_attention.output_size, n_classes, device="meta")
-        self.output.to_empty(device="cpu")
+        self.output = with_memory(
+            nn.Linear(self.sentence_attention.output_size, n_classes, device="meta")
+        )
         normal_(self.embedding.weight, VECTOR_SCALE, generator)
         _scale_inputs(self.word_encoder, WORD_GAIN)
         _scale_inputs(self.sentence_encoder, SENTENCE_GAIN)

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TypeVar
 
-__all__ = ["normal_", "uniform_", "xavier_uniform_"]
+import torch
+from torch import Tensor, nn
+
+__all__ = ["normal_", "uniform_", "with_memory", "xavier_uniform_"]
+
+_Module = TypeVar("_Module", bound=nn.Module)
+
+
+def with_memory(module: _Module) -> _Module:
+    """Give the weights of a layer that was made on the meta device memory on the CPU, undrawn.
+
+    On the meta device PyTorch draws no weights, so the global generator does not change. Its own
+    `to_empty` and `skip_init` import SymPy, which takes half a second of a new process.
+    """
+    for name, weight in list(module.named_parameters()):
+        empty = torch.empty(weight.shape, dtype=weight.dtype, device="cpu")
+        setattr(module, name, nn.Parameter(empty))
+    return module
 
 
 @torch.no_grad()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 
 import torch
 from joblib import cpu_count
@@ -15,9 +17,31 @@ from sk_han.kernels.tasks import at_most_per_core, n_threads, using_threads
 
 __all__ = ["computing", "torch_threads"]
 
-# The process that imported this module, and PyTorch with it as a rule. A process that has PyTorch
-# alone, and whose forked child imports this module, is not recognized (docs/user_guide.md).
-_IMPORTED_IN = os.getpid()
+_FORKED_WITHOUT_EXEC = 0x40  # PF_FORKNOEXEC of Linux
+
+
+def _came_by_fork(imported: Sequence[str]) -> bool:
+    """Whether a parent may have used PyTorch before this process was forked from it.
+
+    It has if this process was forked, and PyTorch was there before sk_han.
+
+    Parameters
+    ----------
+    imported : sequence of str
+        Names of modules in the order of their import, "torch" and "sk_han" among them.
+    """
+    if imported.index("sk_han") < imported.index("torch"):
+        return False
+    try:
+        status = Path("/proc/self/stat").read_text("utf-8", "replace")
+    except OSError:  # not Linux: elsewhere new processes are not forked, unless one asks for it
+        return False
+    flags = int(status.rpartition(")")[2].split()[6])
+    return bool(flags & _FORKED_WITHOUT_EXEC)
+
+
+# The process that imported PyTorch; None for a parent of this one.
+_IMPORTED_IN = None if _came_by_fork(list(sys.modules)) else os.getpid()
 
 # joblib reads files of the operating system for it.
 _n_cores = cache(cpu_count)

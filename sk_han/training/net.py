@@ -58,7 +58,7 @@ class Net(NeuralNet):
     valid_batch_size : int
         Size of a batch in validation and prediction.
     **kwargs
-        Of `skorch.NeuralNet`.
+        Of `skorch.NeuralNet`. Without an optimizer (None), the net only predicts.
     """
 
     def __init__(
@@ -135,9 +135,10 @@ class Net(NeuralNet):
         if other.shuffle is not None:  # a net restored from a file has no random state
             self.module_.generator.set_state(other.module_.generator.get_state())
             self.shuffle = copy.deepcopy(other.shuffle)
-        if other.optimizer_.state and type(other.optimizer_) is type(self.optimizer_):
+        earlier: Any = getattr(other, "optimizer_", None)  # a restored net only predicts
+        if type(earlier) is type(self.optimizer_) and earlier.state:
             # A copy, since load_state_dict does not copy; learning rates are those of this net.
-            state = copy.deepcopy(other.optimizer_.state_dict()["state"])
+            state = copy.deepcopy(earlier.state_dict()["state"])
             groups = self.optimizer_.state_dict()["param_groups"]
             self.optimizer_.load_state_dict({"state": state, "param_groups": groups})
 
@@ -259,6 +260,15 @@ class Net(NeuralNet):
         with torch.device("cpu"):
             super().initialize_module()
         self.module_.float()
+        return self
+
+    def initialize_optimizer(self, *args: Any, **kwargs: Any) -> Net:
+        """Create the optimizer, if the net is to train.
+
+        The first optimizer of a process loads PyTorch's compiler, which takes seconds.
+        """
+        if self.optimizer is not None:
+            super().initialize_optimizer(*args, **kwargs)
         return self
 
     def get_dataset(self, X: TrainingData, y: None = None) -> TrainingData:

@@ -37,7 +37,7 @@ def net_to_state(net: Net) -> dict[str, Any]:
 
 @torch_threads()
 def net_from_state(state: Mapping[str, Any], device: str) -> Net:
-    """Create a net with stored weights, for prediction; its optimizer has no state.
+    """Create a net with stored weights, for prediction: it has no optimizer.
 
     Raises
     ------
@@ -51,6 +51,7 @@ def net_from_state(state: Mapping[str, Any], device: str) -> Net:
         module__n_classes=state["n_classes"],
         module__max_words=state["max_words"],
         valid_batch_size=state["valid_batch_size"],
+        optimizer=None,
         device=device,
         **{f"module__{name}": value for name, value in options.get_params(deep=False).items()},
     ).initialize()

@@ -13,7 +13,7 @@ from sk_han import HierarchicalTokenizer
 from sk_han.kernels.loading import kernels, using_engine
 from sk_han.text import abbreviations, scanning, sentences
 from sk_han.text.analyzer import TextAnalyzer
-from sk_han.text.tables import tables
+from sk_han.text.tables import _WITH_PROPERTIES, tables
 from sk_han.text.tokens import TOKEN_PATTERNS
 from sk_han.text.word_types import WordTypes, read_word_types
 from tests.thorough import first_fast
@@ -156,6 +156,13 @@ def test_what_can_follow_words_is_no_part_of_one():
 def test_no_character_beyond_the_table_has_a_lower_case_in_the_list():
     lower = {chr(code).lower() for code in range(0x3000, 0x110000)}
     assert not {letter for letters in lower for letter in letters} & set("".join(LISTED))
+
+
+def test_characters_beyond_those_asked_for_are_neither_spaces_nor_alphanumeric():
+    # Those that have a case or are digits are alphanumeric too.
+    beyond = map(chr, range(_WITH_PROPERTIES, 0x110000))
+    assert not [letter for letter in beyond if letter.isalnum() or letter.isspace()]
+    assert chr(_WITH_PROPERTIES - 0x10000).isalnum()  # the plane before has some
 
 
 def test_few_texts_do_not_load_numba(monkeypatch):

@@ -1,6 +1,8 @@
 """Engine and threads inside of a block, PyTorch's own too."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -8,7 +10,25 @@ from joblib import cpu_count
 
 from sk_han.kernels.tasks import n_threads
 from sk_han.training import computing as module
-from sk_han.training.computing import computing, torch_threads
+from sk_han.training.computing import _came_by_fork, computing, torch_threads
+
+IMPORTED_IN_A_CHILD = """
+import os
+import signal
+import sys
+import torch
+torch.set_num_threads(2)
+torch.randn(3_000_000).exp()  # PyTorch's threads are there
+pid = os.fork()
+if pid == 0:
+    signal.alarm(90)  # the default action ends a process that waits
+    from sk_han import HANClassifier
+    from sk_han.datasets import make_reviews
+    texts, labels = make_reviews(60, random_state=0)
+    HANClassifier(max_epochs=1, random_state=0).fit(texts, labels).predict(texts)
+    os._exit(torch.get_num_threads() != 2)
+sys.exit(os.waitpid(pid, 0)[1] != 0)
+"""
 
 
 @pytest.fixture
@@ -61,6 +81,21 @@ class TestForkedProcess:
                 return [torch.get_num_threads()]
 
         assert said_by_a_child(failing) == "2"
+
+    @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux")
+    def test_it_knows_that_pytorch_may_have_come_with_it(self):
+        def known():
+            return [_came_by_fork(order) for order in (["torch", "sk_han"], ["sk_han", "torch"])]
+
+        assert said_by_a_child(known) == "True False"
+        assert known() == [False, False]
+
+    @pytest.mark.thorough
+    @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux")
+    def test_it_computes_where_the_parent_used_pytorch_alone(self):
+        # One that waits for threads which did not come along fails by its time limit.
+        command = [sys.executable, "-W", "ignore", "-c", IMPORTED_IN_A_CHILD]
+        assert subprocess.run(command, timeout=120).returncode == 0
 
     def test_the_setting_of_the_parent_stays(self, two_threads):
         said_by_a_child(before_inside_and_after)

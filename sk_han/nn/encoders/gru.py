@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from sk_han.nn.encoders.output import Encoded
 from sk_han.nn.encoders.packed import PackedRNN, packed_encoded
 from sk_han.nn.engines.choice import gru_states, projections
-from sk_han.nn.initialization import uniform_
+from sk_han.nn.initialization import uniform_, with_memory
 from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.segments import sequence_ends
 from sk_han.options import RNN
@@ -55,9 +55,7 @@ class BidirectionalGRU(nn.Module):
         self, input_size: int, hidden_size: int, generator: torch.Generator | None = None
     ) -> None:
         super().__init__()
-        # On the meta device PyTorch draws no weights, so the global generator does not change.
-        self.gru = nn.GRU(input_size, hidden_size, bidirectional=True, device="meta")
-        self.gru.to_empty(device="cpu")
+        self.gru = with_memory(nn.GRU(input_size, hidden_size, bidirectional=True, device="meta"))
         self.output_size = 2 * hidden_size
         self.reset_parameters(generator)
         self.fused: bool | None = None

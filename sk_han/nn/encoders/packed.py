@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from sk_han.nn.encoders.output import Encoded
-from sk_han.nn.initialization import uniform_
+from sk_han.nn.initialization import uniform_, with_memory
 from sk_han.nn.ragged.layout import PackedLayout
 
 __all__ = ["PackedRNN", "packed_encoded"]
@@ -67,15 +67,14 @@ class PackedRNN(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        # On the meta device PyTorch draws no weights, so the global generator does not change.
-        self.rnn = CELLS[rnn](
+        made = CELLS[rnn](
             input_size,
             hidden_size,
             num_layers=num_layers,
             bidirectional=bidirectional,
             device="meta",
         )
-        self.rnn.to_empty(device="cpu")
+        self.rnn = with_memory(made)
         self.output_size = hidden_size * (2 if bidirectional else 1)
         self.reset_parameters(generator)
 

@@ -1,0 +1,73 @@
+"""What a new process does before the first prediction of a loaded model."""
+
+import os
+import subprocess
+import sys
+
+import cold_start
+import numpy as np
+import pytest
+import torch
+
+from sk_han import load, save
+from sk_han.training.builder import document_net
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier
+
+# Optimizers load PyTorch's compiler when the first one is made, which takes more than a second.
+OF_THE_COMPILER = ("torch._dynamo", "torch._inductor", "sympy")
+
+
+def run_python(code, *arguments, **environment):
+    command = [sys.executable, "-W", "ignore", "-c", code, *map(str, arguments)]
+    done = subprocess.run(
+        command,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | environment,
+    )
+    return done.stdout.split()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.han"
+    save(fitted_classifier(), path)
+    return path
+
+
+@pytest.mark.parametrize("engine", ["auto", "torch"])
+def test_load_and_predict_import_no_compiler_and_make_no_optimizer(path, engine):
+    code = f"""
+import sys
+import torch
+made = []
+torch.optim.Optimizer.__init__ = lambda self, *args, **kwargs: made.append(type(self).__name__)
+from sk_han import load
+model = load(sys.argv[1])
+model.predict_proba(["A good film."])
+print(*made, *(set({OF_THE_COMPILER}) & sys.modules.keys()))
+"""
+    assert run_python(code, path, SK_HAN_ENGINE=engine) == []
+
+
+@pytest.mark.thorough
+def test_load_and_predict_take_little_longer_than_the_import_of_skorch(path):
+    names = ["import skorch", "load and predict, torch", "load and predict, numba"]
+    found = cold_start.costs(path, names, n_rounds=5)
+    # CPU seconds, since other processes do not lengthen them, and a tenth for noise.
+    most = (cold_start.MOST + 0.1) * found["import skorch"].cpu_seconds
+    assert max(taken.cpu_seconds for taken in found.values()) < most
+
+
+def test_a_loaded_model_learns_on_as_one_that_was_loaded_with_an_optimizer(path, monkeypatch):
+    def with_optimizer(**params):
+        return document_net(**params | {"optimizer": torch.optim.SGD})
+
+    without = load(path)
+    monkeypatch.setattr("sk_han.training.net_state.document_net", with_optimizer)
+    models = [without, load(path)]
+    assert [hasattr(model.net_, "optimizer_") for model in models] == [False, True]
+    found = [m.partial_fit(TEXTS, LABELS).predict_proba(UNSEEN) for m in models]
+    np.testing.assert_array_equal(*found)
