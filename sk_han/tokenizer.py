@@ -13,7 +13,13 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
-from sk_han.text.reader import DocumentReader, DocumentSpans, documents_of
+from sk_han.text.reader import (
+    UNKNOWN_WORD,
+    DocumentReader,
+    DocumentSpans,
+    documents_of,
+    words_of,
+)
 from sk_han.text.reading_params import with_named_tokens
 from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
 from sk_han.text.vocabulary import check_vocabulary, learn_vocabulary
@@ -31,7 +37,6 @@ from sk_han.validation.texts import check_texts, check_texts_without_labels
 
 __all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer"]
 
-UNKNOWN_WORD = "<unknown>"
 # Version of the state in a pickle; it rises when an older release could not read it.
 STATE_FORMAT = 1
 
@@ -316,13 +321,9 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         check_is_fitted(self)
         if isinstance(documents, np.ndarray):
             documents = DocumentArray.from_padded(documents)
-        if isinstance(documents, DocumentArray):
-            documents = documents.to_nested()
-        word_of = {i: word for word, i in self.vocabulary_.items()}
-        return [
-            [[word_of.get(i, UNKNOWN_WORD) for i in sentence] for sentence in document]
-            for document in documents
-        ]
+        if not isinstance(documents, DocumentArray):
+            documents = DocumentArray.from_nested(documents)
+        return words_of(documents, self.vocabulary_)
 
     def spans(self, texts: Any) -> list[DocumentSpans]:
         """Find the sentences and words that `transform` returns in the texts.

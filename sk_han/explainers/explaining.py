@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from sk_han.attribution.explaining import explanations_of
 from sk_han.attribution.sources import Source
 from sk_han.attribution.targets import class_numbers, wrong_length
 from sk_han.classifier import HANClassifier
-from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.documents import DocumentArray
 from sk_han.explainers.contributions import METHODS, contributions_to
 from sk_han.explainers.sources import ExplainedModel
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.document import COMBINATIONS, DocumentExplanation
 from sk_han.training.computing import computing
-from sk_han.utils.softmax import softmax
 
 __all__ = ["explain", "explain_iter"]
 
@@ -225,8 +225,8 @@ def _explained(
     spread: float,
     **how: Any,
 ) -> Iterator[DocumentExplanation]:
-    """Explain batch by batch, and split the flat arrays of a batch into documents."""
-    classes, n_read = model.classifier.classes_, 0
+    """Explain batch by batch."""
+    n_read = 0
     for documents, sources in batches:
         numbers = _numbers_of(targets, n_read, len(documents))
         n_read += len(documents)
@@ -240,32 +240,16 @@ def _explained(
                 spread=spread,
                 **how,
             )
-        proba = softmax(found.logits)
-        predicted = proba.argmax(axis=1)
-        explained = np.where(numbers < 0, predicted, numbers)
-        word_starts = documents.sentence_starts[documents.document_starts]
-        unknown = documents.word_ids == UNKNOWN_ID
-        for i, source in enumerate(sources):
-            words = slice(word_starts[i], word_starts[i + 1])
-            sentences = slice(documents.document_starts[i], documents.document_starts[i + 1])
-            error = found.completeness_error
-            yield DocumentExplanation(
-                **source._asdict(),
-                word_attention=found.word_attention[words],
-                sentence_attention=found.sentence_attention[sentences],
-                contributions=found.words[words],
-                sentence_contributions=found.sentences[sentences],
-                method=method,
-                classes=classes,
-                probabilities=proba[i],
-                predicted=classes[predicted[i]],
-                target=classes[explained[i]],
-                unknown=unknown[words],
-                combine=combine,
-                ngram_contributions=found.ngrams[words],
-                completeness_error=None if error is None else float(error[i]),
-                spread=spread if method == "gradient_attention" else None,
-            )
+        yield from explanations_of(
+            found,
+            documents,
+            sources,
+            numbers,
+            model.classifier.classes_,
+            method=method,
+            combine=combine,
+            spread=spread,
+        )
     if not isinstance(targets, int) and n_read < len(targets):
         raise wrong_length(len(targets), f"{n_read} documents")
 

@@ -82,7 +82,7 @@ class ServedNetwork:
         return self._read(documents).output()
 
     def gradient_attention(
-        self, documents: DocumentArray, score: Callable[[Array], Array]
+        self, documents: DocumentArray, score: Callable[[Array], NDArray[Any]]
     ) -> Attribution:
         """Multiply attention by the gradient at it, as `sk_han.nn.attribution` does and explains.
 
@@ -110,7 +110,8 @@ class ServedNetwork:
         words, sentences = documents.words_per_sentence, documents.sentences_per_document
         read = self._read(documents, keep=True)
         output = read.output()
-        of_pooled = score(output.logits) @ self._output[0]  # (D, R * H)
+        factors = score(output.logits).astype(np.float32, copy=False)
+        of_pooled = factors @ self._output[0]  # (D, R * H)
         of_states = attention_gradient(
             read.sentence_states, read.sentence_weights, sentences, of_pooled, *self._attention
         )

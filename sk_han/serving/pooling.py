@@ -100,7 +100,7 @@ def _compiled(
 
 def _of_prefix(weights: Weights, prefix: str) -> dict[str, Array]:
     return {
-        name.removeprefix(prefix): np.ascontiguousarray(weight)
+        name.removeprefix(prefix): weight.copy()  # kernels take no read-only arrays
         for name, weight in weights.items()
         if name.startswith(prefix)
     }
@@ -189,7 +189,8 @@ def _sums(values: Array, lengths: Lengths) -> Array:
     sums = np.zeros((len(lengths), *values.shape[1:]), dtype=values.dtype)
     filled, starts = _filled(lengths)
     if len(filled):
-        sums[filled] = np.add.reduceat(values, starts, axis=0)
+        # In double precision, since it adds one row after the other, thousands perhaps.
+        sums[filled] = np.add.reduceat(values, starts, axis=0, dtype=np.float64)
     return sums
 
 
@@ -203,8 +204,8 @@ def _normalized(attention: Attention, scores: Array, lengths: Lengths) -> Array:
     if attention.normalizer == "softmax":
         with np.errstate(under="ignore"):
             exponential = np.exp(z)
-            share: Array = exponential / np.repeat(np.add.reduceat(exponential, starts), lengths)
-        return share
+            total = np.add.reduceat(exponential, starts, dtype=np.float64)
+            return (exponential / np.repeat(total, lengths)).astype(np.float32)
     exact = z.astype(np.float64)
     if attention.normalizer == "sparsemax":
         return _above(exact, lengths, _sparsemax_threshold).astype(np.float32)

@@ -15,7 +15,9 @@ from sk_han.text.accents import ACCENT_STRIPPERS
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.word_types import WordTypes, read_word_types
 
-__all__ = ["DocumentReader", "DocumentSpans", "documents_of"]
+__all__ = ["UNKNOWN_WORD", "DocumentReader", "DocumentSpans", "documents_of", "words_of"]
+
+UNKNOWN_WORD = "<unknown>"
 
 
 class DocumentSpans(NamedTuple):
@@ -122,3 +124,12 @@ def documents_of(
     return DocumentArray._of_lengths(
         ids[types.numbers], types.words_per_sentence, types.sentences_per_document
     )
+
+
+def words_of(documents: DocumentArray, vocabulary: Mapping[str, int]) -> list[list[list[str]]]:
+    """Return the words of documents; ids that the vocabulary does not have are `UNKNOWN_WORD`."""
+    word_of = {i: word for word, i in vocabulary.items()}
+    return [
+        [[word_of.get(i, UNKNOWN_WORD) for i in sentence] for sentence in document]
+        for document in documents.to_nested()
+    ]

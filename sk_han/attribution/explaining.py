@@ -1,0 +1,73 @@
+"""From the numbers of a batch to an explanation of each document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.attribution.methods import Contributions
+from sk_han.attribution.sources import Source
+from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.explanation.document import DocumentExplanation
+from sk_han.utils.softmax import softmax
+
+__all__ = ["explanations_of"]
+
+
+def explanations_of(
+    found: Contributions,
+    documents: DocumentArray,
+    sources: Sequence[Source],
+    targets: NDArray[np.int64],
+    classes: NDArray[Any],
+    *,
+    method: str,
+    combine: str,
+    spread: float,
+) -> Iterator[DocumentExplanation]:
+    """Split the flat arrays of a batch into documents.
+
+    Parameters
+    ----------
+    found : Contributions
+    documents : DocumentArray of shape (D,)
+    sources : sequence of D Source
+    targets : ndarray of int64, shape (D,)
+        Number of the explained class; -1 for the predicted one.
+    classes : ndarray of shape (C,)
+    method, combine, spread
+        As of `explain`.
+
+    Yields
+    ------
+    DocumentExplanation
+    """
+    proba = softmax(found.logits)
+    predicted = proba.argmax(axis=1)
+    explained = np.where(targets < 0, predicted, targets)
+    word_starts = documents.sentence_starts[documents.document_starts]
+    unknown = documents.word_ids == UNKNOWN_ID
+    for i, source in enumerate(sources):
+        words = slice(word_starts[i], word_starts[i + 1])
+        sentences = slice(documents.document_starts[i], documents.document_starts[i + 1])
+        error = found.completeness_error
+        yield DocumentExplanation(
+            **source._asdict(),
+            word_attention=found.word_attention[words],
+            sentence_attention=found.sentence_attention[sentences],
+            contributions=found.words[words],
+            sentence_contributions=found.sentences[sentences],
+            method=method,
+            classes=classes,
+            probabilities=proba[i],
+            predicted=classes[predicted[i]],
+            target=classes[explained[i]],
+            unknown=unknown[words],
+            combine=combine,
+            ngram_contributions=found.ngrams[words],
+            completeness_error=None if error is None else float(error[i]),
+            spread=spread if method == "gradient_attention" else None,
+        )

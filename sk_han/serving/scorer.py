@@ -1,0 +1,241 @@
+"""Scorer: a stored model that predicts and explains without PyTorch and scikit-learn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.attribution.explaining import explanations_of
+from sk_han.attribution.log_odds import LogOdds
+from sk_han.attribution.methods import METHODS, Attribution, Batch, linear_logits
+from sk_han.attribution.sources import Source, word_id_sources
+from sk_han.attribution.targets import class_numbers
+from sk_han.documents import DocumentArray
+from sk_han.explanation import ExplanationList
+from sk_han.linear.pool import pooled_logits
+from sk_han.linear.stored import stored_models
+from sk_han.model_files.archive import read_archive
+from sk_han.model_files.decoding import classifier_fields, fitted_state, model_of, steps_of
+from sk_han.model_files.opening import model_file
+from sk_han.serving.network import ServedNetwork
+from sk_han.serving.tokenizer import ServedTokenizer
+from sk_han.utils.softmax import softmax
+from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
+from sk_han.validation.fitted_state import check_classifier_state
+from sk_han.validation.texts import check_texts
+
+__all__ = ["Scorer"]
+
+_BATCH_SIZE = 64  # documents in memory at once
+_COMBINATIONS = ("product", "sqrt")
+
+
+class Scorer:
+    """A fitted classifier in a file of `sk_han.save`, without PyTorch, scikit-learn and SciPy.
+
+    NumPy is all it needs, and Numba makes it several times faster. Probabilities are those of the
+    classifier up to rounding, about 1e-6.
+
+    Create one with `Scorer.load`. It does not change, and threads may share it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+
+    Notes
+    -----
+    ``pip install --no-deps sk-han numpy`` installs what it needs, ``numba llvmlite`` what makes it
+    fast; ``import sk_han.serving`` imports no more. The first prediction with Numba compiles, or
+    reads from a cache.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import sk_han
+    >>> from sk_han.datasets import make_reviews
+    >>> from sk_han.serving import Scorer
+    >>> texts, labels = make_reviews(40, random_state=0)
+    >>> classifier = sk_han.HANClassifier(embedding_dim=8, max_epochs=1, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "reviews.han")
+    ...     sk_han.save(classifier.fit(texts, labels), path)
+    ...     scorer = Scorer.load(path)
+    >>> bool(abs(scorer.predict_proba(texts) - classifier.predict_proba(texts)).max() < 1e-5)
+    True
+    """
+
+    classes_: NDArray[Any]
+
+    def __init__(self, state: dict[str, Any], tokenizer: ServedTokenizer | None) -> None:
+        check_classifier_state(state)
+        self.classes_ = state["classes"]
+        self.n_classes = len(self.classes_)
+        self.network_scale: float = state["network_scale"]
+        self.linear_models = [
+            (state.get(f"{name}_scale", 0.0), model)
+            for name, model in zip(("ngram", "latent"), stored_models(state), strict=True)
+            if model is not None
+        ]
+        self._network = ServedNetwork(state["network"])
+        self._vocabulary_size: int = state["network"]["vocabulary_size"]
+        self._tokenizer = tokenizer or state["tokenizer"]
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Scorer:
+        """Load a classifier, or a Pipeline of tokenizer and classifier, that `sk_han.save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Returns
+        -------
+        Scorer
+
+        Raises
+        ------
+        ModelFormatError
+            If the file is empty, cut off, damaged, no file of `sk_han.save`, of a newer format,
+            or holds a tokenizer alone. It is a ValueError.
+        OSError
+            If the file cannot be read; FileNotFoundError if there is none.
+        """
+        with model_file(path) as file:
+            version, description, arrays = read_archive(file)
+            model, tokenizer = model_of(version, description, arrays), None
+            if isinstance(model, dict) and model.get("class") == "Pipeline":
+                (_, described), (_, model) = steps_of(model)
+                tokenizer = ServedTokenizer(described)
+            if not isinstance(model, dict) or model.get("class") != "HANClassifier":
+                raise ValueError("it holds no classifier")
+            state = fitted_state(classifier_fields(model), arrays, ServedTokenizer)
+            return cls(state, tokenizer)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable label of each document.
+
+        Parameters
+        ----------
+        X : n_documents raw texts, DocumentArray, or ndarray of int
+            As of ``HANClassifier.fit``. One text goes into a list: ``[text]``.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+        """
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : n_documents raw texts, DocumentArray, or ndarray of int
+            As of `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes)
+            Columns in the order of `classes_`; rows sum to 1.
+        """
+        return softmax(np.concatenate([self.logits(batch) for batch, _ in self._batches(X)]))
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        target: Any = None,
+        method: str = "gradient_attention",
+        combine: str = "product",
+        spread: float = 0.25,
+        random_state: int | None = None,
+    ) -> ExplanationList:
+        """Compute the contribution of each word and sentence to the log-odds of a class.
+
+        Parameters
+        ----------
+        X, target, combine, spread, random_state
+            As of `sk_han.explain`.
+        method : {"gradient_attention", "occlusion", "attention", "random"}, \
+                default="gradient_attention"
+            As of `sk_han.explain`; the default one for networks with one layer of a bidirectional
+            GRU and attention by softmax.
+
+        Returns
+        -------
+        ExplanationList of n_documents DocumentExplanation
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid, or the network is not one that the method is for.
+        """
+        for name, value, choices in (
+            ("method", method, METHODS),
+            ("combine", combine, _COMBINATIONS),
+        ):
+            if not isinstance(value, str) or value not in choices:
+                raise ValueError(f"{name} must be one of {list(choices)}; got {value!r}.")
+        if not isinstance(spread, Real) or not 0 <= spread <= 1:
+            raise ValueError(f"spread must be a number from 0 to 1; got {spread!r}.")
+        X = X if holds_word_ids(X) else check_texts(X)
+        targets = np.broadcast_to(class_numbers(target, self.classes_, len(X)), len(X))
+        random, n_read, explanations = np.random.default_rng(random_state), 0, []
+        for documents, sources in self._batches(X, located=True):
+            numbers = targets[n_read : n_read + len(documents)]
+            n_read += len(documents)
+            score = LogOdds(self.network_scale, linear_logits(self, documents), numbers)
+            batch = Batch(self, documents, score, combine, 0, float(spread), random)
+            found = METHODS[method](batch)
+            how = {"method": method, "combine": combine, "spread": float(spread)}
+            explanations += explanations_of(
+                found, documents, sources, numbers, self.classes_, **how
+            )
+        return ExplanationList(explanations)
+
+    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+        """Return the logits of network and linear models together, shape (D, C)."""
+        return pooled_logits(documents, [(self.network_scale, self._network), *self.linear_models])
+
+    def attend(self, documents: DocumentArray) -> Attribution:
+        """Return logits and attention of the network, without contributions."""
+        found = self._network.attend(documents)
+        return _in_double_precision(*found, np.zeros(documents.n_words))
+
+    def gradient_attention(self, documents: DocumentArray, score: LogOdds) -> Attribution:
+        """Multiply the attention of the network by the gradient of the score at it."""
+        return _in_double_precision(*self._network.gradient_attention(documents, score))
+
+    def _batches(
+        self, X: Any, *, located: bool = False
+    ) -> Iterator[tuple[DocumentArray, list[Source]]]:
+        """Yield documents of known ids, and their sources if they are to be located."""
+        sources: list[Source] = []
+        if holds_word_ids(X) or self._tokenizer is None:
+            given = as_documents(X, None)
+            for first in range(0, len(given), _BATCH_SIZE):
+                documents = given[first : first + _BATCH_SIZE]
+                if located:
+                    sources = list(word_id_sources(documents, self._tokenizer))
+                yield within_vocabulary(documents, self._vocabulary_size), sources
+            return
+        texts = check_texts(X)
+        for first in range(0, len(texts), _BATCH_SIZE):
+            part = texts[first : first + _BATCH_SIZE]
+            if located:
+                documents, spans = self._tokenizer.locate(part)
+                pairs = zip(part, spans, strict=True)
+                sources = [Source(text, *found) for text, found in pairs]
+            else:
+                documents = self._tokenizer.transform(part)
+            yield within_vocabulary(documents, self._vocabulary_size), sources
+
+
+def _in_double_precision(*arrays: NDArray[Any]) -> Attribution:
+    return Attribution(*(array.astype(np.float64) for array in arrays))

@@ -1,0 +1,202 @@
+"""A model is served without PyTorch, scikit-learn and SciPy as the classifier predicts."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+
+import sk_han
+from sk_han import Attention, HierarchicalTokenizer, ModelFormatError
+from sk_han.datasets import make_reviews
+from sk_han.kernels.loading import using_engine
+from sk_han.serving import Scorer
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
+
+ODD = [
+    *UNSEEN,
+    "\x00\u202e",
+    "x" * 3000,
+    "word " * 5000,
+    "\ud800 bad",
+    "Ünïcode.\n\n\n東京は晴れ。🙂",
+]
+THREE = np.array(["a", "b", "c"] * 6)
+TOKENIZERS = {
+    "default": {},
+    "web": {"tokens": "web"},
+    "words": {"tokens": "words", "lowercase": False},
+    "limits": {"max_words": 3, "max_sentences": 2},
+    "english": {"stop_words": "english", "strip_accents": "unicode"},
+    "own": {"stop_words": ["the", "a"], "strip_accents": "ascii", "token_pattern": r"\w+"},
+    "given": {"vocabulary": ["good", "bad", "day"]},
+}
+
+
+@pytest.fixture(autouse=True, params=["numba", "torch"])
+def _engine(request):
+    if request.param == "numba":
+        pytest.importorskip("numba")
+    with using_engine(request.param):
+        yield
+
+
+@pytest.fixture
+def served(tmp_path):
+    def serve(estimator):
+        sk_han.save(estimator, tmp_path / "model.han")
+        return Scorer.load(tmp_path / "model.han")
+
+    return serve
+
+
+class TestPredictions:
+    @pytest.mark.parametrize("labels", [LABELS, THREE], ids=["two classes", "three classes"])
+    def test_probabilities_and_labels_are_those_of_the_classifier(self, served, labels):
+        classifier = tiny(max_epochs=3, lr=0.05).fit(TEXTS, labels)
+        scorer = served(classifier)
+        np.testing.assert_array_equal(scorer.classes_, classifier.classes_)
+        expected = classifier.predict_proba(ODD)
+        np.testing.assert_allclose(scorer.predict_proba(ODD), expected, atol=1e-6)
+        np.testing.assert_array_equal(scorer.predict(ODD), classifier.predict(ODD))
+
+    @pytest.mark.parametrize("params", TOKENIZERS.values(), ids=TOKENIZERS)
+    def test_texts_are_read_as_the_tokenizer_reads_them(self, served, params):
+        pipeline = make_pipeline(HierarchicalTokenizer(**params), tiny()).fit(TEXTS, LABELS)
+        expected = pipeline.predict_proba(ODD)
+        np.testing.assert_allclose(served(pipeline).predict_proba(ODD), expected, atol=1e-6)
+
+    def test_a_giant_is_scored_as_its_thousands_of_terms_round(self, served):
+        classifier = fitted_classifier()
+        giants = ["word " * 5000, "A good day. " * 3000]
+        found = served(classifier).predict_proba(giants)
+        # PyTorch adds in single precision, one term after the other.
+        np.testing.assert_allclose(found, classifier.predict_proba(giants), atol=1e-5)
+
+    def test_a_latent_model_counts(self, served):
+        unlabelled = [
+            f"{text} It was {'bad' if i % 3 else 'good'}." for i, text in enumerate(TEXTS)
+        ]
+        classifier = tiny().fit(TEXTS, LABELS, X_unlabelled=unlabelled)
+        assert classifier.latent_scale_ > 0
+        expected = classifier.predict_proba(ODD)
+        np.testing.assert_allclose(served(classifier).predict_proba(ODD), expected, atol=1e-6)
+
+    @pytest.mark.parametrize("params", [{"linear_ngrams": None}, {"rnn": "lstm", "pooling": "max"}])
+    def test_other_members_of_the_family_are_served(self, served, params):
+        classifier = fitted_classifier(**params)
+        expected = classifier.predict_proba(UNSEEN)
+        np.testing.assert_allclose(served(classifier).predict_proba(UNSEEN), expected, atol=1e-6)
+
+    def test_word_ids_are_scored_by_a_model_of_word_ids(self, served):
+        documents = HierarchicalTokenizer().fit_transform(TEXTS)
+        classifier = tiny().fit(documents, LABELS)
+        found = served(classifier).predict_proba(documents)
+        np.testing.assert_allclose(found, classifier.predict_proba(documents), atol=1e-6)
+
+    def test_a_single_class_is_predicted(self, served):
+        with pytest.warns(UserWarning, match="class"):
+            classifier = tiny().fit(TEXTS[:3], ["only"] * 3)
+        assert served(classifier).predict(UNSEEN).tolist() == ["only"] * len(UNSEEN)
+
+    def test_more_documents_than_a_batch_are_scored(self, served):
+        classifier = fitted_classifier()
+        texts = make_reviews(150, random_state=0)[0]
+        expected = classifier.predict_proba(texts)
+        np.testing.assert_allclose(served(classifier).predict_proba(texts), expected, atol=1e-6)
+
+
+class TestExplanations:
+    @pytest.mark.parametrize("method", ["gradient_attention", "occlusion", "attention"])
+    def test_they_are_those_of_the_classifier(self, served, method):
+        classifier = tiny(max_epochs=3, lr=0.05).fit(TEXTS, THREE)
+        expected = classifier.explain(ODD[:8], method=method, target="b", spread=0.5)
+        found = served(classifier).explain(ODD[:8], method=method, target="b", spread=0.5)
+        for ours, theirs in zip(found, expected, strict=True):
+            assert ours.words == theirs.words
+            assert (ours.text, ours.target, ours.predicted) == (
+                theirs.text,
+                theirs.target,
+                theirs.predicted,
+            )
+            for name in (
+                "word_spans",
+                "sentence_spans",
+                "word_attention",
+                "sentence_attention",
+                "contributions",
+                "sentence_contributions",
+                "ngram_contributions",
+                "probabilities",
+            ):
+                np.testing.assert_allclose(
+                    getattr(ours, name), getattr(theirs, name), atol=1e-5, err_msg=name
+                )
+        assert found[0].to_html().startswith("<!DOCTYPE html>")
+
+    def test_the_default_method_is_refused_where_it_is_not_computed(self, served):
+        scorer = served(fitted_classifier(rnn="lstm"))
+        with pytest.raises(ValueError, match="rnn='lstm'"):
+            scorer.explain(UNSEEN)
+
+    @pytest.mark.parametrize(
+        ("params", "message"),
+        [
+            ({"method": "gradient_input"}, "method must be one of"),
+            ({"combine": "sum"}, "combine must be one of"),
+            ({"spread": 2}, "spread must be a number from 0 to 1"),
+            ({"target": "neutral"}, "the classes are"),
+            ({"target": ["pos"]}, "1 labels for 8 documents"),
+        ],
+    )
+    def test_wrong_parameters_are_named(self, served, params, message):
+        with pytest.raises(ValueError, match=message):
+            served(fitted_classifier()).explain(UNSEEN, **params)
+
+
+class TestRefused:
+    def test_a_tokenizer_alone_is_no_model(self, served):
+        with pytest.raises(ModelFormatError, match="holds no classifier"):
+            served(HierarchicalTokenizer().fit(TEXTS))
+
+    def test_a_damaged_file_is_named(self, tmp_path):
+        sk_han.save(fitted_classifier(), tmp_path / "model.han")
+        data = bytearray((tmp_path / "model.han").read_bytes())
+        data[len(data) // 2] ^= 1
+        (tmp_path / "model.han").write_bytes(data)
+        with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded: it is damaged"):
+            Scorer.load(tmp_path / "model.han")
+
+    def test_one_string_is_refused(self, served):
+        with pytest.raises(ValueError, match=r"Put a single document into a list"):
+            served(fitted_classifier()).predict("A good day.")
+
+
+WITHOUT = """
+import sys
+for name in ("torch", "skorch", "sklearn", "scipy", "joblib", "threadpoolctl", "pandas"):
+    sys.modules[name] = None  # an import of it fails
+from sk_han.serving import Scorer
+scorer = Scorer.load(sys.argv[1])
+texts = ["A good day. The sun shone.", "", "Bad!"] * 500
+found = scorer.predict_proba(texts)
+scorer.explain(texts[:3])[0].to_html()
+scorer.explain(texts[:3], method="occlusion")
+print(",".join(f"{value:.6f}" for value in found[:3, 1]))
+"""
+
+
+@pytest.mark.parametrize("numba", [True, False], ids=["with Numba", "NumPy alone"])
+def test_it_needs_neither_pytorch_nor_scikit_learn_nor_scipy(tmp_path, numba):
+    model = make_pipeline(
+        HierarchicalTokenizer(stop_words="english"), tiny(pooling=Attention(size=4))
+    ).fit(TEXTS, LABELS)
+    sk_han.save(model, tmp_path / "model.han")
+    script = WITHOUT if numba else 'import sys; sys.modules["numba"] = None\n' + WITHOUT
+    command = [sys.executable, "-c", script, str(tmp_path / "model.han")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert not done.stderr
+    expected = model.predict_proba(["A good day. The sun shone.", "", "Bad!"])[:, 1]
+    found = [float(value) for value in done.stdout.split(",")]
+    np.testing.assert_allclose(found, expected, atol=2e-6)
