@@ -138,7 +138,7 @@ def fitted_attributes(
         net_params=classifier.net_params,
         verbose=classifier.verbose,
         device=device,
-        random_state=rng,
+        random_state=_going_on(rng, classifier.n_iter_) if resume else rng,
     )
     frozen_epochs = epochs_frozen(classifier.freeze_embedding)
     net = new(
@@ -155,7 +155,8 @@ def fitted_attributes(
         fit_tasks=tasks,
     )
     if resume:
-        net.continue_from(classifier.net_)
+        # A schedule from its beginning needs none, and copies of the classifier have none.
+        net.continue_from(classifier.net_, with_moments=one_epoch)
     else:
         vectors = initial_vectors(
             classifier.embedding_init,
@@ -226,6 +227,14 @@ def _softly_labelled(
     return labelled_by_other_half(
         text, lambda half: softmax(teacher.logits(half)), targets=known, weights=weights
     )
+
+
+def _going_on(rng: np.random.RandomState, n_epochs: int) -> np.random.RandomState:
+    """Return a source of other noise than that of so many epochs before.
+
+    It does not depend on the net of these epochs, so that copies of a classifier go on alike.
+    """
+    return np.random.RandomState(rng.randint(2**31 - 1, size=n_epochs + 1)[-1])
 
 
 def _ngram_range(classifier: HANClassifier) -> tuple[int, int] | None:

@@ -129,12 +129,14 @@ class Net(NeuralNet):
             for name, weight in self.module_.state_dict().items()
         }
 
-    def continue_from(self, other: Net) -> None:
-        """Copy the weights, optimizer moments and random state of a net of the same shape."""
+    def continue_from(self, other: Net, *, with_moments: bool) -> None:
+        """Copy the weights of a net of the same shape, and the optimizer's moments if it has any.
+
+        A net that was copied or restored from a file has none.
+        """
         self.module_.load_state_dict(other.module_.state_dict())
-        if other.shuffle is not None:  # a net restored from a file has no random state
-            self.module_.generator.set_state(other.module_.generator.get_state())
-            self.shuffle = copy.deepcopy(other.shuffle)
+        if not with_moments:
+            return
         if other.optimizer_.state and type(other.optimizer_) is type(self.optimizer_):
             # A copy, since load_state_dict does not copy; learning rates are those of this net.
             state = copy.deepcopy(other.optimizer_.state_dict()["state"])
