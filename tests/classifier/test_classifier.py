@@ -358,7 +358,8 @@ class TestHeldOutDocuments:
 
     def test_without_them_nothing_stops_training(self):
         classifier = tiny(validation_fraction=None, n_iter_no_change=1, lr=1e-9, max_epochs=4)
-        assert classifier.fit(TEXTS, LABELS).n_iter_ == 4
+        with pytest.warns(UserWarning, match="n_iter_no_change=1 has no effect"):
+            assert classifier.fit(TEXTS, LABELS).n_iter_ == 4
 
     def test_scales_are_fitted_on_them(self, fitted):
         scales = fitted.network_scale_, fitted.ngram_scale_
@@ -377,7 +378,8 @@ class TestHeldOutDocuments:
         assert np.bincount(net.train_split.keywords["valid_ds"].targets).tolist() == [6, 6]
 
     def test_the_only_document_of_a_class_is_trained_on(self):
-        classifier = tiny().fit(TEXTS, ["odd", *LABELS[1:]])
+        with pytest.warns(UserWarning, match="single document: 'odd'"):
+            classifier = tiny().fit(TEXTS, ["odd", *LABELS[1:]])
         assert "valid_loss" in classifier.history_[0]
 
     def test_without_a_fraction_every_document_is_trained_on(self):
