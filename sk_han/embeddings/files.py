@@ -19,6 +19,11 @@ __all__ = ["read_vectors"]
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 
+# The first line tells how many numbers a line has: what is no finite number counts as one there.
+_LIKE_NUMBER = re.compile(
+    rf"{_NUMBER.pattern}|[-+]?(?:nan|inf(?:inity)?)", re.ASCII | re.IGNORECASE
+)
+
 
 def read_vectors(
     path: str | os.PathLike[str],
@@ -125,7 +130,7 @@ def _split(line: str, embedding_dim: int, where: str) -> tuple[str, str]:
 def _trailing_numbers(line: str) -> int:
     """Count the numbers at the end of a line, without its first field, which is the word."""
     fields = line.split(" ")[1:]
-    return sum(1 for _ in takewhile(_NUMBER.fullmatch, reversed(fields)))
+    return sum(1 for _ in takewhile(_LIKE_NUMBER.fullmatch, reversed(fields)))
 
 
 def _parsed(numbers: str, where: str) -> NDArray[np.float32]:

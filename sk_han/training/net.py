@@ -129,14 +129,14 @@ class Net(NeuralNet):
             for name, weight in self.module_.state_dict().items()
         }
 
-    def continue_from(self, other: Net) -> None:
-        """Copy the weights, optimizer moments and random state of a net of the same shape."""
+    def continue_from(self, other: Net, *, with_moments: bool) -> None:
+        """Copy the weights of a net of the same shape, and the optimizer's moments if it has any.
+
+        A net that was copied or restored from a file has none.
+        """
         self.module_.load_state_dict(other.module_.state_dict())
-        if other.shuffle is not None:  # a net restored from a file has no random state
-            self.module_.generator.set_state(other.module_.generator.get_state())
-            self.shuffle = copy.deepcopy(other.shuffle)
         earlier: Any = getattr(other, "optimizer_", None)  # a restored net only predicts
-        if type(earlier) is type(self.optimizer_) and earlier.state:
+        if with_moments and type(earlier) is type(self.optimizer_) and earlier.state:
             # A copy, since load_state_dict does not copy; learning rates are those of this net.
             state = copy.deepcopy(earlier.state_dict()["state"])
             groups = self.optimizer_.state_dict()["param_groups"]

@@ -99,6 +99,11 @@ class TestDamage:
             path, f"{GLOVE}dull 1 {number} 3\n"
         )
 
+    @pytest.mark.parametrize("number", ["nan", "-NaN", "inf", "Infinity", "1e99"])
+    def test_so_it_is_in_the_first_line(self, path: Path, number: str) -> None:
+        for line in (f"dull 1 {number} 3\n", f"dull 1 2 {number}\n"):
+            assert "line 1 holds a number that is not finite" in self.refusal(path, line + GLOVE)
+
     @pytest.mark.parametrize("text", ["", "\n\n"])
     def test_an_empty_file_is_named(self, path: Path, text: str) -> None:
         assert "is empty" in self.refusal(path, text)
