@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from sk_han.documents import DocumentArray
 from sk_han.kernels.loading import kernels
 from sk_han.kernels.tasks import run_tasks
 from sk_han.linear.hashing import BITS, batches, check_ngram_range, occurrences, sized_ngrams
+from sk_han.utils.caching import cached_property
 
 __all__ = ["NgramCounts", "NgramModel", "lengths_of"]
 
