@@ -22,6 +22,7 @@ from sk_han.linear.calibration import (
     fit_scales_near,
 )
 from sk_han.linear.latent import LatentSpace, fit_latent_space
+from sk_han.linear.memory import check_memory_of_linear_model
 from sk_han.linear.parts import LinearParts, fit_linear_parts, partial_fit_linear_parts
 from sk_han.training.builder import batch_size_for, epochs_for, new_net
 from sk_han.training.callbacks.early_stopping import EarlyStopping
@@ -102,6 +103,14 @@ def fitted_attributes(
     training, validation = given.data[given.training], given.validation
     text, text_weights = given.text()
     ngram_range = _ngram_range(classifier)
+    if ngram_range is not None:  # before training, which may take long
+        check_memory_of_linear_model(
+            given.data.documents,
+            given.n_classes,
+            ngram_range,
+            before=classifier.ngram_model_ if resume and one_epoch else None,
+            in_portions=one_epoch,
+        )
     space, teacher = None, LinearParts()
     own_loss = "criterion" in (classifier.net_params or {})  # it may take no probabilities
     if given.unlabelled is not None and ngram_range is not None and given.n_classes > 1:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch import NeuralNet
-from skorch.callbacks import EpochTimer, PassthroughScoring
+from skorch.callbacks import PassthroughScoring
 from skorch.helper import predefined_split
 from torch import Tensor
 
@@ -19,6 +19,7 @@ from sk_han.nn.adversarial import adversarial_noise
 from sk_han.nn.optimizers import clip_gradient_norm
 from sk_han.training.batches import Batches, TrainingData
 from sk_han.training.callbacks.interrupts import StopTraining, interrupts
+from sk_han.training.callbacks.timing import EpochTimer
 from sk_han.training.computing import torch_threads
 from sk_han.training.loss import weighted_loss, weighted_mean
 
