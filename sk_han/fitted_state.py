@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sk_han.linear.latent import check_latent_model
 from sk_han.linear.ngrams import NgramModel
 from sk_han.training.devices import available_devices
 from sk_han.training.net_state import net_from_state, net_to_state
@@ -88,5 +89,10 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
 
 def _linear_model(state: Mapping[str, Any], name: str) -> NgramModel | None:
     """Restore a linear model; older files have no latent model."""
-    model = state.get(name)
-    return None if model is None else NgramModel.from_state(model, len(state["classes"]))
+    state_of_model = state.get(name)
+    if state_of_model is None:
+        return None
+    model = NgramModel.from_state(state_of_model, len(state["classes"]))
+    if name == "latent_model":
+        check_latent_model(model)
+    return model

@@ -33,9 +33,17 @@ from sk_han.utils.compat import (
 from sk_han.utils.model_format import checked_state
 from sk_han.validation.texts import check_texts, check_texts_without_labels
 
-__all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer", "with_named_tokens"]
+__all__ = [
+    "UNKNOWN_WORD",
+    "DocumentSpans",
+    "HierarchicalTokenizer",
+    "check_stored_params",
+    "with_named_tokens",
+]
 
 UNKNOWN_WORD = "<unknown>"
+_LONGEST_PATTERN = 20_000  # it takes 150 bytes for each character, and our own have up to 9,000
+_MOST_SLOTS = 1 << 26  # 256 MB for a document
 # Version of the state in a pickle; it rises when an older release could not read it.
 STATE_FORMAT = 1
 _ACCENT_STRIPPERS: dict[Any, Any] = {
@@ -54,6 +62,29 @@ def with_named_tokens(state: Any) -> Any:
     if state.get("token_pattern") != TOKEN_PATTERNS["words"]:
         return state
     return state | {"tokens": "words", "token_pattern": None}
+
+
+def check_stored_params(tokenizer: HierarchicalTokenizer) -> None:
+    """Check parameters of a tokenizer from a file, which would else fail when it reads texts.
+
+    Raises
+    ------
+    ValueError
+        If one is invalid, or asks for memory that no text is worth.
+    """
+    pattern = tokenizer._pattern()
+    if len(pattern) > _LONGEST_PATTERN:
+        raise ValueError(f"its token_pattern has {len(pattern)} characters")
+    compile_token_pattern(pattern)
+    list(tokenizer._stop_words())
+    if tokenizer.n_jobs == 0:
+        raise ValueError("its n_jobs is 0; it must be None, or another integer")
+    slots = (tokenizer.max_sentences or 1) * (tokenizer.max_words or 1)
+    if tokenizer.output == "padded" and slots > _MOST_SLOTS:
+        raise ValueError(
+            f"its output='padded' has {slots} numbers for every document, by its max_sentences="
+            f"{tokenizer.max_sentences} and max_words={tokenizer.max_words}"
+        )
 
 
 class DocumentSpans(NamedTuple):

@@ -16,13 +16,23 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["n_threads", "run_tasks", "using_threads"]
+__all__ = ["at_most_per_core", "n_threads", "run_tasks", "using_threads"]
+
+_MOST_PER_CORE = 4  # more wait for each other; thousands take the memory of the machine
 
 _N_THREADS: ContextVar[int | None] = ContextVar("n_threads", default=None)
 _POOLS: dict[int, ThreadPoolExecutor] = {}  # by their number of threads
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_POOLS.clear)  # a fork copies no threads
+
+
+def at_most_per_core(number: int, n_cores: int) -> int:
+    """Return the number of threads or processes, or four for each core if that is less.
+
+    A model may have been saved on a larger machine, or by someone who asks for a million.
+    """
+    return min(number, _MOST_PER_CORE * n_cores)
 
 
 @contextmanager

@@ -18,7 +18,13 @@ from sk_han.linear.ngram_fitting import in_classes, updated
 from sk_han.linear.ngrams import NgramModel, lengths_of
 from sk_han.linear.presence import document_counts, presences
 
-__all__ = ["LatentSpace", "fit_latent_model", "fit_latent_space", "partial_fit_latent_model"]
+__all__ = [
+    "LatentSpace",
+    "check_latent_model",
+    "fit_latent_model",
+    "fit_latent_space",
+    "partial_fit_latent_model",
+]
 
 _RANK = 400
 _MIN_DOCUMENTS = 20  # rarer n-grams make the model larger and slower
@@ -191,6 +197,20 @@ def partial_fit_latent_model(
         )
     weights = (model.ratios * coefficients).astype(np.float32)
     return replace(model, weights=weights, intercept=intercept.astype(np.float32))
+
+
+def check_latent_model(model: NgramModel) -> None:
+    """Check a restored model for what distinguishes it from other n-gram models.
+
+    Raises
+    ------
+    ValueError
+        If its ratios depend on the class or are negative, or it has counts.
+    """
+    if model.ratios.shape[1] != 1 or model.counts is not None:
+        raise ValueError("its latent model has ratios of each class, or counts")
+    if model.ratios.min(initial=0) < 0:
+        raise ValueError("the ratios of its latent model are squares, and some are negative")
 
 
 def _rows(present: csr_matrix, ratios: NDArray[np.float32]) -> csr_matrix:

@@ -20,11 +20,17 @@ from sk_han.utils.caching import cached_property
 
 __all__ = ["NgramCounts", "NgramModel", "lengths_of"]
 
+_MOST_WORDS = 1 << 31  # of an n-gram that a document can have
+
 _TASK_SIZE = 64  # documents that a thread takes at once
 
 # Of the table of a document's n-grams, of 64 bits and odd: another one in each process, so that no
 # document is written against it.
 _FACTOR = np.uint64(secrets.randbits(64) | 1)
+
+# Far beyond what fits find: ratios are logarithms of counts, or their squares. Sums of these and of
+# their squares over the n-grams of a document stay within single precision.
+_LARGEST = {"ratios": 1e6, "weights": 1e12, "intercept": 1e12}
 
 _ARRAYS = ("buckets", "ratios", "weights", "intercept")
 
@@ -120,6 +126,8 @@ class NgramModel:
             check_ngram_range(ngram_range)
         except (TypeError, ValueError) as error:
             raise ValueError(f"the n-grams of its model have no range: {error}") from error
+        if ngram_range[0] > _MOST_WORDS:
+            raise ValueError(f"the n-grams of its model have no range: {ngram_range} words")
         n_features, n_scores = np.size(state["buckets"]), 1 if n_classes == 2 else n_classes
         expected: dict[str, tuple[tuple[int, ...], type]] = {
             "buckets": ((n_features,), np.int64),
@@ -149,6 +157,9 @@ class NgramModel:
                 )
             if not np.isfinite(array).all():
                 raise ValueError(f"the array {name} of its n-grams holds no finite numbers")
+            largest = _LARGEST.get(name, np.inf)
+            if max(array.max(initial=0), -array.min(initial=0)) > largest:
+                raise ValueError(f"the array {name} of its n-grams holds values beyond {largest:g}")
             if name in NgramCounts._fields and array.min(initial=0) < 0:
                 raise ValueError(f"the array {name} of its n-grams holds negative counts")
             arrays[name] = array.copy()

@@ -14,6 +14,10 @@ from sk_han.options.shapes import weight_shapes
 
 __all__ = ["check_network"]
 
+# Far beyond what training finds. Products of two weights and sums of these stay within single
+# precision, so that no finite weights in a file predict NaN.
+_LARGEST_WEIGHT = 1e12
+
 # Padding and the unknown word have ids too.
 _SIZES = {
     "vocabulary_size": Range(Integral, 2),
@@ -72,4 +76,6 @@ def check_network(state: Mapping[str, Any]) -> NetworkOptions:
             )
         if not np.isfinite(weight).all():
             raise ValueError(f"its weight {name} holds values that are no finite numbers")
+        if max(weight.max(initial=0), -weight.min(initial=0)) > _LARGEST_WEIGHT:
+            raise ValueError(f"its weight {name} holds values beyond {_LARGEST_WEIGHT:g}")
     return options

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 __all__ = ["replacing"]
+
+# Nobody writes at one file for so long; a younger one may belong to a process that does.
+_ABANDONED_AFTER = 24 * 3600  # seconds
 
 
 @contextmanager
@@ -18,7 +24,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file that replaces the one at `path` when the block ends without an error.
 
     Until then an existing file does not change: the new one is written beside it under another
-    name, flushed to the disk, and moved in one step.
+    name, flushed to the disk, and moved in one step. What a killed process has left of a file of
+    this name is deleted after a day.
 
     Parameters
     ----------
@@ -45,8 +52,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         )
     if target.exists() and not target.is_file():
         raise OSError(f"{path} is a device or a pipe; give the name of a file.")
+    _delete_abandoned(target)
     # open() creates a file with the permissions of the umask; the tempfile module does not.
-    unfinished = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    unfinished = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.tmp")
     try:
         with open(unfinished, "x+b") as file:
             if target.exists():
@@ -58,3 +66,24 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def _prefix(target: Path) -> str:
+    """Return the start of the names of unfinished files, short for a target of any length."""
+    return f".sk_han-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]}-"
+
+
+def _delete_abandoned(target: Path) -> None:
+    """Delete old unfinished files of the target that this user has written."""
+    ours = re.compile(re.escape(_prefix(target)) + r"[0-9a-f]{16}\.tmp")
+    # A folder that cannot be listed, or a file that is gone meanwhile, is no reason to fail.
+    with suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            if ours.fullmatch(entry.name) and _is_abandoned(entry.stat(follow_symlinks=False)):
+                os.unlink(entry.path)
+
+
+def _is_abandoned(found: os.stat_result) -> bool:
+    is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+    is_old = time.time() - found.st_mtime > _ABANDONED_AFTER
+    return stat.S_ISREG(found.st_mode) and is_own and is_old

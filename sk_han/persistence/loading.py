@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,16 @@ from sk_han.persistence.archive import read_archive
 from sk_han.persistence.fields import fields_of
 from sk_han.persistence.format_1 import upgraded
 from sk_han.persistence.json_values import from_plain
-from sk_han.text.tokens import compile_token_pattern
 from sk_han.text.vocabulary import check_vocabulary
-from sk_han.tokenizer import HierarchicalTokenizer, with_named_tokens
+from sk_han.tokenizer import HierarchicalTokenizer, check_stored_params, with_named_tokens
 from sk_han.utils.compat import validate_parameter_constraints
 from sk_han.utils.model_format import ModelFormatError
 
 __all__ = ["load", "restored"]
 
 Arrays = dict[str, NDArray[Any]]
+
+_KINDS = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
 
 def load(path: str | os.PathLike[str]) -> HANClassifier | HierarchicalTokenizer | Pipeline:
@@ -46,7 +48,7 @@ def load(path: str | os.PathLike[str]) -> HANClassifier | HierarchicalTokenizer 
         If the file is empty, cut off, damaged, no file of `save`, or of a newer format. It is a
         ValueError.
     OSError
-        If the file cannot be read; FileNotFoundError if there is none.
+        If the file cannot be read, or is a pipe or device; FileNotFoundError if there is none.
 
     See Also
     --------
@@ -57,15 +59,34 @@ def load(path: str | os.PathLike[str]) -> HANClassifier | HierarchicalTokenizer 
     The SHA-256 in the file detects accidents, not attacks: whoever can change the file can change
     the SHA-256 too. A changed file can cause other predictions, or be slow on texts by a
     `token_pattern` made for that.
+
+    Whatever the file holds, loading takes at most 40 times its size, and 4 MB. A vocabulary takes
+    20 times its size in the file, weights 4 times.
     """
+    _check_kind(Path(path))
     with open(Path(path), "rb") as file:
         try:
             return restored(*read_archive(file))
         except (ValueError, TypeError, OverflowError) as error:
-            reason = str(error).rstrip(".")
+            reason = _shortened(str(error).rstrip("."))
             raise ModelFormatError(f"{path} cannot be loaded: {reason}.") from error
         except RecursionError as error:
             raise ModelFormatError(f"{path} cannot be loaded: it is nested too deeply.") from error
+
+
+def _check_kind(path: Path) -> None:
+    """Refuse what is no file: to open a pipe would wait for someone who writes to it."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # open() has a good error for folders
+        raise OSError(
+            f"{path} is a {_KINDS.get(stat.S_IFMT(mode), 'device')}; give the name of a file. What "
+            "comes through a pipe must be written to a file first."
+        )
+
+
+def _shortened(message: str) -> str:
+    """Cut the middle out of a message that shows a value as long as the file."""
+    return message if len(message) <= 1000 else f"{message[:700]} ... {message[-200:]}"
 
 
 def restored(version: int, description: Any, arrays: Arrays) -> Any:
@@ -151,8 +172,7 @@ def _tokenizer(data: Any) -> HierarchicalTokenizer:
     if not isinstance(vocabulary, dict):
         raise ValueError("the tokenizer's vocabulary is no dict")
     tokenizer: HierarchicalTokenizer = _unfitted(HierarchicalTokenizer, fields, {})
-    if tokenizer.token_pattern is not None:
-        compile_token_pattern(tokenizer.token_pattern)
+    check_stored_params(tokenizer)
     tokenizer.vocabulary_ = check_vocabulary(vocabulary)
     return tokenizer
 

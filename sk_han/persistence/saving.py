@@ -82,7 +82,8 @@ def save(
     The file has the state for prediction, explanation and further training: parameters, tokenizer
     with vocabulary, weights, history, metadata requests. It does not have the moments of the
     optimizer, callbacks set by ``set_callbacks``, and your own attributes. A process that is
-    killed while it writes leaves a hidden file with the ending ``.tmp`` in the folder.
+    killed while it writes leaves a hidden file with the ending ``.tmp`` in the folder, which a
+    `save` of the same name deletes when it is a day old.
 
     Examples
     --------

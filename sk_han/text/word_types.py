@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from sk_han.documents import concatenated_ranges, starts_of
 from sk_han.kernels.loading import kernels
-from sk_han.kernels.tasks import using_threads
+from sk_han.kernels.tasks import at_most_per_core, using_threads
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.scanning import scan_texts
 from sk_han.text.tables import COMPILED_PATTERNS
@@ -105,11 +105,11 @@ def read_word_types(
     if known and len(max(texts, key=len, default="")) < _MOST_CODES:
         compiled = kernels("text", worth_loading=len(texts) >= _WORTH_KERNELS)
     if compiled is not None:
-        with nullcontext() if n_jobs is None else using_threads(effective_n_jobs(n_jobs)):
+        with nullcontext() if n_jobs is None else using_threads(_n_workers(n_jobs)):
             found = scan_texts(compiled, texts, analyzer.token_pattern, located=located)
         if found is not None:
             return WordTypes(*found)
-    n_chunks = min(effective_n_jobs(n_jobs), len(texts) // _SMALLEST_CHUNK)
+    n_chunks = min(_n_workers(n_jobs), len(texts) // _SMALLEST_CHUNK)
     if n_chunks < 2:
         return _read_chunk(texts, analyzer, located)
     bounds = [len(texts) * i // n_chunks for i in range(n_chunks + 1)]
@@ -119,6 +119,10 @@ def read_word_types(
             for start, end in pairwise(bounds)
         )
     )
+
+
+def _n_workers(n_jobs: int | None) -> int:
+    return at_most_per_core(effective_n_jobs(n_jobs), cpu_count())
 
 
 def _read_chunk(texts: list[str], analyzer: TextAnalyzer, located: bool) -> WordTypes:

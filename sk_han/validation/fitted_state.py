@@ -73,6 +73,9 @@ def check_classifier_state(state: Any) -> None:
     for name, kind in (("ngram_model", "n-gram model"), ("latent_model", "latent model")):
         if state.get(name) is not None and not isinstance(state[name], Mapping):
             raise ValueError(f"its {kind} is no mapping of names to values")
+        scale = state.get(name.replace("model", "scale"), 0.0)
+        if state.get(name) is None and scale > 0:
+            raise ValueError(f"it has no {kind}, and a scale of {scale} for one")
     _check_history(state["history"])
     n_epochs, epoch, score = len(state["history"]), state["best_epoch"], state["best_score"]
     if epoch is not None and (type(epoch) is not int or not 1 <= epoch <= n_epochs):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -122,7 +123,8 @@ def document_weights(
                 f"{classes.tolist()}."
             )
         for label, value in class_weight.items():
-            if not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
+            is_number = isinstance(value, (int, float, np.number))
+            if not is_number or not 0 <= value < np.inf or _is_beyond_floats(value):
                 raise ValueError(f"class_weight of {label!r} is {value!r}; weights are >= 0.")
     if class_weight is not None:
         class_weights = compute_class_weight(class_weight, classes=classes, y=labels)
@@ -187,6 +189,10 @@ def _plain_strings(labels: NDArray[Any]) -> NDArray[Any]:
     plain = np.empty(labels.shape, dtype=object)
     plain.ravel()[:] = [str.__str__(label) for label in labels.ravel()]
     return plain
+
+
+def _is_beyond_floats(value: Any) -> bool:
+    return isinstance(value, int) and value > sys.float_info.max
 
 
 def _is_infinite(label: Any) -> bool:

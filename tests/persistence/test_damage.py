@@ -1,7 +1,9 @@
 """Files that are damaged by accident."""
 
 import io
+import os
 import pickle
+import socket
 import sys
 import zipfile
 
@@ -80,6 +82,28 @@ class TestAccidents:
     def test_a_folder_is_no_format_error(self, tmp_path):
         with pytest.raises(IsADirectoryError):
             load(tmp_path)
+
+    def test_a_pipe_is_refused_without_waiting_for_a_writer(self, tmp_path):
+        if not hasattr(os, "mkfifo"):
+            pytest.skip("there are no pipes with names here")
+        os.mkfifo(tmp_path / "model.han")
+        with pytest.raises(OSError, match=r"model\.han is a pipe; give the name of a file"):
+            load(tmp_path / "model.han")
+
+    def test_a_socket_is_refused(self, tmp_path, monkeypatch):
+        if not hasattr(socket, "AF_UNIX"):
+            pytest.skip("there are no sockets with names here")
+        monkeypatch.chdir(tmp_path)  # the name of a socket has at most 107 bytes
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind("model.han")
+            with pytest.raises(OSError, match=r"model\.han is a socket"):
+                load("model.han")
+
+    def test_a_device_is_refused(self):
+        if not os.path.exists("/dev/zero"):
+            pytest.skip("there is no /dev/zero here")
+        with pytest.raises(OSError, match="/dev/zero is a device"):
+            load("/dev/zero")
 
     def test_the_error_is_a_value_error(self):
         assert issubclass(ModelFormatError, ValueError)

@@ -6,11 +6,13 @@ import struct
 import time
 import tracemalloc
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from sk_han import HANClassifier, ModelFormatError
+from sk_han.linear.ngrams import NgramCounts
 from tests.crafted_files import (
     WHOLE,
     archive_of,
@@ -24,6 +26,7 @@ from tests.crafted_files import (
     without,
     zipped,
 )
+from tests.tiny_models import fitted_classifier, tiny
 
 MODEL, FITTED = ("model",), ("model", "fitted")
 NETWORK = (*FITTED, "network", "state")
@@ -174,6 +177,68 @@ class TestCraftedArrays:
         with pytest.raises(ModelFormatError, match=message):
             load_bytes(archive_of(description, arrays | {"classes": classes}))
 
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("network.weights.embedding.weight", 1e38),
+            ("network.weights.output.bias", -2e12),
+            ("ngram_model.weights", 1e38),
+            ("ngram_model.ratios", -1e20),
+            ("ngram_model.intercept", 1e38),
+        ],
+    )
+    def test_weights_whose_products_would_overflow_are_refused(self, load_bytes, name, value):
+        description, arrays = golden_parts()
+        changed = arrays[name].copy()
+        changed.flat[0] = value
+        with pytest.raises(ModelFormatError, match="holds values beyond"):
+            load_bytes(archive_of(description, arrays | {name: changed}))
+
+    @pytest.mark.parametrize("method", ["gradient_attention", "integrated_gradients", "occlusion"])
+    def test_weights_within_the_bounds_predict_and_explain_numbers(self, load_bytes, method):
+        description, arrays = golden_parts()
+        largest = {"ngram_model.ratios": 1e6, "ngram_model.weights": 1e12}
+        largest |= {name: 1e12 for name in arrays if name.startswith("network.weights.")}
+        for name, value in largest.items():
+            arrays[name] = np.copysign(np.float32(value), arrays[name])
+        description["model"]["fitted"] |= {"network_scale": 9e5, "ngram_scale": 9e5}
+        for engine in ("torch", "auto"):
+            description["model"]["params"]["engine"] = engine
+            model = load_bytes(archive_of(description, arrays))
+            texts = ["A good day. The sun shone!", "", 40 * "bad "]
+            assert np.isfinite(model.predict_log_proba(texts)).all()
+            for explanation in model.explain(texts, method=method, steps=3):
+                assert np.isfinite(explanation.contributions).all()
+
+
+class TestCraftedLatentModels:
+    @pytest.fixture
+    def state(self):
+        """The fitted state of a classifier that has a latent model."""
+        classifier = fitted_classifier(linear_ngrams=(1, 2))
+        ngrams = classifier.ngram_model_
+        latent = replace(ngrams, ratios=ngrams.ratios**2, counts=None)
+        classifier.latent_model_, classifier.latent_scale_ = latent, 0.5
+        return classifier.to_state()
+
+    def test_one_as_it_should_be_is_restored(self, state):
+        assert tiny().from_state(state).latent_scale_ == 0.5
+
+    def test_negative_ratios_are_refused(self, state):
+        latent = state["latent_model"] | {"ratios": -state["latent_model"]["ratios"]}
+        with pytest.raises(ModelFormatError, match="squares, and some are negative"):
+            tiny().from_state(state | {"latent_model": latent})
+
+    def test_counts_are_refused(self, state):
+        counts = {n: state["ngram_model"][n] for n in NgramCounts._fields}
+        with pytest.raises(ModelFormatError, match="ratios of each class, or counts"):
+            tiny().from_state(state | {"latent_model": state["latent_model"] | counts})
+
+    @pytest.mark.parametrize("name", ["latent", "ngram"])
+    def test_a_scale_without_its_model_is_refused(self, state, name):
+        with pytest.raises(ModelFormatError, match=r"and a scale of .* for one"):
+            tiny().from_state(state | {f"{name}_model": None})
+
 
 def test_keys_that_share_a_hash_do_not_make_loading_slow(load_bytes):
     description, arrays = golden_parts()
@@ -232,9 +297,14 @@ class TestCraftedContent:
             ((*FITTED, "best_score"), 1.5, "best score go together|best score must be an accuracy"),
             ((*FITTED, "network_scale"), 1e308, "network_scale must be a float from 0"),
             ((*FITTED, "tokenizer", "params", "token_pattern"), "(", "no regular expression"),
+            ((*FITTED, "tokenizer", "params", "token_pattern"), "(a)(b)", "may have one group"),
+            ((*FITTED, "tokenizer", "params", "token_pattern"), "a" * 10**5, "100000 characters"),
+            ((*FITTED, "tokenizer", "params", "stop_words"), ["a", 1], "stop_words holds 1"),
+            ((*FITTED, "tokenizer", "params", "n_jobs"), 0, "n_jobs is 0"),
             ((*FITTED, "ngram_model"), [1], "n-gram model is no mapping"),
             ((*NGRAMS, "ngram_range"), [2, 1], "n-grams of its model have no range"),
             ((*NGRAMS, "ngram_range"), 3, "n-grams of its model have no range"),
+            ((*NGRAMS, "ngram_range"), [2**40, 2**41], "n-grams of its model have no range"),
             ((*NGRAMS, "weights"), 1.5, "array weights of its n-grams"),
             ((*NGRAMS, "more"), 1.5, r"\['more'\] too many"),
             ((*MODEL, "params", "pooling"), {"options": {"class": "Evil"}}, "none of the options"),
@@ -348,6 +418,15 @@ class TestCraftedContent:
         model = {"class": "Pipeline", "params": {}, "steps": steps}
         with pytest.raises(ModelFormatError, match="other steps"):
             load_bytes(archive_of({"versions": {}, "model": model}, {}))
+
+    def test_padded_documents_of_giant_limits_are_refused(self, load_bytes):
+        description, arrays = golden_parts()
+        params = description["model"]["fitted"]["tokenizer"]["params"]
+        params |= {"output": "padded", "max_words": 10**6}
+        assert load_bytes(archive_of(description, arrays)).tokenizer_.max_words == 10**6
+        params["max_sentences"] = 100
+        with pytest.raises(ModelFormatError, match="100000000 numbers for every document"):
+            load_bytes(archive_of(description, arrays))
 
     def test_a_pipeline_has_no_memory(self, load_bytes):
         description, arrays = golden_parts()

@@ -1,6 +1,9 @@
 import numpy as np
 import pytest
+from joblib import cpu_count
 
+from sk_han import HierarchicalTokenizer
+from sk_han.text import word_types
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.word_types import WordTypes, joined, read_word_types
 
@@ -88,3 +91,21 @@ class TestTruncated:
         found = read_word_types(list(self.TEXTS), ANALYZER)
         assert found.truncated(3, 3) is found
         assert found.truncated(None, None) is found
+
+
+def test_a_tokenizer_that_asks_for_a_million_workers_gets_four_for_each_core(monkeypatch):
+    asked = []
+
+    class InOrder:
+        def __init__(self, n_jobs):
+            asked.append(n_jobs)
+
+        def __call__(self, tasks):
+            return [function(*args, **kwargs) for function, args, kwargs in tasks]
+
+    monkeypatch.setattr(word_types, "Parallel", InOrder)
+    monkeypatch.setattr(word_types, "_SMALLEST_CHUNK", 1)
+    monkeypatch.setattr(word_types, "kernels", lambda *args, **kwargs: None)
+    texts = ["word"] * (4 * cpu_count() + 10)
+    assert len(HierarchicalTokenizer(n_jobs=10**6).fit_transform(texts)) == len(texts)
+    assert asked == [4 * cpu_count()]

@@ -6,7 +6,9 @@ import sys
 
 import pytest
 import torch
+from joblib import cpu_count
 
+from sk_han.kernels.tasks import n_threads
 from sk_han.training import computing as module
 from sk_han.training.computing import _came_by_fork, computing, torch_threads
 
@@ -119,3 +121,12 @@ class TestTooLittleMemory:
     def test_another_error_of_pytorch_stays_what_it_is(self):
         with pytest.raises(RuntimeError, match="shapes"), computing():
             torch.ones(2, 3) @ torch.ones(2, 3)
+
+
+def test_a_model_that_asks_for_a_million_threads_gets_four_for_each_core():
+    before = torch.get_num_threads()
+    with computing(threads=10**6):
+        assert torch.get_num_threads() == n_threads() == 4 * cpu_count()
+    with computing(threads=3):
+        assert n_threads() == 3
+    assert torch.get_num_threads() == before

@@ -60,6 +60,11 @@ class TestFormat:
         with pytest.raises(ModelFormatError, match=message):
             restored(fitted, state)
 
+    def test_format_0_of_a_tokenizer_is_refused(self, tokenizer):
+        state = tokenizer.__getstate__() | {"_state_format": 0}
+        with pytest.raises(ModelFormatError, match=r"HierarchicalTokenizer was pickled.* 0"):
+            restored(tokenizer, state)
+
     @pytest.mark.parametrize("change", [lambda state: state.pop("_state_format"), dict.clear])
     def test_a_state_without_a_format_is_refused(self, estimator, change):
         state = estimator.__getstate__()

@@ -202,3 +202,8 @@ def test_class_weights_that_leave_nothing_to_learn_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match="class_weight"):
         weights_of(class_weight=class_weight)
+
+
+def test_a_class_weight_beyond_all_floats_is_named() -> None:
+    with pytest.raises(ValueError, match=r"class_weight of 'bad' is 10+; weights are >= 0"):
+        weights_of(class_weight={"bad": 10**400})

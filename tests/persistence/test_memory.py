@@ -1,0 +1,266 @@
+"""Memory that loading takes, for what a file declares and for what stands in it."""
+
+import itertools
+import json
+import struct
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from sk_han import ModelFormatError, load
+from tests.crafted_files import (
+    GOLDEN,
+    WHOLE,
+    archive_of,
+    golden_entries,
+    golden_parts,
+    loads_or_is_a_format_error,
+    npy,
+    sealed,
+    set_at,
+    with_text,
+    zipped,
+)
+
+# What docs/reliability.md promises: a file of n bytes takes at most TIMES * n + CONSTANT bytes.
+TIMES, CONSTANT = 40, 4 << 20
+
+VOCABULARY = ("model", "fitted", "tokenizer", "fitted", "vocabulary")
+PLACES = [
+    (),
+    ("versions",),
+    ("model",),
+    ("model", "params", "class_weight"),
+    ("model", "params", "net_params"),
+    ("model", "fitted", "history"),
+    ("model", "fitted", "tokenizer", "params", "stop_words"),
+    VOCABULARY,
+    (*VOCABULARY, "dict"),
+]
+
+
+def takes_little(load_bytes, content):
+    """Check that a file loads or is a format error, and the memory that this takes."""
+    load_bytes(WHOLE)  # what the package imports late is there now
+    tracemalloc.start()
+    try:
+        loads_or_is_a_format_error(load_bytes, content)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= TIMES * len(content) + CONSTANT
+
+
+def repeated(unit, size):
+    return "[" + ",".join([unit] * max(1, size // (len(unit) + 1))) + "]"
+
+
+small_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inside: (
+        st.lists(inside, max_size=3)
+        | st.dictionaries(st.text(max_size=2), inside, max_size=2)
+        | st.builds(lambda values: {"tuple": values}, st.lists(inside, max_size=2))
+        | st.builds(lambda a, b: {"dict": [[a, b]]}, inside, inside)
+    ),
+    max_leaves=6,
+)
+units = st.sampled_from(["[]", "{}", "[0]", '{"":0}', "[[]]", "[12345]", '["ab",2]', "1.5", '"ab"'])
+units |= small_json.map(lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+class TestWhateverTheFileHolds:
+    @pytest.mark.parametrize(("unit", "before"), [("[[]]", ""), ("[12345]", '"😀",')])
+    def test_the_values_that_would_take_most_take_their_share(self, load_bytes, unit, before):
+        text = f"[{before}{repeated(unit, 1_200_000)}]"
+        takes_little(load_bytes, with_text(text, ("model", "params", "net_params")))
+
+    @pytest.mark.thorough
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(units, st.sampled_from(PLACES), st.sampled_from(["", '"😀",', "[" * 300]))
+    def test_any_tiny_values_take_their_share(self, load_bytes, unit, place, before):
+        text = f"[{before}{repeated(unit, 1_200_000)}{']' * len(before.strip('😀,'))}]"
+        takes_little(load_bytes, with_text(text, place))
+
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @example("classes.npy", "<U0", [10**8], 0)
+    @given(
+        st.sampled_from([name for name, _ in golden_entries() if name.endswith(".npy")]),
+        st.sampled_from(["<U0", ">U0", "|U0", "<f0", "|b0", "<i0", "<U00", "|S0", "|V0"])
+        | st.from_regex(r"[<>|][biufU][0-9]{1,9}", fullmatch=True),
+        st.lists(st.sampled_from([0, 1, 2, 7, 10**8, 10**11, 10**17, 10**30]), max_size=70),
+        st.integers(0, 100),
+    )
+    def test_an_array_takes_what_is_there_whatever_it_declares(
+        self, load_bytes, name, descr, shape, n_bytes
+    ):
+        array = npy(descr, str(tuple(shape)), bytes(n_bytes))
+        entries = [(n, array if n == name else data) for n, data in golden_entries()]
+        takes_little(load_bytes, zipped(entries))
+
+    @pytest.mark.parametrize("n_dimensions", [0, 1, 33, 65, 90])
+    def test_an_array_may_declare_any_number_of_dimensions(self, load_bytes, n_dimensions):
+        array = npy("<f4", f"({'1,' * n_dimensions})", bytes(4))
+        entries = [(n, array if "output.bias" in n else data) for n, data in golden_entries()]
+        with pytest.raises(ModelFormatError):
+            load_bytes(zipped(entries))
+
+
+@pytest.mark.parametrize("length", [10**8, 10**11])
+def test_strings_of_no_width_are_refused_at_any_length(load_bytes, length):
+    content = npy("<U0", f"({length},)", b"")
+    entries = [(n, content if n == "classes.npy" else data) for n, data in golden_entries()]
+    with pytest.raises(ModelFormatError, match=r"'classes\.npy' is no array"):
+        load_bytes(zipped(entries))
+    takes_little(load_bytes, zipped(entries))
+
+
+def test_numbers_of_one_byte_as_classes_take_their_share(load_bytes):
+    description, arrays = golden_parts()
+    for classes in (np.zeros(10**6, bool), np.arange(300_000, dtype="u4").view("U1")):
+        takes_little(load_bytes, archive_of(description, arrays | {"classes": classes}))
+
+
+class TestGiantValues:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "9" * 10**6,
+            "-" + "9" * 4000,
+            "1e" + "9" * 10**6,
+            '"' + "a" * 10**6 + '"',
+            '"' + "a" * 10**6 + '😀"',
+            '"' + r"\n" * 10**6 + '"',
+            '"' + r"\ud83d" * 10**5 + '"',
+            '"' + "[" * 10**6 + '"',
+            "[" * 10**6,
+            "[" * 10**5 + "]" * 10**5,
+            '{"":' * 10**5,
+            "{" + ",".join(f'"{i:x}":0' for i in range(10**5)) + "}",
+            '{"dict":[' + ",".join(f"[{i},0]" for i in range(10**5)) + "]}",
+        ],
+        ids=lambda text: text[:8],
+    )
+    @pytest.mark.parametrize("place", [(), ("model", "params", "class_weight")])
+    def test_one_takes_its_share(self, load_bytes, text, place):
+        takes_little(load_bytes, with_text(text, place))
+
+    def test_an_error_shows_the_start_of_it(self, load_bytes):
+        content = with_text('"' + "a" * 10**6 + '"', ("model", "fitted", "network_scale"))
+        with pytest.raises(ModelFormatError, match="network_scale must be a float") as raised:
+            load_bytes(content)
+        assert len(str(raised.value)) < 2000
+
+
+class TestWhatSaveWrites:
+    def test_brackets_inside_of_words_count_for_nothing(self, load_bytes):
+        words = {"dict": [["[" * 20 + str(i), i] for i in range(2, 3000)]}
+        description, arrays = golden_parts()
+        vocabulary = set_at(description, VOCABULARY, words)
+        with pytest.raises(ModelFormatError, match="beyond the 16 word vectors"):
+            load_bytes(archive_of(vocabulary, arrays))
+
+    def test_a_vocabulary_of_the_shortest_words_loads(self, load_bytes):
+        letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+        words = itertools.islice(itertools.product(letters, repeat=3), 40_000)
+        pairs = [["".join(word), i] for i, word in enumerate(words, 2)]
+        tokenizer = {
+            "class": "HierarchicalTokenizer",
+            "params": {},
+            "fitted": {"vocabulary": {"dict": pairs}},
+        }
+        content = archive_of({"versions": {}, "model": tokenizer}, {})
+        assert len(load_bytes(content).vocabulary_) == 40_000
+        takes_little(load_bytes, content)
+
+
+MEASURED = """
+import resource, sys
+import sk_han
+
+def most():
+    found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return found if sys.platform == "darwin" else 1024 * found
+
+sk_han.load(sys.argv[1])
+before = most()
+try:
+    sk_han.load(sys.argv[2])
+except sk_han.ModelFormatError:
+    pass
+print(most() - before)
+"""
+
+
+@pytest.mark.thorough
+class TestTheWholeProcess:
+    """What the operating system counts, beyond a process that has loaded a model before."""
+
+    @pytest.mark.parametrize("unit", ["[]", "[[]]", "[12345]", '["ab",12]', '"ab"', "1.5"])
+    def test_it_takes_no_more_for_tiny_values(self, tmp_path, unit):
+        pytest.importorskip("resource")
+        path = tmp_path / "model.han"
+        path.write_bytes(with_text(repeated(unit, 4_000_000), ("model", "params", "net_params")))
+        taken = subprocess.run(
+            [sys.executable, "-c", MEASURED, str(GOLDEN / "format_2.han"), str(path)],
+            check=True,
+            capture_output=True,
+        ).stdout
+        assert int(taken) <= TIMES * path.stat().st_size + CONSTANT
+
+
+class TestManyEntries:
+    def test_empty_ones_take_their_share(self, load_bytes):
+        takes_little(load_bytes, zipped([(f"{i}.npy", b"") for i in range(8_000)]))
+
+    def test_some_that_share_a_header_take_their_share(self, load_bytes):
+        content = zipped([("00000.npy", b"")])
+        first, end = content.index(b"PK\x01\x02"), content.index(b"PK\x05\x06")
+        record = content[first:end]
+        records = b"".join(record.replace(b"00000", b"%05x" % i) for i in range(8_000))
+        rest = bytearray(content[end:])
+        struct.pack_into("<I", rest, 12, len(records))
+        takes_little(load_bytes, sealed(content[:first] + records + bytes(rest)))
+
+
+@pytest.fixture
+def sparse(tmp_path):
+    """Give a function that writes a file of 200 GB that ends in some bytes, and its path."""
+
+    def write(ending):
+        path = tmp_path / "sparse.han"
+        with open(path, "wb") as file:
+            try:
+                file.truncate(200 * 10**9)
+            except OSError:
+                pytest.skip("this file system has no sparse files of 200 GB")
+            file.seek(0, 2)
+            file.write(ending)
+        return path
+
+    return write
+
+
+class TestSparseFiles:
+    @pytest.mark.parametrize(
+        "ending",
+        [
+            WHOLE[-len("sk_han format 2 sha256 ") - 64 :],
+            WHOLE[WHOLE.index(b"PK\x01\x02") :],
+            WHOLE[WHOLE.index(b"PK\x05\x06") :],
+        ],
+        ids=["seal", "directory", "end of a zip"],
+    )
+    def test_a_giant_without_a_directory_of_its_own_is_refused_unread(self, sparse, ending):
+        path = sparse(ending)
+        tracemalloc.start()
+        with pytest.raises(ModelFormatError, match="it has no directory where"):
+            load(path)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < CONSTANT
