@@ -1,4 +1,4 @@
-"""Peak memory of a process."""
+"""Memory of a process (Linux)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ from pathlib import Path
 
 
 def peak_megabytes() -> float:
-    """Give the peak resident memory of this process (Linux).
+    """Give the peak resident memory of this process.
 
     `resource.getrusage` would give that of the parent, where it was larger at the start.
     """
+    return _megabytes("VmHWM")
+
+
+def resident_megabytes() -> float:
+    """Give the resident memory of this process."""
+    return _megabytes("VmRSS")
+
+
+def _megabytes(name: str) -> float:
     status = Path("/proc/self/status").read_text("ascii")
-    line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+    line = next(line for line in status.splitlines() if line.startswith(name))
     return int(line.split()[1]) / 1024

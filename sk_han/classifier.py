@@ -155,14 +155,15 @@ ContextAttention, default="attention"
         Share of the training documents held out, stratified by class. They decide which epoch's
         weights are kept (highest accuracy, then lowest loss), and the scale of the network. None
         trains on all documents: the weights of the last epoch are kept, and the network's scale is
-        a typical value. The same happens, without a warning, if there are too few documents to
-        hold out one of each class. `X_val` replaces the held-out documents.
+        a typical value. The same happens if there are too few documents to hold out one of each
+        class. `X_val` replaces the held-out documents.
     n_iter_no_change : int, default=None
         Number of epochs without improvement on the held-out documents after which training stops;
-        None for no stop. It has no effect without held-out documents, or if `max_epochs` is not
-        larger.
+        None for no stop. It has no effect, and a warning says so, without held-out documents; nor
+        has it one if `max_epochs` is not larger.
     warm_start : bool, default=False
         Whether `fit` continues with the weights of the last fit; tokenizer and classes are kept.
+        A copy continues as the object itself.
     random_state : int, RandomState instance or None, default=None
         Source of initial weights, dropout, held-out documents and order. PyTorch's global
         generator is not used, and NumPy's only if this is None, as in scikit-learn.
@@ -430,7 +431,8 @@ ContextAttention, default="attention"
         """Learn from one more portion of documents: one epoch at the constant rate `lr`.
 
         No documents are held out, so scales are typical values, or those of an earlier `fit`. Only
-        ratios of weights within a portion count. Without a linear model it stays without one.
+        ratios of weights within a portion count. Without a linear model it stays without one. A
+        copy begins with new moments of the optimizer.
 
         Parameters
         ----------
@@ -614,7 +616,7 @@ ContextAttention, default="attention"
             The class that is explained; None for the predicted one.
         method : {"gradient_attention", "gradient_input", "integrated_gradients", "occlusion", \
                 "attention", "random"}, default="gradient_attention"
-            How contributions are computed; see `sk_han.explain`.
+            How contributions are computed; see `sk_han.explain`, also for a Pipeline.
         combine : {"product", "sqrt"}, default="product"
             How the attention of a word and of its sentence become one number.
         batch_size : int, default=None
@@ -629,8 +631,6 @@ ContextAttention, default="attention"
         Returns
         -------
         ExplanationList of n_documents DocumentExplanation
-
-        See `sk_han.explain` for a Pipeline that ends in a HANClassifier.
         """
         from sk_han.explainers import explain
 

@@ -23,6 +23,7 @@ from sk_han.validation.documents import (
     vocabulary_size_of,
     within_vocabulary,
 )
+from sk_han.validation.features import why_no_documents
 from sk_han.validation.labels import check_labels, document_weights, encode_labels
 from sk_han.validation.texts import check_texts_without_labels
 
@@ -146,6 +147,20 @@ def fit_data(
     elif holds_out and classifier.validation_fraction is not None:
         fraction = classifier.validation_fraction
         training, held_out = hold_out(data.targets, fraction, random_state)
+    if holds_out:
+        _warn_of_single_documents(data.targets, checked.classes)
+        if validation is None and held_out is None and classifier.n_iter_no_change is not None:
+            why = (
+                "validation_fraction is None"
+                if classifier.validation_fraction is None
+                else f"{len(data)} documents of {len(checked.classes)} classes are too few to hold "
+                f"out validation_fraction={classifier.validation_fraction:g}"
+            )
+            warn_user(
+                f"n_iter_no_change={classifier.n_iter_no_change} has no effect without held-out "
+                f"documents, and {why}. Give X_val and y_val or more documents, or set "
+                "n_iter_no_change=None."
+            )
     return FitData(
         tokenizer,
         vocabulary_size,
@@ -192,6 +207,8 @@ def _checked(
     if resume:
         options.check_same_structure(classifier.net_.module_.options)
     X = check_documents(X)
+    if not resume:
+        _warn_of_features(X)
     _check_without_labels(X_unlabelled, X)
     labels = check_labels(y, len(X))
     if resume:
@@ -254,6 +271,32 @@ def _validation(
         )
     documents = within_vocabulary(as_documents(X_val, tokenizer), vocabulary_size)
     return LabelledDocuments(documents, targets, np.ones(len(documents)))
+
+
+def _warn_of_features(X: Any) -> None:
+    if isinstance(X, (DocumentArray, list)):
+        return
+    sign = why_no_documents(X)
+    if sign is not None:
+        warn_user(
+            f"X of shape {X.shape} is read as documents of word ids, but looks like a table of "
+            f"features: {sign}. To HANClassifier a number is the name of a word, and its size "
+            "means nothing: use another classifier for tables. If these are word ids, "
+            "DocumentArray.from_padded(X) says so."
+        )
+
+
+def _warn_of_single_documents(targets: NDArray[np.int64], classes: NDArray[Any]) -> None:
+    single = classes[np.bincount(targets, minlength=len(classes)) == 1].tolist()
+    if not single or len(classes) == 1:
+        return
+    named = ", ".join(map(repr, single[:5]))
+    more = f" and {len(single) - 5:,} more" if len(single) > 5 else ""
+    warn_user(
+        f"{len(single):,} of {len(classes):,} classes have a single document: {named}{more}. It is "
+        "trained on and not held out, so nothing tells how well such a class is recognized. Give "
+        "more documents of these classes, merge them, or leave them out."
+    )
 
 
 def _check_without_labels(X_unlabelled: Any, X: Any) -> None:

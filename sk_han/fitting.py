@@ -22,6 +22,7 @@ from sk_han.linear.calibration import (
     fit_scales_near,
 )
 from sk_han.linear.latent import LatentSpace, fit_latent_space
+from sk_han.linear.memory import check_memory_of_linear_model
 from sk_han.linear.parts import LinearParts, fit_linear_parts, partial_fit_linear_parts
 from sk_han.training.builder import batch_size_for, epochs_for, new_net
 from sk_han.training.callbacks.early_stopping import EarlyStopping
@@ -30,6 +31,7 @@ from sk_han.training.callbacks.sklearn_callbacks import FitTasks
 from sk_han.training.devices import resolve_device
 from sk_han.training.history import plain_history
 from sk_han.training.net import Net
+from sk_han.training.outcome import warn_if_nothing_learnt
 from sk_han.training.pretraining import (
     PRETRAINING_BATCH_SIZE,
     SoftlyLabelledDocuments,
@@ -101,11 +103,19 @@ def fitted_attributes(
     training, validation = given.data[given.training], given.validation
     text, text_weights = given.text()
     ngram_range = _ngram_range(classifier)
+    if ngram_range is not None:  # before training, which may take long
+        check_memory_of_linear_model(
+            given.data.documents,
+            given.n_classes,
+            ngram_range,
+            before=classifier.ngram_model_ if resume and one_epoch else None,
+            in_portions=one_epoch,
+        )
     space, teacher = None, LinearParts()
+    own_loss = "criterion" in (classifier.net_params or {})  # it may take no probabilities
     if given.unlabelled is not None and ngram_range is not None and given.n_classes > 1:
         space = fit_latent_space(text, ngram_range, rng)
         n_halved = np.count_nonzero(given.unlabelled.words_per_document > 1)
-        own_loss = "criterion" in (classifier.net_params or {})  # it may take no probabilities
         if not (resume or one_epoch or own_loss) and n_halved >= _ENOUGH_TO_PRETRAIN:
             teacher, _ = fit_linear_parts(
                 training, given.n_classes, ngram_range, space, None, halves
@@ -138,7 +148,7 @@ def fitted_attributes(
         net_params=classifier.net_params,
         verbose=classifier.verbose,
         device=device,
-        random_state=rng,
+        random_state=_going_on(rng, classifier.n_iter_) if resume else rng,
     )
     frozen_epochs = epochs_frozen(classifier.freeze_embedding)
     net = new(
@@ -155,7 +165,8 @@ def fitted_attributes(
         fit_tasks=tasks,
     )
     if resume:
-        net.continue_from(classifier.net_)
+        # A schedule from its beginning needs none, and copies of the classifier have none.
+        net.continue_from(classifier.net_, with_moments=one_epoch)
     else:
         vectors = initial_vectors(
             classifier.embedding_init,
@@ -186,6 +197,8 @@ def fitted_attributes(
         pretrained.train(soft, None)
         take_weights(net, pretrained)
     net.train(training, validation)
+    if not one_epoch and not own_loss:  # a portion may have other class frequencies
+        warn_if_nothing_learnt(net, training, classifier.lr)
 
     before = linear_parts_of(classifier) if resume else LinearParts()
     keep_scales = resume and given.given_validation is None
@@ -226,6 +239,14 @@ def _softly_labelled(
     return labelled_by_other_half(
         text, lambda half: softmax(teacher.logits(half)), targets=known, weights=weights
     )
+
+
+def _going_on(rng: np.random.RandomState, n_epochs: int) -> np.random.RandomState:
+    """Return a source of other noise than that of so many epochs before.
+
+    It does not depend on the net of these epochs, so that copies of a classifier go on alike.
+    """
+    return np.random.RandomState(rng.randint(2**31 - 1, size=n_epochs + 1)[-1])
 
 
 def _ngram_range(classifier: HANClassifier) -> tuple[int, int] | None:

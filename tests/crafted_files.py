@@ -4,6 +4,7 @@ import contextlib
 import copy
 import hashlib
 import io
+import json
 import struct
 import zipfile
 from pathlib import Path
@@ -68,6 +69,15 @@ def set_at(tree, path, value):
         place = place[key]
     place[path[-1]] = value
     return tree
+
+
+def with_text(text, place=()):
+    """Give a file in whose description a JSON text stands, whatever it is."""
+    description, _ = golden_parts()
+    whole = json.dumps(set_at([description], (0, *place), "HERE")[0])
+    entries = [entry for entry in golden_entries() if entry[0] != "model.json"]
+    text = whole.replace('"HERE"', text).encode("utf-8", "surrogatepass")
+    return zipped([("model.json", text), *entries])
 
 
 def without(tree, path):

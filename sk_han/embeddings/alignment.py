@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
@@ -118,8 +118,9 @@ def load_embeddings(
     TypeError
         If the vocabulary is no mapping.
     ValueError
-        If the file is empty, cut off, or of another format, if a line is not like the others, or
-        if no word of the vocabulary has a vector. The message names the line and the repair.
+        If the file is empty, cut off, or of another format, if a line is not like the others or
+        holds NaN or infinity, or if no word of the vocabulary has a vector. The message names the
+        line, of loaded vectors the words, and the repair.
 
     Notes
     -----
@@ -285,7 +286,8 @@ def embedding_matrix(
     Raises
     ------
     ValueError
-        If no word of the vocabulary has a vector, or a vector has another size.
+        If no word of the vocabulary has a vector, or a vector has another size or holds what is no
+        finite number in single precision.
 
     Examples
     --------
@@ -301,9 +303,7 @@ def embedding_matrix(
             "No word of the vocabulary has a pretrained vector; check that both are lower case "
             f"or both are not. First words: {list(vocabulary)[:5]}."
         )
-    vector_by_word = {
-        word: np.asarray(vectors[key], dtype=np.float32) for word, key in found.items()
-    }
+    vector_by_word = {word: _single(vectors[key]) for word, key in found.items()}
     for word, vector in vector_by_word.items():
         if vector.shape != (embedding_dim,):
             raise ValueError(
@@ -311,6 +311,7 @@ def embedding_matrix(
                 f"embedding_dim={embedding_dim}; set embedding_dim to the size of the vectors."
             )
     known = np.stack(list(vector_by_word.values()))
+    _check_finite(known, list(found.values()))
     n_rows = max(vocabulary.values()) + 1
     matrix = check_random_state(random_state).normal(
         scale=known.std(), size=(n_rows, embedding_dim)
@@ -353,7 +354,7 @@ def _collected(
     """Collect the vectors of wanted words, and those that their lower case falls back to."""
     rows: dict[str, int] = {}
     by_lower: dict[str, int] = {}
-    data, n_vectors, shape = bytearray(), 0, (0,)
+    data, collected, shape = bytearray(), list[str](), (0,)
     for word, vector_of in entries:
         lower = word.lower()
         is_new = word not in rows and (wanted is None or word in wanted)
@@ -364,8 +365,8 @@ def _collected(
             and (wanted is None or lower in wanted)
         )
         if is_new or is_fallback:
-            vector = np.asarray(vector_of(), dtype=np.float32)
-            shape = shape if n_vectors else vector.shape
+            vector = _single(vector_of())
+            shape = shape if collected else vector.shape
             if vector.ndim != 1 or vector.shape != shape:
                 raise ValueError(
                     f"The vector of {word!r} has the shape {vector.shape}; expected one row of "
@@ -373,13 +374,32 @@ def _collected(
                 )
             data += vector.tobytes()
             if is_new:
-                rows[word] = n_vectors
+                rows[word] = len(collected)
             if is_fallback:
-                by_lower[lower] = n_vectors
-            n_vectors += 1
-    vectors = np.frombuffer(data, dtype=np.float32).reshape(n_vectors, *shape)
+                by_lower[lower] = len(collected)
+            collected.append(word)
+    vectors = np.frombuffer(data, dtype=np.float32).reshape(len(collected), *shape)
+    _check_finite(vectors, collected)
     vectors.flags.writeable = False
     return Embeddings(by_lower | rows, vectors)
+
+
+def _single(vector: Any) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # infinity is refused by _check_finite
+        return np.asarray(vector, dtype=np.float32)
+
+
+def _check_finite(vectors: NDArray[np.float32], words: Sequence[str]) -> None:
+    """Check the vectors of these words, one a row."""
+    wrong = [words[row] for row in np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()]
+    if wrong:
+        named = ", ".join(map(repr, wrong[:3]))
+        more = f" and {len(wrong) - 3:,} more" if len(wrong) > 3 else ""
+        raise ValueError(
+            f"The pretrained vectors of {named}{more}, {len(wrong):,} of {len(words):,}, hold NaN, "
+            "infinity or numbers beyond single precision. Leave these words out: words without a "
+            "vector start with random ones."
+        )
 
 
 def _key(word: str, vectors: Any) -> str | None:

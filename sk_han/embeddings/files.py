@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 __all__ = ["read_vectors"]
 
+# Bytes, unpacked: the numbers of 50,000 dimensions. A line without end would fill the memory.
+_LONGEST_LINE = 1 << 20
+_MOST_DIGITS = 18  # of a number in a header; it fits into 64 bits
+
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+
+# The first line tells how many numbers a line has: what is no finite number counts as one there.
+_LIKE_NUMBER = re.compile(
+    rf"{_NUMBER.pattern}|[-+]?(?:nan|inf(?:inity)?)", re.ASCII | re.IGNORECASE
+)
 
 
 def read_vectors(
@@ -44,7 +53,8 @@ def read_vectors(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is empty or cut off, or a line is invalid; the message names it.
+        If the file is empty or cut off, or a line is invalid; the message names it. A line of more
+        than 1 MiB is.
     """
     path = Path(path)
     lines = _lines(path)
@@ -54,7 +64,9 @@ def read_vectors(
     fields = first.split(" ")
     n_announced = None
     if len(fields) == 2 and all(map(str.isdecimal, fields)):
-        n_announced, embedding_dim = map(int, fields)
+        n_announced, embedding_dim = (
+            _announced(field, f"{path}, line {number}") for field in fields
+        )
     else:
         embedding_dim = _trailing_numbers(first)
         lines = chain([(number, first)], lines)
@@ -79,7 +91,13 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines that are not blank, each with its number."""
     try:
         with _open_bytes(path) as lines:
-            for number, line in enumerate(lines, start=1):
+            read = partial(lines.readline, _LONGEST_LINE + 1)
+            for number, line in enumerate(iter(read, b""), start=1):
+                if len(line) > _LONGEST_LINE:
+                    raise ValueError(
+                        f"{path}, line {number} is longer than {_LONGEST_LINE:,} bytes; expected a "
+                        "word and its numbers. Is it a text file of word vectors?"
+                    )
                 text = _decoded(line, f"{path}, line {number}").rstrip(" \r\n")
                 if text:
                     yield number, text.removeprefix("\ufeff") if number == 1 else text
@@ -88,9 +106,20 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _open_bytes(path: Path) -> BinaryIO:
+    if path.exists() and not path.is_file():  # a pipe would block
+        raise ValueError(f"{path} is a folder, pipe or device; expected a file of word vectors.")
     with path.open("rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"
     return cast(BinaryIO, gzip.open(path) if compressed else path.open("rb"))
+
+
+def _announced(digits: str, where: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(
+            f"{where}: a number of {len(digits):,} digits; expected word2vec's header, the number "
+            "of words and of numbers a word, or a word and its numbers."
+        )
+    return int(digits)
 
 
 def _decoded(line: bytes, where: str) -> str:
@@ -125,7 +154,7 @@ def _split(line: str, embedding_dim: int, where: str) -> tuple[str, str]:
 def _trailing_numbers(line: str) -> int:
     """Count the numbers at the end of a line, without its first field, which is the word."""
     fields = line.split(" ")[1:]
-    return sum(1 for _ in takewhile(_NUMBER.fullmatch, reversed(fields)))
+    return sum(1 for _ in takewhile(_LIKE_NUMBER.fullmatch, reversed(fields)))
 
 
 def _parsed(numbers: str, where: str) -> NDArray[np.float32]:

@@ -16,7 +16,9 @@ __all__ = ["check_embedding_init", "initial_vectors"]
 
 
 def check_embedding_init(init: Any) -> None:
-    """Check that `embedding_init` is a known name, an array or a mapping.
+    """Check that `embedding_init` is a known name, an array of finite numbers or a mapping.
+
+    The vectors of a mapping are checked when they are aligned with the vocabulary.
 
     Raises
     ------
@@ -35,6 +37,8 @@ def check_embedding_init(init: Any) -> None:
             f"embedding_init is a {type(init).__name__}; give {can_be_given}: np.asarray(...) "
             "makes an array of it."
         )
+    elif isinstance(init, np.ndarray):
+        _check_finite(init)
 
 
 def initial_vectors(
@@ -87,3 +91,21 @@ def initial_vectors(
             "vocabulary with padding and unknown word, and embedding_dim."
         )
     return init.astype(np.float32)
+
+
+def _check_finite(vectors: NDArray[Any]) -> None:
+    if vectors.dtype.kind not in "biuf":
+        raise TypeError(
+            f"embedding_init is an array of dtype {vectors.dtype}; expected numbers: "
+            "vectors.astype(np.float32) makes them of what can be read as such."
+        )
+    with np.errstate(over="ignore"):
+        wrong = np.argwhere(~np.isfinite(vectors.astype(np.float32)))
+    if len(wrong):
+        rows = np.unique(wrong[:, 0])
+        raise ValueError(
+            f"embedding_init holds {vectors[tuple(wrong[0])]} in row {rows[0]}; {len(rows):,} of "
+            f"{len(vectors):,} rows hold NaN, infinity or numbers beyond single precision. Replace "
+            "them, for example by np.nan_to_num(vectors, posinf=0, neginf=0), or give a mapping "
+            "without these words, which then start with random vectors."
+        )

@@ -377,8 +377,10 @@ class DocumentExplanation:
         return self.to_text()
 
     def __repr__(self) -> str:
+        from sk_han.rendering.rows import in_one_line
+
         return (
-            f"DocumentExplanation({self.predicted!s} {self.predicted_probability:.3f}, "
+            f"DocumentExplanation({in_one_line(self.predicted)} {self.predicted_probability:.3f}, "
             f"{len(self.sentence_spans)} sentences, {len(self.word_spans)} words, "
             f"method={self.method!r})"
         )

@@ -106,9 +106,10 @@ def faithfulness_report(
     control, and compare methods on one estimator, not estimators.
 
     Intervals are percentiles of 1,000 bootstrap resamples of the documents. They show how the
-    means would vary over other documents, not over other fits. All methods are measured on the
-    same documents. So compare a method with the control by the interval of its difference to the
-    control, in ``differences``, and not by the overlap of two intervals.
+    means would vary over other documents, not over other fits; a single document has none (NaN),
+    and those of a few are too narrow. All methods are measured on the same documents. So compare a
+    method with the control by the interval of its difference to the control, in ``differences``,
+    and not by the overlap of two intervals.
 
     References
     ----------
@@ -306,7 +307,7 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 def _interval(values: NDArray[np.float64], seed: int) -> tuple[float, float]:
     """Compute the 95 % interval of the mean: percentiles over resamples of the documents."""
-    if len(values) == 0:
+    if len(values) < 2:  # resamples of one document are all alike
         return float("nan"), float("nan")
     # One seed for all methods, so that their resamples are the same.
     rng = np.random.default_rng(seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING
@@ -40,7 +41,8 @@ class FaithfulnessReport:
     means : mapping of str to mapping of str to float
         ``means[metric][method]`` over the documents that were not left out.
     intervals : mapping of str to mapping of str to (float, float)
-        Lower and upper end of the bootstrap 95 % interval of each mean.
+        Lower and upper end of the bootstrap 95 % interval of each mean; NaN if it is of fewer than
+        two documents, which do not tell how others vary.
     differences : mapping of str to mapping of str to (float, float)
         The same for the mean difference of every other method to the control "random", document
         by document. This interval shows whether a method is better than the control: if it
@@ -150,6 +152,8 @@ class FaithfulnessReport:
 
     def _cell(self, metric: str, method: str) -> str:
         low, high = self.intervals[metric][method]
+        if math.isnan(low):
+            return f"{self.means[metric][method]:.3f} [-] "
         mark = "=" if self._may_be_chance(metric, method) else " "
         return f"{self.means[metric][method]:.3f} [{low:.3f}, {high:.3f}]{mark}"
 
@@ -167,15 +171,18 @@ class FaithfulnessReport:
         if self.n_without_rationale:
             left_out += f"; {self.n_without_rationale} without a marked word count for no rationale"
         meaning = ""
-        pairs = product(self.metrics, self.methods)
+        pairs = list(product(self.metrics, self.methods))
         if any(self._may_be_chance(metric, method) for metric, method in pairs):
             meaning = (
                 "\n= no better or worse than chance here: "
                 "the interval of the difference to random holds 0."
             )
+        if any(math.isnan(self.intervals[metric][method][0]) for metric, method in pairs):
+            meaning += "\n[-] no interval: a mean of one document does not tell how others vary."
         shares = ", ".join(f"{100 * fraction:g}" for fraction in self.fractions)
+        documents = "1 document" if self.n_documents == 1 else f"{self.n_documents} documents"
         return (
-            f"{self.n_documents} documents{left_out}. Means with 95 % intervals (bootstrap);\n"
+            f"{documents}{left_out}. Means with 95 % intervals (bootstrap);\n"
             f"comprehensiveness and sufficiency over {shares} % of the words. "
             f"(+) higher is better, (-) lower.{meaning}"
         )

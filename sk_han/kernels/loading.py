@@ -25,6 +25,11 @@ _OF_TRAINING = ("projection", "gru", "attention", "adamw", "ngrams")
 # The modules by name; None for one that failed to load in this process.
 _LOADED: dict[str, ModuleType | None] = {}
 _LOCK = RLock()
+if hasattr(os, "register_at_fork"):
+    # A process forked while another thread loads kernels would wait for that thread for ever.
+    os.register_at_fork(
+        before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+    )
 # A failure is told once a process.
 _TOLD: set[str] = set()
 _DEFAULT = os.environ.get("SK_HAN_ENGINE", "auto")

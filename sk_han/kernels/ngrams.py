@@ -18,6 +18,7 @@ __all__ = ["scores"]
 # As in `sk_han.linear.hashing`; stored models know n-grams by these hash values.
 _MIX_1 = np.uint64(0x9E3779B97F4A7C15)
 _MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
+_SHIFT_OF_SLOT = np.uint64(32)
 _SHIFT_1, _SHIFT_2, _SHIFT_OF_BUCKET = np.uint64(29), np.uint64(31), np.uint64(64 - 22)
 
 
@@ -43,15 +44,20 @@ def _look_up(
         columns[i] = column_of_bucket[(hashes[i] * _MIX_1) >> _SHIFT_OF_BUCKET]
 
 
-@inner(int64, int32, int32[::1], int64, int32[::1], int64)
+@inner(int64, int32, uint64, int32[::1], int64, int32[::1], int64)
 def _number_of(
-    column: int, table: NDArray[np.int32], mask: int, distinct: NDArray[np.int32], n_distinct: int
+    column: int,
+    factor: int,
+    table: NDArray[np.int32],
+    mask: int,
+    distinct: NDArray[np.int32],
+    n_distinct: int,
 ) -> int:
     """Return the number of a column among the distinct ones; a new one gets `n_distinct`.
 
     The table holds such numbers, and -1 where it is free.
     """
-    slot = ((np.int64(column) * 0x9E3779B1) >> 7) & mask
+    slot = np.int64((np.uint64(column) * factor) >> _SHIFT_OF_SLOT) & mask
     while table[slot] >= 0:
         if distinct[table[slot]] == column:
             return np.int64(table[slot])
@@ -72,6 +78,7 @@ def _number_of(
     int64,
     int64,
     readonly(int32),
+    uint64,
     readonly(float32, 2),
     readonly(float32, 2),
     int64,
@@ -90,6 +97,7 @@ def scores(
     smallest: int,
     largest: int,
     column_of_bucket: NDArray[np.int32],
+    factor: int,
     ratios: NDArray[np.float32],
     weights: NDArray[np.float32],
     longest: int,
@@ -104,6 +112,9 @@ def scores(
     ----------
     task_size : int
         Number of documents of a task.
+    factor : int
+        Random number of 64 bits, odd. It changes where a table holds an n-gram, and no result:
+        nobody can write a document whose n-grams all fall into one place.
     longest : int
         Number of words of the longest sentence.
     most_ngrams : int
@@ -153,7 +164,9 @@ def scores(
                         for i in range(n_ngrams):
                             if columns[i] < 0:
                                 continue
-                            number = _number_of(columns[i], table, size - 1, distinct, n_distinct)
+                            number = _number_of(
+                                columns[i], factor, table, size - 1, distinct, n_distinct
+                            )
                             if number == n_distinct:
                                 n_distinct += 1
                                 if n_passes == 2:

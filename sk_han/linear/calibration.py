@@ -133,11 +133,13 @@ class _Loss:
     ) -> None:
         self.stacked = np.stack(logits)  # (K, D, C)
         self.shares = weights / weights.mean()
-        self.one_hot = np.eye(self.stacked.shape[2])[targets]  # (D, C)
+        self.of_target = np.arange(len(targets)), targets  # one of C columns in each of D rows
 
     def __call__(self, scales: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the loss and its gradient."""
         log_proba = log_softmax(np.tensordot(scales, self.stacked, 1), axis=1)  # (D, C)
-        loss = -(self.shares * (self.one_hot * log_proba).sum(axis=1)).sum()
-        residual = self.shares[:, np.newaxis] * (np.exp(log_proba) - self.one_hot)
+        loss = -(self.shares * log_proba[self.of_target]).sum()
+        residual = np.exp(log_proba)
+        residual[self.of_target] -= 1
+        residual *= self.shares[:, np.newaxis]
         return float(loss), np.tensordot(self.stacked, residual, 2)

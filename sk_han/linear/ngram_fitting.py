@@ -13,7 +13,7 @@ from sk_han.documents import LabelledDocuments
 from sk_han.linear.ngrams import NgramCounts, NgramModel
 from sk_han.linear.presence import lengths_of, presences
 
-__all__ = ["fit_ngram_model", "in_classes", "partial_fit_ngram_model", "updated"]
+__all__ = ["MIN_DOCUMENTS", "fit_ngram_model", "in_classes", "partial_fit_ngram_model", "updated"]
 
 _C = 10.0  # inverse strength of the L2 regularization
 
@@ -21,7 +21,7 @@ _C = 10.0  # inverse strength of the L2 regularization
 # documents. The ratio of a rare n-gram is then near 0, in small and in large classes.
 _SMOOTHING = 8.0
 
-_MIN_DOCUMENTS = 2  # an n-gram of a single document does not help with others
+MIN_DOCUMENTS = 2  # an n-gram of a single document does not help with others
 
 
 def fit_ngram_model(
@@ -56,7 +56,7 @@ def fit_ngram_model(
     """
     ngram_range = int(ngram_range[0]), int(ngram_range[1])  # a search passes NumPy integers
     present = presences(data.documents, ngram_range)
-    buckets = np.flatnonzero(present.getnnz(axis=0) >= _MIN_DOCUMENTS)
+    buckets = np.flatnonzero(present.getnnz(axis=0) >= MIN_DOCUMENTS)
     if n_classes == 1 or not len(buckets) or len(np.unique(data.targets)) < n_classes:
         return None
     present = present[:, buckets]  # (D, F)
@@ -135,7 +135,7 @@ def partial_fit_ngram_model(
         )
         intercept = model.intercept.astype(np.float64)
         counts = _sum_of_counts(len(buckets), [(counts, columns), (model.counts, before)])
-    seen_again = counts.n_seen >= _MIN_DOCUMENTS  # other n-grams have no effect yet
+    seen_again = counts.n_seen >= MIN_DOCUMENTS  # other n-grams have no effect yet
     ratios = np.zeros((len(buckets), n_scores), dtype=np.float32)
     ratios[seen_again] = _log_count_ratios(counts.of(seen_again))
     features = _Features(present, ratios[columns])
@@ -155,7 +155,8 @@ def partial_fit_ngram_model(
 
 def in_classes(targets: NDArray[np.int64], n_classes: int) -> NDArray[np.float32]:
     """Mark the class of each document, shape (D, n_scores); with two classes, only the second."""
-    in_class = np.eye(n_classes, dtype=np.float32)[targets]
+    in_class = np.zeros((len(targets), n_classes), dtype=np.float32)
+    in_class[np.arange(len(targets)), targets] = 1
     return in_class[:, 1:] if n_classes == 2 else in_class
 
 

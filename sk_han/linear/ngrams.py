@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -15,12 +15,17 @@ from sk_han.documents import DocumentArray
 from sk_han.kernels.loading import kernels
 from sk_han.kernels.tasks import run_tasks
 from sk_han.linear.hashing import BITS, batches, check_ngram_range, occurrences, sized_ngrams
+from sk_han.utils.caching import cached_property
 
 __all__ = ["NgramCounts", "NgramModel"]
 
 _MOST_WORDS = 1 << 31  # of an n-gram that a document can have
 
 _TASK_SIZE = 64  # documents that a thread takes at once
+
+# Of the table of a document's n-grams, of 64 bits and odd: another one in each process, so that no
+# document is written against it.
+_FACTOR = np.uint64(secrets.randbits(64) | 1)
 
 # Far beyond what fits find: ratios are logarithms of counts, or their squares. Sums of these and of
 # their squares over the n-grams of a document stay within single precision.
@@ -238,6 +243,7 @@ class NgramModel:
             smallest,
             largest,
             self._column_of_bucket,
+            _FACTOR,
             _in_one_piece(self.ratios),
             _in_one_piece(self.weights),
             longest,

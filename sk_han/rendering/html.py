@@ -8,7 +8,7 @@ from sk_han.explanation.document import DocumentExplanation, Quantity
 from sk_han.rendering.colors import SCALES
 from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
 from sk_han.rendering.notes import NO_WORDS, attention_note, contribution_note, fold_note
-from sk_han.rendering.rows import Piece, Row, folded, rows_of
+from sk_han.rendering.rows import Piece, Row, folded, in_one_line, rows_of
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
 
 __all__ = ["document_markup", "render_html"]
@@ -25,7 +25,7 @@ def render_html(
 
     No sentence is shortened: the size of the page is linear in the length of the text.
     """
-    title = f"{escaped(explanation.predicted)} {explanation.predicted_probability:.3f}"
+    title = f"{escaped(in_one_line(explanation.predicted))} {explanation.predicted_probability:.3f}"
     return page(document_markup(explanation, show), title, full_page)
 
 

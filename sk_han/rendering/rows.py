@@ -19,6 +19,7 @@ __all__ = [
     "chunks_of",
     "folded",
     "in_one_line",
+    "in_reading_order",
     "rows_of",
     "shortened",
     "visible",
@@ -36,6 +37,9 @@ LONGEST_PIECE = 300
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
 _PICTURES[0x7F] = 0x2421
 _WITHOUT_PICTURE = re.compile("[\x80-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+# What turns the direction of the text around it, from Unicode's bidirectional algorithm.
+_DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class Piece(NamedTuple):
@@ -68,8 +72,23 @@ def visible(text: str) -> str:
     return _WITHOUT_PICTURE.sub("\ufffd", text.translate(_PICTURES))
 
 
+def in_reading_order(text: str) -> str:
+    r"""Return `visible` text in which no invisible character turns the rest of a line round.
+
+    For renderings without elements that isolate the direction of a text, as HTML has. Letters
+    that are written from right to left stay.
+
+    Examples
+    --------
+    >>> from sk_han.rendering.rows import in_reading_order
+    >>> in_reading_order("price \u202e001")
+    'price �001'
+    """
+    return _DIRECTIONS.sub("\ufffd", visible(text))
+
+
 def in_one_line(label: object) -> str:
-    r"""Return a label as visible text without line breaks, tabs or runs of blanks.
+    r"""Return a label in reading order, without line breaks, tabs or runs of blanks.
 
     Examples
     --------
@@ -77,7 +96,7 @@ def in_one_line(label: object) -> str:
     >>> in_one_line("very\n good\x00")
     'very good␀'
     """
-    return " ".join(visible(str(label)).split())
+    return " ".join(in_reading_order(str(label)).split())
 
 
 def rows_of(explanation: DocumentExplanation) -> list[Row]:
@@ -116,9 +135,9 @@ def rows_of(explanation: DocumentExplanation) -> list[Row]:
 def chunks_of(row: Row) -> list[list[Piece]]:
     """Split a row at its blanks; a chunk is a run of pieces without a blank between them.
 
-    The texts are made `visible`. Text that was not read, and the rest of a very long word, become
-    a note of their number of characters: renderings that need chunks break lines themselves, and
-    have little room. A note is a chunk of its own.
+    The texts are `in_reading_order`. Text that was not read, and the rest of a very long word,
+    become a note of their number of characters: renderings that need chunks break lines
+    themselves, and have little room. A note is a chunk of its own.
     """
     chunks: list[list[Piece]] = [[]]
     for piece in row.pieces:
@@ -127,7 +146,7 @@ def chunks_of(row: Row) -> list[list[Piece]]:
             chunks += [[Piece(note, note=True)], []]
             continue
         text = piece.text if piece.text.isspace() else piece.text[:LONGEST_PIECE]
-        for part in re.findall(r"\s+|\S+", visible(text)):
+        for part in re.findall(r"\s+|\S+", in_reading_order(text)):
             if part.isspace():
                 chunks.append([])
             else:

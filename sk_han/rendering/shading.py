@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.explanation.document import DocumentExplanation, Quantity
+from sk_han.utils.caching import cached_property
 
 __all__ = ["LEVELS", "Shading", "brief", "number", "shading_of"]
 

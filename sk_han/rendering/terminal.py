@@ -55,8 +55,8 @@ def render_text(
     have more than 1,000 words, long sentences are cut to their heaviest words with their
     neighbours, and the others are counted; a word is cut at 300 characters. Without colour, words
     of at least half the largest weight stand between asterisks, or between tildes if they speak
-    against the target. Control characters are replaced by visible ones, so a document cannot send
-    commands to the terminal.
+    against the target. Control characters, and those that turn the direction of writing, are
+    replaced by visible ones: a document cannot send commands to the terminal or reorder a line.
     """
     color = _terminal_has_color() if color is None else color
     width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from sk_han.text.alignment import Span, locate_sentences, locate_words, strings_of
 from sk_han.text.sentences import sentence_spans
 from sk_han.text.tokens import compile_token_pattern
+from sk_han.utils.caching import cached_property
 
 __all__ = ["LocatedSentence", "TextAnalyzer"]
 

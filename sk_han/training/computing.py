@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -59,13 +60,29 @@ def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None
         By default that of a block around this one, else PyTorch's setting or the number of cores
         that this process may use, whichever is lower, and 1 in a forked process. At most four for
         each core.
+
+    Raises
+    ------
+    MemoryError
+        Where PyTorch finds no memory on the CPU; it raises RuntimeError itself.
     """
     if threads is None:
         usual = 1 if _is_forked() else min(torch.get_num_threads(), _n_cores())
         threads = n_threads(usual)
     threads = at_most_per_core(threads, _n_cores())
     with using_engine(engine), using_threads(threads), torch_threads(threads):
-        yield
+        try:
+            yield
+        except RuntimeError as error:
+            # Its only sign is the text, which names the allocator and "allocate 82534400 bytes".
+            if "DefaultCPUAllocator" not in str(error):
+                raise
+            found = re.search(r"allocate (\d+) bytes", str(error))
+            size = f"{int(found[1]):,} bytes" if found else "what it needs"
+            raise MemoryError(
+                f"PyTorch could not allocate {size} of memory. Lower batch_size, net_params="
+                "{'valid_batch_size': ..., 'module__max_words': ...}, or the size of the network."
+            ) from error
 
 
 @contextmanager

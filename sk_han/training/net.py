@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch import NeuralNet
-from skorch.callbacks import EpochTimer, PassthroughScoring
+from skorch.callbacks import PassthroughScoring
 from skorch.helper import predefined_split
 from torch import Tensor
 
@@ -19,6 +19,7 @@ from sk_han.nn.adversarial import adversarial_noise
 from sk_han.nn.optimizers import clip_gradient_norm
 from sk_han.training.batches import Batches, TrainingData
 from sk_han.training.callbacks.interrupts import StopTraining, interrupts
+from sk_han.training.callbacks.timing import EpochTimer
 from sk_han.training.computing import torch_threads
 from sk_han.training.loss import weighted_loss, weighted_mean
 
@@ -129,14 +130,14 @@ class Net(NeuralNet):
             for name, weight in self.module_.state_dict().items()
         }
 
-    def continue_from(self, other: Net) -> None:
-        """Copy the weights, optimizer moments and random state of a net of the same shape."""
+    def continue_from(self, other: Net, *, with_moments: bool) -> None:
+        """Copy the weights of a net of the same shape, and the optimizer's moments if it has any.
+
+        A net that was copied or restored from a file has none.
+        """
         self.module_.load_state_dict(other.module_.state_dict())
-        if other.shuffle is not None:  # a net restored from a file has no random state
-            self.module_.generator.set_state(other.module_.generator.get_state())
-            self.shuffle = copy.deepcopy(other.shuffle)
         earlier: Any = getattr(other, "optimizer_", None)  # a restored net only predicts
-        if type(earlier) is type(self.optimizer_) and earlier.state:
+        if with_moments and type(earlier) is type(self.optimizer_) and earlier.state:
             # A copy, since load_state_dict does not copy; learning rates are those of this net.
             state = copy.deepcopy(earlier.state_dict()["state"])
             groups = self.optimizer_.state_dict()["param_groups"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
     TypeError
         If labels are no strings, numbers or booleans, or of different types.
     ValueError
-        If labels are missing, continuous or not one-dimensional.
+        If labels are missing, continuous or not one-dimensional, or end in NUL.
     """
     if y is None:
         raise ValueError(
@@ -114,6 +115,7 @@ def document_weights(
     if not weights.any():
         raise ValueError("sample_weight is zero throughout: no document is left to learn from.")
     if isinstance(class_weight, dict):
+        _check_ends(class_weight, "class_weight")
         unknown = [label for label in class_weight if label not in classes]
         if unknown:
             raise ValueError(
@@ -121,8 +123,8 @@ def document_weights(
                 f"{classes.tolist()}."
             )
         for label, value in class_weight.items():
-            largest = sys.float_info.max  # an integer may be larger
-            if not isinstance(value, (int, float, np.number)) or not 0 <= value <= largest:
+            is_number = isinstance(value, (int, float, np.number))
+            if not is_number or not 0 <= value < np.inf or _is_beyond_floats(value):
                 raise ValueError(f"class_weight of {label!r} is {value!r}; weights are >= 0.")
     if class_weight is not None:
         class_weights = compute_class_weight(class_weight, classes=classes, y=labels)
@@ -158,11 +160,28 @@ def _only_kind(y: Any, name: str) -> str:
         )
     other = kinds - _KINDS.keys()
     if other:
+        kind = other.pop()
+        how = "label.decode()" if kind == "bytes" else "str"
         raise TypeError(
-            f"{name} holds labels of type {other.pop()}; labels are strings, integers or "
-            "booleans, one for each document. Convert them, for example with str."
+            f"{name} holds labels of type {kind}; labels are strings, integers or "
+            f"booleans, one for each document. Convert them, for example with {how}."
         )
+    if kinds == {"str"}:
+        _check_ends(labels, name)
     return "".join(kinds)
+
+
+def _check_ends(labels: Iterable[Any], name: str) -> None:
+    """Refuse strings that end in NUL: NumPy drops it, and two labels would be one class."""
+    ending = [label for label in labels if isinstance(label, str) and label.endswith("\0")]
+    if ending:
+        found = list(dict.fromkeys(map(str.__str__, ending)))
+        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        raise ValueError(
+            f"{name} holds labels that end in NUL, {str(found[:3])[1:-1]}{more}: NumPy drops "
+            "NUL at the end of strings, so that 'a\\0' and 'a' would be one class. Replace it, "
+            "for example with label.rstrip('\\0')."
+        )
 
 
 def _plain_strings(labels: NDArray[Any]) -> NDArray[Any]:
@@ -170,6 +189,10 @@ def _plain_strings(labels: NDArray[Any]) -> NDArray[Any]:
     plain = np.empty(labels.shape, dtype=object)
     plain.ravel()[:] = [str.__str__(label) for label in labels.ravel()]
     return plain
+
+
+def _is_beyond_floats(value: Any) -> bool:
+    return isinstance(value, int) and value > sys.float_info.max
 
 
 def _is_infinite(label: Any) -> bool:

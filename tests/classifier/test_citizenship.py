@@ -15,7 +15,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han import RNN, HANClassifier, HierarchicalTokenizer, MultiHopAttention, explain
+from sk_han import (
+    RNN,
+    HANClassifier,
+    HierarchicalTokenizer,
+    MultiHopAttention,
+    explain,
+    faithfulness_report,
+)
 from tests.tiny_models import tiny
 
 TEXTS = 8 * ["It was a good day. The sun shone.", "It was a bad day. The rain fell."]
@@ -53,19 +60,45 @@ ALL_PARAMS = {
 }
 
 
+def moved():
+    """Seed the global generators, and return a function that names those moved since."""
+    np.random.seed(5)
+    random.seed(5)
+    torch.manual_seed(5)
+    states = {
+        "numpy": lambda: repr(np.random.get_state(legacy=False)),
+        "random": random.getstate,
+        "torch": lambda: torch.get_rng_state().tolist(),
+    }
+    before = {name: state() for name, state in states.items()}
+    return lambda: [name for name, state in states.items() if state() != before[name]]
+
+
 class TestRandomness:
-    def test_global_generators_are_left_alone(self):
-        np.random.seed(5)
-        random.seed(5)
-        torch.manual_seed(5)
-        before = np.random.get_state()[1].copy(), random.getstate(), torch.get_rng_state()
-        classifier = tiny().fit(TEXTS, LABELS)
+    @pytest.mark.parametrize("random_state", [0, np.random.RandomState(0)])
+    def test_global_generators_are_left_alone_with_a_random_state(self, random_state):
+        found = moved()
+        classifier = tiny(random_state=random_state).fit(TEXTS, LABELS)
         classifier.partial_fit(TEXTS, LABELS)
-        classifier.predict(TEXTS)
-        explain(classifier, TEXTS[:2])
-        np.testing.assert_array_equal(np.random.get_state()[1], before[0])
-        assert random.getstate() == before[1]
-        assert torch.equal(torch.get_rng_state(), before[2])
+        classifier.set_params(warm_start=True).fit(TEXTS, LABELS)
+        assert found() == []
+
+    def test_without_a_random_state_learning_moves_the_generator_of_numpy_alone(self):
+        classifier = tiny(random_state=None)
+        for learn in (classifier.fit, classifier.partial_fit):
+            found = moved()
+            learn(TEXTS, LABELS)
+            assert found() == ["numpy"]
+
+    def test_prediction_and_explanation_move_no_global_generator(self):
+        classifier = tiny(random_state=None).fit(TEXTS, LABELS)
+        found = moved()
+        classifier.predict_proba(TEXTS)
+        classifier.transform(TEXTS)
+        for method in ("gradient_attention", "random"):
+            explain(classifier, TEXTS[:2], method=method)
+        faithfulness_report(classifier, TEXTS[:2])
+        assert found() == []
 
     def test_the_state_of_global_generators_changes_nothing(self):
         expected = tiny().fit(TEXTS, LABELS).predict_proba(TEXTS)

@@ -362,7 +362,8 @@ class TestHeldOutDocuments:
 
     def test_without_them_nothing_stops_training(self):
         classifier = tiny(validation_fraction=None, n_iter_no_change=1, lr=1e-9, max_epochs=4)
-        assert classifier.fit(TEXTS, LABELS).n_iter_ == 4
+        with pytest.warns(UserWarning, match="n_iter_no_change=1 has no effect"):
+            assert classifier.fit(TEXTS, LABELS).n_iter_ == 4
 
     def test_scales_are_fitted_on_them(self, fitted):
         scales = fitted.network_scale_, fitted.ngram_scale_
@@ -381,7 +382,8 @@ class TestHeldOutDocuments:
         assert np.bincount(net.train_split.keywords["valid_ds"].targets).tolist() == [6, 6]
 
     def test_the_only_document_of_a_class_is_trained_on(self):
-        classifier = tiny().fit(TEXTS, ["odd", *LABELS[1:]])
+        with pytest.warns(UserWarning, match="single document: 'odd'"):
+            classifier = tiny().fit(TEXTS, ["odd", *LABELS[1:]])
         assert "valid_loss" in classifier.history_[0]
 
     def test_without_a_fraction_every_document_is_trained_on(self):
@@ -495,10 +497,12 @@ class TestAccidents:
             classifier.predict(TEXTS)
 
     def test_a_loss_that_is_no_number_is_an_error_with_advice(self):
-        X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
-        vectors = np.full((4, 7), np.nan, dtype=np.float32)
+        class Broken(Callback):
+            def on_train_begin(self, net, **kwargs):
+                torch.nn.init.constant_(net.module_.embedding.weight, np.nan)
+
         with pytest.raises(FloatingPointError, match=r"epoch 1 the loss became nan.*lr"):
-            tiny(embedding_init=vectors).fit(X, [0, 1] * 10)
+            tiny(callbacks=[Broken()]).fit(TEXTS, LABELS)
 
 
 def moments(classifier):

@@ -156,6 +156,64 @@ class TestProcesses:
         assert not [pid for pid in found["children"] if is_running(pid, seconds=10)]
 
 
+FORKED_IN_TRAFFIC = """
+import os
+import sys
+import time
+from threading import Event, Thread
+import numpy as np
+from sk_han.datasets import make_reviews
+from tests.tiny_models import tiny
+
+def ended_well(pid, seconds=20):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return status == 0
+        time.sleep(0.01)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    return False
+
+texts, labels = make_reviews(200, random_state=0)
+classifier = tiny(engine=sys.argv[1], n_threads=2).fit(texts, labels)
+expected = classifier.predict_proba(texts)
+stop = Event()
+
+def traffic():
+    while not stop.is_set():
+        classifier.predict_proba(texts)
+
+threads = [Thread(target=traffic) for _ in range(2)]
+for thread in threads:
+    thread.start()
+fates = []
+for number in range(15):
+    time.sleep(0.013 * (number % 4))
+    pid = os.fork()
+    if pid == 0:
+        # Not to the bit: a forked process computes on one thread.
+        same = np.allclose(classifier.predict_proba(texts), expected, rtol=0, atol=1e-6)
+        os._exit(not same)
+    fates.append(ended_well(pid))
+stop.set()
+for thread in threads:
+    thread.join()
+sys.exit(fates != [True] * 15)
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
+@pytest.mark.parametrize("engine", ["numba", "torch"])
+def test_processes_forked_while_threads_predict_predict_the_same(engine):
+    if engine == "numba":
+        pytest.importorskip("numba")
+    command = [sys.executable, "-W", "ignore", "-c", FORKED_IN_TRAFFIC, engine]
+    assert subprocess.run(command, timeout=280).returncode == 0
+
+
 FORKED = """
 import os
 import sys

@@ -46,6 +46,8 @@ each_estimator = pytest.mark.parametrize(
 class TestOnRows:
     @parametrize_with_checks(row_estimators(), expected_failed_checks=explained_failures)
     @pytest.mark.filterwarnings("ignore:y holds a single class:UserWarning")
+    # A check of weights sets it, for estimators that look at the loss of their training documents.
+    @pytest.mark.filterwarnings("ignore:n_iter_no_change=20 has no effect:UserWarning")
     def test_every_check_holds(self, estimator, check, monkeypatch):
         monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # else a check skips itself
         try:
@@ -74,6 +76,7 @@ class TestOnRows:
 
 
 class TestSampleWeight:
+    @pytest.mark.filterwarnings("ignore:1 of 3 classes have a single document:UserWarning")
     def test_a_weight_equals_repetition_in_single_precision(self, monkeypatch):
         # A rounding error of 6e-8 grows in each of the steps, whose rate is 0.1 here. A weight that
         # is ignored changes probabilities by more than a half.

@@ -98,6 +98,7 @@ class TestSearches:
         assert search.best_params_ == tried["params"][best]
         assert search.best_score_ == tried["mean_test_score"][best] == 1.0
 
+    @pytest.mark.filterwarnings("ignore:1 of 2 classes have a single document")
     def test_a_halving_search_gives_more_documents_to_fewer_candidates(self):
         search = HalvingGridSearchCV(
             quick(), {"lr": [TOO_SLOW, 1e-8, 0.1]}, cv=2, min_resources=8, random_state=0

@@ -78,6 +78,13 @@ class TestEmbeddingMatrix:
         with pytest.raises(ValueError, match="shape"):
             matrix_of({"fine": 3.0, "joy": 4.0})
 
+    def test_vectors_that_are_not_finite_are_refused_by_their_words(self) -> None:
+        vocabulary = {word: i for i, word in enumerate("abcdef", start=2)}
+        vectors = {word: [np.nan, 0.0] for word in vocabulary} | {"f": [0.0, 0.0]}
+        message = r"vectors of 'a', 'b', 'c' and 2 more, 5 of 6, hold NaN.* random ones"
+        with pytest.raises(ValueError, match=message):
+            embedding_matrix(vectors, vocabulary, 2)
+
     def test_a_word_with_capitals_takes_the_vector_of_its_lower_case(self) -> None:
         assert matrix_of(VECTORS, {"Fine": 2, "fine": 3})[2].tolist() == VECTORS["fine"]
 
@@ -91,7 +98,7 @@ class KeyedVectors:
 
     def __init__(self, vectors: dict[str, list[float]]) -> None:
         self.key_to_index = {word: row for row, word in enumerate(vectors)}
-        self.vectors = np.array(list(vectors.values()), dtype=np.float32)
+        self.vectors = np.array(list(vectors.values()))
 
     def __contains__(self, word: str) -> bool:
         return word in self.key_to_index
@@ -189,6 +196,15 @@ class TestLoadedVectors:
     def test_numbers_in_place_of_vectors_are_refused(self) -> None:
         with pytest.raises(ValueError, match=r"'fine' has the shape \(\)"):
             load_embeddings({"fine": 1.0})
+
+    @pytest.mark.parametrize("value", [np.nan, -np.inf, 1e39])
+    def test_vectors_that_are_not_finite_are_refused_by_their_words(self, value: float) -> None:
+        vectors = {"good": [0.5, 1.0], "dull": [value, 0.0], "fine": np.array([0.0, value])}
+        with pytest.raises(ValueError, match=r"vectors of 'dull', 'fine', 2 of 3, hold NaN"):
+            load_embeddings(vectors)
+        with pytest.raises(ValueError, match=r"vectors of 'dull', 1 of 2, hold NaN"):
+            load_embeddings(KeyedVectors(vectors), {"good": 2, "dull": 3})
+        assert len(load_embeddings(vectors, {"good": 2})) == 1
 
     def test_another_object_is_refused_with_what_would_do(self) -> None:
         with pytest.raises(TypeError, match=r"path is a ndarray; give .* KeyedVectors"):

@@ -185,6 +185,7 @@ LABELS = np.array(6 * ["pos", "neg"])
 SIZES = {"embedding_dim": 5, "word_hidden": 3, "sentence_hidden": 3, "pooling": Attention(size=3)}
 
 
+@pytest.mark.filterwarnings("ignore:. of 2 classes have a single document")
 class TestInTheClassifier:
     def fitted(self, **params):
         params = {"max_epochs": 1, "validation_fraction": None, "device": "cpu", **params}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
+import re
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +102,11 @@ class TestDamage:
             path, f"{GLOVE}dull 1 {number} 3\n"
         )
 
+    @pytest.mark.parametrize("number", ["nan", "-NaN", "inf", "Infinity", "1e99"])
+    def test_so_it_is_in_the_first_line(self, path: Path, number: str) -> None:
+        for line in (f"dull 1 {number} 3\n", f"dull 1 2 {number}\n"):
+            assert "line 1 holds a number that is not finite" in self.refusal(path, line + GLOVE)
+
     @pytest.mark.parametrize("text", ["", "\n\n"])
     def test_an_empty_file_is_named(self, path: Path, text: str) -> None:
         assert "is empty" in self.refusal(path, text)
@@ -113,6 +121,49 @@ class TestDamage:
     def test_a_header_that_announces_other_words_is_refused(self, path: Path, text: str) -> None:
         message = self.refusal(path, text)
         assert f"has 2 words, but its first line announces {text[0]}" in message
+
+    @pytest.mark.parametrize("header", ["1000000000000 300", "2 1000000000000", "2 0", "-2 3"])
+    def test_a_header_of_wrong_numbers_is_refused_with_a_line(
+        self, path: Path, header: str
+    ) -> None:
+        assert re.search(
+            r"line [12]: expected a word and", self.refusal(path, f"{header}\n{GLOVE}")
+        )
+
+    @pytest.mark.parametrize("n_digits", [19, 10_000])
+    def test_a_header_of_very_many_digits_is_named(self, path: Path, n_digits: int) -> None:
+        for header in ("2 " + n_digits * "9", n_digits * "9" + " 3"):
+            message = self.refusal(path, f"{header}\n{GLOVE}")
+            assert f"line 1: a number of {n_digits:,} digits" in message
+
+    @pytest.mark.parametrize("beginning", [b"", b"2 3\n", GLOVE.encode()])
+    @pytest.mark.parametrize("endless", [b"9", b"x", b" ", b"a ", b"1 ", b"\0"])
+    def test_a_line_without_end_is_named_before_it_is_unpacked(
+        self, path: Path, beginning: bytes, endless: bytes
+    ) -> None:
+        path.write_bytes(gzip.compress(beginning + endless * (1 << 24)))
+        tracemalloc.start()
+        try:
+            with pytest.raises(ValueError, match=r"line [123] is longer than 1,048,576 bytes"):
+                vectors_of(path)
+            assert tracemalloc.get_traced_memory()[1] < 1 << 23
+        finally:
+            tracemalloc.stop()
+
+    def test_a_line_of_ten_thousand_numbers_is_read(self, path: Path) -> None:
+        line = "film" + " -0.123456789012345678" * 10_000 + "\n"
+        assert len(vectors_of(written(path, line))["film"]) == 10_000
+
+    def test_a_folder_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match="is a folder, pipe or device"):
+            vectors_of(tmp_path)
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs an operating system with pipes")
+    @pytest.mark.timeout(10)
+    def test_a_pipe_does_not_block(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "vectors.txt")
+        with pytest.raises(ValueError, match="is a folder, pipe or device"):
+            vectors_of(tmp_path / "vectors.txt")
 
     def test_bytes_that_are_not_utf_8_are_named(self, path: Path) -> None:
         path.write_bytes(GLOVE.encode() + "Straße 1 2 3\n".encode("latin-1"))

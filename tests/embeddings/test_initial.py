@@ -1,9 +1,13 @@
+import re
+
 import numpy as np
 import pytest
+from skorch.callbacks import Callback
 
-from sk_han import DocumentArray
+from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 from sk_han.embeddings.initial import check_embedding_init, initial_vectors
+from tests.tiny_models import LABELS, TEXTS, tiny
 
 SHAPE = (5, 3)  # padding, unknown word, and three words
 VOCABULARY = {"a": 2, "good": 3, "day": 4}
@@ -34,6 +38,31 @@ class TestCheckEmbeddingInit:
         torch = pytest.importorskip("torch")
         with pytest.raises(TypeError, match=r"is a Tensor; .*np\.asarray"):
             check_embedding_init(torch.zeros(SHAPE))
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e39])
+    def test_an_array_that_is_not_finite_is_refused_by_its_rows(self, value):
+        given = np.zeros((11, 3))
+        given[[4, 7], 1] = value
+        message = rf"holds {re.escape(str(value))} in row 4; 2 of 11 rows hold NaN.*np\.nan_to_num"
+        with pytest.raises(ValueError, match=message):
+            check_embedding_init(given)
+
+    def test_an_array_of_words_is_refused_with_the_repair(self):
+        with pytest.raises(TypeError, match=r"dtype <U4; expected numbers: .*astype"):
+            check_embedding_init(np.array([["good", "bad"]]))
+
+    def test_an_array_that_is_not_finite_is_refused_before_a_text_is_read(self):
+        def never(text):
+            raise AssertionError("a text was read")
+
+        given = np.full((5, 7), np.nan)
+        classifier = tiny(
+            embedding_init=given, tokenizer=HierarchicalTokenizer(word_tokenizer=never)
+        )
+        with pytest.raises(ValueError, match="5 of 5 rows"):
+            classifier.fit(TEXTS, LABELS)
+        with pytest.raises(ValueError, match="5 of 5 rows"):
+            classifier.partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
 
 
 class TestInitialVectors:
@@ -71,3 +100,19 @@ class TestInitialVectors:
         )
         np.testing.assert_array_equal(vectors("cooccurrence", weights=weights), expected)
         assert abs(vectors("cooccurrence") - expected).max() > 1e-3
+
+    def test_a_mapping_that_is_not_finite_is_refused_by_its_words_before_training(self):
+        words = {"good": [np.nan] * 7, "day": [1e300] * 7, "it": [0.0] * 7, "zebra": [np.inf] * 7}
+        started = []
+
+        class Started(Callback):
+            def on_train_begin(self, net, **kwargs):
+                started.append(net)
+
+        message = r"vectors of 'good', 'day', 2 of 3, hold NaN, infinity .* Leave these words out"
+        with pytest.raises(ValueError, match=message):
+            tiny(embedding_init=words, callbacks=[Started()]).fit(TEXTS, LABELS)
+        assert not started
+        del words["good"], words["day"]  # the word "zebra" is not in the documents
+        tiny(embedding_init=words, callbacks=[Started()]).fit(TEXTS, LABELS)
+        assert started

@@ -280,6 +280,12 @@ def test_the_predicted_probability_is_that_of_the_predicted_class():
     assert explained(predicted="neg").predicted_probability == 0.1
 
 
+def test_no_label_sends_commands_to_the_terminal_by_repr():
+    label = "pos\x1b[31m\u202e\n"
+    shown = repr(explained(classes=["neg", label], predicted=label, target=label))
+    assert shown.startswith("DocumentExplanation(pos\u241b[31m\ufffd 0.900")
+
+
 def test_repr_is_one_line():
     assert repr(explained()) == (
         "DocumentExplanation(pos 0.900, 2 sentences, 5 words, method='attention')"

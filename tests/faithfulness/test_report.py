@@ -393,3 +393,34 @@ def test_rationales_of_word_ids_are_refused(classifier):
     documents = classifier.tokenizer_.transform(UNSEEN)
     with pytest.raises(TypeError, match=r"rationales are characters of raw texts.*pass the texts"):
         faithfulness_report(classifier, documents, rationales=FIRST_WORDS)
+
+
+class TestOneDocument:
+    @pytest.fixture
+    def lone(self, classifier):
+        return report_of(classifier, ["", UNSEEN[0]], rationales=[[], [(0, 2)]])
+
+    def test_it_has_means_and_no_interval(self, lone) -> None:
+        for metric in lone.metrics:
+            for method in lone.methods:
+                assert np.isfinite(lone.means[metric][method])
+                assert np.isnan(lone.intervals[metric][method]).all()
+            assert np.isnan(lone.differences[metric]["first"]).all()
+
+    def test_the_table_says_why(self, lone) -> None:
+        shown = str(lone)
+        assert shown.count(" [-]") == len(lone.methods) * len(lone.metrics)
+        assert "\n[-] no interval: a mean of one document does not tell how others vary." in shown
+        assert "nan" not in shown
+        assert "=" not in shown
+
+    def test_two_documents_have_intervals(self, classifier) -> None:
+        found = report_of(classifier, UNSEEN[:2])
+        assert np.isfinite(found.intervals["flip"]["first"]).all()
+        assert "[-]" not in str(found)
+
+    def test_it_is_drawn_without_interval(self, lone) -> None:
+        pytest.importorskip("matplotlib").use("agg")
+        ax = lone.plot()
+        ax.figure.canvas.draw()
+        assert len(ax.lines) > 0

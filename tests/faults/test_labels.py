@@ -100,6 +100,21 @@ REFUSED = {
     "dates": (list(pd.date_range("2020", periods=12)), TypeError, "type Timestamp.*str"),
     "too few": (LABELS[:-1], ValueError, "12 documents in X, 11 labels in y"),
     "too many": ([*LABELS, "pos"], ValueError, "12 documents in X, 13 labels in y"),
+    "NUL at the end": (
+        ["neg\0", *LABELS[1:]],
+        ValueError,
+        r"y holds labels that end in NUL, 'neg\\x00': .* one class. Replace it, .*rstrip",
+    ),
+    "NUL at the end, objects": (np.array([*LABELS[1:], "neg\0"], object), ValueError, "end in NUL"),
+    "NUL at the end, pandas": (pd.Series(["pos\0", *LABELS[1:]]), ValueError, "end in NUL"),
+    "NUL at the end, category": (
+        pd.Series(["pos\0", *LABELS[1:]], dtype="category"),
+        ValueError,
+        "end in NUL",
+    ),
+    "bytes": ([label.encode() for label in LABELS], TypeError, r"type bytes.*label\.decode\(\)"),
+    "bytes with NUL": ([b"neg\0", b"neg"] * 6, TypeError, "type bytes"),
+    "NumPy's bytes": (np.array([b"pos", b"neg"] * 6), TypeError, "bytes is not supported"),
     "a string": ("posneg" * 2, ValueError, "a label for each document; got a str"),
     "a number": (3, ValueError, "a label for each document; got a int"),
     "a set": (set(LABELS), ValueError, "a label for each document; got a set"),
@@ -156,6 +171,18 @@ class TestRefused:
         classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
         with pytest.raises(ValueError, match=r"no class of this classifier: \['so-so'\]"):
             classifier.partial_fit(TEXTS[:1], ["so-so"])
+
+    def test_nul_at_the_end_is_refused_in_every_list_of_labels(self):
+        with pytest.raises(ValueError, match=r"classes holds labels that end in NUL, 'neg\\x00'"):
+            tiny().partial_fit(TEXTS, LABELS, classes=["neg", "neg\0", "pos"])
+        with pytest.raises(ValueError, match="y_val holds labels that end in NUL"):
+            tiny().fit(TEXTS, LABELS, X_val=TEXTS[:2], y_val=["pos", "neg\0"])
+        with pytest.raises(ValueError, match="class_weight holds labels that end in NUL"):
+            tiny(class_weight={"neg\0": 3.0}).fit(TEXTS, LABELS)
+
+    def test_nul_within_a_label_is_kept(self):
+        classifier = tiny().fit(TEXTS, twelve("a\0b", "a"))
+        assert classifier.classes_.tolist() == ["a", "a\0b"]
 
     def test_classes_of_mixed_types_are_refused(self):
         with pytest.raises(TypeError, match="classes mixes labels"):

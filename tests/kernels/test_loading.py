@@ -193,3 +193,38 @@ class TestProcesses:
             tmp_path,
         )
         assert said.strip() == "True"
+
+
+FORKED_WHILE_LOADING = """
+import os
+import sys
+import time
+from threading import Event, Thread
+from types import ModuleType
+from sk_han.kernels import loading
+
+loads = Event()
+
+def load(name, requested):
+    loads.set()
+    time.sleep(0.3)
+    return ModuleType(name)
+
+loading._load = load
+thread = Thread(target=loading.kernels, args=("gru",))
+thread.start()
+loads.wait()
+pid = os.fork()
+if pid == 0:
+    loading.kernels("attention")
+    os._exit(0)
+thread.join()
+sys.exit(os.waitpid(pid, 0)[1] != 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
+def test_a_process_forked_while_kernels_load_does_not_wait_for_ever() -> None:
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED_WHILE_LOADING], check=True, timeout=20
+    )

@@ -118,6 +118,9 @@ class TestPlainValues:
         assert repr(from_plain(description["value"])) == repr(value)
 
 
+LABEL = ANY_STRING.filter(lambda label: not label.endswith("\0"))  # others are refused
+
+
 class TestAnyModel:
     @given(words=st.lists(ANY_STRING.filter(len), min_size=1, max_size=6, unique=True))
     def test_a_tokenizer_comes_back_with_its_words(self, path, words):
@@ -127,9 +130,10 @@ class TestAnyModel:
         assert list(loaded.vocabulary_.items()) == list(tokenizer.vocabulary_.items())
         assert loaded.vocabulary == words
 
+    @pytest.mark.filterwarnings("ignore:.* classes have a single document:UserWarning")
     @settings(max_examples=25)  # each is a fit
     @given(
-        labels=st.lists(ANY_STRING, min_size=2, max_size=4, unique=True)
+        labels=st.lists(LABEL, min_size=2, max_size=4, unique=True)
         | st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=4, unique=True)
         | st.just([True, False])
     )

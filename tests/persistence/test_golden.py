@@ -167,9 +167,10 @@ class TestFirstFormat:
         assert classifier.classes_.dtype == np.int16
         assert classifier.embedding_init.dtype == np.float32
 
+    @pytest.mark.filterwarnings("ignore:The network has learnt nothing:UserWarning")  # in an epoch
     @pytest.mark.parametrize("name", ["format_1", "format_1_word_ids"])
     def test_the_parameters_fit_the_network_that_they_come_with(self, name):
-        classifier = golden(name).set_params(warm_start=True, max_epochs=1)
+        classifier = golden(name).set_params(warm_start=True, max_epochs=1, n_iter_no_change=None)
         documents, labels = documents_of(name)[:4], classifier.classes_[[0, 1, 0, 1]]
         assert classifier.fit(documents, labels).n_iter_ == 1
 

@@ -23,6 +23,7 @@ from tests.crafted_files import (
     npy,
     sealed,
     set_at,
+    with_text,
     zipped,
 )
 
@@ -53,15 +54,6 @@ def takes_little(load_bytes, content):
     finally:
         tracemalloc.stop()
     assert peak <= TIMES * len(content) + CONSTANT
-
-
-def with_text(text, place=()):
-    """Give a file in whose description a JSON text stands, whatever it is."""
-    description, _ = golden_parts()
-    whole = json.dumps(set_at([description], (0, *place), "HERE")[0])
-    entries = [entry for entry in golden_entries() if entry[0] != "model.json"]
-    text = whole.replace('"HERE"', text).encode("utf-8", "surrogatepass")
-    return zipped([("model.json", text), *entries])
 
 
 def repeated(unit, size):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import gzip
+import subprocess
+import sys
 from itertools import chain
 from pathlib import Path
 
@@ -186,3 +188,35 @@ class TestModels:
         assert "80.00 +-0.00" in reference
         assert "80.00 +-14.14" in han
         assert " 3.0 " in han  # the mean of 4/1 and 4/2
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(sys.platform != "linux", reason="it limits the memory of forked processes")
+def test_hostile_files_are_refused_or_sound() -> None:
+    import hostile_files
+
+    arguments = ["--damaged", "20", "--crafted", "40", "--show"]
+    ended = subprocess.run(
+        [sys.executable, hostile_files.__file__, *arguments], capture_output=True, text=True
+    )
+    table = dict(line.rsplit(maxsplit=1) for line in ended.stdout.splitlines())
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert table["silently wrong (must be 0)"] == table["hang (must be 0)"] == "0"
+    assert int(table["refused"]) > 30
+    assert int(table["loads, and is sound"]) > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it limits the memory of forked processes")
+def test_a_hostile_file_that_loads_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import hostile_files
+
+    path = tmp_path / "model.han"
+    path.write_bytes(hostile_files.FILES[0])
+    assert hostile_files.tried(path, damaged=False).kind == "loads, and is sound"
+    assert hostile_files.tried(path, damaged=True).kind == "silently wrong"
+    monkeypatch.setattr(hostile_files, "use", lambda model: "a number is not finite")
+    assert hostile_files.tried(path, damaged=False).kind == "silently wrong"
+    path.write_bytes(b"")
+    assert hostile_files.tried(path, damaged=True).kind == "refused"
+    path.unlink()
+    assert hostile_files.tried(path, damaged=True).kind == "other error"

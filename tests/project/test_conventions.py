@@ -40,6 +40,7 @@ ON_ONE_FLOOR = {
     ("linear", "embeddings"),
     ("nn", "kernels"),
     ("nn", "options"),
+    ("nn", "utils"),
     ("tokenizer", "validation"),
     ("utils", "options"),
 }
@@ -170,7 +171,7 @@ def test_the_network_knows_torch_its_options_and_the_kernels_alone() -> None:
         names = imported_by(file, in_functions=True)
         yield from packages(names) - {"torch", "numpy"}
         ours = {name for name in names if name.startswith("sk_han")}
-        known = ("sk_han.nn.", "sk_han.options.", "sk_han.kernels.")
+        known = ("sk_han.nn.", "sk_han.options.", "sk_han.kernels.", "sk_han.utils.caching.")
         yield from (name for name in ours if not name.startswith(known))
 
     assert offenders(strangers, sorted((PACKAGE / "nn").rglob("*.py"))) == []
@@ -215,6 +216,13 @@ def test_a_missing_package_is_never_passed_over_in_silence() -> None:
                 yield f"line {handler.lineno}"
 
     assert offenders(silent) == []
+
+
+def test_no_attribute_waits_for_the_lock_of_its_class() -> None:
+    def locked(file: Path) -> set[str]:
+        return imported_by(file, in_functions=True) & {"functools.cached_property"}
+
+    assert offenders(locked) == []
 
 
 def test_an_offender_would_be_found() -> None:

@@ -8,10 +8,13 @@ from hypothesis import strategies as st
 
 from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.html import render_html
+from sk_han.rendering.html_list import render_html_list
 from sk_han.rendering.rows import folded, rows_of, visible
 from sk_han.rendering.shading import LEVELS
 from tests.by_hand import explained, signed
 from tests.html_page import ANYTHING, Page
+
+RLO = "\u202e"  # what follows is written from right to left
 
 
 def legend_of(html):
@@ -43,6 +46,20 @@ def test_any_labels_are_escaped(labels):
     page = Page(render_html(explanation))
     assert visible(labels[0]) in "".join(page.texts.get("bdi", [""]))
     assert {tag for tag, _ in page.tags} == {tag for tag, _ in Page(render_html(signed())).tags}
+
+
+@pytest.mark.parametrize(
+    "render", [render_html, lambda each: render_html_list([each], y_true=[RLO])]
+)
+def test_what_turns_the_direction_of_writing_is_isolated_from_the_page(render):
+    text = f"One {RLO}two. Three {RLO}four. Five"
+    document = explained(text, n_read=2, classes=["neg", RLO], predicted=RLO, target=RLO)
+    for explanation in (document, signed(text, classes=["neg", RLO], predicted=RLO, target="neg")):
+        html = render(explanation)
+        assert RLO in html
+        isolated = r"<bdi>[^<]*</bdi>|<div class=\"han-sentence\">.*?</div>"
+        assert RLO not in re.sub(isolated, "", html)
+    assert re.search(r"\.han-sentence \{[^}]*unicode-bidi: plaintext", stylesheet())
 
 
 @given(ANYTHING)

@@ -121,6 +121,24 @@ def test_documents_cannot_send_commands_to_the_terminal():
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", plain(document))
 
 
+# Of the bidirectional algorithm: marks, embeddings, overrides, isolates.
+DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+@pytest.mark.parametrize("color", [False, True])
+def test_no_character_turns_the_rest_of_a_line_round(color):
+    text = f"Good{DIRECTIONS} film. " + "".join(f"{c}a{c} b{c}d. " for c in DIRECTIONS)
+    label = f"pos{DIRECTIONS}"
+    document = explained(text, classes=["neg", label], predicted=label, target=label)
+    shown = render_text(document, color=color, width=80)
+    assert not set(shown) & set(DIRECTIONS)
+    assert shown.count("\ufffd") == len(DIRECTIONS) * (2 + 4)
+
+
+def test_text_that_is_written_from_right_to_left_stays_as_it_is():
+    assert "שלום" in plain(explained("שלום עולם. مرحبا"))
+
+
 def test_lone_surrogates_can_be_printed():
     plain(explained("a \ud800 b.")).encode("utf-8")
 

@@ -112,6 +112,17 @@ def test_a_function_can_be_wrapped(two_threads, monkeypatch):
     assert [inside(), inside(), torch.get_num_threads()] == [1, 1, 2]
 
 
+class TestTooLittleMemory:
+    def test_it_is_a_memory_error_also_where_pytorch_computes(self):
+        told = r"could not allocate 1,125,899,906,842,624 bytes"
+        with pytest.raises(MemoryError, match=told), computing():
+            torch.empty(1 << 50, dtype=torch.uint8)
+
+    def test_another_error_of_pytorch_stays_what_it_is(self):
+        with pytest.raises(RuntimeError, match="shapes"), computing():
+            torch.ones(2, 3) @ torch.ones(2, 3)
+
+
 def test_a_model_that_asks_for_a_million_threads_gets_four_for_each_core():
     before = torch.get_num_threads()
     with computing(threads=10**6):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import torch
 from torch import Tensor
+
+from sk_han.utils.caching import cached_property
 
 __all__ = ["PackedLayout"]
 

@@ -1,0 +1,127 @@
+"""Errors of callbacks at every moment: the earlier model, the error and the surroundings stay."""
+
+import signal
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from skorch.callbacks import Callback
+
+from sk_han.kernels.loading import engine_in_use
+from sk_han.kernels.tasks import n_threads
+from tests import tiny_models
+from tests.faults.test_accidents import LABELS, TEXTS, state_stays
+from tests.thorough import first_fast
+
+# Others than those of the process, so that what is not put back is seen.
+tiny = partial(tiny_models.tiny, max_epochs=2, engine="torch", n_threads=3, verbose=0)
+
+HOOKS = ["initialize", *sorted(name for name in dir(Callback) if name.startswith("on_"))]
+SKLEARN_HOOKS = ["setup", "on_fit_task_begin", "on_fit_task_end"]
+
+
+class Faulty(Callback):
+    """Raises an error in one hook."""
+
+    def __init__(self, hook, error=ZeroDivisionError):
+        self.hook, self.error = hook, error
+
+    def _at(self, hook):
+        if hook == self.hook:
+            raise self.error(hook)
+        return self
+
+
+def hook_named(name):
+    def hook(self, *args, **kwargs):
+        return self._at(name)
+
+    return hook
+
+
+for name in HOOKS:
+    setattr(Faulty, name, hook_named(name))
+
+
+class FaultyForSklearn:
+    """The same with the hooks of scikit-learn's callbacks."""
+
+    def __init__(self, faulty):
+        self.faulty = faulty
+
+    def setup(self, estimator, context):
+        self._at("setup")
+
+    def on_fit_task_begin(self, estimator, context):
+        self._at("on_fit_task_begin")
+
+    def on_fit_task_end(self, estimator, context, *, X, y, metadata, fitted_estimator):
+        self._at("on_fit_task_end")
+
+    def teardown(self, estimator, context):
+        self._at("teardown")
+
+    def _at(self, hook):
+        if hook == self.faulty:
+            raise ZeroDivisionError(hook)
+
+
+def surroundings():
+    return {
+        "threads of PyTorch": torch.get_num_threads(),
+        "threads of kernels": n_threads(),
+        "engine": engine_in_use(),
+        "gradients": torch.is_grad_enabled(),
+        "inference": torch.is_inference_mode_enabled(),
+        "dtype": torch.get_default_dtype(),
+        "errors of NumPy": np.geterr(),
+        "Ctrl-C": signal.getsignal(signal.SIGINT),
+        "generator of PyTorch": torch.random.get_rng_state().tolist(),
+        "generator of NumPy": np.random.get_state()[1].tolist(),
+    }
+
+
+def test_all_hooks_of_skorch_are_tried():
+    assert {"initialize", "on_grad_computed", "on_batch_begin", "on_train_end"} <= set(HOOKS)
+
+
+@pytest.mark.parametrize("hook", first_fast(sorted(HOOKS, reverse=True), 1))
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_an_error_in_a_hook_reaches_the_user_and_changes_nothing(hook, method):
+    classifier = tiny().fit(TEXTS, LABELS).set_params(callbacks=[Faulty(hook)])
+    before = surroundings()
+    with state_stays(classifier), pytest.raises(ZeroDivisionError, match=f"^{hook}$"):
+        getattr(classifier, method)(TEXTS, LABELS)
+    assert surroundings() == before
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.parametrize("error", [AttributeError, RuntimeError, StopIteration, ValueError])
+def test_an_error_of_any_kind_is_that_of_the_hook(hook, error):
+    classifier = tiny(callbacks=[Faulty(hook, error)], net_params={"clip_norm": 2.0})
+    with pytest.raises((error, ValueError), match=hook):
+        classifier.fit(TEXTS, LABELS)
+    assert not [name for name in vars(classifier) if name.endswith("_")]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("hook", SKLEARN_HOOKS)
+def test_an_error_in_a_hook_of_scikit_learn_reaches_the_user_and_changes_nothing(hook):
+    pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
+    classifier = tiny().fit(TEXTS, LABELS).set_callbacks(FaultyForSklearn(hook))
+    before = surroundings()
+    with state_stays(classifier), pytest.raises(ZeroDivisionError, match=f"^{hook}$"):
+        classifier.fit(TEXTS, LABELS)
+    assert surroundings() == before
+
+
+@pytest.mark.thorough
+def test_after_an_error_in_the_tear_down_of_scikit_learn_the_new_model_is_whole():
+    pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
+    classifier = tiny().set_callbacks(FaultyForSklearn("teardown"))
+    with pytest.raises(ZeroDivisionError, match=r"^teardown$"):
+        classifier.fit(TEXTS, LABELS)
+    expected = tiny().fit(TEXTS, LABELS).predict_proba(TEXTS)
+    np.testing.assert_array_equal(classifier.predict_proba(TEXTS), expected)

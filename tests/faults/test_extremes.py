@@ -1,0 +1,145 @@
+"""Collections at the edges: one word, one text, very many classes, a class of three documents."""
+
+import tracemalloc
+
+import extremes
+import numpy as np
+import pytest
+
+from sk_han import HierarchicalTokenizer
+from sk_han.documents import LabelledDocuments
+from sk_han.linear import memory as linear_memory
+from sk_han.linear import ngram_fitting
+from sk_han.linear.memory import check_memory_of_linear_model
+from sk_han.linear.parts import fit_linear_parts
+from sk_han.utils import memory
+from tests.faults.test_accidents import At, fault, state_stays
+from tests.thorough import first_fast
+from tests.tiny_models import tiny
+
+
+def sound(classifier, texts):
+    """Return probabilities after a check that they are some."""
+    proba = classifier.predict_proba(texts)
+    assert np.isfinite(proba).all()
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    return proba
+
+
+class TestSameness:
+    @pytest.mark.parametrize("n_documents", first_fast([2_000, 50_000]))
+    def test_documents_of_one_word_are_learnt(self, n_documents):
+        texts, labels = extremes.one_word_each(n_documents)
+        classifier = tiny().fit(texts, labels)
+        found = sound(classifier, texts[:1_000]).argmax(axis=1)
+        assert np.mean(found == labels[:1_000]) > 0.9
+
+    @pytest.mark.parametrize("n_documents", first_fast([400, 50_000]))
+    def test_identical_texts_get_the_shares_of_the_classes(self, n_documents):
+        texts, labels = extremes.identical(n_documents)
+        classifier = tiny().fit(texts, labels)
+        proba = sound(classifier, texts[:3])
+        np.testing.assert_array_equal(proba, proba[[0, 0, 0]])
+        np.testing.assert_allclose(proba, 0.5, atol=0.1)
+
+
+@pytest.fixture
+def allow(monkeypatch):
+    """Let the process have so many bytes."""
+
+    def allow(n_bytes):
+        for module in (memory, linear_memory):
+            monkeypatch.setattr(module, "memory_limit", lambda: n_bytes)
+
+    return allow
+
+
+class TestManyClasses:
+    @pytest.mark.filterwarnings("ignore:The number of unique classes")
+    @pytest.mark.parametrize("n_classes", first_fast([30, 300]))
+    def test_one_document_each_is_enough(self, n_classes):
+        texts, labels = extremes.many_classes(n_classes, 1)
+        with pytest.warns(UserWarning, match="classes have a single document"):
+            classifier = tiny().fit(texts, labels)
+        assert sound(classifier, texts).shape == (n_classes, n_classes)
+
+    @pytest.mark.thorough
+    def test_hundreds_are_told_apart(self):
+        texts, labels = extremes.many_classes(300, 5)
+        assert np.mean(tiny().fit(texts, labels).predict(texts) == labels) > 0.9
+
+    @pytest.mark.parametrize("method", ["fit", "partial_fit"])
+    def test_too_many_are_refused_before_training_and_the_earlier_state_stays(self, allow, method):
+        texts, labels = extremes.many_classes(40, 5)
+        classifier = tiny().fit(texts, labels)
+        allow(100_000)
+        classifier.set_params(callbacks=[At("on_train_begin", fault)])
+        with (
+            state_stays(classifier),
+            pytest.raises(MemoryError, match=r"40 classes and .* linear_ngrams=None fits the netw"),
+        ):
+            getattr(classifier, method)(texts, labels)
+
+    def test_without_the_linear_model_nothing_is_refused(self, allow):
+        allow(100_000)
+        texts, labels = extremes.many_classes(40, 5)
+        sound(tiny(linear_ngrams=None).fit(texts, labels), texts)
+
+    def test_few_classes_have_their_ngrams_not_counted(self, allow, monkeypatch):
+        documents = HierarchicalTokenizer().fit_transform(extremes.many_classes(2, 100)[0])
+        monkeypatch.delattr(linear_memory, "document_counts")
+        allow(1 << 30)
+        check_memory_of_linear_model(documents, 2, (1, 3))
+
+    @pytest.mark.thorough
+    def test_fifty_thousand_are_refused_before_memory_is_taken(self, allow):
+        allow(64 << 30)
+        texts, labels = extremes.many_classes(50_000, 2)
+        tracemalloc.start()
+        try:
+            with pytest.raises(MemoryError, match=r"700\.4 GB"):
+                tiny().fit(texts, labels)
+            assert tracemalloc.get_traced_memory()[1] < 500_000_000
+        finally:
+            tracemalloc.stop()
+
+    @pytest.mark.thorough
+    @pytest.mark.parametrize(("n_classes", "n_each"), [(300, 40), (600, 10)])
+    def test_the_memory_that_is_named_is_that_of_the_fit(self, monkeypatch, n_classes, n_each):
+        class AnyRegression:
+            """Takes no time, and leaves the memory of the rest."""
+
+            def __init__(self, **params):
+                pass
+
+            def fit(self, X, y, sample_weight):
+                self.coef_, self.intercept_ = np.zeros((1, X.shape[1])), np.zeros(1)
+                return self
+
+        monkeypatch.setattr(ngram_fitting, "LogisticRegression", AnyRegression)
+        texts, targets = extremes.many_classes(n_classes, n_each)
+        documents = HierarchicalTokenizer().fit_transform(texts)
+        data = LabelledDocuments(documents, targets, np.ones(len(texts)))
+        tracemalloc.start()
+        try:
+            parts, _ = fit_linear_parts(data, n_classes, (1, 3), None, None)
+            taken = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        named = linear_memory._n_bytes(n_classes, len(parts.ngram_model.buckets), len(texts))
+        assert 0.5 * named < taken < 1.2 * named + 100_000_000
+
+
+class TestARareClass:
+    @pytest.mark.parametrize("n_frequent", first_fast([1_500, 30_000]))
+    def test_its_documents_are_ranked_first(self, n_frequent):
+        classifier = tiny().fit(*extremes.imbalanced(3, n_frequent))
+        texts, labels = extremes.imbalanced(5, 500)
+        rare = sound(classifier, texts)[:, 1]
+        assert rare[labels == 1].min() > rare[labels == 0].max()
+
+    @pytest.mark.parametrize("n_frequent", first_fast([1_500, 30_000]))
+    def test_with_balanced_weights_they_are_found(self, n_frequent):
+        classifier = tiny(class_weight="balanced").fit(*extremes.imbalanced(3, n_frequent))
+        texts, labels = extremes.imbalanced(5, 500)
+        np.testing.assert_array_equal(sound(classifier, texts).argmax(axis=1), labels)

@@ -1,0 +1,95 @@
+"""N-grams written by somebody who knows the hash: what they cost, and what they change."""
+
+from itertools import pairwise
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+from sk_han import DocumentArray
+from sk_han.documents import LabelledDocuments
+from sk_han.kernels.loading import using_engine
+from sk_han.linear.hashing import hash_ngrams
+from sk_han.linear.ngram_fitting import fit_ngram_model
+from sk_han.linear.ngrams import NgramModel
+from tests.tiny_models import tiny
+
+
+def sentence(words):
+    words = np.asarray(words, dtype=np.int32)
+    return DocumentArray(words, np.array([0, len(words)]), np.array([0, 1]))
+
+
+def pairs_in_one_bucket():
+    """Two pairs of words, all different, that share a bucket."""
+    words = np.random.RandomState(0).randint(2, 50_000, 40_000)
+    buckets, first = hash_ngrams(sentence(words), (2, 2))
+    order = np.argsort(buckets, kind="stable")
+    for one, other in pairwise(order):
+        pairs = words[first[one] :][:2], words[first[other] :][:2]
+        if buckets[one] == buckets[other] and len(np.unique(pairs)) == 4:
+            return tuple(pair.tolist() for pair in pairs)
+    raise AssertionError("no collision")
+
+
+def words_in_one_bucket():
+    words = np.arange(2, 100_000)
+    buckets, _ = hash_ngrams(sentence(words), (1, 1))
+    order = np.argsort(buckets, kind="stable")
+    same = np.flatnonzero(np.diff(buckets[order]) == 0)[0]
+    return int(words[order[same]]), int(words[order[same + 1]])
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_crafted_ngram_counts_as_the_one_whose_place_it_takes_and_once():
+    known, crafted = pairs_in_one_bucket()
+    documents = DocumentArray.from_nested([[known], [[7, 8]]] * 4)
+    data = LabelledDocuments(documents, np.array([1, 0] * 4), np.ones(8))
+    model = fit_ngram_model(data, 2, (2, 2))
+    logits = model.logits(
+        DocumentArray.from_nested([[known], [crafted], [known, crafted], [known, known], [[9, 9]]])
+    )
+    np.testing.assert_array_equal(logits[1:4], logits[[0, 0, 0]])
+    assert logits[0, 1] > logits[4, 1]
+
+
+def test_cues_of_two_classes_in_one_bucket_are_told_apart_by_the_network():
+    good, bad = words_in_one_bucket()
+    rng = np.random.RandomState(0)
+    nested = [[[*rng.randint(2, 50, 3), bad if row % 2 else good]] for row in range(200)]
+    documents, labels = DocumentArray.from_nested(nested), np.arange(200) % 2
+    classifier = tiny(linear_ngrams=(1, 1), max_epochs=8, embedding_init="random")
+    classifier.fit(documents, labels)
+    cues = DocumentArray.from_nested([[[good]], [[bad]]])
+    linear = classifier.ngram_model_.logits(cues)
+    np.testing.assert_array_equal(linear[0], linear[1])
+    assert np.mean(classifier.predict(documents) == labels) > 0.95
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("place", ["table before it was drawn", "neighbours", "multiples"])
+def test_a_crafted_document_is_scored_in_the_time_of_another(place):
+    pytest.importorskip("numba")
+    n_words, n_features = 5_000, 1 << 20
+    words = np.arange(2, n_features)
+    buckets, first = np.unique(hash_ngrams(sentence(words), (1, 1))[0], return_index=True)
+    ratios = np.ones((len(buckets), 1), dtype=np.float32)
+    model = NgramModel((1, 1), buckets, ratios, ratios, np.zeros(1, dtype=np.float32))
+    columns = np.arange(len(buckets))
+    keys = {
+        "table before it was drawn": (columns * 0x9E3779B1 >> 7) % (1 << 14),
+        "neighbours": columns,
+        "multiples": columns % (1 << 7),
+    }
+    crafted = sentence(words[first[np.argsort(keys[place], kind="stable")[:n_words]]])
+    usual = sentence(np.random.RandomState(0).permutation(words[first])[:n_words])
+
+    def seconds(document):
+        start = perf_counter()
+        model.logits(document)
+        return perf_counter() - start
+
+    with using_engine("numba"):
+        seconds(usual)  # makes the look-up table
+        ratios = [seconds(crafted) / seconds(usual) for _ in range(9)]
+    assert np.median(ratios) < 10
