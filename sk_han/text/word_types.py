@@ -109,7 +109,9 @@ def read_word_types(
             found = scan_texts(compiled, texts, analyzer.token_pattern, located=located)
         if found is not None:
             return WordTypes(*found)
-    n_chunks = min(_n_workers(n_jobs), len(texts) // _SMALLEST_CHUNK)
+    n_chunks = len(texts) // _SMALLEST_CHUNK
+    if n_chunks > 1:  # to count cores takes longer than to read a text
+        n_chunks = min(n_chunks, _n_workers(n_jobs))
     if n_chunks < 2:
         return _read_chunk(texts, analyzer, located)
     bounds = [len(texts) * i // n_chunks for i in range(n_chunks + 1)]

@@ -93,6 +93,14 @@ class TestTruncated:
         assert found.truncated(None, None) is found
 
 
+def test_for_few_texts_no_cores_are_counted(monkeypatch):
+    # It takes several times as long as to read one.
+    monkeypatch.setattr(word_types, "effective_n_jobs", None)
+    monkeypatch.setattr(word_types, "cpu_count", None)
+    monkeypatch.setattr(word_types, "kernels", lambda *args, **kwargs: None)
+    assert len(HierarchicalTokenizer().fit_transform(["word"])) == 1
+
+
 def test_a_tokenizer_that_asks_for_a_million_workers_gets_four_for_each_core(monkeypatch):
     asked = []
 
