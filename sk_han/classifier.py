@@ -188,7 +188,7 @@ ContextAttention, default="attention"
         computes.
     n_threads : int, default=None
         Number of threads on the CPU. None takes the number that PyTorch is set to (environment
-        variable ``OMP_NUM_THREADS``), but not more than the process has cores.
+        variable ``OMP_NUM_THREADS``), at most one for each core; a number, at most four for each.
     verbose : int, default=0
         1 shows a progress bar.
 

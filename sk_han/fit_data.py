@@ -148,7 +148,7 @@ def fit_data(
         fraction = classifier.validation_fraction
         training, held_out = hold_out(data.targets, fraction, random_state)
     if holds_out:
-        _warn_of_single_documents(data.targets, checked.classes)
+        _warn_of_single_documents(data.targets, checked.classes, given=validation is not None)
         if validation is None and held_out is None and classifier.n_iter_no_change is not None:
             why = (
                 "validation_fraction is None"
@@ -286,16 +286,22 @@ def _warn_of_features(X: Any) -> None:
         )
 
 
-def _warn_of_single_documents(targets: NDArray[np.int64], classes: NDArray[Any]) -> None:
+def _warn_of_single_documents(
+    targets: NDArray[np.int64], classes: NDArray[Any], *, given: bool
+) -> None:
+    """Warn of classes of one document; with `given` documents, held-out ones are not needed."""
     single = classes[np.bincount(targets, minlength=len(classes)) == 1].tolist()
     if not single or len(classes) == 1:
         return
     named = ", ".join(map(repr, single[:5]))
     more = f" and {len(single) - 5:,} more" if len(single) > 5 else ""
+    not_held_out = (
+        "It is trained on and not held out, so nothing tells how well such a class is recognized. "
+    )
     warn_user(
-        f"{len(single):,} of {len(classes):,} classes have a single document: {named}{more}. It is "
-        "trained on and not held out, so nothing tells how well such a class is recognized. Give "
-        "more documents of these classes, merge them, or leave them out."
+        f"{len(single):,} of {len(classes):,} classes have a single document: {named}{more}. "
+        f"{'' if given else not_held_out}Give more documents of these classes, merge them, or "
+        "leave them out."
     )
 
 

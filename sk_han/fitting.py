@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from functools import partial as with_arguments
 from typing import TYPE_CHECKING, Any
 
@@ -148,7 +149,7 @@ def fitted_attributes(
         net_params=classifier.net_params,
         verbose=classifier.verbose,
         device=device,
-        random_state=_going_on(rng, classifier.n_iter_) if resume else rng,
+        random_state=_going_on(rng, classifier, one_epoch) if resume else rng,
     )
     frozen_epochs = epochs_frozen(classifier.freeze_embedding)
     net = new(
@@ -241,12 +242,19 @@ def _softly_labelled(
     )
 
 
-def _going_on(rng: np.random.RandomState, n_epochs: int) -> np.random.RandomState:
-    """Return a source of other noise than that of so many epochs before.
+def _going_on(
+    rng: np.random.RandomState, classifier: HANClassifier, one_epoch: bool
+) -> np.random.RandomState:
+    """Return a source of other noise than that of the fits before, the same in copies.
 
-    It does not depend on the net of these epochs, so that copies of a classifier go on alike.
+    Portions count their epochs. A warm start does not, so its noise depends on the weights: equal
+    noise in each of many short fits would be learnt by heart.
     """
-    return np.random.RandomState(rng.randint(2**31 - 1, size=n_epochs + 1)[-1])
+    seeds = [rng.randint(2**31 - 1, size=classifier.n_iter_ + 1)[-1]]
+    if not one_epoch:
+        weights = classifier.net_.weights
+        seeds += [zlib.crc32(weights[name].tobytes()) for name in sorted(weights)]
+    return np.random.RandomState(seeds)
 
 
 def _ngram_range(classifier: HANClassifier) -> tuple[int, int] | None:

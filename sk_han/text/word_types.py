@@ -108,8 +108,9 @@ def read_word_types(
             found = scan_texts(compiled, texts, analyzer.token_pattern, located=located)
         if found is not None:
             return WordTypes(*found)
-    most_chunks = len(texts) // _SMALLEST_CHUNK
-    n_chunks = 1 if most_chunks < 2 else min(_n_workers(n_jobs), most_chunks)
+    n_chunks = len(texts) // _SMALLEST_CHUNK
+    if n_chunks > 1:  # to count cores takes longer than to read a text
+        n_chunks = min(n_chunks, _n_workers(n_jobs))
     if n_chunks < 2:
         return _read_chunk(texts, analyzer, located)
     from joblib import Parallel, delayed

@@ -18,7 +18,7 @@ _MARGIN = 0.5
 
 
 def warn_if_nothing_learnt(net: Net, training: LabelledDocuments, lr: float) -> None:
-    """Warn if a blind guess tells more of the training documents than the network.
+    """Warn if a blind guess tells much more of the training documents than the network.
 
     Parameters
     ----------

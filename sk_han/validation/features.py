@@ -53,6 +53,8 @@ def why_no_documents(X: NDArray[np.integer[Any]]) -> str | None:
     if n_ids < _FEWEST_IDS:
         return f"it holds {n_ids} different numbers, too few for words, and all rows are full"
     varying = rows[:, (rows != rows[0]).any(axis=0)]
+    if varying.size == 0:
+        return None
     half = varying.shape[1] // 2
     if half > 1 and min(map(_column_effect, (varying[:, :half], varying[:, half:]))) > (
         _COLUMN_EFFECT

@@ -47,6 +47,16 @@ class TestWarmStart:
         other = COPIES[name](classifier, tmp_path)
         assert_equal(classifier.fit(TEXTS, LABELS), other.fit(TEXTS, LABELS))
 
+    @copied
+    def test_no_fit_repeats_the_noise_of_the_fit_before(self, copied, tmp_path):
+        almost_still = {"lr": 1e-6, "net_params": {"optimizer__weight_decay": 0.0}}
+        classifier = tiny(warm_start=True, max_epochs=1, **almost_still).fit(TEXTS, LABELS)
+        losses = []
+        for _ in range(4):
+            losses.append(classifier.history_[-1]["train_loss"])
+            classifier = copied(classifier, tmp_path).fit(TEXTS, LABELS)
+        assert np.abs(np.diff(losses)).min() > 1e-3
+
 
 class TestPartialFit:
     def of_two_portions(self, between):

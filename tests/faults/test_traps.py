@@ -25,6 +25,12 @@ class TestClassesOfOneDocument:
         assert message.startswith("2 of 4 classes have a single document: 'odd', 'rare'. It is")
         assert "trained on and not held out" in message
 
+    def test_beside_documents_for_validation_nothing_is_said_of_held_out_ones(self):
+        labels = [*LABELS[:-1], "rare"]
+        learn = tiny().fit
+        (message,) = warnings_of(lambda: learn(TEXTS, labels, X_val=TEXTS, y_val=labels))
+        assert "single document: 'rare'. Give more" in message
+
     def test_their_document_is_trained_on(self):
         labels = [*LABELS[:-1], "rare"]
         with pytest.warns(UserWarning, match="single document: 'rare'"):

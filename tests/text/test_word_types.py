@@ -1,6 +1,6 @@
+import joblib
 import numpy as np
 import pytest
-from joblib import cpu_count
 
 from sk_han import HierarchicalTokenizer
 from sk_han.text import word_types
@@ -93,6 +93,13 @@ class TestTruncated:
         assert found.truncated(None, None) is found
 
 
+def test_for_few_texts_no_cores_are_counted(monkeypatch):
+    # It takes several times as long as to read one.
+    monkeypatch.setattr(word_types, "_n_workers", None)
+    monkeypatch.setattr(word_types, "kernels", lambda *args, **kwargs: None)
+    assert len(HierarchicalTokenizer().fit_transform(["word"])) == 1
+
+
 def test_a_tokenizer_that_asks_for_a_million_workers_gets_four_for_each_core(monkeypatch):
     asked = []
 
@@ -103,9 +110,9 @@ def test_a_tokenizer_that_asks_for_a_million_workers_gets_four_for_each_core(mon
         def __call__(self, tasks):
             return [function(*args, **kwargs) for function, args, kwargs in tasks]
 
-    monkeypatch.setattr(word_types, "Parallel", InOrder)
+    monkeypatch.setattr(joblib, "Parallel", InOrder)
     monkeypatch.setattr(word_types, "_SMALLEST_CHUNK", 1)
     monkeypatch.setattr(word_types, "kernels", lambda *args, **kwargs: None)
-    texts = ["word"] * (4 * cpu_count() + 10)
+    texts = ["word"] * (4 * joblib.cpu_count() + 10)
     assert len(HierarchicalTokenizer(n_jobs=10**6).fit_transform(texts)) == len(texts)
-    assert asked == [4 * cpu_count()]
+    assert asked == [4 * joblib.cpu_count()]

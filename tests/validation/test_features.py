@@ -107,6 +107,12 @@ def test_a_cube_of_documents_is_no_table(n: int) -> None:
     assert why_no_documents(TOKENIZED[:n].pad(max_sentences=2, max_words=5)) is None
 
 
+def test_documents_that_are_all_alike_are_no_table() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert why_no_documents(np.tile(np.arange(2, 22), (30, 1))) is None
+
+
 @pytest.mark.parametrize("X", [np.ones((3, 4), dtype=int), np.zeros((30, 4), int), SURVEY[:, :1]])
 def test_too_little_to_tell_is_no_table(X: np.ndarray) -> None:
     assert why_no_documents(X) is None
