@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise, repeat
 from numbers import Integral
@@ -43,6 +44,9 @@ __all__ = [
 
 UNKNOWN_WORD = "<unknown>"
 _LONGEST_PATTERN = 20_000  # it takes 150 bytes for each character, and our own have up to 9,000
+# To compile a class of characters takes up to 3 ms, and a range that ignores case 15 ms.
+_MOST_CLASSES, _MOST_RANGES_IGNORING_CASE = 500, 50
+_IGNORES_CASE = re.compile(r"\(\?[a-zA-Z]*i")
 _MOST_SLOTS = 1 << 26  # 256 MB for a document
 # Version of the state in a pickle; it rises when an older release could not read it.
 STATE_FORMAT = 1
@@ -75,6 +79,11 @@ def check_stored_params(tokenizer: HierarchicalTokenizer) -> None:
     pattern = tokenizer._pattern()
     if len(pattern) > _LONGEST_PATTERN:
         raise ValueError(f"its token_pattern has {len(pattern)} characters")
+    ignores_case = _IGNORES_CASE.search(pattern) is not None
+    if pattern.count("[") > _MOST_CLASSES or (
+        ignores_case and pattern.count("-") > _MOST_RANGES_IGNORING_CASE
+    ):
+        raise ValueError("its token_pattern has more classes of characters than can be compiled")
     compile_token_pattern(pattern)
     list(tokenizer._stop_words())
     if tokenizer.n_jobs == 0:

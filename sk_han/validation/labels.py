@@ -173,7 +173,7 @@ def _only_kind(y: Any, name: str) -> str:
 
 def _check_ends(labels: Iterable[Any], name: str) -> None:
     """Refuse strings that end in NUL: NumPy drops it, and two labels would be one class."""
-    ending = [label for label in labels if isinstance(label, str) and label.endswith("\0")]
+    ending = [label for label in labels if isinstance(label, str) and str.endswith(label, "\0")]
     if ending:
         found = list(dict.fromkeys(map(str.__str__, ending)))
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""
