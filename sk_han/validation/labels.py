@@ -55,6 +55,8 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
             labels = _plain_strings(np.asarray(y, dtype=object)).astype(str)
         else:  # NumPy's StringDType has no order
             labels = np.asarray(labels.tolist())
+            if labels.dtype == np.longdouble:  # no file and no pickle of ours holds them
+                labels = labels.astype(np.float64)
     if labels.ndim == 2 and labels.shape[1] == 1:
         warn_user(
             f"A column-vector {name} was passed when a 1d array was expected. Change its shape to "
