@@ -122,6 +122,9 @@ class NgramModel:
             raise ValueError(f"its n-gram model lacks {lacking} and has {unknown} too many")
         try:
             ngram_range = tuple(state["ngram_range"])
+            # What is no number is not shown: it may be as long as the file.
+            if len(ngram_range) != 2 or not all(isinstance(n, int) for n in ngram_range):
+                raise ValueError("it is no pair of integers")
             check_ngram_range(ngram_range)
         except (TypeError, ValueError) as error:
             raise ValueError(f"the n-grams of its model have no range: {error}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Integral
+from reprlib import repr as brief  # a value from a file may be as long as the file
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,9 @@ def check_network(state: Mapping[str, Any]) -> NetworkOptions:
         raise ValueError(f"its network lacks {lacking}")
     for name, constraint in _SIZES.items():
         if not constraint.accepts(state[name]):
-            raise ValueError(f"{name} of its network must be {constraint}; got {state[name]!r}")
+            raise ValueError(
+                f"{name} of its network must be {constraint}; got {brief(state[name])}"
+            )
     options = NetworkOptions.from_plain(state["options"])
     weights = state["weights"]
     if not isinstance(weights, Mapping):

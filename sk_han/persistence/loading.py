@@ -60,7 +60,7 @@ def load(path: str | os.PathLike[str]) -> HANClassifier | HierarchicalTokenizer 
     the SHA-256 too. A changed file can cause other predictions, or be slow on texts by a
     `token_pattern` made for that.
 
-    Whatever the file holds, loading takes at most 40 times its size, and 4 MB. A vocabulary takes
+    Whatever the file holds, loading takes at most 64 times its size, and 4 MB. A vocabulary takes
     20 times its size in the file, weights 4 times.
     """
     with model_file(path) as file:

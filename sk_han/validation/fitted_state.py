@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from reprlib import repr as brief  # a value from a file may be as long as the file
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,9 @@ def check_classifier_state(state: Any) -> None:
     for name in ("network_scale", "ngram_scale", "latent_scale"):
         scale = state.get(name, 0.0)
         if type(scale) is not float or not 0 <= scale < _LARGEST_SCALE:
-            raise ValueError(f"its {name} must be a float from 0 to {_LARGEST_SCALE:g}: {scale!r}")
+            raise ValueError(
+                f"its {name} must be a float from 0 to {_LARGEST_SCALE:g}: {brief(scale)}"
+            )
     for name, kind in (("ngram_model", "n-gram model"), ("latent_model", "latent model")):
         if state.get(name) is not None and not isinstance(state[name], Mapping):
             raise ValueError(f"its {kind} is no mapping of names to values")
@@ -79,11 +82,11 @@ def check_classifier_state(state: Any) -> None:
     _check_history(state["history"])
     n_epochs, epoch, score = len(state["history"]), state["best_epoch"], state["best_score"]
     if epoch is not None and (type(epoch) is not int or not 1 <= epoch <= n_epochs):
-        raise ValueError(f"its best epoch must be one of {n_epochs}; got {epoch!r}")
+        raise ValueError(f"its best epoch must be one of {n_epochs}; got {brief(epoch)}")
     if (epoch is None) != (score is None):
         raise ValueError("its best epoch and best score go together: both or neither")
     if score is not None and (type(score) is not float or not 0 <= score <= 1):
-        raise ValueError(f"its best score must be an accuracy; got {score!r}")
+        raise ValueError(f"its best score must be an accuracy; got {brief(score)}")
     if not isinstance(state["device"], str):
         raise ValueError("the name of its device is no string")
 

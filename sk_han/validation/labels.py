@@ -55,6 +55,8 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
             labels = _plain_strings(np.asarray(y, dtype=object)).astype(str)
         else:  # NumPy's StringDType has no order
             labels = np.asarray(labels.tolist())
+            if labels.dtype == np.longdouble:  # no file and no pickle of ours holds them
+                labels = labels.astype(np.float64)
     if labels.ndim == 2 and labels.shape[1] == 1:
         warn_user(
             f"A column-vector {name} was passed when a 1d array was expected. Change its shape to "
@@ -173,7 +175,7 @@ def _only_kind(y: Any, name: str) -> str:
 
 def _check_ends(labels: Iterable[Any], name: str) -> None:
     """Refuse strings that end in NUL: NumPy drops it, and two labels would be one class."""
-    ending = [label for label in labels if isinstance(label, str) and label.endswith("\0")]
+    ending = [label for label in labels if isinstance(label, str) and str.endswith(label, "\0")]
     if ending:
         found = list(dict.fromkeys(map(str.__str__, ending)))
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""

@@ -4,6 +4,7 @@
 """
 
 import inspect
+import pickle
 from enum import Enum
 
 import numpy as np
@@ -80,6 +81,10 @@ class TestLabels:
     def test_partial_fit_knows_its_classes(self, y, classes, kind):
         classifier = tiny().partial_fit(TEXTS, y, classes=y).partial_fit(TEXTS, y, classes=y)
         assert classifier.classes_.tolist() == (classes or sorted(set(y)))
+
+    def test_numbers_of_longer_precision_survive_a_pickle(self):
+        classifier = tiny().fit(TEXTS, np.array(twelve(1, 2), dtype=np.longdouble))
+        assert pickle.loads(pickle.dumps(classifier)).predict(TEXTS).dtype == np.float64
 
     def test_markup_in_labels_is_escaped_in_an_explanation(self):
         classifier = tiny().fit(TEXTS, twelve("<script>alert(1)</script>", "good"))

@@ -250,6 +250,19 @@ def test_keys_that_share_a_hash_do_not_make_loading_slow(load_bytes):
     assert time.process_time() - start < 2
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    ["(?i)" + "[\u0100-\uffff]" * 60, "(?ai:" + "Ā-\uffff" * 60 + ")", "[Ā-\uffff]" * 3000],
+)
+def test_a_pattern_that_takes_long_to_compile_is_refused(load_bytes, pattern):
+    path = (*FITTED, "tokenizer", "params", "token_pattern")
+    description, arrays = golden_parts()
+    start = time.process_time()
+    with pytest.raises(ModelFormatError, match="more classes of characters than"):
+        load_bytes(archive_of(set_at(description, path, pattern), arrays))
+    assert time.process_time() - start < 2
+
+
 class TestCraftedContent:
     @pytest.mark.parametrize(
         ("path", "value", "message"),

@@ -28,7 +28,7 @@ from tests.crafted_files import (
 )
 
 # What docs/reliability.md promises: a file of n bytes takes at most TIMES * n + CONSTANT bytes.
-TIMES, CONSTANT = 40, 4 << 20
+TIMES, CONSTANT = 64, 4 << 20
 
 VOCABULARY = ("model", "fitted", "tokenizer", "fitted", "vocabulary")
 PLACES = [
@@ -79,6 +79,20 @@ class TestWhateverTheFileHolds:
     def test_the_values_that_would_take_most_take_their_share(self, load_bytes, unit, before):
         text = f"[{before}{repeated(unit, 1_200_000)}]"
         takes_little(load_bytes, with_text(text, ("model", "params", "net_params")))
+
+    @pytest.mark.parametrize(
+        "place",
+        [
+            ("params", "lr"),
+            ("fitted", "best_epoch"),
+            ("fitted", "network_scale"),
+            ("fitted", "ngram_model", "state", "ngram_range"),
+        ],
+    )
+    def test_values_that_grow_in_an_error_take_their_share(self, load_bytes, place):
+        # repr takes 4 bytes for each of 16 digits.
+        text = f'["😀",{repeated("[1e15,1e15]", 700_000)}]'
+        takes_little(load_bytes, with_text(text, ("model", *place)))
 
     @pytest.mark.thorough
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
