@@ -180,6 +180,7 @@ class TestValidation:
         assert (found["test_neg_log_loss"] > np.log(0.5)).all()
         assert [model.classes_.tolist() for model in found["estimator"]] == 2 * [["neg", "pos"]]
 
+    @pytest.mark.filterwarnings("ignore:2 of 2 classes have a single document:UserWarning")
     def test_a_learning_curve_rises_with_the_documents(self):
         sizes, _, scores = learning_curve(
             quick(), TEXTS, LABELS, cv=2, train_sizes=[2, 12], shuffle=True, random_state=0
