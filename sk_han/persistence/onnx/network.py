@@ -39,17 +39,17 @@ def check_covered(options: NetworkOptions) -> None:
     """
     attention = options.attention
     if isinstance(attention, ContextAttention):
-        found, reason = "ContextAttention", "reads the sentences one after the other"
+        found = "pooling=ContextAttention(...)"
     elif attention is not None and attention.normalizer != "softmax":
-        found, reason = f"normalizer={attention.normalizer!r}", "has no operator"
+        found = f"normalizer={attention.normalizer!r}"
     elif options.pooling in ("max", "last"):
-        found, reason = f"pooling={options.pooling!r}", "gives no attention"
+        found = f"pooling={options.pooling!r}"
     else:
         return
     raise ValueError(
-        f"export_onnx does not cover {found}, which {reason} in ONNX. It covers "
-        "every rnn, with pooling='attention', Attention and MultiHopAttention with "
-        "normalizer='softmax', or pooling='mean'. sk_han.serving.Scorer covers all."
+        f"export_onnx does not cover {found}. It covers every rnn, with pooling 'attention', "
+        "'mean', Attention or MultiHopAttention, the last two with normalizer='softmax'. "
+        "sk_han.serving.Scorer covers all."
     )
 
 
