@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Graph", "Rows", "Sequences", "Shaped"]
+__all__ = ["Graph", "Sequences", "Shaped"]
 
 # The dtype and the shape of values, by name; a string names a size that is not fixed.
 Shaped = Mapping[str, tuple[Any, Sequence[int | str]]]
@@ -99,31 +99,6 @@ class Graph:
 
     def _type(self, dtype: Any) -> int:
         return int(self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
-
-
-class Rows:
-    """Sums over the rows of a table, each of which belongs to one of its groups.
-
-    Parameters
-    ----------
-    graph : Graph
-    group_of_row : str
-        Number of each row's group, shape (n_rows,).
-    n_groups : str
-        Number of groups, shape (1,).
-    """
-
-    def __init__(self, graph: Graph, group_of_row: str, n_groups: str) -> None:
-        self._graph, self._n_groups = graph, n_groups
-        self._groups = graph.add("Unsqueeze", group_of_row, graph.constant([1]))
-
-    def sums(self, values: str, n_columns: int) -> str:
-        """Sum values of shape (n_rows, n_columns) in double precision, (n_groups, n_columns)."""
-        graph = self._graph
-        shape = graph.add("Concat", self._n_groups, graph.constant([n_columns]), axis=0)
-        zeros = graph.zeros(shape, np.float64)
-        doubles = graph.cast(values, np.float64)
-        return graph.add("ScatterND", zeros, self._groups, doubles, reduction="add")
 
 
 class Sequences:

@@ -144,9 +144,10 @@ def _pooled(graph: Graph, states: str, sequences: Sequences, own: Weights) -> tu
     hops = graph.add("Transpose", weights, perm=[0, 2, 1])
     vectors = graph.add("MatMul", hops, states)  # (N, R, H)
     vectors = graph.add("Flatten", vectors, axis=1)
-    mean = graph.add("ReduceMean", weights, graph.constant([2]), keepdims=0)  # (N, L)
-    mean = graph.add("Reshape", mean, graph.constant([-1]))
-    return vectors, graph.add("Gather", mean, sequences.tokens)
+    if own and own["context"].ndim > 1:
+        weights = graph.add("ReduceMean", weights, graph.constant([2]))  # of the hops
+    weights = graph.add("Reshape", weights, graph.constant([-1]))
+    return vectors, graph.add("Gather", weights, sequences.tokens)
 
 
 def _attention(graph: Graph, states: str, sequences: Sequences, own: Weights) -> str:
@@ -154,9 +155,9 @@ def _attention(graph: Graph, states: str, sequences: Sequences, own: Weights) ->
     context = np.atleast_2d(own["context"])  # (R, A)
     kernel = graph.constant(own["weight"].T, np.float32)
     flat = graph.add("Reshape", states, graph.constant([-1, own["weight"].shape[1]]))
-    flat = graph.add("Gather", flat, sequences.tokens)  # (T, H): padding takes no time
-    # One row more, since there may be no token at all.
-    flat = graph.add("Pad", flat, graph.constant([0, 0, 1, 0]))
+    # Padding takes no time, but for one row, since there may be no token at all.
+    rows = graph.add("Concat", sequences.tokens, graph.constant([0]), axis=0)
+    flat = graph.add("Gather", flat, rows)  # (T + 1, H)
     hidden = graph.add("MatMul", flat, kernel)
     hidden = graph.add("Tanh", graph.add("Add", hidden, graph.constant(own["bias"], np.float32)))
     scores = graph.add("MatMul", hidden, graph.constant(context.T, np.float32))  # (T + 1, R)

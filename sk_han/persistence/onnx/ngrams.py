@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sk_han.linear.hashing import BITS, MIX_1, MIX_2
 from sk_han.linear.ngrams import NgramModel
-from sk_han.persistence.onnx.graph import Graph, Rows
+from sk_han.persistence.onnx.graph import Graph
 
 __all__ = ["NgramBuckets", "add_linear_model", "check_ngrams_covered"]
 
@@ -137,16 +136,18 @@ def add_linear_model(
     columns[model.buckets] = np.arange(n_features)
     column = graph.cast(graph.add("Gather", graph.constant(columns, np.int32), buckets), np.int64)
     document, column = _each_once(graph, document=documents, column=column, n=n_features + 1)
-    rows = Rows(graph, document, n_documents)
-    weights = graph.add("Gather", graph.constant(_with_zeros(model.weights), np.float32), column)
-    squares = graph.constant(_with_zeros(model.ratios**2), np.float32)
-    squares = rows.sums(graph.add("Gather", squares, column), model.ratios.shape[1])
-    none = graph.constant(0, np.float64)
-    lengths = graph.add("Sqrt", squares)
-    lengths = graph.add(
-        "Where", graph.add("Greater", lengths, none), lengths, graph.constant(1, np.float64)
-    )
-    scores = graph.add("Div", rows.sums(weights, n_scores), lengths)
+    # One table, so that the memory of an n-gram is looked up once.
+    table = np.hstack([model.weights, model.ratios**2])
+    table = np.vstack([table, np.zeros_like(table, shape=(1, table.shape[1]))])
+    values = graph.add("Gather", graph.constant(table, np.float32), column)
+    sums = _sums(graph, values, document, n_documents, table.shape[1])
+    axis = graph.constant([1])
+    bounds = [graph.constant([bound]) for bound in (0, n_scores, table.shape[1])]
+    scores = graph.add("Slice", sums, bounds[0], bounds[1], axis)
+    lengths = graph.add("Sqrt", graph.add("Slice", sums, bounds[1], bounds[2], axis))
+    positive = graph.add("Greater", lengths, graph.constant(0, np.float64))
+    lengths = graph.add("Where", positive, lengths, graph.constant(1, np.float64))
+    scores = graph.add("Div", scores, lengths)
     scores = graph.add("Add", scores, graph.constant(model.intercept, np.float64))
     if n_scores == 1:
         scores = graph.add("Mul", scores, graph.constant([-0.5, 0.5], np.float64))
@@ -168,6 +169,9 @@ def _each_once(graph: Graph, *, document: str, column: str, n: int) -> tuple[str
     return document, graph.add("Sub", pairs, graph.add("Mul", document, factor))
 
 
-def _with_zeros(table: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Append the row of unknown n-grams."""
-    return np.vstack([table, np.zeros_like(table, shape=(1, table.shape[1]))])
+def _sums(graph: Graph, values: str, document: str, n_documents: str, n_columns: int) -> str:
+    """Sum the rows of each document in double precision, (D, n_columns)."""
+    shape = graph.add("Concat", n_documents, graph.constant([n_columns]), axis=0)
+    rows = graph.add("Unsqueeze", document, graph.constant([1]))
+    doubles = graph.cast(values, np.float64)
+    return graph.add("ScatterND", graph.zeros(shape, np.float64), rows, doubles, reduction="add")
