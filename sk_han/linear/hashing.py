@@ -13,6 +13,8 @@ from sk_han.documents import DocumentArray
 
 __all__ = [
     "BITS",
+    "MIX_1",
+    "MIX_2",
     "batches",
     "check_ngram_range",
     "hash_ngrams",
@@ -27,8 +29,8 @@ BITS = 22
 BATCH_SIZE = 256  # documents whose n-grams are hashed at once; it bounds the memory of hashing
 
 # Odd constants of the SplitMix64 generator (Steele, Lea and Flood, 2014).
-_MIX_1 = np.uint64(0x9E3779B97F4A7C15)
-_MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_1 = np.uint64(0x9E3779B97F4A7C15)
+MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
 
 _Sliceable = TypeVar("_Sliceable", DocumentArray, NDArray[np.float64])
 
@@ -72,18 +74,18 @@ def sized_ngrams(
     """Return bucket, first word and number of words of every n-gram."""
     n_words = documents.n_words
     sentence = np.repeat(np.arange(documents.n_sentences), documents.words_per_sentence)
-    mixed = documents.word_ids.astype(np.uint64) * _MIX_1
+    mixed = documents.word_ids.astype(np.uint64) * MIX_1
     mixed ^= mixed >> np.uint64(29)
     none = np.empty(0, dtype=np.int64)
     hashes, buckets, first_words, sizes = mixed, [none], [none], [none]
     longest = int(documents.words_per_sentence.max(initial=0))
     for n in range(1, min(ngram_range[1], longest) + 1):
         if n > 1:
-            hashes = hashes[:-1] * _MIX_2 + mixed[n - 1 :]
+            hashes = hashes[:-1] * MIX_2 + mixed[n - 1 :]
             hashes ^= hashes >> np.uint64(31)
         if n >= ngram_range[0]:
             first = np.flatnonzero(sentence[: n_words - n + 1] == sentence[n - 1 :])
-            buckets.append((hashes[first] * _MIX_1 >> np.uint64(64 - BITS)).astype(np.int64))
+            buckets.append((hashes[first] * MIX_1 >> np.uint64(64 - BITS)).astype(np.int64))
             first_words.append(first)
             sizes.append(np.full(len(first), n))
     return np.concatenate(buckets), np.concatenate(first_words), np.concatenate(sizes)

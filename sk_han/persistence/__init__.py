@@ -2,6 +2,7 @@
 
 from sk_han.persistence.exporting import export_safetensors
 from sk_han.persistence.loading import load
+from sk_han.persistence.onnx import export_onnx
 from sk_han.persistence.saving import save
 
-__all__ = ["export_safetensors", "load", "save"]
+__all__ = ["export_onnx", "export_safetensors", "load", "save"]

@@ -22,7 +22,7 @@ from sk_han.text.abbreviations import (
 )
 from sk_han.text.characters import STRONG_TERMINATORS, WEAK_TERMINATORS
 
-__all__ = ["sentence_spans"]
+__all__ = ["BREAK", "sentence_spans"]
 
 LINE_ENDS = "\n\r\v\f\x85\u2028\u2029"
 _CLOSERS = "\"')]}*_"
@@ -48,7 +48,7 @@ def _break_pattern(terminators: str, closers: str, line_ends: str) -> re.Pattern
     )
 
 
-_BREAK = _break_pattern(WEAK_TERMINATORS + STRONG_TERMINATORS, ALL_CLOSERS, LINE_ENDS)
+BREAK = _break_pattern(WEAK_TERMINATORS + STRONG_TERMINATORS, ALL_CLOSERS, LINE_ENDS)
 _ASCII_BREAK = _break_pattern(".!?", _CLOSERS, "\n\r\v\f")
 
 # Start of a line that begins a new item of a list, or is a rule of dashes.
@@ -94,7 +94,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     """
     spans = []
     start = len(text) - len(text.lstrip())
-    for candidate in (_ASCII_BREAK if text.isascii() else _BREAK).finditer(text):
+    for candidate in (_ASCII_BREAK if text.isascii() else BREAK).finditer(text):
         begin, end = candidate.span()
         stop = candidate.end(1)
         if stop > 0:  # terminators

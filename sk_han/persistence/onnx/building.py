@@ -1,0 +1,103 @@
+"""The graph of a whole classifier: network and linear models, and their pool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import sk_han
+from sk_han.documents import UNKNOWN_ID
+from sk_han.linear.stored import stored_models
+from sk_han.options import NetworkOptions
+from sk_han.persistence.onnx.graph import Graph, Sequences, Shaped
+from sk_han.persistence.onnx.network import add_network, check_covered
+from sk_han.persistence.onnx.ngrams import NgramBuckets, add_linear_model, check_ngrams_covered
+
+__all__ = ["INPUTS", "OUTPUTS", "onnx_model"]
+
+INPUTS = {
+    "word_ids": "the ids of all words in reading order, 0 < id < vocabulary size",
+    "words_per_sentence": "the number of words of each sentence, none of them 0",
+    "sentences_per_document": "the number of sentences of each document, 0 for an empty one",
+}
+OUTPUTS = {
+    "probabilities": "of each document, one column a class",
+    "word_attention": "of each word; those of a sentence sum to 1",
+    "sentence_attention": "of each sentence; those of a document sum to 1",
+}
+
+
+def onnx_model(onnx: Any, state: Mapping[str, Any]) -> Any:
+    """Build the model of a fitted classifier's state.
+
+    Parameters
+    ----------
+    onnx : module
+    state : mapping
+        As of `HANClassifier.to_state`.
+
+    Raises
+    ------
+    ValueError
+        If operators do not cover the classifier.
+    """
+    check_covered(NetworkOptions.from_plain(state["network"]["options"]))
+    models = [
+        (state[f"{name}_scale"], model)
+        for name, model in zip(("ngram", "latent"), stored_models(state), strict=True)
+        if model is not None
+    ]
+    for _, model in models:
+        check_ngrams_covered(model)
+
+    graph = Graph(onnx)
+    ids = _known(graph, "word_ids", state["network"]["vocabulary_size"])
+    # Negative lengths would read beyond the words.
+    words, sentences = (
+        graph.add("Abs", name) for name in ("words_per_sentence", "sentences_per_document")
+    )
+    ids, words = _of_length(graph, ids, words), _of_length(graph, words, sentences)
+    of_words, of_sentences = Sequences(graph, words), Sequences(graph, sentences)
+    network = add_network(graph, ids, of_words, of_sentences, state["network"])
+    total = _scaled(graph, graph.cast(network.logits, np.float64), state["network_scale"])
+    if models:
+        document = graph.add("Gather", of_sentences.of_token, of_words.of_token)
+        vocabulary_size = state["network"]["vocabulary_size"]
+        ngrams = NgramBuckets(graph, ids, of_words.of_token, document, vocabulary_size)
+        for scale, model in models:
+            logits = add_linear_model(graph, model, ngrams, of_sentences.size)
+            total = graph.add("Add", total, _scaled(graph, logits, scale))
+    probabilities = graph.cast(graph.add("Softmax", total, axis=1), np.float32)
+    # Without documents there is one of padding.
+    n_documents = graph.size("sentences_per_document")
+    probabilities = graph.add("Slice", probabilities, graph.constant([0]), n_documents)
+    for name, value in zip(OUTPUTS, (probabilities, *network[1:]), strict=True):
+        graph.name(value, name)
+    sizes = ("words", "sentences", "documents")
+    inputs: Shaped = {name: (np.int64, [size]) for name, size in zip(INPUTS, sizes, strict=True)}
+    n_classes = len(state["classes"])
+    shapes: list[list[int | str]] = [["documents", n_classes], ["words"], ["sentences"]]
+    outputs: Shaped = {
+        name: (np.float32, shape) for name, shape in zip(OUTPUTS, shapes, strict=True)
+    }
+    return graph.model(inputs, outputs, INPUTS | OUTPUTS, ("sk_han", sk_han.__version__))
+
+
+def _known(graph: Graph, word_ids: str, vocabulary_size: int) -> str:
+    """Replace ids beyond the vocabulary by the unknown word."""
+    above = graph.add("Greater", word_ids, graph.constant(0))
+    below = graph.add("Less", word_ids, graph.constant(vocabulary_size))
+    known = graph.add("And", above, below)
+    return graph.add("Where", known, word_ids, graph.constant(UNKNOWN_ID))
+
+
+def _of_length(graph: Graph, values: str, lengths: str) -> str:
+    """Return the values; ONNX Runtime raises an error if the lengths have another sum."""
+    total = graph.add("ReduceSum", lengths, keepdims=1)
+    return graph.add("Reshape", values, total, allowzero=1)
+
+
+def _scaled(graph: Graph, logits: str, scale: float) -> str:
+    return graph.add("Mul", logits, graph.constant(scale, np.float64))
