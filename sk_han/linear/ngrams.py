@@ -166,7 +166,7 @@ class NgramModel:
                 raise ValueError(f"the array {name} of its n-grams holds negative counts")
             arrays[name] = array.copy()
         buckets = arrays["buckets"]
-        if np.any(np.diff(buckets) <= 0) or np.any((buckets < 0) | (buckets >= 1 << BITS)):
+        if np.any(buckets[1:] <= buckets[:-1]) or np.any((buckets < 0) | (buckets >= 1 << BITS)):
             raise ValueError("the buckets of its n-grams do not rise within the hash's range")
         counts = None
         if has_counts and arrays["n_documents"][0] == 0:

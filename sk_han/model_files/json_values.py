@@ -101,10 +101,12 @@ def _dict_of(pairs: list[Any]) -> dict[Any, Any]:
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2:
             raise ValueError("an entry of a dict is no pair of key and value")
-        key = from_plain(pair[0])
-        if not isinstance(key, _KEYS) or _is_long(key):
-            raise ValueError(f"a dict has a key that is a {type(key).__name__} or too large")
+        key, value = pair
+        if type(key) is not str:  # of a vocabulary all are
+            key = from_plain(key)
+            if not isinstance(key, _KEYS) or _is_long(key):
+                raise ValueError(f"a dict has a key that is a {type(key).__name__} or too large")
         if key in found:
             raise ValueError(f"a dict has the key {repr(key)[:40]} twice")
-        found[key] = from_plain(pair[1])
+        found[key] = value if type(value) is int else from_plain(value)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -78,7 +79,7 @@ class Scorer:
         self.n_classes = len(self.classes_)
         self.network_scale: float = state["network_scale"]
         self.linear_models = [
-            (state.get(f"{name}_scale", 0.0), model)
+            (state.get(f"{name}_scale", 0.0), replace(model, counts=None))  # these only train
             for name, model in zip(("ngram", "latent"), stored_models(state), strict=True)
             if model is not None
         ]

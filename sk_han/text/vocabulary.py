@@ -95,17 +95,18 @@ def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str,
         ids = list(range(_FIRST_ID, _FIRST_ID + len(words)))
     if not words:
         raise ValueError("empty vocabulary; leave it out (None) to learn it from the documents.")
+    largest = np.iinfo(np.int32).max  # outside of the loop: a model file has 80,000 words
     for word, i in zip(words, ids, strict=True):
         if not isinstance(word, str):
             raise TypeError(f"vocabulary has {word!r} of type {type(word).__name__} for a word.")
-        if not isinstance(i, Integral) or isinstance(i, bool):
+        if type(i) is not int and (not isinstance(i, Integral) or isinstance(i, bool)):
             raise TypeError(f"vocabulary gives {word!r} the id {i!r}, which is not an integer.")
         if i < _FIRST_ID:
             raise ValueError(
                 f"vocabulary gives {word!r} the id {i}; ids start at {_FIRST_ID}, for 0 is the "
                 "padding and 1 the unknown word."
             )
-        if int(i) > np.iinfo(np.int32).max:
+        if int(i) > largest:
             raise ValueError(f"vocabulary gives {word!r} the id {i}, which is beyond 2**31 - 1.")
     checked = {word: int(i) for word, i in zip(words, ids, strict=True)}
     if len(checked) < len(words):

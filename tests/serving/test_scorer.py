@@ -94,6 +94,12 @@ class TestPredictions:
         found = served(classifier).predict_proba(documents)
         np.testing.assert_allclose(found, classifier.predict_proba(documents), atol=1e-6)
 
+    def test_what_only_training_needs_is_not_kept(self, served):
+        classifier = fitted_classifier()
+        assert classifier.ngram_model_.counts is not None
+        ((_, model),) = served(classifier).linear_models
+        assert model.counts is None
+
     def test_a_single_class_is_predicted(self, served):
         with pytest.warns(UserWarning, match="class"):
             classifier = tiny().fit(TEXTS[:3], ["only"] * 3)

@@ -1,0 +1,88 @@
+"""The load test of the service counts each wrong answer."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+import serving_load
+from serving_load import Answers, Connection, arrivals, clients, measured, question
+
+import sk_han
+from sk_han.datasets import make_reviews
+from tests.tiny_models import fitted_classifier
+
+ASKED = question("A good day.", [0.25, 0.75])
+RIGHT = b'{"probabilities": [[0.25, 0.75]]}'
+WRONG = b'{"probabilities": [[0.26, 0.74]]}'
+
+
+def answer(body: bytes, status: int = 200) -> bytes:
+    return f"HTTP/1.1 {status} -\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def asked_of(said: bytes, ask: object, *, once: bool = False) -> Answers:
+    """Ask a server that always says the same, or once; of nothing more to say it closes."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while said and await reader.read(len(ASKED.request)):
+            writer.write(said)
+            if once:
+                break
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+    async def run() -> Answers:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        async with server:
+            return await ask(server.sockets[0].getsockname()[1])
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("said", "n_errors"),
+    [
+        (answer(RIGHT), 0),
+        (answer(WRONG), 6),
+        (answer(RIGHT, status=503), 6),
+        (answer(b"{}"), 6),
+        (answer(b"no JSON"), 6),
+        (b"", 6),
+    ],
+    ids=["right", "wrong", "status", "no probabilities", "no JSON", "closed"],
+)
+def test_what_is_no_right_answer_is_an_error(said, n_errors):
+    found = asked_of(said, lambda port: clients(port, [ASKED], 2, 6))
+    assert (len(found.latencies), found.n_errors) == (6, n_errors)
+    found = asked_of(said, lambda port: arrivals(port, [ASKED], 1000.0, 6))
+    assert (len(found.latencies), found.n_errors) == (6, n_errors)
+
+
+def test_a_connection_that_was_idle_is_not_used_again(monkeypatch):
+    monkeypatch.setattr(serving_load, "MOST_IDLE", -1)
+    found = asked_of(answer(RIGHT), lambda port: clients(port, [ASKED], 2, 6), once=True)
+    assert found.n_errors == 0
+
+
+def test_nobody_there_is_an_error():
+    assert asyncio.run(Connection(port=1).ask(ASKED)) is False
+
+
+@pytest.mark.thorough
+def test_the_service_answers_32_clients_without_an_error(tmp_path):
+    pytest.importorskip("uvicorn", reason='uvicorn is not installed: pip install "sk-han[serve]"')
+    pytest.importorskip("fastapi", reason='fastapi is not installed: pip install "sk-han[serve]"')
+    sk_han.save(fitted_classifier(), tmp_path / "days.han")
+    texts, _ = make_reviews(20, random_state=0)
+    rows = list(measured(tmp_path / "days.han", texts, 320, {"SK_HAN_ENGINE": "torch"}))
+    assert [name for name, _, _ in rows] == [
+        "1 client",
+        "8 clients",
+        "32 clients",
+        "half of that load",
+    ]
+    assert [answers.n_errors for _, answers, _ in rows] == [0, 0, 0, 0]
+    assert [len(answers.latencies) for _, answers, _ in rows] == [32, 160, 320, 80]
