@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.showwarning = _show_warning
         try:
             _run(arguments)
-            sys.stdout.flush()
+            _flush()
         except UsageError as error:
             _tell("error", error)
             return _USAGE
@@ -112,10 +112,15 @@ def _show_warning(message: Warning | str, *args: Any, **kwargs: Any) -> None:
 def _finished(code: int) -> int:
     """Flush standard output; after a failure there, nothing more is tried at exit."""
     try:
-        sys.stdout.flush()
+        _flush()
     except OSError:
         _drop_output()
     return code
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # as after >&-
+        sys.stdout.flush()
 
 
 def _drop_output() -> None:

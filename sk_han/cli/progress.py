@@ -18,7 +18,7 @@ def tell(message: str, *, quiet: bool) -> None:
 
 
 class Progress:
-    """Count documents on standard error.
+    """Count documents on standard error within a ``with`` block.
 
     Parameters
     ----------
@@ -38,23 +38,29 @@ class Progress:
         self._started = self._shown = time.monotonic()
         self._n_documents = 0
 
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """Write the last line; an error comes after what a terminal shows, not behind it."""
+        if kind is None:
+            self._write(end="\n")
+        elif self._on_terminal and self._shown > self._started and not self._quiet:
+            print(file=sys.stderr)
+
     def advance(self, n_documents: int) -> None:
         """Count further documents."""
         self._n_documents += n_documents
-        now = time.monotonic()
         every = _SECONDS_ON_TERMINAL if self._on_terminal else _SECONDS_IN_LOG
-        if not self._quiet and now - self._shown >= every:
-            self._shown = now
-            start, end = ("\r", "") if self._on_terminal else ("", "\n")
-            print(f"{start}{self._line(now)}", end=end, file=sys.stderr, flush=True)
+        if time.monotonic() - self._shown >= every:
+            self._write(end="" if self._on_terminal else "\n")
 
-    def finish(self) -> None:
-        """Write the last line."""
-        if not self._quiet:
-            start = "\r" if self._on_terminal else ""
-            print(f"{start}{self._line(time.monotonic())}", file=sys.stderr, flush=True)
-
-    def _line(self, now: float) -> str:
+    def _write(self, end: str) -> None:
+        if self._quiet:
+            return
+        self._shown = time.monotonic()
         documents = "document" if self._n_documents == 1 else "documents"
-        seconds = now - self._started
-        return f"{self._done} {self._n_documents:,} {documents} in {seconds:.1f} s."
+        line = f"{self._done} {self._n_documents:,} {documents} in "
+        line += f"{self._shown - self._started:.1f} s."
+        start = "\r" if self._on_terminal else ""
+        print(f"{start}{line}", end=end, file=sys.stderr, flush=True)

@@ -36,10 +36,8 @@ def predict(arguments: argparse.Namespace) -> None:
     header = [*arguments.keep, _PREDICTION, *of_classes]
     if len(set(header)) < len(header):
         raise UsageError(f"--keep: two columns of the result have one name: {header}.")
-    to_terminal = arguments.output in (None, STANDARD)
-    progress = Progress("Predicted", quiet=arguments.quiet, beside_rows=to_terminal)
     rows = records(arguments.data, arguments, others=arguments.keep)
-    with writing(arguments.output) as file:
+    with _progress("Predicted", arguments) as progress, writing(arguments.output) as file:
         writer = csv.writer(file, delimiter=_delimiter(arguments.output), lineterminator="\n")
         for number_of_batch, batch in enumerate(_batches(rows)):
             if number_of_batch == 0:  # a table that cannot be read leaves no header behind
@@ -51,7 +49,6 @@ def predict(arguments: argparse.Namespace) -> None:
                 writer.writerow([*kept, labels[number], *(map(_brief, row) if of_classes else ())])
             file.flush()
             progress.advance(len(batch))
-    progress.finish()
 
 
 def explain(arguments: argparse.Namespace) -> None:
@@ -66,23 +63,20 @@ def explain(arguments: argparse.Namespace) -> None:
             raise ValueError(f"--target: {no_class(target, numbers)}")
         target = classes[numbers[target]]
     rows = records(arguments.data, arguments, arguments.label)
-    progress = Progress(
-        "Explained", quiet=arguments.quiet, beside_rows=arguments.output in (None, STANDARD)
-    )
     found: list[DocumentExplanation] = []
     y_true: list[Any] = []
-    for batch in _batches(islice(rows, arguments.rows), 16):
-        texts = [record.text for record in batch]
-        found += scorer.explain(texts, target=target, method=arguments.method)
-        if arguments.label is not None:
-            y_true += [classes[_number(record, numbers, arguments)] for record in batch]
-        progress.advance(len(batch))
-    with writing(arguments.output) as file:
-        if arguments.output is None:
-            file.write("\n\n".join(str(explanation) for explanation in found) + "\n")
-        else:
-            file.write(ExplanationList(found).to_html(y_true=y_true or None))
-    progress.finish()
+    with _progress("Explained", arguments) as progress:
+        for batch in _batches(islice(rows, arguments.rows), 16):
+            texts = [record.text for record in batch]
+            found += scorer.explain(texts, target=target, method=arguments.method)
+            if arguments.label is not None:
+                y_true += [classes[_number(record, numbers, arguments)] for record in batch]
+            progress.advance(len(batch))
+        with writing(arguments.output) as file:
+            if arguments.output is None:
+                file.write("\n\n".join(str(explanation) for explanation in found) + "\n")
+            else:
+                file.write(ExplanationList(found).to_html(y_true=y_true or None))
 
 
 def evaluate(arguments: argparse.Namespace) -> None:
@@ -91,13 +85,12 @@ def evaluate(arguments: argparse.Namespace) -> None:
     scorer = Scorer.load(arguments.model)
     classes = scorer.classes_.tolist()
     numbers = label_numbers(classes)
-    progress = Progress("Scored", quiet=arguments.quiet)
     probabilities, targets = [], []
-    for batch in _batches(records(arguments.data, arguments, arguments.label)):
-        targets += [_number(record, numbers, arguments) for record in batch]
-        probabilities.append(scorer.predict_proba([record.text for record in batch]))
-        progress.advance(len(batch))
-    progress.finish()
+    with Progress("Scored", quiet=arguments.quiet) as progress:
+        for batch in _batches(records(arguments.data, arguments, arguments.label)):
+            targets += [_number(record, numbers, arguments) for record in batch]
+            probabilities.append(scorer.predict_proba([record.text for record in batch]))
+            progress.advance(len(batch))
     found = figures(np.concatenate(probabilities), np.array(targets))
     confusion = found.pop("confusion").tolist()
     with writing(None) as file:
@@ -111,6 +104,11 @@ def evaluate(arguments: argparse.Namespace) -> None:
             file.write("\n" + _table(list(numbers), confusion))
         else:
             tell(f"The confusion of {len(classes)} classes is in --json.", quiet=arguments.quiet)
+
+
+def _progress(done: str, arguments: argparse.Namespace) -> Progress:
+    to_standard = arguments.output in (None, STANDARD)
+    return Progress(done, quiet=arguments.quiet, beside_rows=to_standard)
 
 
 def _batches(rows: Iterator[Record], size: int = _BATCH_SIZE) -> Iterator[list[Record]]:

@@ -62,6 +62,8 @@ def _table(name: str, arguments: argparse.Namespace) -> Table:
         if arguments.jsonl:
             raise UsageError("--jsonl is for standard input (-); name the file .jsonl.")
         return Table.at(Path(name), separator, arguments.encoding)
+    if sys.stdin is None:
+        raise OSError("standard input is closed; give a file.")
     delimiter = None if arguments.jsonl else separator or ","
     return Table(cast(Any, sys.stdin.buffer), delimiter, "standard input", arguments.encoding)
 
@@ -87,6 +89,8 @@ def no_class(value: Any, numbers: dict[str, int]) -> str:
 def writing(path: str | None) -> Iterator[TextIO]:
     """Open the output: standard output, or a file that is whole or not there, in UTF-8."""
     if path in (None, STANDARD):
+        if sys.stdout is None:
+            raise OSError("standard output is closed; give a file by -o.")
         if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
             sys.stdout.reconfigure(encoding="utf-8", newline="")
         yield sys.stdout

@@ -113,6 +113,16 @@ class TestErrors:
         with pytest.raises(AssertionError, match="ours"):
             run("predict", model, table())
 
+    @pytest.mark.parametrize(("stream", "data"), [("stdin", "-"), ("stdout", "{data}")])
+    def test_a_closed_stream_is_one_line(self, run, model, table, monkeypatch, stream, data):
+        data = data.format(data=table())
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, stream, None)
+            code, output, told = run("predict", model, data)
+        assert (code, output) == (1, "")
+        assert told.count("\n") == 1
+        assert "is closed; give a file" in told
+
     def test_ctrl_c_is_130(self, run, model, table, tmp_path, monkeypatch):
         monkeypatch.setattr(Scorer, "predict_proba", failing(KeyboardInterrupt()))
         found = run("predict", model, table(), "-o", tmp_path / "out.csv")

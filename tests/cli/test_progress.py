@@ -17,11 +17,10 @@ def clock(monkeypatch):
 
 
 def counted(clock, seconds, **options):
-    shown = Progress("Predicted", **{"quiet": False, **options})
-    for second in seconds:
-        clock[0] = second
-        shown.advance(1000)
-    shown.finish()
+    with Progress("Predicted", **{"quiet": False, **options}) as shown:
+        for second in seconds:
+            clock[0] = second
+            shown.advance(1000)
 
 
 def test_a_log_has_a_line_each_half_minute_and_at_the_end(clock, capsys):
@@ -52,3 +51,15 @@ def test_rows_on_a_terminal_show_how_far_it_is(clock, capsys, monkeypatch):
 def test_quiet_says_nothing(clock, capsys):
     counted(clock, [40], quiet=True)
     assert capsys.readouterr().err == ""
+
+
+def test_an_error_comes_on_a_line_of_its_own(clock, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with pytest.raises(RuntimeError, match="bad row"):
+        counted(clock, one_second_and_an_error())
+    assert capsys.readouterr().err == "\rPredicted 1,000 documents in 1.0 s.\n"
+
+
+def one_second_and_an_error():
+    yield 1.0
+    raise RuntimeError("bad row")
