@@ -72,7 +72,7 @@ def _classifier(settings: dict[str, Any], arguments: argparse.Namespace) -> Any:
         from sk_han.training.callbacks.epoch_lines import EpochLines
     except ModuleNotFoundError as error:
         raise ImportError(
-            f"fit needs {error.name}, predict does not: pip install sk-han"
+            f"fit needs {error.name}, which is not installed: pip install sk-han."
         ) from error
     model = HANClassifier(tokenizer=HierarchicalTokenizer(), random_state=arguments.seed)
     try:

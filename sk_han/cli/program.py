@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _NOT_READ
         except KeyboardInterrupt:
             _tell("interrupted", "")
-            return _INTERRUPTED
+            return _finished(_INTERRUPTED)
         except _EXPECTED as error:
             if arguments.verbose:
                 traceback.print_exc()
