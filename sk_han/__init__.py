@@ -64,6 +64,7 @@ _MODULE_OF = {
 
 # Public modules, documented in docs/api.md.
 _MODULES = {
+    "cli",
     "datasets",
     "embeddings",
     "explanation",

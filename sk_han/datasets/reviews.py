@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from sk_han.datasets import phrases
 
@@ -127,6 +126,8 @@ def make_reviews(
         raise ValueError(
             f"n_classes must be 2, 3, 4 or 5, the scales that the reviews know; got {n_classes!r}."
         )
+    from sklearn.utils import check_random_state  # loading of files does without it
+
     rng = check_random_state(random_state)
     scale = GRADES[n_classes]
     labels = np.array(list(scale))[rng.permutation(np.arange(n_samples) % len(scale))]

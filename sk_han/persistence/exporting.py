@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import sk_han
 from sk_han.classifier import HANClassifier
-from sk_han.persistence.atomic_write import replacing
+from sk_han.utils.atomic_write import replacing
 from sk_han.utils.optional import import_optional
 
 __all__ = ["export_safetensors"]

@@ -18,9 +18,9 @@ import sk_han
 from sk_han.classifier import HANClassifier
 from sk_han.model_files.archive import read_archive, write_archive
 from sk_han.model_files.json_values import to_plain
-from sk_han.persistence.atomic_write import replacing
 from sk_han.persistence.loading import restored
 from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.utils.atomic_write import replacing
 from sk_han.utils.compat import validate_parameter_constraints
 
 __all__ = ["save"]

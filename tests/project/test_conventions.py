@@ -30,6 +30,8 @@ FLOORS = [
     {"attribution", "classifier", "fit_data", "fitted_state", "fitting", "versions"},
     {"explainers", "rendering"},
     {"faithfulness", "persistence", "serving"},
+    {"cli"},
+    {"__main__"},
 ]
 # Rooms of one floor may import each other in one direction only.
 ON_ONE_FLOOR = {

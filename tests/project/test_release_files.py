@@ -19,9 +19,23 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = {
     str(file.relative_to(ROOT)) for file in [*ROOT.glob("sk_han/**/*.py"), ROOT / "sk_han/py.typed"]
 }
-METADATA = {"METADATA", "RECORD", "WHEEL", "licenses/LICENSE", "top_level.txt"}
+METADATA = {
+    "METADATA",
+    "RECORD",
+    "WHEEL",
+    "entry_points.txt",
+    "licenses/LICENSE",
+    "top_level.txt",
+}
 BESIDE = {"LICENSE", "MANIFEST.in", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg"}
-EGG_INFO = {"PKG-INFO", "SOURCES.txt", "dependency_links.txt", "requires.txt", "top_level.txt"}
+EGG_INFO = {
+    "PKG-INFO",
+    "SOURCES.txt",
+    "dependency_links.txt",
+    "entry_points.txt",
+    "requires.txt",
+    "top_level.txt",
+}
 # What may lie about where a release is made, and is nobody else's.
 STRAY = [
     ".env",

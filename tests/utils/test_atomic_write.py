@@ -12,6 +12,7 @@ import pytest
 
 from sk_han import HierarchicalTokenizer, load, save
 from sk_han.persistence.exporting import export_safetensors
+from sk_han.utils.atomic_write import check_replaceable
 from tests.tiny_models import TEXTS, UNSEEN, fitted_classifier
 
 IN_ANOTHER_PROCESS = """
@@ -290,3 +291,25 @@ class TestTheFile:
         path = tmp_path / ("m" * 240 + ".han")
         save(fitted, path)
         assert load(path).n_iter_ == 1
+
+
+class TestWhatIsToldBefore:
+    def test_a_file_that_can_be_replaced_is_not_touched(self, tmp_path):
+        path = tmp_path / "model.han"
+        path.write_bytes(b"old")
+        check_replaceable(path)
+        assert path.read_bytes() == b"old"
+        assert os.listdir(tmp_path) == ["model.han"]
+
+    def test_a_new_file_is_not_made(self, tmp_path):
+        check_replaceable(tmp_path / "model.han")
+        assert os.listdir(tmp_path) == []
+
+    def test_a_missing_folder_is_an_error(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="There is no folder"):
+            check_replaceable(tmp_path / "nowhere" / "model.han")
+
+    def test_a_folder_that_cannot_be_written_to_is_an_error(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(os, "access", lambda path, mode: False)
+        with pytest.raises(PermissionError, match="no permission to write"):
+            check_replaceable(tmp_path / "model.han")

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["replacing"]
+__all__ = ["check_replaceable", "replacing"]
 
 # Nobody writes at one file for so long; a younger one may belong to a process that does.
 _ABANDONED_AFTER = 24 * 3600  # seconds
@@ -42,16 +42,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         If the folder cannot be written to or the disk is full; FileNotFoundError if there is no
         such folder, IsADirectoryError if `path` is a folder.
     """
-    target = Path(os.path.realpath(Path(path)))
-    if target.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"There is no folder {target.parent}; make it first, for example with "
-            f"os.makedirs({str(target.parent)!r})."
-        )
-    if target.exists() and not target.is_file():
-        raise OSError(f"{path} is a device or a pipe; give the name of a file.")
+    target = _target(path)
     _delete_abandoned(target)
     # open() creates a file with the permissions of the umask; the tempfile module does not.
     unfinished = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.tmp")
@@ -66,6 +57,33 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def check_replaceable(path: str | os.PathLike[str]) -> None:
+    """Raise the error of `replacing`, as far as it can be told before; change nothing.
+
+    Raises
+    ------
+    OSError
+        As of `replacing`.
+    """
+    folder = _target(path).parent
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: no permission to write to {folder}.")
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    target = Path(os.path.realpath(Path(path)))
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"There is no folder {target.parent}; make it first, for example with "
+            f"os.makedirs({str(target.parent)!r})."
+        )
+    if target.exists() and not target.is_file():
+        raise OSError(f"{path} is a device or a pipe; give the name of a file.")
+    return target
 
 
 def _prefix(target: Path) -> str:

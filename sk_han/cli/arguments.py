@@ -1,0 +1,159 @@
+"""The arguments of the command line."""
+
+from __future__ import annotations
+
+import argparse
+
+import sk_han
+
+__all__ = ["UsageError", "parser"]
+
+STANDARD = "-"  # standard input or output, as a name of a file
+
+_DESCRIPTION = "Classify documents by a Hierarchical Attention Network, and show what it read."
+_EPILOG = """\
+examples:
+  sk-han fit reviews.csv --text review --label stars -o stars.han
+  sk-han evaluate stars.han test.csv --text review --label stars
+  sk-han predict stars.han new.csv --text review --proba --keep id -o predicted.csv
+  zcat new.csv.gz | sk-han predict stars.han - --text review | head
+  sk-han explain stars.han new.csv --text review --rows 50 -o page.html
+
+exit codes: 0 done, 1 an error of data or model, 2 an error of usage, 130 interrupted,
+141 nobody reads the output any more
+"""
+
+
+class UsageError(Exception):
+    """Arguments that do not go together; the exit code is 2."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = argparse.ArgumentParser(
+        "sk-han",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"sk-han {sk_han.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    _fit(_command(commands, "fit", "learn from labelled documents, and store the model", "LABEL"))
+    _predict(_command(commands, "predict", "write the most probable label of each document"))
+    _explain(_command(commands, "explain", "show what each word and sentence did", "optional"))
+    _evaluate(_command(commands, "evaluate", "measure a model on labelled documents", "LABEL"))
+    return parser
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    summary: str,
+    label: str | None = None,
+) -> argparse.ArgumentParser:
+    """Add a command with what all have: a table, and how much is told."""
+    command = commands.add_parser(
+        name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False
+    )
+    if name != "fit":
+        command.add_argument("model", help="file of a model")
+    command.add_argument(
+        "data",
+        help="table named .csv, .tsv or .jsonl, or one of these with .gz behind; - is standard "
+        "input, as .csv if no option says otherwise",
+    )
+    command.add_argument(
+        "--text",
+        action="append",
+        metavar="COLUMN",
+        help="column of the texts (default: text); given again, the columns are joined",
+    )
+    if label is not None:
+        command.add_argument(
+            "--label",
+            metavar="COLUMN",
+            default="label" if label == "LABEL" else None,
+            help="column of the labels (default: label)"
+            if label == "LABEL"
+            else "column of the true labels: mistakes are marked on the page",
+        )
+    kind = command.add_mutually_exclusive_group()
+    kind.add_argument("--sep", metavar="C", help='character between columns, such as ";" or tab')
+    kind.add_argument("--jsonl", action="store_true", help="standard input is JSON lines")
+    command.add_argument("--encoding", default="utf-8", help="of the tables (default: utf-8)")
+    told = command.add_mutually_exclusive_group()
+    told.add_argument("-q", "--quiet", action="store_true", help="errors and warnings alone")
+    told.add_argument("-v", "--verbose", action="store_true", help="errors with their traceback")
+    return command
+
+
+def _fit(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-o", "--output", metavar="FILE", required=True, help="file of the model")
+    command.add_argument(
+        "--validation",
+        metavar="TABLE",
+        help="labelled documents that choose the epoch, instead of a part of the data",
+    )
+    command.add_argument(
+        "--unlabelled", metavar="TABLE", help="further documents, with the same column of texts"
+    )
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="settings",
+        help="a parameter of HANClassifier, such as max_epochs=5, or of its tokenizer, such as "
+        "tokenizer__tokens=web; may be given again",
+    )
+    command.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of all that is drawn (default: 0)"
+    )
+
+
+def _predict(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-o", "--output", metavar="TABLE", help="file to write, by default standard output"
+    )
+    command.add_argument("--proba", action="store_true", help="the probability of each class, too")
+    command.add_argument(
+        "--keep",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="column of the data to write in front; may be given again",
+    )
+
+
+def _explain(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="PAGE",
+        help="HTML page to write, - for standard output; without it, text is printed",
+    )
+    command.add_argument(
+        "--rows", type=_positive, default=20, metavar="N", help="first documents (default: 20)"
+    )
+    command.add_argument(
+        "--target", metavar="LABEL", help="class that is explained (default: the predicted one)"
+    )
+    command.add_argument(
+        "--method",
+        default="gradient_attention",
+        help="as of sk_han.serving.Scorer.explain (default: gradient_attention)",
+    )
+
+
+def _evaluate(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="figures as one line of JSON")
+
+
+def _positive(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise ValueError(text)
+    return number
+
+
+_positive.__name__ = "positive integer"  # argparse names it in its message

@@ -1,0 +1,100 @@
+"""fit: learn from a table, and store the model."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.cli.arguments import STANDARD, UsageError
+from sk_han.cli.progress import tell
+from sk_han.cli.tables import check_files, records
+
+__all__ = ["fit"]
+
+# Parameters that have an option, or need Python.
+_ELSEWHERE = {
+    "callbacks": "They need Python.",
+    "random_state": "Use --seed.",
+    "tokenizer": "Set its parameters: --set tokenizer__tokens=web.",
+    "verbose": "Use --quiet.",
+}
+
+
+def fit(arguments: argparse.Namespace) -> None:
+    """Fit a HANClassifier to the documents of a table, and save it."""
+    if arguments.output == STANDARD:
+        raise UsageError("a model goes to a file, not to standard output.")
+    tables = [arguments.data, arguments.validation, arguments.unlabelled]
+    check_files(tables, arguments.output)
+    settings = dict(_setting(given) for given in arguments.settings)
+    quiet, started = arguments.quiet, time.monotonic()
+    model = _classifier(settings, arguments)
+    texts, labels = _labelled(arguments.data, arguments)
+    n_classes = len(np.unique(labels))
+    tell(f"Read {len(texts):,} documents of {n_classes} classes.", quiet=quiet)
+    more: dict[str, Any] = {}
+    if arguments.validation is not None:
+        more["X_val"], more["y_val"] = _labelled(arguments.validation, arguments)
+    if arguments.unlabelled is not None:
+        unlabelled = records(arguments.unlabelled, arguments)
+        more["X_unlabelled"] = (record.text for record in unlabelled)
+    model.fit(texts, labels, **more)
+    # A file holds no callbacks, and who loads it has not asked for a bar.
+    model.set_params(callbacks=None, verbose=0)
+
+    from sk_han import save
+
+    save(model, arguments.output)
+    if model.best_score_ is not None:
+        held_out = "the validation documents" if arguments.validation else "held-out documents"
+        tell(f"Accuracy of the network alone on {held_out}: {model.best_score_:.4f}.", quiet=quiet)
+    size = os.path.getsize(arguments.output) / 1e6
+    seconds = time.monotonic() - started
+    tell(f"Saved {arguments.output}, {size:.1f} MB, after {seconds:.1f} s.", quiet=quiet)
+
+
+def _labelled(name: str, arguments: argparse.Namespace) -> tuple[list[str], NDArray[Any]]:
+    found = list(records(name, arguments, arguments.label))
+    return [record.text for record in found], np.array([record.label for record in found])
+
+
+def _classifier(settings: dict[str, Any], arguments: argparse.Namespace) -> Any:
+    """Make the classifier that the arguments ask for, which shows how far it is."""
+    try:
+        from sk_han import HANClassifier, HierarchicalTokenizer
+        from sk_han.training.callbacks.epoch_lines import EpochLines
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"fit needs {error.name}, which is not installed: pip install sk-han."
+        ) from error
+    model = HANClassifier(tokenizer=HierarchicalTokenizer(), random_state=arguments.seed)
+    try:
+        model.set_params(**settings)
+    except ValueError as error:
+        raise UsageError(f"--set: {error}") from error
+    if not arguments.quiet:
+        if sys.stderr.isatty():
+            model.set_params(verbose=1)
+        else:
+            model.set_params(callbacks=[EpochLines()])
+    return model
+
+
+def _setting(given: str) -> tuple[str, Any]:
+    """Return name and value of a setting: a literal of Python, or else a string."""
+    name, equals, text = given.partition("=")
+    if not equals or not name.isidentifier():
+        raise UsageError(f"--set takes name=value, such as max_epochs=5; got {given!r}.")
+    if name in _ELSEWHERE:
+        raise UsageError(f"--set cannot change {name}. {_ELSEWHERE[name]}")
+    try:
+        return name, ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return name, text

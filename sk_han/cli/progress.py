@@ -1,0 +1,66 @@
+"""How far a command is: a line that changes on a terminal, plain lines in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+__all__ = ["Progress", "tell"]
+
+_SECONDS_ON_TERMINAL = 0.2
+_SECONDS_IN_LOG = 30.0
+
+
+def tell(message: str, *, quiet: bool) -> None:
+    """Write a line on standard error."""
+    if not quiet:
+        print(message, file=sys.stderr, flush=True)
+
+
+class Progress:
+    """Count documents on standard error within a ``with`` block.
+
+    Parameters
+    ----------
+    done : str
+        What is done with them, such as "Predicted".
+    quiet : bool
+        Whether nothing is written.
+    beside_rows : bool
+        Whether rows of results go to standard output; on a terminal these show how far it is.
+    """
+
+    def __init__(self, done: str, *, quiet: bool, beside_rows: bool = False) -> None:
+        self._done = done
+        self._on_terminal = sys.stderr.isatty()
+        shown_by_rows = self._on_terminal and beside_rows and sys.stdout.isatty()
+        self._quiet = quiet or shown_by_rows
+        self._started = self._shown = time.monotonic()
+        self._n_documents = 0
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """Write the last line; an error comes after what a terminal shows, not behind it."""
+        if kind is None:
+            self._write(end="\n")
+        elif self._on_terminal and self._shown > self._started and not self._quiet:
+            print(file=sys.stderr)
+
+    def advance(self, n_documents: int) -> None:
+        """Count further documents."""
+        self._n_documents += n_documents
+        every = _SECONDS_ON_TERMINAL if self._on_terminal else _SECONDS_IN_LOG
+        if time.monotonic() - self._shown >= every:
+            self._write(end="" if self._on_terminal else "\n")
+
+    def _write(self, end: str) -> None:
+        if self._quiet:
+            return
+        self._shown = time.monotonic()
+        documents = "document" if self._n_documents == 1 else "documents"
+        line = f"{self._done} {self._n_documents:,} {documents} in "
+        line += f"{self._shown - self._started:.1f} s."
+        start = "\r" if self._on_terminal else ""
+        print(f"{start}{line}", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,156 @@
+"""predict, explain and evaluate: commands of a stored model, without PyTorch."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from sk_han.cli.arguments import STANDARD, UsageError
+from sk_han.cli.metrics import figures
+from sk_han.cli.progress import Progress, tell
+from sk_han.cli.tables import check_files, label_numbers, named, no_class, records, writing
+from sk_han.datasets.tables import Record
+from sk_han.explanation import DocumentExplanation, ExplanationList
+from sk_han.serving import Scorer
+
+__all__ = ["evaluate", "explain", "predict"]
+
+_BATCH_SIZE = 256  # documents read, scored and written at once
+_PREDICTION = "prediction"
+_CLASSES_IN_A_TABLE = 20
+_LABEL_WIDTH = 16
+
+
+def predict(arguments: argparse.Namespace) -> None:
+    """Write a row for each document: kept columns, prediction, probabilities."""
+    check_files([arguments.model, arguments.data], arguments.output)
+    scorer = Scorer.load(arguments.model)
+    labels = [named(label) for label in scorer.classes_.tolist()]
+    of_classes = [f"probability_{label}" for label in labels] if arguments.proba else []
+    header = [*arguments.keep, _PREDICTION, *of_classes]
+    if len(set(header)) < len(header):
+        raise UsageError(f"--keep: two columns of the result have one name: {header}.")
+    rows = records(arguments.data, arguments, others=arguments.keep)
+    with _progress("Predicted", arguments) as progress, writing(arguments.output) as file:
+        writer = csv.writer(file, delimiter=_delimiter(arguments.output), lineterminator="\n")
+        for number_of_batch, batch in enumerate(_batches(rows)):
+            if number_of_batch == 0:  # a table that cannot be read leaves no header behind
+                writer.writerow(header)
+            probabilities = scorer.predict_proba([record.text for record in batch])
+            best = probabilities.argmax(axis=1)
+            for record, number, row in zip(batch, best, probabilities.tolist(), strict=True):
+                kept = [_as_text(value) for value in record.others]
+                writer.writerow([*kept, labels[number], *(map(_brief, row) if of_classes else ())])
+            file.flush()
+            progress.advance(len(batch))
+
+
+def explain(arguments: argparse.Namespace) -> None:
+    """Write explanations of the first documents as an HTML page or as text."""
+    check_files([arguments.model, arguments.data], arguments.output)
+    scorer = Scorer.load(arguments.model)
+    classes = scorer.classes_.tolist()
+    numbers = label_numbers(classes)
+    target = arguments.target
+    if target is not None:
+        if target not in numbers:
+            raise ValueError(f"--target: {no_class(target, numbers)}")
+        target = classes[numbers[target]]
+    rows = records(arguments.data, arguments, arguments.label)
+    found: list[DocumentExplanation] = []
+    y_true: list[Any] = []
+    with _progress("Explained", arguments) as progress:
+        for batch in _batches(islice(rows, arguments.rows), 16):
+            texts = [record.text for record in batch]
+            found += scorer.explain(texts, target=target, method=arguments.method)
+            if arguments.label is not None:
+                y_true += [classes[_number(record, numbers, arguments)] for record in batch]
+            progress.advance(len(batch))
+        with writing(arguments.output) as file:
+            if arguments.output is None:
+                file.write("\n\n".join(str(explanation) for explanation in found) + "\n")
+            else:
+                file.write(ExplanationList(found).to_html(y_true=y_true or None))
+
+
+def evaluate(arguments: argparse.Namespace) -> None:
+    """Print how well the model predicts the labels of a table."""
+    check_files([arguments.model, arguments.data], None)
+    scorer = Scorer.load(arguments.model)
+    classes = scorer.classes_.tolist()
+    numbers = label_numbers(classes)
+    probabilities, targets = [], []
+    with Progress("Scored", quiet=arguments.quiet) as progress:
+        for batch in _batches(records(arguments.data, arguments, arguments.label)):
+            targets += [_number(record, numbers, arguments) for record in batch]
+            probabilities.append(scorer.predict_proba([record.text for record in batch]))
+            progress.advance(len(batch))
+    found = figures(np.concatenate(probabilities), np.array(targets))
+    confusion = found.pop("confusion").tolist()
+    with writing(None) as file:
+        if arguments.json:
+            file.write(json.dumps(found | {"classes": classes, "confusion": confusion}) + "\n")
+            return
+        for name, value in found.items():
+            shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+            file.write(f"{name.replace('_', ' '):<18}{shown:>9}\n")
+        if len(classes) <= _CLASSES_IN_A_TABLE:
+            file.write("\n" + _table(list(numbers), confusion))
+        else:
+            tell(f"The confusion of {len(classes)} classes is in --json.", quiet=arguments.quiet)
+
+
+def _progress(done: str, arguments: argparse.Namespace) -> Progress:
+    to_standard = arguments.output in (None, STANDARD)
+    return Progress(done, quiet=arguments.quiet, beside_rows=to_standard)
+
+
+def _batches(rows: Iterator[Record], size: int = _BATCH_SIZE) -> Iterator[list[Record]]:
+    while batch := list(islice(rows, size)):
+        yield batch
+
+
+def _number(record: Record, numbers: dict[str, int], arguments: argparse.Namespace) -> int:
+    """Return the number of a record's class."""
+    number = numbers.get(named(record.label))
+    if number is None:
+        where = f"{arguments.data}, line {record.line}: {arguments.label!r}"
+        raise ValueError(f"{where}: {no_class(record.label, numbers)}")
+    return number
+
+
+def _table(labels: list[str], confusion: list[list[int]]) -> str:
+    """Return the confusion as plain text: a row for each true class."""
+    names = [_in_a_cell(label) for label in labels]
+    corner = "true \\ predicted"
+    first = max(len(name) for name in [corner, *names])
+    widths = [max(len(name), 6) for name in names]
+    rows = [names, *([str(count) for count in counts] for counts in confusion)]
+    lines = []
+    for name, row in zip([corner, *names], rows, strict=True):
+        cells = [f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)]
+        lines.append("  ".join([f"{name:<{first}}", *cells]) + "\n")
+    return "".join(lines)
+
+
+def _in_a_cell(label: str) -> str:
+    shown = label if label.isprintable() else repr(label)
+    return shown if len(shown) <= _LABEL_WIDTH else shown[: _LABEL_WIDTH - 1] + "…"
+
+
+def _delimiter(path: str | None) -> str:
+    return "\t" if (path or "").lower().removesuffix(".gz").endswith(".tsv") else ","
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _brief(probability: float) -> str:
+    return f"{probability:.6g}"

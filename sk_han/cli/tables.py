@@ -1,0 +1,109 @@
+"""The user's tables on the command line: what is read and written."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from sk_han.cli.arguments import STANDARD, UsageError
+from sk_han.datasets.tables import Record, Table, check_separator, read_records
+from sk_han.utils.atomic_write import check_replaceable, replacing
+
+__all__ = ["check_files", "label_numbers", "named", "records", "writing"]
+
+_SHOWN = 20
+
+
+def check_files(inputs: Sequence[str | None], output: str | None) -> None:
+    """Raise an error before work begins if files cannot be meant as they are given.
+
+    Raises
+    ------
+    UsageError
+        If standard input is given twice, or the output is one of the inputs.
+    OSError
+        If the output cannot be written.
+    """
+    given = [name for name in inputs if name is not None]
+    if given.count(STANDARD) > 1:
+        raise UsageError("standard input (-) can be read once only; give a file for the others.")
+    if output in (None, STANDARD):
+        return
+    output = str(output)
+    for name in given:
+        same = os.path.exists(name) and os.path.exists(output) and os.path.samefile(name, output)
+        if name != STANDARD and same:
+            raise UsageError(f"{output} is read; write to another file.")
+    check_replaceable(output)
+
+
+def records(
+    name: str, arguments: argparse.Namespace, label: str | None = None, others: Sequence[str] = ()
+) -> Iterator[Record]:
+    """Return the documents of a table, or of standard input, which are read as they are asked."""
+    return read_records(_table(name, arguments), arguments.text or ["text"], label, others)
+
+
+def _table(name: str, arguments: argparse.Namespace) -> Table:
+    separator = "\t" if arguments.sep in ("tab", r"\t") else arguments.sep
+    if separator is not None:
+        try:
+            check_separator(separator)
+        except ValueError as error:
+            raise UsageError(f"--sep: {error}") from error
+    if name != STANDARD:
+        if arguments.jsonl:
+            raise UsageError("--jsonl is for standard input (-); name the file .jsonl.")
+        return Table.at(Path(name), separator, arguments.encoding)
+    if sys.stdin is None:
+        raise OSError("standard input is closed; give a file.")
+    delimiter = None if arguments.jsonl else separator or ","
+    return Table(cast(Any, sys.stdin.buffer), delimiter, "standard input", arguments.encoding)
+
+
+def label_numbers(classes: Sequence[Any]) -> dict[str, int]:
+    """Return the number of each class by its label as text, since a table in CSV has only text."""
+    return {named(label): number for number, label in enumerate(classes)}
+
+
+def named(label: Any) -> str:
+    """Return a label as text, as JSON and CSV write it."""
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def no_class(value: Any, numbers: dict[str, int]) -> str:
+    """Say that a label is none of the model's."""
+    listed = ", ".join(repr(name[:40]) for name in list(numbers)[:_SHOWN])
+    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
+    return f"{named(value)!r} is no class of the model; it has {listed}{more}."
+
+
+@contextmanager
+def writing(path: str | None) -> Iterator[TextIO]:
+    """Open the output: standard output, or a file that is whole or not there, in UTF-8."""
+    if path in (None, STANDARD):
+        if sys.stdout is None:
+            raise OSError("standard output is closed; give a file by -o.")
+        if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+            sys.stdout.reconfigure(encoding="utf-8", newline="")
+        yield sys.stdout
+        return
+    path = str(path)
+    with replacing(path) as file:
+        if path.lower().endswith(".gz"):
+            compressed = gzip.GzipFile(fileobj=file, mode="wb")
+            with io.TextIOWrapper(cast(Any, compressed), "utf-8", newline="") as text:
+                yield text
+            return
+        text = io.TextIOWrapper(file, "utf-8", newline="")
+        try:
+            yield text
+        finally:
+            text.detach()

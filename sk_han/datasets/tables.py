@@ -1,0 +1,339 @@
+"""Read rows of texts and labels from a table: CSV, TSV or JSON lines, a file or a stream."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import difflib
+import gzip
+import io
+import json
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TextIO, cast
+
+__all__ = ["Record", "Table", "read_records"]
+
+# The number of the line in which a document starts, and its values in the requested columns.
+Row = tuple[int, list[Any]]
+
+TAB = "\t"
+_DELIMITER_OF = {".csv": ",", ".tsv": TAB, ".jsonl": None}
+_CALLED = {",": "comma", TAB: "tab"}
+
+# Rows read at a time, while other threads that read tables wait.
+_PORTION = 64
+
+_CSV_LIMIT = threading.Lock()
+
+
+class Record(NamedTuple):
+    """A document of a table: the line where it starts, text, label, values of other columns."""
+
+    line: int
+    text: str
+    label: str | int | bool | None
+    others: list[Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file or stream of rows.
+
+    Parameters
+    ----------
+    source : Path or binary file
+        A stream is read once, and not closed.
+    delimiter : str or None
+        One character between columns; None for JSON lines.
+    name : str
+        What errors call it.
+    encoding : str, default="utf-8"
+        A byte order mark is removed.
+    """
+
+    source: Path | BinaryIO
+    delimiter: str | None
+    name: str
+    encoding: str = "utf-8"
+
+    @classmethod
+    def at(cls, path: Path, separator: str | None = None, encoding: str = "utf-8") -> Table:
+        """Return the table of a file, whose kind its name tells, or the separator if given.
+
+        Raises
+        ------
+        ValueError
+            If the name tells no kind and there is no separator, if it tells another one, or the
+            separator is not one character.
+        """
+        compressed = path.suffix.lower() == ".gz"
+        suffix = Path(path.stem if compressed else path.name).suffix.lower()
+        if separator is None and suffix not in _DELIMITER_OF:
+            raise ValueError(
+                f"{path}: the name must end in .csv, .tsv or .jsonl, or in one of these with .gz "
+                "behind, to say what the file holds. Rename the file, or convert it, or give the "
+                "separator of its columns."
+            )
+        if separator is not None:
+            check_separator(separator)
+            if suffix == ".jsonl":
+                raise ValueError(f"{path}: JSON lines have no separator; leave it out.")
+        delimiter = _DELIMITER_OF[suffix] if separator is None else separator
+        return cls(path, delimiter, str(path), encoding)
+
+
+def check_separator(separator: str) -> None:
+    """Raise ValueError if a separator is not one character that may stand between columns."""
+    if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n':
+        raise ValueError(
+            f"separator must be one character, and no quote and no line break; got {separator!r}."
+        )
+
+
+def read_records(
+    table: Table, text: Sequence[str], label: str | None = None, others: Sequence[str] = ()
+) -> Iterator[Record]:
+    """Yield the documents of a table while it is read.
+
+    Parameters
+    ----------
+    table : Table
+    text : sequence of str
+        Columns, or keys, of the texts, which are joined with a blank line between them.
+    label : str, optional
+    others : sequence of str
+        Further columns to return.
+
+    Yields
+    ------
+    Record
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If there is no document, a column is missing or a line is invalid.
+    """
+    columns = [*text, *([] if label is None else [label]), *others]
+    n_read, previous = 0, None
+    with _open_text(table) as lines:
+        if table.delimiter is None:
+            rows = _json_rows(lines, table.name, columns)
+        else:
+            rows = _csv_rows(lines, table.name, columns, table.delimiter)
+        while portion := _next_portion(rows):
+            n_read += len(portion)
+            for number, values in portion:
+                where = f"{table.name}, line {number}"
+                pairs = zip(text, values, strict=False)  # label and others follow
+                texts = [_check_text(value, f"{where}: {column!r}") for column, value in pairs]
+                found, rest = None, values[len(text) :]
+                if label is not None:
+                    found = _check_label(rest.pop(0), previous, f"{where}: {label!r}")
+                    previous = found
+                yield Record(number, "\n\n".join(texts), found, rest)
+    if not n_read:
+        raise ValueError(f"{table.name} holds no documents.")
+
+
+def _next_portion(rows: Iterator[Row]) -> list[Row]:
+    """Read rows without the limit on CSV fields, which csv has for the whole process only."""
+    with _CSV_LIMIT:
+        limit = csv.field_size_limit(2**31 - 1)  # the largest C long on Windows
+        try:
+            return list(islice(rows, _PORTION))
+        finally:
+            csv.field_size_limit(limit)
+
+
+@contextmanager
+def _open_text(table: Table) -> Iterator[TextIO]:
+    """Open a table, compressed or not; an error names the line whose bytes are no text."""
+    encoding = table.encoding
+    if codecs.lookup(encoding).name == "utf-8":
+        encoding = "utf-8-sig"  # the same, without the byte order mark that Excel writes
+    with _Counted(table) as binary:
+        try:
+            with io.TextIOWrapper(cast(BinaryIO, binary), encoding, newline="") as lines:
+                yield lines
+        except UnicodeDecodeError as error:
+            raise ValueError(_where_undecodable(table, encoding, binary, error)) from error
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise ValueError(
+                f"{table.name} is not a whole gzip file ({error}). Fetch or compress it again; if "
+                "it was never compressed, take .gz off its name."
+            ) from error
+
+
+class _Counted(io.BufferedIOBase):
+    """Bytes of a table with the number of line ends read so far."""
+
+    def __init__(self, table: Table) -> None:
+        self.n_lines = 0
+        self._opened = _open_bytes(table.source) if isinstance(table.source, Path) else None
+        self._binary: Any = table.source if self._opened is None else self._opened
+
+    def readable(self) -> bool:
+        return True
+
+    def read1(self, size: int = -1, /) -> bytes:
+        data: bytes = self._binary.read1(size)
+        self.n_lines += data.count(b"\n")
+        return data
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+        super().close()
+
+
+def _open_bytes(path: Path) -> BinaryIO:
+    try:
+        compressed = path.suffix.lower() == ".gz"
+        return cast(BinaryIO, gzip.open(path) if compressed else path.open("rb"))
+    except FileNotFoundError:
+        folder = path.parent
+        present = [file.name for file in folder.iterdir()] if folder.is_dir() else []
+        raise FileNotFoundError(
+            f"{path} does not exist.{_did_you_mean(path.name, present)}"
+        ) from None
+
+
+def _where_undecodable(
+    table: Table, encoding: str, binary: _Counted, error: UnicodeDecodeError
+) -> str:
+    # The error counts from the start of the part that was read last.
+    if binary.n_lines - error.object.count(b"\n") == 0 and error.object.startswith(b"\x1f\x8b"):
+        if isinstance(table.source, Path):
+            return f"{table.name} is compressed. Add .gz to its name."
+        return f"{table.name} is compressed. Send it through gunzip."
+    line = binary.n_lines - error.object[error.start :].count(b"\n") + 1
+    return (
+        f"{table.name}, line {line}: byte 0x{error.object[error.start]:02x} is not "
+        f"{error.encoding}. Pass the encoding that the file was written in, perhaps "
+        'encoding="cp1252", or save it as UTF-8.'
+    )
+
+
+def _csv_rows(lines: TextIO, name: str, columns: list[str], delimiter: str) -> Iterator[Row]:
+    records = _csv_records(lines, name, delimiter)
+    _, header = next(records, (0, []))
+    if not header:
+        raise ValueError(f"{name} is empty; it should start with a row of column names.")
+    places = [_place(column, header, name) for column in columns]
+    called = _CALLED.get(delimiter, repr(delimiter))
+    for number, fields in records:
+        if len(fields) != len(header):
+            raise ValueError(
+                f"{name}, line {number}: {len(fields)} fields, but {len(header)} column names. "
+                f"Put quotes around a text with a {called} or a line break in it."
+            )
+        yield number, [fields[place] for place in places]
+
+
+def _csv_records(lines: TextIO, name: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that are not blank, each with the number of its first line."""
+    # Without `strict`, a quote that is never closed takes the rest of the file without an error.
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        number = reader.line_num + 1
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise ValueError(
+                f"{name}, line {number}: {error}. Close every quote, and write a quote inside a "
+                'quoted text twice: "".'
+            ) from error
+        if fields:
+            yield number, fields
+
+
+def _json_rows(lines: TextIO, name: str, columns: list[str]) -> Iterator[Row]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        where = f"{name}, line {number}"
+        try:
+            record = json.loads(line.rstrip())
+        except json.JSONDecodeError as error:
+            raise ValueError(
+                f"{where} is not JSON: {error.msg} at column {error.colno}. Write one whole "
+                "object on each line, as in "
+                """{"text": "All well.", "label": "praise"}."""
+            ) from error
+        if not isinstance(record, dict):
+            raise ValueError(
+                f"{where} is a JSON {_kind(record)}. Write one object on each line, without a "
+                "list around them."
+            )
+        keys = list(record)
+        yield number, [record[keys[_place(column, keys, where)]] for column in columns]
+
+
+def _place(column: str, present: list[str], where: str) -> int:
+    """Return the position of a column among those present."""
+    if present.count(column) == 1:
+        return present.index(column)
+    if column in present:
+        raise ValueError(f"{where} has {present.count(column)} columns {column!r}; rename one.")
+    listed = ", ".join(repr(name[:40]) for name in present[:20])
+    hint = _did_you_mean(column, present)
+    if len(present) == 1:
+        hint = _other_separator(present[0]) or hint
+    raise ValueError(f"{where} has no column {column!r}. It has {listed}.{hint}")
+
+
+def _other_separator(header: str) -> str:
+    found = [separator for separator in (TAB, ";", "|", ",") if separator in header]
+    if not found:
+        return ""
+    return (
+        f" The columns seem to be separated by {found[0]!r}: in a .csv file it is a comma, in a "
+        ".tsv file a tab. Or give the separator."
+    )
+
+
+def _did_you_mean(name: str, present: Sequence[str]) -> str:
+    by_lower = {candidate.strip().lower(): candidate for candidate in present}
+    close = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
+
+
+def _check_text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(
+            f"{where} is a JSON {_kind(value)}, not a string. Leave the line out or correct it."
+        )
+    return value
+
+
+def _check_label(value: Any, previous: Any, where: str) -> str | int | bool:
+    if value == "":
+        raise ValueError(
+            f"{where} is empty. Leave the line out, or load the texts alone with label=None."
+        )
+    if type(value) not in (str, int, bool):
+        raise ValueError(
+            f"{where} is a JSON {_kind(value)}. A label is a string, an integer, or true or false."
+        )
+    if previous is not None and type(value) is not type(previous):
+        raise ValueError(
+            f"{where} is a JSON {_kind(value)}, but the label before is a "
+            f"{_kind(previous)}. Write all labels alike."
+        )
+    return cast("str | int | bool", value)
+
+
+def _kind(value: Any) -> str:
+    """Return JSON's name for the type of a value."""
+    names = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
+    return names.get(type(value), "number")

@@ -1,0 +1,165 @@
+"""fit stores the classifier that the same data make in Python."""
+
+import gzip
+import sys
+
+import numpy as np
+import pytest
+
+import sk_han
+from tests.tiny_models import LABELS, TEXTS, tiny
+
+SMALL = [
+    f"--set={setting}"
+    for setting in (
+        "embedding_dim=7",
+        "word_hidden=5",
+        "sentence_hidden=3",
+        "max_epochs=2",
+        "device=cpu",
+    )
+]
+PARAMS = {"pooling": "attention", "max_epochs": 2}
+
+
+@pytest.fixture
+def fit(run, table, tmp_path):
+    """Fit the tiny corpus with these options; give code, standard error and the model."""
+
+    def fit_with(*options, data=None):
+        path = tmp_path / "m.han"
+        code, output, told = run("fit", data or table(), "-o", path, *SMALL, *options)
+        assert output == ""
+        return code, told, sk_han.load(path) if path.exists() else None
+
+    return fit_with
+
+
+def test_the_model_is_that_of_python(fit):
+    code, _, model = fit("--seed", 5)
+    expected = tiny(**PARAMS, random_state=5).fit(TEXTS, LABELS)
+    assert code == 0
+    np.testing.assert_array_equal(model.predict_proba(TEXTS), expected.predict_proba(TEXTS))
+
+
+def test_the_seed_is_0_if_none_is_given(fit):
+    _, _, model = fit()
+    assert model.random_state == 0
+
+
+def test_validation_and_unlabelled_documents_are_learnt_from(fit, table, standard_input):
+    rows = [(i, text, label) for i, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True))]
+    other = [f"{text} It was {'bad' if i % 3 else 'good'}." for i, text in enumerate(TEXTS)]
+    standard_input("text\n" + "".join(f'"{text}"\n' for text in other))
+    validation = table(rows[2:9], name="validation.csv")
+    _, told, model = fit("--validation", validation, "--unlabelled", "-")
+    expected = tiny(**PARAMS).fit(
+        TEXTS, LABELS, X_val=TEXTS[2:9], y_val=LABELS[2:9], X_unlabelled=other
+    )
+    np.testing.assert_array_equal(model.predict_proba(TEXTS), expected.predict_proba(TEXTS))
+    assert "Accuracy of the network alone on the validation documents: " in told
+
+
+def test_labels_of_json_keep_their_type(fit, tmp_path):
+    path = tmp_path / "data.jsonl.gz"
+    lines = [
+        f'{{"text": "{text}", "label": {3 + (label == "pos")}}}\n'
+        for text, label in zip(TEXTS, LABELS, strict=True)
+    ]
+    path.write_bytes(gzip.compress("".join(lines).encode()))
+    _, _, model = fit(data=path)
+    assert model.classes_.tolist() == [3, 4]
+
+
+def test_a_log_has_a_line_for_each_epoch(fit):
+    _, told, _ = fit()
+    lines = told.splitlines()
+    assert lines[0] == "Read 18 documents of 2 classes."
+    assert [line.partition(":")[0] for line in lines[1:3]] == ["epoch 1", "epoch 2"]
+    assert all("train_loss 0." in line and "valid_accuracy " in line for line in lines[1:3])
+    assert lines[-1].startswith("Saved ")
+    assert "\r" not in told
+
+
+def test_a_terminal_has_a_bar(fit, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    _, told, _ = fit()
+    assert "\r" in told
+    assert "epoch 1:" in told
+    assert "train_loss" not in told
+
+
+def test_quiet_says_nothing(fit):
+    code, told, _ = fit("--quiet")
+    assert (code, told) == (0, "")
+
+
+def test_the_stored_model_has_no_bar_and_no_lines(fit, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    _, _, model = fit()
+    assert (model.verbose, model.callbacks) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("setting", "name", "expected"),
+    [
+        ("linear_ngrams=1,2", "linear_ngrams", (1, 2)),
+        ("linear_ngrams=None", "linear_ngrams", None),
+        ("lr=1e-3", "lr", 0.001),
+        ("tokenizer__tokens=web", "tokenizer__tokens", "web"),
+        ("class_weight='balanced'", "class_weight", "balanced"),
+        ('net_params={"clip_norm": 2.0}', "net_params", {"clip_norm": 2.0}),
+    ],
+)
+def test_values_are_literals_or_strings(fit, setting, name, expected):
+    _, _, model = fit("--set", setting)
+    assert model.get_params()[name] == expected
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("max_epochs", "takes name=value"),
+        ("=5", "takes name=value"),
+        ("epochs=5", "Invalid parameter 'epochs'"),
+        ("random_state=3", "Use --seed"),
+        ("verbose=1", "Use --quiet"),
+        ("callbacks=[]", "They need Python"),
+        ("tokenizer=web", "tokenizer__tokens=web"),
+    ],
+)
+def test_a_setting_that_is_none_is_2(fit, setting, expected):
+    code, told, model = fit("--set", setting)
+    assert (code, model) == (2, None)
+    assert expected in told
+    assert told.count("\n") == 1
+
+
+def test_an_invalid_value_is_1(fit):
+    code, told, model = fit("--set", "lr=-1")
+    assert (code, model) == (1, None)
+    assert "The 'lr' parameter of HANClassifier must be" in told.splitlines()[-1]
+
+
+def test_a_folder_that_is_not_there_is_told_before_training(run, table, tmp_path):
+    code, _, told = run("fit", table(), "-o", tmp_path / "nowhere" / "m.han")
+    assert code == 1
+    assert told.startswith("sk-han: error: There is no folder")
+
+
+def test_the_data_are_not_overwritten(run, table):
+    code, _, told = run("fit", table(), "-o", table())
+    assert code == 2
+    assert "is read; write to another file" in told
+
+
+def test_a_model_does_not_go_to_standard_output(run, table):
+    code, _, told = run("fit", table(), "-o", "-")
+    assert code == 2
+    assert "a model goes to a file" in told
+
+
+def test_an_empty_label_is_named_by_its_line(fit, table):
+    code, told, _ = fit(data=table([(0, "Good.", ""), (1, "Bad.", "neg")]))
+    assert code == 1
+    assert "data.csv, line 2: 'label' is empty" in told

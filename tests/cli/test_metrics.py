@@ -1,0 +1,36 @@
+"""Figures are those of scikit-learn, and one is worked by hand."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, log_loss
+
+from sk_han.cli.metrics import calibration_error, figures
+
+
+def test_figures_are_those_of_scikit_learn():
+    random = np.random.default_rng(0)
+    probabilities = random.dirichlet([1, 1, 1], 101)
+    targets = random.integers(3, size=101)
+    predicted = probabilities.argmax(axis=1)
+    found = figures(probabilities, targets)
+    assert found["documents"] == 101
+    assert found["accuracy"] == pytest.approx(accuracy_score(targets, predicted))
+    assert found["macro_f1"] == pytest.approx(f1_score(targets, predicted, average="macro"))
+    assert found["log_loss"] == pytest.approx(log_loss(targets, probabilities))
+    np.testing.assert_array_equal(found["confusion"], confusion_matrix(targets, predicted))
+
+
+def test_a_class_that_occurs_nowhere_does_not_count():
+    probabilities = np.array([[0.8, 0.2, 0.0], [0.3, 0.7, 0.0]])
+    assert figures(probabilities, np.array([0, 1]))["macro_f1"] == 1
+
+
+def test_a_probability_of_zero_has_a_finite_loss():
+    assert figures(np.array([[1.0, 0.0]]), np.array([1]))["log_loss"] < 40
+
+
+def test_calibration_error_worked_by_hand():
+    # Two bins: of 0.9 one of two is right, of 0.6 the only one.
+    probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
+    found = calibration_error(probabilities, np.array([0, 1, 1]))
+    assert found == pytest.approx(2 / 3 * (0.9 - 0.5) + 1 / 3 * (1 - 0.6))

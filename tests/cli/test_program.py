@@ -1,0 +1,201 @@
+"""What goes wrong is a line and an exit code."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from importlib import import_module
+
+import pytest
+
+import sk_han
+from sk_han.cli import main
+from sk_han.serving import Scorer
+
+COMMANDS = ["fit", "predict", "explain", "evaluate"]
+
+
+def start(*arguments, **kwargs):
+    command = [sys.executable, "-m", "sk_han", *map(str, arguments)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **kwargs)
+
+
+class TestUsage:
+    @pytest.mark.parametrize("command", [[], *([each] for each in COMMANDS)])
+    def test_help_is_printed(self, run, command):
+        code, output, told = run(*command, "--help")
+        assert (code, told) == (0, "")
+        assert output.startswith(f"usage: {' '.join(['sk-han', *command])}")
+
+    def test_version_is_printed(self, run):
+        assert run("--version") == (0, f"sk-han {sk_han.__version__}\n", "")
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            [],
+            ["train"],
+            ["predict", "model.han"],
+            ["fit", "data.csv"],
+            ["fit", "data.csv", "-o", "m.han", "--seed", "one"],
+            ["explain", "model.han", "data.csv", "--rows", "0"],
+            ["predict", "model.han", "data.csv", "--sep", ";", "--jsonl"],
+            ["predict", "model.han", "data.csv", "--prob"],
+        ],
+    )
+    def test_wrong_usage_is_2(self, run, arguments):
+        code, output, told = run(*arguments)
+        assert (code, output) == (2, "")
+        assert told.startswith("usage: sk-han")
+
+    @pytest.mark.parametrize(
+        ("options", "expected"),
+        [
+            (["--sep", ";;"], "--sep: separator must be one character"),
+            (["--jsonl"], "--jsonl is for standard input"),
+            (["-o", "{model}"], "is read; write to another file"),
+            (["-o", "{data}"], "is read; write to another file"),
+        ],
+    )
+    def test_options_that_cannot_be_meant_are_2(self, run, model, table, options, expected):
+        options = [option.format(model=model, data=table()) for option in options]
+        code, output, told = run("predict", model, table(), *options)
+        assert (code, output) == (2, "")
+        assert expected in told
+        assert told.count("\n") == 1
+
+    def test_standard_input_is_given_once(self, run):
+        code, _, told = run("fit", "-", "--validation", "-", "-o", "m.han")
+        assert code == 2
+        assert "standard input (-) can be read once" in told
+
+
+class TestErrors:
+    def test_a_missing_model_is_one_line(self, run, table, tmp_path):
+        path = tmp_path / "no.han"
+        code, output, told = run("predict", path, table())
+        assert (code, output) == (1, "")
+        assert told == f"sk-han: error: {path}: No such file or directory\n"
+
+    def test_a_file_that_is_no_model_is_one_line(self, run, table):
+        code, _, told = run("predict", table(), table(name="other.csv"))
+        assert code == 1
+        assert told.startswith("sk-han: error: ")
+        assert told.count("\n") == 1
+
+    def test_a_missing_table_is_named_with_its_neighbour(self, run, model, table):
+        code, _, told = run("predict", model, table(name="reviews.csv").replace("rev", "rew"))
+        assert code == 1
+        assert "rewiews.csv does not exist. Did you mean 'reviews.csv'?" in told
+
+    def test_an_unknown_encoding_is_one_line(self, run, model, table):
+        code, _, told = run("predict", model, table(), "--encoding", "utf-88")
+        assert (code, told) == (1, "sk-han: error: unknown encoding: utf-88\n")
+
+    def test_lines_of_a_message_become_one(self, run, model, table, monkeypatch):
+        monkeypatch.setattr(Scorer, "predict_proba", failing(ValueError("one\ntwo")))
+        assert run("predict", model, table())[2] == "sk-han: error: one two\n"
+
+    def test_verbose_shows_the_traceback_too(self, run, model, table):
+        code, _, told = run("predict", model, table(), "--text", "review", "-v")
+        assert code == 1
+        assert told.startswith("Traceback")
+        assert told.splitlines()[-1].startswith("sk-han: error: ")
+
+    def test_an_error_without_words_has_its_name(self, run, model, table, monkeypatch):
+        monkeypatch.setattr(Scorer, "predict_proba", failing(MemoryError()))
+        assert run("predict", model, table())[::2] == (1, "sk-han: error: MemoryError\n")
+
+    def test_a_mistake_of_ours_is_not_hidden(self, run, model, table, monkeypatch):
+        monkeypatch.setattr(Scorer, "predict_proba", failing(AssertionError("ours")))
+        with pytest.raises(AssertionError, match="ours"):
+            run("predict", model, table())
+
+    @pytest.mark.parametrize(("stream", "data"), [("stdin", "-"), ("stdout", "{data}")])
+    def test_a_closed_stream_is_one_line(self, run, model, table, monkeypatch, stream, data):
+        data = data.format(data=table())
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, stream, None)
+            code, output, told = run("predict", model, data)
+        assert (code, output) == (1, "")
+        assert told.count("\n") == 1
+        assert "is closed; give a file" in told
+
+    def test_ctrl_c_is_130(self, run, model, table, tmp_path, monkeypatch):
+        monkeypatch.setattr(Scorer, "predict_proba", failing(KeyboardInterrupt()))
+        found = run("predict", model, table(), "-o", tmp_path / "out.csv")
+        assert found == (130, "", "sk-han: interrupted\n")
+        assert not (tmp_path / "out.csv").exists()
+
+    def test_a_warning_is_one_line(self, run, model, table, monkeypatch):
+        def warn(self, X):
+            warnings.warn("take\ncare", stacklevel=1)
+            return Scorer.logits(self, self._tokenizer.transform(X))
+
+        monkeypatch.setattr(Scorer, "predict_proba", warn)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            code, _, told = run("predict", model, table(), "--quiet")
+        assert (code, told) == (0, "sk-han: warning: take care\n")
+
+
+def failing(error):
+    def fail(*args):
+        raise error
+
+    return fail
+
+
+def test_the_script_is_main():
+    if sys.version_info < (3, 11):
+        import tomli as tomllib
+    else:
+        import tomllib
+    path = os.path.join(os.path.dirname(__file__), "..", "..", "pyproject.toml")
+    with open(path, "rb") as file:
+        name, scripts = "sk-han", tomllib.load(file)["project"]["scripts"]
+    module, _, function = scripts[name].partition(":")
+    assert getattr(import_module(module), function) is main
+
+
+@pytest.mark.thorough
+class TestProcesses:
+    def test_a_reader_that_leaves_is_no_error(self, model, table):
+        path = table([(i, "Good. Very good.", "pos") for i in range(20_000)])
+        process = start("predict", model, path, "--keep", "text", stdout=subprocess.PIPE)
+        assert process.stdout.readline() == "text,prediction\n"
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == ("", 141)
+        process.stderr.close()
+
+    @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+    def test_a_full_disk_is_one_line(self, model, table):
+        with open("/dev/full", "w") as full:
+            process = start("evaluate", model, table(), "-q", stdout=full)
+            told = process.communicate()[1]
+        assert process.returncode == 1
+        assert told == "sk-han: error: [Errno 28] No space left on device\n"
+
+    def test_ctrl_c_in_training_leaves_no_model(self, table, tmp_path):
+        options = ["--set", "max_epochs=100000", "--set", "embedding_dim=8"]
+        process = start("fit", table(), "-o", tmp_path / "m.han", *options)
+        while not (line := process.stderr.readline()).startswith("epoch 2"):
+            assert line, process.wait()
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read().splitlines()
+        process.stderr.close()
+        assert process.wait() == 130
+        assert rest[-1] == "sk-han: interrupted"
+        assert os.listdir(tmp_path) == ["data.csv"]
+
+    def test_help_is_quick(self):
+        started = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", "sk_han", "--help"],
+            capture_output=True,
+            text=True,
+        )
+        assert time.monotonic() - started < 10
+        assert "numpy" not in done.stderr

@@ -1,0 +1,65 @@
+"""A line that changes on a terminal, plain lines in a log."""
+
+import sys
+
+import pytest
+
+from sk_han.cli import progress
+from sk_han.cli.progress import Progress
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that is set by hand."""
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def counted(clock, seconds, **options):
+    with Progress("Predicted", **{"quiet": False, **options}) as shown:
+        for second in seconds:
+            clock[0] = second
+            shown.advance(1000)
+
+
+def test_a_log_has_a_line_each_half_minute_and_at_the_end(clock, capsys):
+    counted(clock, range(1, 65))
+    assert capsys.readouterr().err.splitlines() == [
+        "Predicted 30,000 documents in 30.0 s.",
+        "Predicted 60,000 documents in 60.0 s.",
+        "Predicted 64,000 documents in 64.0 s.",
+    ]
+
+
+def test_a_terminal_has_one_line_that_changes(clock, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    counted(clock, [1, 2])
+    told = capsys.readouterr().err
+    assert told.count("\r") == 3
+    assert told.count("\n") == 1
+    assert told.endswith("\rPredicted 2,000 documents in 2.0 s.\n")
+
+
+def test_rows_on_a_terminal_show_how_far_it_is(clock, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    counted(clock, [1, 2], beside_rows=True)
+    assert capsys.readouterr().err == ""
+
+
+def test_quiet_says_nothing(clock, capsys):
+    counted(clock, [40], quiet=True)
+    assert capsys.readouterr().err == ""
+
+
+def test_an_error_comes_on_a_line_of_its_own(clock, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with pytest.raises(RuntimeError, match="bad row"):
+        counted(clock, one_second_and_an_error())
+    assert capsys.readouterr().err == "\rPredicted 1,000 documents in 1.0 s.\n"
+
+
+def one_second_and_an_error():
+    yield 1.0
+    raise RuntimeError("bad row")

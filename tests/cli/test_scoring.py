@@ -1,0 +1,199 @@
+"""predict, explain and evaluate do what the stored model does, row by row."""
+
+import csv
+import gzip
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.metrics import confusion_matrix
+
+from sk_han.serving import Scorer
+from tests.tiny_models import LABELS, TEXTS
+
+
+def rows_of(output, delimiter=","):
+    return list(csv.reader(io.StringIO(output), delimiter=delimiter))
+
+
+class TestPredict:
+    def test_each_document_has_a_row(self, run, model, table):
+        code, output, told = run("predict", model, table())
+        assert code == 0
+        predicted = Scorer.load(model).predict(TEXTS)
+        assert rows_of(output) == [["prediction"], *([label] for label in predicted)]
+        assert told.startswith("Predicted 18 documents in ")
+
+    def test_probabilities_and_kept_columns_stand_beside(self, run, model, table):
+        _, output, _ = run("predict", model, table(), "--proba", "--keep", "id", "--keep", "text")
+        header, *rows = rows_of(output)
+        assert header == ["id", "text", "prediction", "probability_neg", "probability_pos"]
+        assert [row[:2] for row in rows] == [[str(i), text] for i, text in enumerate(TEXTS)]
+        found = np.array([row[3:] for row in rows], dtype=float)
+        np.testing.assert_allclose(found, Scorer.load(model).predict_proba(TEXTS), rtol=1e-5)
+
+    def test_more_documents_than_a_batch_keep_their_order(self, run, model, table):
+        rows = [(i, TEXTS[i % 6], "pos") for i in range(600)]
+        _, output, _ = run("predict", model, table(rows), "--keep", "id")
+        found = rows_of(output)[1:]
+        assert [row[0] for row in found] == [str(i) for i in range(600)]
+        assert [row[1] for row in found[:6]] == [row[1] for row in found[594:]]
+
+    def test_standard_input_is_a_table(self, run, model, table, standard_input):
+        with open(table(), encoding="utf-8") as file:
+            standard_input(file.read())
+        _, from_file, _ = run("predict", model, table())
+        code, output, _ = run("predict", model, "-", "--quiet")
+        assert (code, output) == (0, from_file)
+
+    def test_standard_input_may_be_json_lines(self, run, model, standard_input):
+        standard_input('{"text": "Good. Very good.", "id": 7, "tags": ["ä"]}\n')
+        _, output, _ = run("predict", model, "-", "--jsonl", "--keep", "id", "--keep", "tags")
+        assert rows_of(output)[1][:2] == ["7", '["ä"]']
+
+    @pytest.mark.parametrize(("given", "delimiter"), [(";", ";"), ("tab", "\t"), ("\\t", "\t")])
+    def test_columns_may_be_separated_otherwise(self, run, model, table, given, delimiter):
+        path = table(name="data.txt", delimiter=delimiter)
+        code, output, _ = run("predict", model, path, "--sep", given)
+        assert code == 0
+        assert len(rows_of(output)) == 19
+
+    def test_text_of_several_columns_is_joined(self, run, model, table):
+        path = table([("Good.", "Bad.")], header=("title", "body"))
+        code, output, _ = run("predict", model, path, "--text", "title", "--text", "body")
+        assert code == 0
+        assert len(rows_of(output)) == 2
+
+    @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.csv.gz"])
+    def test_a_file_holds_what_is_printed(self, run, model, table, tmp_path, name):
+        _, printed, _ = run("predict", model, table(), "--keep", "text")
+        code, output, _ = run("predict", model, table(), "--keep", "text", "-o", tmp_path / name)
+        content = (tmp_path / name).read_bytes()
+        content = gzip.decompress(content) if name.endswith("gz") else content
+        delimiter = "\t" if "tsv" in name else ","
+        assert (code, output) == (0, "")
+        assert rows_of(content.decode(), delimiter) == rows_of(printed)
+
+    def test_an_error_leaves_the_old_file(self, run, model, table, tmp_path):
+        (tmp_path / "out.csv").write_text("old")
+        rows = [(i, "Good.", "pos") for i in range(900)] + [("too", "few")]
+        code, _, told = run("predict", model, table(rows), "-o", tmp_path / "out.csv")
+        assert code == 1
+        assert "data.csv, line 902: 2 fields, but 3 column names" in told
+        assert (tmp_path / "out.csv").read_text() == "old"
+
+    def test_a_table_that_cannot_be_read_leaves_no_header(self, run, model, table):
+        code, output, told = run("predict", model, table(), "--text", "review")
+        assert (code, output) == (1, "")
+        assert told == (
+            f"sk-han: error: {table()} has no column 'review'. It has 'id', 'text', 'label'.\n"
+        )
+
+    def test_two_columns_of_one_name_are_refused(self, run, model, table):
+        code, _, told = run("predict", model, table(), "--keep", "id", "--keep", "id")
+        assert code == 2
+        assert "two columns of the result have one name" in told
+
+
+class TestExplain:
+    def test_a_page_has_the_first_documents(self, run, model, table, tmp_path):
+        page = tmp_path / "page.html"
+        code, output, told = run("explain", model, table(), "--rows", 5, "-o", page)
+        assert (code, output) == (0, "")
+        assert told.startswith("Explained 5 documents")
+        assert page.read_text("utf-8") == Scorer.load(model).explain(TEXTS[:5]).to_html()
+
+    def test_the_page_may_go_to_standard_output(self, run, model, table):
+        _, output, _ = run("explain", model, table(), "--rows", 2, "-o", "-")
+        assert output == Scorer.load(model).explain(TEXTS[:2]).to_html()
+
+    def test_without_a_page_text_is_printed(self, run, model, table):
+        _, output, _ = run("explain", model, table(), "--rows", 2)
+        first, second = Scorer.load(model).explain(TEXTS[:2])
+        assert output == f"{first}\n\n{second}\n"
+
+    def test_true_labels_mark_mistakes(self, run, model, table, tmp_path):
+        page = tmp_path / "page.html"
+        run("explain", model, table(), "--label", "label", "-o", page)
+        expected = Scorer.load(model).explain(TEXTS).to_html(y_true=LABELS)
+        assert page.read_text("utf-8") == expected
+
+    def test_target_and_method_are_those_of_explain(self, run, model, table):
+        _, output, _ = run(
+            *("explain", model, table(), "--rows", 1, "--target", "neg", "--method", "occlusion")
+        )
+        (expected,) = Scorer.load(model).explain(TEXTS[:1], target="neg", method="occlusion")
+        assert output == f"{expected}\n"
+
+    def test_a_target_that_is_no_class_is_refused(self, run, model, table):
+        code, _, told = run("explain", model, table(), "--target", "neutral")
+        assert code == 1
+        assert "--target: 'neutral' is no class of the model; it has 'neg', 'pos'." in told
+
+    def test_markup_in_a_text_is_escaped(self, run, model, table, tmp_path):
+        path = table([(0, "<script>alert(1)</script> Good.", "pos")])
+        run("explain", model, path, "-o", tmp_path / "page.html")
+        content = (tmp_path / "page.html").read_text("utf-8")
+        assert "<script" not in content
+        assert "&lt;" in content
+
+
+class TestEvaluate:
+    def test_figures_and_confusion_are_printed(self, run, model, table):
+        code, output, told = run("evaluate", model, table())
+        assert code == 0
+        predicted = Scorer.load(model).predict(TEXTS)
+        lines = output.splitlines()
+        assert lines[0].split() == ["documents", "18"]
+        assert lines[1].split() == ["accuracy", f"{np.mean(predicted == LABELS):.4f}"]
+        assert [line.rpartition(" ")[0].strip() for line in lines[2:5]] == [
+            "macro f1",
+            "log loss",
+            "calibration error",
+        ]
+        counts = confusion_matrix(LABELS, predicted, labels=["neg", "pos"])
+        assert lines[6].split() == ["true", "\\", "predicted", "neg", "pos"]
+        assert [line.split() for line in lines[7:]] == [
+            ["neg", *map(str, counts[0])],
+            ["pos", *map(str, counts[1])],
+        ]
+        assert told.startswith("Scored 18 documents")
+
+    def test_json_is_one_line(self, run, model, table):
+        _, output, _ = run("evaluate", model, table(), "--json")
+        found = json.loads(output)
+        assert output.count("\n") == 1
+        assert found["classes"] == ["neg", "pos"]
+        assert found["documents"] == 18
+        assert np.sum(found["confusion"]) == 18
+
+    def test_a_label_that_is_no_class_is_named_by_its_line(self, run, model, table):
+        path = table([(0, "Good.", "pos"), (1, "two\nlines", "neg"), (2, "Bad.", "Neg")])
+        code, output, told = run("evaluate", model, path)
+        assert (code, output) == (1, "")
+        assert told == (
+            f"sk-han: error: {path}, line 5: 'label': 'Neg' is no class of the model; it has "
+            "'neg', 'pos'.\n"
+        )
+
+
+@pytest.mark.thorough
+def test_a_stored_model_works_without_torch_and_scikit_learn(model, table, tmp_path):
+    code = f"""
+import sys
+for name in ("torch", "skorch", "sklearn", "scipy", "joblib", "threadpoolctl"):
+    sys.modules[name] = None
+from sk_han.cli import main
+data = [{model!r}, {table()!r}]
+assert main(["predict", *data, "--proba"]) == 0
+assert main(["explain", *data, "-o", {str(tmp_path / "page.html")!r}]) == 0
+assert main(["evaluate", *data, "--json"]) == 0
+assert main(["fit", data[1], "-o", {str(tmp_path / "new.han")!r}]) == 1
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 20
+    assert "fit needs" in done.stderr.splitlines()[-1]
