@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 from collections.abc import AsyncIterator, Callable
@@ -134,6 +135,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     first = ["The first call compiles kernels, or reads them from a cache."]
     scorer.predict_proba(first)
     scorer.explain(first, method="attention")
+    gc.collect()
+    gc.freeze()  # a full collection of model and compiler would hold all requests for 0.2 s
     workers = Workers(settings.threads, settings.waiting)
 
     @asynccontextmanager

@@ -231,6 +231,18 @@ class TestUnderLoad:
 
 
 class TestStart:
+    def test_the_model_is_no_work_for_the_garbage_collector(self, model):
+        code = (
+            "import app, gc; app.create_app(app.Settings({path!r})); "
+            "frozen = gc.get_freeze_count(); left = len(gc.get_objects()); "
+            "assert left < frozen / 10, (left, frozen)"
+        )
+        subprocess.run(
+            [sys.executable, "-c", code.format(path=str(model))],
+            env=os.environ | {"PYTHONPATH": f"{FOLDER}{os.pathsep}{ROOT}"},
+            check=True,
+        )
+
     @pytest.mark.parametrize(
         ("environment", "message"),
         [
