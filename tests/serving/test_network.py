@@ -53,10 +53,16 @@ class Factors:
         return torch.from_numpy(self.factors)
 
 
+NETS = {}
+
+
 def trained(rnn, pooling):
-    """Train at a high rate, so that no weight is near its initial value."""
-    classifier = tiny(rnn=rnn, pooling=pooling, lr=0.05, linear_ngrams=None, max_epochs=3)
-    return classifier.fit(TEXTS, LABELS).net_
+    """Train at a high rate, so that no weight is near its initial value; each member once."""
+    member = repr((rnn, pooling))
+    if member not in NETS:
+        classifier = tiny(rnn=rnn, pooling=pooling, lr=0.05, linear_ngrams=None, max_epochs=3)
+        NETS[member] = classifier.fit(TEXTS, LABELS).net_
+    return NETS[member]
 
 
 @pytest.fixture(autouse=True, params=["numba", "torch"])
