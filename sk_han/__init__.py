@@ -73,6 +73,7 @@ _MODULES = {
     "options",
     "persistence",
     "rendering",
+    "serving",
     "tokenizer",
 }
 
