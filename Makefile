@@ -35,8 +35,9 @@ demo: $(READY)
 quick: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -m "$(FAST)" tests $(addprefix --ignore=tests/,$(WHOLE))
 
+# In two processes: most tests are small fits, on one thread each.
 test: lint
-	$(ONE_THREAD) $(BIN)/python -m pytest -m "$(FAST)"
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "$(FAST)"
 
 test-thorough: $(READY)
 	$(BIN)/python -m pytest -m "thorough and not slow"

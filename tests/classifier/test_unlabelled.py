@@ -217,7 +217,7 @@ class TestErrors:
             ({"a": "text"}, TypeError, "need an order"),
             (DocumentArray.from_nested([[[2]]]), TypeError, "of word ids, but X holds texts"),
         ],
-        ids=str,
+        ids=["string", "empty", "read iterator", "missing", "list", "dict", "word ids"],
     )
     def test_what_is_no_text_is_named(self, given, error, message):
         classifier = small()
