@@ -732,9 +732,9 @@ ContextAttention, default="attention"
 
     def _logits(self, X: Any) -> NDArray[np.float64]:
         """Return the logits of network and linear model together, shape (D, C)."""
+        models: list[tuple[float, ScoringModel]] = [
+            (self.network_scale_, self.net_),
+            *linear_parts_of(self).models,
+        ]
         with self._computing():
-            return pooled_logits(self._documents(X), self._models())
-
-    def _models(self) -> list[tuple[float, ScoringModel]]:
-        """Return the network and the linear models, with their scales."""
-        return [(self.network_scale_, self.net_), *linear_parts_of(self).models]
+            return pooled_logits(self._documents(X), models)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from sk_han.attribution.explaining import explanations_of
+from sk_han.attribution.params import check_choice, check_count, check_spread, random_source
 from sk_han.attribution.sources import Source
 from sk_han.attribution.targets import class_numbers, wrong_length
 from sk_han.classifier import HANClassifier
@@ -184,25 +184,17 @@ def explain_iter(
     'gradient_attention'
     """
     model = ExplainedModel.of(estimator)
-    _check_choice("method", method, METHODS)
-    _check_choice("combine", combine, COMBINATIONS)
-    _check_count("steps", steps)
-    if not isinstance(spread, Real) or not 0 <= spread <= 1:
-        raise ValueError(f"spread must be a number from 0 to 1; got {spread!r}.")
+    check_choice("method", method, METHODS)
+    check_choice("combine", combine, COMBINATIONS)
+    check_count("steps", steps)
+    check_spread(spread)
     size = model.classifier.net_.valid_batch_size
     if batch_size is not None:
-        _check_count("batch_size", batch_size)
+        check_count("batch_size", batch_size)
         size = int(batch_size)
     batches = model.batches(X, size)
     targets = class_numbers(target, model.classifier.classes_, _n_documents(X))
-    if not isinstance(random_state, np.random.RandomState):
-        try:
-            random_state = np.random.default_rng(random_state)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"random_state must be an integer >= 0, a RandomState, a Generator or None; got "
-                f"{random_state!r}."
-            ) from error
+    random = random_source(random_state)
     return _explained(
         model,
         batches,
@@ -211,7 +203,7 @@ def explain_iter(
         combine=combine,
         steps=int(steps),
         spread=float(spread),
-        random=random_state,
+        random=random,
     )
 
 
@@ -268,13 +260,3 @@ def _n_documents(X: Any) -> int | None:
         return len(X)
     except TypeError:  # an iterator, or what will be refused when it is read
         return None
-
-
-def _check_choice(name: str, value: Any, choices: Any) -> None:
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {list(choices)}; got {value!r}.")
-
-
-def _check_count(name: str, value: Any) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")

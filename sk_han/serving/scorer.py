@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,13 @@ from numpy.typing import NDArray
 from sk_han.attribution.explaining import explanations_of
 from sk_han.attribution.log_odds import LogOdds
 from sk_han.attribution.methods import METHODS, Attribution, Batch, linear_logits
+from sk_han.attribution.params import check_choice, check_spread, random_source
 from sk_han.attribution.sources import Source, word_id_sources
 from sk_han.attribution.targets import class_numbers
 from sk_han.documents import DocumentArray
 from sk_han.explanation import ExplanationList
+from sk_han.explanation.document import COMBINATIONS, DocumentExplanation
+from sk_han.linear.ngrams import NgramModel
 from sk_han.linear.pool import pooled_logits
 from sk_han.linear.stored import stored_models
 from sk_han.model_files.archive import read_archive
@@ -33,7 +35,6 @@ from sk_han.validation.texts import check_texts
 __all__ = ["Scorer"]
 
 _BATCH_SIZE = 64  # documents in memory at once
-_COMBINATIONS = ("product", "sqrt")
 
 
 class Scorer:
@@ -78,7 +79,7 @@ class Scorer:
         self.classes_ = state["classes"]
         self.n_classes = len(self.classes_)
         self.network_scale: float = state["network_scale"]
-        self.linear_models = [
+        self.linear_models: Sequence[tuple[float, NgramModel]] = [
             (state.get(f"{name}_scale", 0.0), replace(model, counts=None))  # these only train
             for name, model in zip(("ngram", "latent"), stored_models(state), strict=True)
             if model is not None
@@ -155,7 +156,7 @@ class Scorer:
         method: str = "gradient_attention",
         combine: str = "product",
         spread: float = 0.25,
-        random_state: int | None = None,
+        random_state: Any = None,
     ) -> ExplanationList:
         """Compute the contribution of each word and sentence to the log-odds of a class.
 
@@ -177,26 +178,29 @@ class Scorer:
         ValueError
             If a parameter is invalid, or the network is not one that the method is for.
         """
-        for name, value, choices in (
-            ("method", method, METHODS),
-            ("combine", combine, _COMBINATIONS),
-        ):
-            if not isinstance(value, str) or value not in choices:
-                raise ValueError(f"{name} must be one of {list(choices)}; got {value!r}.")
-        if not isinstance(spread, Real) or not 0 <= spread <= 1:
-            raise ValueError(f"spread must be a number from 0 to 1; got {spread!r}.")
+        check_choice("method", method, METHODS)
+        check_choice("combine", combine, COMBINATIONS)
+        check_spread(spread)
+        random = random_source(random_state)
         X = X if holds_word_ids(X) else check_texts(X)
         targets = np.broadcast_to(class_numbers(target, self.classes_, len(X)), len(X))
-        random, n_read, explanations = np.random.default_rng(random_state), 0, []
+        n_read = 0
+        explanations: list[DocumentExplanation] = []
         for documents, sources in self._batches(X, located=True):
             numbers = targets[n_read : n_read + len(documents)]
             n_read += len(documents)
             score = LogOdds(self.network_scale, linear_logits(self, documents), numbers)
             batch = Batch(self, documents, score, combine, 0, float(spread), random)
             found = METHODS[method](batch)
-            how = {"method": method, "combine": combine, "spread": float(spread)}
             explanations += explanations_of(
-                found, documents, sources, numbers, self.classes_, **how
+                found,
+                documents,
+                sources,
+                numbers,
+                self.classes_,
+                method=method,
+                combine=combine,
+                spread=float(spread),
             )
         return ExplanationList(explanations)
 

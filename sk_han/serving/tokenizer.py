@@ -57,7 +57,7 @@ class ServedTokenizer:
         plain = {k: from_plain(v) for k, v in stored.items() if k not in _OF_LEARNING}
         for name in _CALLABLES:
             if plain.pop(name, None) is not None:
-                raise ValueError(f"its {name} is no None")
+                raise ValueError(f"it reads by a {name}, a function that no file holds")
         params = _DEFAULTS | with_named_tokens(plain)
         check_reading(params)
         if params["stop_words"] == "english":

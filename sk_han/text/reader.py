@@ -50,7 +50,7 @@ class DocumentReader:
     token_pattern : str
         Regular expression for a word, used if there is no `word_tokenizer`.
     stop_words : iterable of str
-        Words to leave out, by their names before `lowercase` and `strip_accents`.
+        Words to leave out; `lowercase` and `strip_accents` change them as they change the text.
     lowercase, strip_accents, max_sentences, max_words, sentence_splitter, word_tokenizer, n_jobs
         As of `HierarchicalTokenizer`.
     """
