@@ -100,21 +100,21 @@ class Workers:
 
     def __init__(self, n_threads: int, n_waiting: int) -> None:
         self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="scorer")
-        self._n_taken, self._most = 0, n_threads + n_waiting
+        self.n_taken, self._most = 0, n_threads + n_waiting
 
     async def run(self, function: Callable[[], Response]) -> Response:
         """Call the function in one of the threads."""
-        if self._n_taken >= self._most:
+        if self.n_taken >= self._most:
             message = "The server is busy. Try again in a second."
             raise HTTPException(503, message, headers={"Retry-After": "1"})
-        self._n_taken += 1
+        self.n_taken += 1
         future = asyncio.get_running_loop().run_in_executor(self._pool, function)
         # Of a client that went away the place is free when its documents are computed, not before.
         future.add_done_callback(self._free)
         return await asyncio.shield(future)
 
     def _free(self, future: asyncio.Future[Response]) -> None:
-        self._n_taken -= 1
+        self.n_taken -= 1
         if not future.cancelled():
             future.exception()  # else it would be logged as never retrieved
 
@@ -178,8 +178,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @app.get("/health")
     async def health() -> dict[str, Any]:
-        """Say that the model is loaded, and what its classes are."""
-        return {"status": "ok", "classes": [as_json(label) for label in scorer.classes_.tolist()]}
+        """Say that the model is loaded, what its classes are, and how much it has to do."""
+        classes = [as_json(label) for label in scorer.classes_.tolist()]
+        return {"status": "ok", "classes": classes, "requests": workers.n_taken}
 
     @app.post("/predict")
     async def predict(body: ToPredict) -> Response:
