@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sk_han.documents import DocumentArray
+
 __all__ = ["check_texts", "check_texts_without_labels", "is_missing"]
 
 _CHUNK_SIZE = 10_000  # documents of an iterator that are in memory at once
@@ -111,7 +113,7 @@ def _as_list(X: Any) -> list[Any]:
             f"Documents need an order; got a {type(X).__name__}. Pass a list, for example "
             f"list({'X.values()' if isinstance(X, Mapping) else 'X'})."
         )
-    if hasattr(X, "tocsr") or hasattr(X, "word_ids"):
+    if hasattr(X, "tocsr") or isinstance(X, DocumentArray):
         raise TypeError(
             f"Raw text documents expected; got a {type(X).__name__}, which holds numbers. "
             "Pass the texts from which it was made."

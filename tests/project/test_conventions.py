@@ -37,6 +37,7 @@ FLOORS = [
 ON_ONE_FLOOR = {
     ("classifier", "fitted_state"),
     ("classifier", "fitting"),
+    ("documents", "utils"),
     ("fitting", "fit_data"),
     ("kernels", "utils"),
     ("linear", "embeddings"),

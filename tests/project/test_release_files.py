@@ -49,7 +49,7 @@ STRAY = [
     "sk_han/nn/__pycache__/han.cpython-310.pyc",
     "sk_han/nn/__pycache__/kernel.py310.1.nbc",
     "sk_han_private/__init__.py",
-    "tests/test_documents.py",
+    "tests/documents/test_array.py",
     "benchmarks/imdb.py",
     "examples/demo.py",
 ]

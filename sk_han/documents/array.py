@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PADDING_ID", "UNKNOWN_ID", "DocumentArray", "LabelledDocuments"]
+__all__ = [
+    "LARGEST_ID",
+    "PADDING_ID",
+    "UNKNOWN_ID",
+    "DocumentArray",
+    "concatenated_ranges",
+    "row_numbers",
+    "starts_of",
+]
 
 PADDING_ID = 0
 UNKNOWN_ID = 1
-_LARGEST_ID = int(np.iinfo(np.int32).max)
+LARGEST_ID = int(np.iinfo(np.int32).max)
 
 
 class DocumentArray:
@@ -99,10 +107,21 @@ class DocumentArray:
     ) -> DocumentArray:
         """Build from lengths that are known to be right; only the ids are checked."""
         _check_ids(word_ids)
-        documents = object.__new__(cls)
+        return DocumentArray._checked(
+            word_ids, starts_of(words_per_sentence), starts_of(sentences_per_document)
+        )
+
+    @staticmethod
+    def _checked(
+        word_ids: NDArray[np.int32],
+        sentence_starts: NDArray[np.int64],
+        document_starts: NDArray[np.int64],
+    ) -> DocumentArray:
+        """Build from arrays that need no further check."""
+        documents = object.__new__(DocumentArray)
         documents.word_ids = word_ids
-        documents.sentence_starts = starts_of(words_per_sentence)
-        documents.document_starts = starts_of(sentences_per_document)
+        documents.sentence_starts = sentence_starts
+        documents.document_starts = document_starts
         return documents
 
     @classmethod
@@ -126,6 +145,10 @@ class DocumentArray:
         """
         if len(parts) == 1:
             return parts[0]
+        from sk_han.documents.lazy import JoinedDocuments, LazyDocuments
+
+        if any(isinstance(part, LazyDocuments) for part in parts):
+            return LazyDocuments(JoinedDocuments(tuple(parts)))
         none = np.empty(0, dtype=np.int64)
         return cls._of_lengths(
             np.concatenate([none.astype(np.int32), *(part.word_ids for part in parts)]),
@@ -185,6 +208,79 @@ class DocumentArray:
             starts_of(words_per_sentence[words_per_sentence > 0]),
             starts_of(sentences_per_document),
         )
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> DocumentArray:
+        """Open the documents of a folder; they stay on the disk.
+
+        Parameters
+        ----------
+        folder : str or path-like
+            As `save` and `HierarchicalTokenizer.transform` write it.
+
+        Returns
+        -------
+        DocumentArray of shape (n_documents,)
+            Rows chosen of it (``X[rows]``, and rows of these) stay on the disk too, until one of
+            their three arrays is asked for, which is then kept with them. `shape`, ``len`` and
+            numbers of words and sentences take 16 bytes a document. Its pickle is the path.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such folder, or no whole one: its writing was interrupted.
+        ValueError
+            If the folder holds something else, is damaged, or is of a newer release. What only the
+            ids show is told when these are read.
+
+        Notes
+        -----
+        Files are read, not mapped into memory: what is read counts as memory only while it is
+        used, and a file that another program cuts off is an error, where a map ends the process.
+        """
+        from sk_han.documents.folder import DocumentFolder
+        from sk_han.documents.lazy import LazyDocuments
+
+        return LazyDocuments(DocumentFolder.open(folder))
+
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the documents to a folder, for `open`.
+
+        Parameters
+        ----------
+        folder : str or path-like
+            It is made; the folder around it must exist. It is whole or does not open: its
+            description is written last, in one step.
+        overwrite : bool, default=False
+            Whether documents in this folder are replaced, in one step too.
+
+        Raises
+        ------
+        FileExistsError
+            If the folder holds documents and `overwrite` is False, or if it holds other files.
+        OSError
+            If it cannot be written to or the disk is full.
+
+        Notes
+        -----
+        A word takes 4 bytes, a sentence 4, a document 16.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> X = DocumentArray.from_nested([[[2, 3], [4]], [], [[5, 2, 2]]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     X.save(f"{folder}/reviews")
+        ...     opened = DocumentArray.open(f"{folder}/reviews")
+        ...     opened[[2, 0]].to_nested()
+        [[[5, 2, 2]], [[2, 3], [4]]]
+        """
+        from sk_han.documents.folder import writing
+        from sk_han.documents.lazy import portions
+
+        with writing(folder, overwrite=overwrite) as append:
+            for portion in portions(self):
+                append(portion)
 
     def pad(self, max_sentences: int | None = None, max_words: int | None = None) -> NDArray[Any]:
         """Return the documents as a cube padded with 0.
@@ -269,7 +365,17 @@ class DocumentArray:
             if not -len(self) <= rows < len(self):
                 raise IndexError(f"document {rows} is out of range: there are {len(self)}.")
             return self._document(int(rows) % len(self))
-        return self._take(_row_numbers(rows, len(self)))
+        return self._take(row_numbers(rows, len(self)))
+
+    def in_memory(self) -> DocumentArray:
+        """Return the documents with their arrays in memory.
+
+        Returns
+        -------
+        DocumentArray
+            This one, unless its documents lie in a folder that was opened.
+        """
+        return self
 
     def __repr__(self) -> str:
         return (
@@ -295,11 +401,12 @@ class DocumentArray:
         )
         words_per_sentence = self.sentence_starts[sentences + 1] - self.sentence_starts[sentences]
         words = concatenated_ranges(self.sentence_starts[sentences], words_per_sentence)
-        taken = object.__new__(DocumentArray)  # rows of checked arrays need no second check
-        taken.word_ids = self.word_ids[words]
-        taken.sentence_starts = starts_of(words_per_sentence)
-        taken.document_starts = starts_of(self.sentences_per_document[rows])
-        return taken
+        # Rows of checked arrays need no second check.
+        return DocumentArray._checked(
+            self.word_ids[words],
+            starts_of(words_per_sentence),
+            starts_of(self.sentences_per_document[rows]),
+        )
 
 
 def starts_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
@@ -315,10 +422,10 @@ def concatenated_ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[
     return np.repeat(shift, lengths) + np.arange(int(lengths.sum()))
 
 
-def _row_numbers(rows: Any, n_documents: int) -> NDArray[np.int64]:
+def row_numbers(rows: Any, n_documents: int) -> NDArray[np.int64]:
     """Return the rows of a slice, a boolean mask or integers as numbers from 0."""
     if isinstance(rows, slice):
-        return np.arange(n_documents)[rows]
+        return np.arange(*rows.indices(n_documents))
     chosen = np.asarray(rows)
     if chosen.size == 0 and chosen.dtype != bool:
         chosen = chosen.astype(np.int64)
@@ -327,7 +434,13 @@ def _row_numbers(rows: Any, n_documents: int) -> NDArray[np.int64]:
             "Rows of a DocumentArray are chosen by a slice, integers or a boolean mask; got "
             f"{type(rows).__name__} of dtype {chosen.dtype} and shape {chosen.shape}."
         )
-    return np.arange(n_documents)[chosen]
+    if chosen.dtype == bool:
+        return np.arange(n_documents)[chosen]
+    if len(chosen) and not -n_documents <= chosen.min() <= chosen.max() < n_documents:
+        wrong = chosen[(chosen < -n_documents) | (chosen >= n_documents)][0]
+        raise IndexError(f"document {wrong} is out of bounds: there are {n_documents}.")
+    numbers = chosen.astype(np.int64, copy=False)
+    return np.where(numbers < 0, numbers + n_documents, numbers)
 
 
 def _as_integers(array: ArrayLike, name: str, ndim: tuple[int, ...] = (1,)) -> NDArray[Any]:
@@ -348,41 +461,12 @@ def _check_starts(starts: NDArray[np.int64], end: int, name: str, pieces: str) -
 
 
 def _check_ids(ids: NDArray[Any]) -> None:
-    if not len(ids) or (ids.min() >= UNKNOWN_ID and ids.max() <= _LARGEST_ID):
+    if not len(ids) or (ids.min() >= UNKNOWN_ID and ids.max() <= LARGEST_ID):
         return
-    wrong = np.flatnonzero((ids < UNKNOWN_ID) | (ids > _LARGEST_ID))
+    wrong = np.flatnonzero((ids < UNKNOWN_ID) | (ids > LARGEST_ID))
     if len(wrong):
         raise ValueError(
             f"Word {wrong[0]} has the id {ids[wrong[0]]}; ids run from {UNKNOWN_ID} (unknown "
             f"word) to 2**31 - 1, and {PADDING_ID} is the padding, which a DocumentArray does "
             "not hold (DocumentArray.from_padded takes it off)."
         )
-
-
-@dataclass(frozen=True)
-class LabelledDocuments:
-    """Documents with the class and the weight of each.
-
-    Attributes
-    ----------
-    documents : DocumentArray of shape (n_documents,)
-    targets : ndarray of int64, shape (n_documents,)
-        Number of the class, from 0.
-    weights : ndarray of float64, shape (n_documents,)
-        Positive weight in the loss.
-    """
-
-    documents: DocumentArray
-    targets: NDArray[np.int64]
-    weights: NDArray[np.float64]
-
-    @property
-    def inputs(self) -> DocumentArray:
-        """The documents, under the name that all kinds of training data share."""
-        return self.documents
-
-    def __len__(self) -> int:
-        return len(self.documents)
-
-    def __getitem__(self, rows: Any) -> LabelledDocuments:
-        return LabelledDocuments(self.documents[rows], self.targets[rows], self.weights[rows])

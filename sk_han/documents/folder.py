@@ -1,0 +1,368 @@
+"""Documents in a folder: three files of integers, and a description that makes them valid."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents.array import LARGEST_ID, UNKNOWN_ID, DocumentArray, starts_of
+from sk_han.documents.integer_file import IntegerFile
+from sk_han.utils.atomic_write import replacing
+
+__all__ = ["DocumentFolder", "writing"]
+
+FORMAT_VERSION = 1
+
+_DESCRIPTION = "documents.json"
+_KIND = "documents of sk_han"
+_LONGEST_DESCRIPTION = 1 << 16  # bytes
+# Bytes in the order of almost all processors. A vocabulary of more than 65,535 words is usual, so
+# ids of two bytes would be of use to few.
+_TYPES = {"word_ids": "<i4", "words_per_sentence": "<i4", "document_starts": "<i8"}
+_NAME = re.compile(rf"({'|'.join(_TYPES)})-[0-9a-f]{{16}}\.bin")
+_UNFINISHED = re.compile(r"\.sk_han-[0-9a-f]{16}-[0-9a-f]{16}\.tmp")  # of the description
+_REPAIR = "Write it again with DocumentArray.save or HierarchicalTokenizer.transform(..., out=)."
+_ABANDONED_AFTER = 24 * 3600  # seconds; a younger file may belong to a process that writes
+
+
+@dataclass(frozen=True)
+class DocumentFolder:
+    """An open folder; a source of `LazyDocuments`.
+
+    Attributes
+    ----------
+    path : str
+        Absolute.
+    fingerprint : str
+        Hash of the contents.
+    highest_id : int
+        Highest word id.
+    starts : ndarray of int64, shape (n_documents + 1, 2)
+        First sentence and first word of each document, then the numbers of all.
+    word_ids, words_per_sentence : IntegerFile
+    """
+
+    path: str
+    fingerprint: str
+    highest_id: int
+    starts: NDArray[np.int64]
+    word_ids: IntegerFile
+    words_per_sentence: IntegerFile
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> DocumentFolder:
+        """Open a folder, and check its description, its sizes and its numbers of documents.
+
+        Raises
+        ------
+        FileNotFoundError, ValueError
+            As of `DocumentArray.open`.
+        """
+        found = _described(folder)
+        paths = {name: os.path.join(folder, file) for name, file in found["files"].items()}
+        lengths = {
+            "word_ids": found["words"],
+            "words_per_sentence": found["sentences"],
+            "document_starts": 2 * (found["documents"] + 1),
+        }
+        with ExitStack() as opened:
+            files = {}
+            for name, path in paths.items():
+                try:
+                    files[name] = IntegerFile(path, _TYPES[name], lengths[name])
+                except (OSError, ValueError) as error:
+                    raise _damaged(folder, str(error)) from error
+                opened.callback(files[name].close)
+            everything = np.array([0]), np.array([lengths["document_starts"]])
+            starts = files["document_starts"].read(*everything).astype(np.int64).reshape(-1, 2)
+            _check_document_starts(folder, starts, found)
+            files["document_starts"].close()
+            opened.pop_all()
+        return cls(
+            os.path.abspath(folder),
+            found["fingerprint"],
+            found["highest_id"],
+            starts,
+            files["word_ids"],
+            files["words_per_sentence"],
+        )
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def words_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of words of documents."""
+        return self.starts[rows + 1, 1] - self.starts[rows, 1]
+
+    def sentences_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of sentences of documents."""
+        return self.starts[rows + 1, 0] - self.starts[rows, 0]
+
+    def read(self, rows: NDArray[np.int64]) -> DocumentArray:
+        """Read documents, and check what was read.
+
+        Raises
+        ------
+        ValueError
+            If the folder is damaged.
+        """
+        first, last = self.starts[rows], self.starts[rows + 1]
+        try:
+            lengths = self.words_per_sentence.read(first[:, 0], last[:, 0]).astype(np.int64)
+            ids = self.word_ids.read(first[:, 1], last[:, 1])
+        except (OSError, ValueError) as error:
+            raise _damaged(self.path, str(error)) from error
+        sentence_starts, document_starts = starts_of(lengths), starts_of(last[:, 0] - first[:, 0])
+        # Ids go to compiled code, which does not check them; files may change while they are open.
+        if len(ids) and not (ids.min() >= UNKNOWN_ID and ids.max() <= self.highest_id):
+            raise _damaged(
+                self.path, f"it has ids outside of {UNKNOWN_ID} to {self.highest_id}, the highest"
+            )
+        if len(lengths) and lengths.min() < 1:
+            raise _damaged(self.path, "it has a sentence without a word")
+        if not np.array_equal(
+            sentence_starts[document_starts], starts_of(last[:, 1] - first[:, 1])
+        ):
+            raise _damaged(self.path, "its sentences are not as long as its documents")
+        return DocumentArray._checked(
+            ids.astype(np.int32, copy=False), sentence_starts, document_starts
+        )
+
+    def __reduce__(self) -> Any:
+        return _reopened, (self.path, self.fingerprint)
+
+
+def _reopened(path: str, fingerprint: str) -> DocumentFolder:
+    """Open the folder of a pickle again."""
+    found = DocumentFolder.open(path)
+    if found.fingerprint != fingerprint:
+        raise ValueError(
+            f"{path} holds other documents now than when the DocumentArray was pickled. Open the "
+            "folder anew, or write the earlier documents to it again."
+        )
+    return found
+
+
+@contextmanager
+def writing(
+    folder: str | os.PathLike[str], *, overwrite: bool
+) -> Iterator[Callable[[DocumentArray], None]]:
+    """Write documents to a folder, which is whole when the block ends without an error.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        It is made if it does not exist.
+    overwrite : bool
+        Whether documents that it holds are replaced.
+
+    Yields
+    ------
+    callable
+        Takes a DocumentArray, and appends it.
+
+    Raises
+    ------
+    OSError
+        As of `DocumentArray.save`.
+    """
+    path = Path(os.path.abspath(folder))
+    is_new = _prepared(path, overwrite)
+    replaced = set() if is_new else _data_files(path)
+    token = secrets.token_hex(8)
+    names = {name: f"{name}-{token}.bin" for name in _TYPES}
+    try:
+        with ExitStack() as opened:
+            files = {name: opened.enter_context(open(path / names[name], "xb")) for name in _TYPES}
+            writer = _Writer(files)
+            yield writer.append
+            for file in files.values():
+                file.flush()
+                os.fsync(file.fileno())
+        with replacing(path / _DESCRIPTION) as description:
+            description.write(
+                json.dumps(writer.description() | {"files": names}, indent=1).encode()
+            )
+    except BaseException:
+        _delete(path, names.values())
+        if is_new:
+            with suppress(OSError):
+                path.rmdir()
+        raise
+    _delete(path, replaced)
+
+
+class _Writer:
+    """Appends documents to files, and counts."""
+
+    def __init__(self, files: Mapping[str, BinaryIO]) -> None:
+        self._files = files
+        self._hashes = {name: hashlib.blake2b(digest_size=16) for name in files}
+        self._n_documents, self._end, self._highest = 0, np.zeros(2, dtype=np.int64), UNKNOWN_ID
+        self._write("document_starts", self._end)
+
+    def append(self, documents: DocumentArray) -> None:
+        """Write documents behind those that are there."""
+        ends = np.column_stack(
+            [
+                documents.document_starts[1:],
+                documents.sentence_starts[documents.document_starts[1:]],
+            ]
+        )
+        self._write("word_ids", documents.word_ids)
+        self._write("words_per_sentence", documents.words_per_sentence)
+        self._write("document_starts", self._end + ends)
+        self._n_documents += len(documents)
+        self._end += (documents.n_sentences, documents.n_words)
+        self._highest = max(self._highest, int(documents.word_ids.max(initial=UNKNOWN_ID)))
+
+    def description(self) -> dict[str, Any]:
+        """Return what the description holds, but for the names of the files."""
+        digests = "".join(self._hashes[name].hexdigest() for name in _TYPES)
+        return {
+            "kind": _KIND,
+            "format": FORMAT_VERSION,
+            "documents": self._n_documents,
+            "sentences": int(self._end[0]),
+            "words": int(self._end[1]),
+            "highest_id": self._highest,
+            "fingerprint": hashlib.sha256(digests.encode()).hexdigest()[:32],
+        }
+
+    def _write(self, name: str, values: NDArray[Any]) -> None:
+        data = np.ascontiguousarray(values, dtype=_TYPES[name]).view(np.uint8).data
+        self._hashes[name].update(data)
+        self._files[name].write(data)
+
+
+def _prepared(path: Path, overwrite: bool) -> bool:
+    """Make the folder or check the one that is there; return whether it is new."""
+    try:
+        path.mkdir()
+        return True
+    except FileExistsError:
+        if not path.is_dir():
+            raise FileExistsError(f"{path} is a file; give the name of a folder.") from None
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"There is no folder {path.parent}; make it first, for example with "
+            f"os.makedirs({str(path.parent)!r})."
+        ) from None
+    present = sorted(os.listdir(path))
+    foreign = [name for name in present if not _is_ours(name)]
+    if foreign:
+        raise FileExistsError(
+            f"{path} holds other files than documents, such as {foreign[0]!r}; give the name of a "
+            "new folder."
+        )
+    if _DESCRIPTION in present and not overwrite:
+        raise FileExistsError(
+            f"{path} holds documents already. Give another name, or replace them with "
+            "overwrite=True."
+        )
+    return False
+
+
+def _is_ours(name: str) -> bool:
+    return name == _DESCRIPTION or bool(_NAME.fullmatch(name) or _UNFINISHED.fullmatch(name))
+
+
+def _data_files(path: Path) -> set[str]:
+    """Return the names of files that the next documents replace.
+
+    They are those of the documents that are there, and what a killed process left a day ago; a
+    younger file may belong to a process that writes to this folder too.
+    """
+    found: set[str] = set()
+    with suppress(OSError, ValueError):
+        found.update(_described(path)["files"].values())
+    with suppress(OSError), os.scandir(path) as entries:
+        for entry in entries:
+            is_old = time.time() - entry.stat().st_mtime > _ABANDONED_AFTER
+            if is_old and _NAME.fullmatch(entry.name):
+                found.add(entry.name)
+    return found
+
+
+def _delete(path: Path, names: Iterable[str]) -> None:
+    for name in names:
+        with suppress(OSError):
+            (path / name).unlink(missing_ok=True)
+
+
+def _described(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read and check the description of a folder."""
+    path = Path(folder)
+    if not path.is_dir():
+        raise FileNotFoundError(
+            f"There is no folder {path}."
+            if not path.exists()
+            else f"{path} is a file; documents are stored in a folder. {_REPAIR}"
+        )
+    file = path / _DESCRIPTION
+    if not file.exists():
+        raise FileNotFoundError(
+            f"{path} holds no documents, or their writing was interrupted: {_DESCRIPTION}, which "
+            f"is written last, is not there. {_REPAIR}"
+        )
+    if not stat.S_ISREG(file.stat().st_mode) or file.stat().st_size > _LONGEST_DESCRIPTION:
+        raise _damaged(path, f"{_DESCRIPTION} is no description")
+    try:
+        found = json.loads(file.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, f"{_DESCRIPTION} is no JSON: {error}") from None
+    if not isinstance(found, dict) or found.get("kind") != _KIND:
+        raise ValueError(
+            f"{path} was not written by sk_han: {_DESCRIPTION} describes something else. {_REPAIR}"
+        )
+    version = found.get("format")
+    if type(version) is int and version > FORMAT_VERSION:
+        raise ValueError(
+            f"{path} has format {version}, and this release of sk_han reads formats up to "
+            f"{FORMAT_VERSION}: install a newer sk_han."
+        )
+    counts = [found.get(name) for name in ("documents", "sentences", "words", "highest_id")]
+    files, fingerprint = found.get("files"), found.get("fingerprint")
+    valid = (
+        version == FORMAT_VERSION
+        and all(type(n) is int and 0 <= n < 1 << 60 for n in counts)
+        and UNKNOWN_ID <= found["highest_id"] <= LARGEST_ID
+        and isinstance(fingerprint, str)
+        and isinstance(files, dict)
+        and files.keys() == _TYPES.keys()
+        and all(isinstance(files[name], str) for name in _TYPES)
+        and all((match := _NAME.fullmatch(files[n])) and match[1] == n for n in _TYPES)
+    )
+    if not valid:
+        raise _damaged(path, f"{_DESCRIPTION} has a wrong or missing entry")
+    return found
+
+
+def _check_document_starts(
+    folder: str | os.PathLike[str], starts: NDArray[np.int64], found: dict[str, Any]
+) -> None:
+    lengths = np.diff(starts, axis=0)
+    if (
+        starts[0].any()
+        or starts[-1].tolist() != [found["sentences"], found["words"]]
+        or np.any(lengths < 0)
+        or np.any(lengths[:, 0] > lengths[:, 1])
+    ):
+        raise _damaged(folder, "the starts of its documents do not rise to its numbers of words")
+
+
+def _damaged(folder: str | os.PathLike[str], why: str) -> ValueError:
+    return ValueError(f"The documents in {os.fspath(folder)} are damaged: {why}. {_REPAIR}")

@@ -1,0 +1,42 @@
+"""Documents with the class and the weight of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents.array import DocumentArray
+
+__all__ = ["LabelledDocuments"]
+
+
+@dataclass(frozen=True)
+class LabelledDocuments:
+    """Documents with the class and the weight of each.
+
+    Attributes
+    ----------
+    documents : DocumentArray of shape (n_documents,)
+    targets : ndarray of int64, shape (n_documents,)
+        Number of the class, from 0.
+    weights : ndarray of float64, shape (n_documents,)
+        Positive weight in the loss.
+    """
+
+    documents: DocumentArray
+    targets: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    @property
+    def inputs(self) -> DocumentArray:
+        """The documents, under the name that all kinds of training data share."""
+        return self.documents
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __getitem__(self, rows: Any) -> LabelledDocuments:
+        return LabelledDocuments(self.documents[rows], self.targets[rows], self.weights[rows])

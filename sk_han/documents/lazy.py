@@ -1,0 +1,181 @@
+"""Documents that are read when one of their arrays is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents.array import UNKNOWN_ID, DocumentArray, starts_of
+
+__all__ = ["DocumentSource", "JoinedDocuments", "KnownDocuments", "LazyDocuments", "portions"]
+
+_AT_ONCE = 1024  # documents
+
+
+class DocumentSource(Protocol):
+    """What documents are read from, by their numbers."""
+
+    def __len__(self) -> int: ...
+
+    def words_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of words of documents; nothing is read."""
+
+    def sentences_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of sentences of documents; nothing is read."""
+
+    def read(self, rows: NDArray[np.int64]) -> DocumentArray:
+        """Read documents into memory."""
+
+
+class LazyDocuments(DocumentArray):
+    """Documents of a source. Rows chosen of them are lazy too.
+
+    The three arrays are made when one of them is first asked for, and kept from then on.
+
+    Parameters
+    ----------
+    source : DocumentSource
+    rows : ndarray of int64, shape (n_documents,), optional
+        Numbers of documents of the source; by default all.
+    """
+
+    __slots__ = ("_rows", "_source")
+
+    def __init__(self, source: DocumentSource, rows: NDArray[np.int64] | None = None) -> None:
+        self._source = source
+        self._rows = np.arange(len(source)) if rows is None else rows
+
+    def __getattr__(self, name: str) -> Any:  # called for arrays that are not there yet
+        if name not in DocumentArray.__slots__:
+            raise AttributeError(f"A DocumentArray has no attribute {name!r}.")
+        found = self.in_memory()
+        for array in DocumentArray.__slots__:
+            setattr(self, array, getattr(found, array))
+        return getattr(self, name)
+
+    def in_memory(self) -> DocumentArray:
+        """Read all documents; what is read is not kept here."""
+        return self._source.read(self._rows)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(n_documents,)``."""
+        return (len(self._rows),)
+
+    @property
+    def n_sentences(self) -> int:
+        """Number of sentences of all documents."""
+        return int(self.sentences_per_document.sum())
+
+    @property
+    def n_words(self) -> int:
+        """Number of words of all documents."""
+        return int(self.words_per_document.sum())
+
+    @property
+    def sentences_per_document(self) -> NDArray[np.int64]:
+        """Number of sentences of each document, shape (n_documents,)."""
+        return self._source.sentences_of(self._rows)
+
+    @property
+    def words_per_document(self) -> NDArray[np.int64]:
+        """Number of words of each document, shape (n_documents,)."""
+        return self._source.words_of(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[list[NDArray[np.int32]]]:
+        for portion in portions(self):
+            yield from portion.in_memory()
+
+    def __reduce__(self) -> Any:
+        return LazyDocuments, (self._source, self._rows)
+
+    def _document(self, i: int) -> list[NDArray[np.int32]]:
+        return self._source.read(self._rows[i : i + 1])._document(0)
+
+    def _take(self, rows: Any) -> DocumentArray:
+        return LazyDocuments(self._source, self._rows[rows])
+
+
+@dataclass(frozen=True)
+class JoinedDocuments:
+    """The documents of several arrays, one array after the other."""
+
+    parts: tuple[DocumentArray, ...]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def words_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of words of documents."""
+        found = np.empty(len(rows), dtype=np.int64)
+        for part, places, numbers in self._divided(rows):
+            found[places] = part[numbers].words_per_document
+        return found
+
+    def sentences_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of sentences of documents."""
+        found = np.empty(len(rows), dtype=np.int64)
+        for part, places, numbers in self._divided(rows):
+            found[places] = part[numbers].sentences_per_document
+        return found
+
+    def read(self, rows: NDArray[np.int64]) -> DocumentArray:
+        """Read documents into memory."""
+        divided = list(self._divided(rows))
+        found = [part[numbers].in_memory() for part, _, numbers in divided]
+        if len(found) == 1:
+            return found[0]
+        order = np.concatenate([np.empty(0, np.int64), *(places for _, places, _ in divided)])
+        joined = DocumentArray.concatenate(found)
+        return joined if np.all(np.diff(order) > 0) else joined[np.argsort(order)]
+
+    def _divided(
+        self, rows: NDArray[np.int64]
+    ) -> Iterator[tuple[DocumentArray, NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield each part with rows, the places of these in `rows`, and their numbers in it."""
+        starts = starts_of(np.array([len(part) for part in self.parts]))
+        number = np.searchsorted(starts, rows, side="right") - 1
+        for i in np.unique(number).tolist():
+            places = np.flatnonzero(number == i)
+            yield self.parts[i], places, rows[places] - starts[i]
+
+
+@dataclass(frozen=True)
+class KnownDocuments:
+    """Documents whose ids beyond a vocabulary are the unknown word."""
+
+    documents: DocumentArray
+    vocabulary_size: int
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def words_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of words of documents."""
+        return self.documents[rows].words_per_document
+
+    def sentences_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of sentences of documents."""
+        return self.documents[rows].sentences_per_document
+
+    def read(self, rows: NDArray[np.int64]) -> DocumentArray:
+        """Read documents into memory."""
+        found = self.documents[rows].in_memory()
+        found.word_ids[found.word_ids >= self.vocabulary_size] = UNKNOWN_ID
+        return found
+
+
+def portions(documents: DocumentArray) -> Iterator[DocumentArray]:
+    """Yield documents that are in memory as a whole, and others in portions, in order."""
+    if not isinstance(documents, LazyDocuments):
+        yield documents
+        return
+    for start in range(0, len(documents), _AT_ONCE):
+        yield documents[start : start + _AT_ONCE]
