@@ -96,7 +96,7 @@ class ExplainedModel(NamedTuple):
         if holds_word_ids(X) or self.tokenizer is None:
             documents = as_documents(X, self.tokenizer)
             for first in range(0, len(documents), size):
-                batch = documents[first : first + size]
+                batch = documents[first : first + size].in_memory()
                 yield batch, list(word_id_sources(batch, self.tokenizer))
             return
         texts = check_texts(X)

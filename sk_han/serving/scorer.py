@@ -225,7 +225,7 @@ class Scorer:
         if holds_word_ids(X) or self._tokenizer is None:
             given = as_documents(X, None)
             for first in range(0, len(given), _BATCH_SIZE):
-                documents = given[first : first + _BATCH_SIZE]
+                documents = given[first : first + _BATCH_SIZE].in_memory()
                 if located:
                     sources = list(word_id_sources(documents, self._tokenizer))
                 yield within_vocabulary(documents, self._vocabulary_size), sources

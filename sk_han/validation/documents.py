@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.documents.lazy import KnownDocuments, LazyDocuments, portions
 from sk_han.validation.texts import check_texts
 
 if TYPE_CHECKING:
@@ -83,9 +84,9 @@ def vocabulary_size_of(
     vectors: Any,
 ) -> int:
     """Count the word ids of training documents, including unused ones of tokenizer or vectors."""
-    highest_id = int(documents.word_ids.max(initial=UNKNOWN_ID))
+    highest_id = _highest_id(documents)
     if unlabelled is not None:
-        highest_id = max(highest_id, int(unlabelled.word_ids.max(initial=UNKNOWN_ID)))
+        highest_id = max(highest_id, _highest_id(unlabelled))
     if tokenizer is not None:
         highest_id = max(tokenizer.vocabulary_.values())
     elif isinstance(vectors, np.ndarray):
@@ -95,9 +96,17 @@ def vocabulary_size_of(
 
 
 def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> DocumentArray:
-    """Replace ids beyond the vocabulary by the unknown word."""
+    """Replace ids beyond the vocabulary by the unknown word, those on the disk when read."""
+    if isinstance(documents, LazyDocuments):
+        return LazyDocuments(KnownDocuments(documents, vocabulary_size))
     beyond = documents.word_ids >= vocabulary_size
     if not beyond.any():
         return documents
     known = np.where(beyond, UNKNOWN_ID, documents.word_ids)
     return DocumentArray(known, documents.sentence_starts, documents.document_starts)
+
+
+def _highest_id(documents: DocumentArray) -> int:
+    """Return the highest word id; what is on the disk is read once, and checked by that."""
+    highest = [int(portion.word_ids.max(initial=UNKNOWN_ID)) for portion in portions(documents)]
+    return max(highest, default=UNKNOWN_ID)
