@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from itertools import zip_longest
 from numbers import Integral
 from typing import Any, Literal
 
@@ -10,9 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
+from sk_han.documents.folder import FolderWriter, writing
+from sk_han.text.counts import WordCounts
 from sk_han.text.reader import (
     UNKNOWN_WORD,
     DocumentReader,
@@ -22,8 +29,7 @@ from sk_han.text.reader import (
 )
 from sk_han.text.reading_params import with_named_tokens
 from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
-from sk_han.text.vocabulary import check_vocabulary, learn_vocabulary
-from sk_han.text.word_types import WordTypes, joined
+from sk_han.text.vocabulary import check_vocabulary, learn_vocabulary, needs_documents
 from sk_han.utils.compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -33,7 +39,7 @@ from sk_han.utils.compat import (
     fit_context,
 )
 from sk_han.utils.model_format import checked_state
-from sk_han.validation.texts import check_texts, check_texts_without_labels
+from sk_han.validation.texts import check_texts, check_texts_without_labels, text_portions
 
 __all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer"]
 
@@ -192,11 +198,12 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         Parameters
         ----------
         X : iterable of str, shape (n_documents,)
+            Of an iterator, 10,000 texts at a time are in memory, and the counts of its words.
         y : None
             Ignored.
         X_unlabelled : iterable of str, default=None
             Further texts to learn the vocabulary from, such as those without labels that
-            ``HANClassifier.fit`` takes. An iterator is read 10,000 texts at a time.
+            ``HANClassifier.fit`` takes. An iterator is read as X is.
 
         Returns
         -------
@@ -209,19 +216,24 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         TypeError
             If a document is not a string.
         """
-        texts = check_texts(X)
-        task = self._init_callback_context().call_on_fit_task_begin(estimator=self, X=texts, y=y)
-        if self.vocabulary is None:
-            self._learn(texts, X_unlabelled)
-        else:
-            compile_token_pattern(self._pattern())  # an error now rather than in transform
-            self.vocabulary_ = check_vocabulary(self.vocabulary)
-        task.call_on_fit_task_end(estimator=self, X=texts, y=y, reconstruction_attributes={})
+        portions = text_portions(X)
+        with self._fit_task(X, y):
+            if self.vocabulary is None:
+                self._learn(portions, X_unlabelled)
+            else:
+                deque(portions, maxlen=0)  # raises the errors of texts
+                self._take(self.vocabulary)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_transform(
-        self, X: Any, y: Any = None, X_unlabelled: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        X_unlabelled: Any = None,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        overwrite: bool = False,
     ) -> DocumentArray | NDArray[np.int32]:
         """Learn the vocabulary and return the documents; read the texts once.
 
@@ -232,16 +244,29 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
             Ignored.
         X_unlabelled : iterable of str, default=None
             Further texts to learn the vocabulary from; they are not returned.
+        out : str or path-like, default=None
+            As of `transform`.
+        overwrite : bool, default=False
+            As of `transform`.
 
         Returns
         -------
         DocumentArray of shape (n_documents,) or ndarray of int32
             As of `transform`.
         """
-        if self.vocabulary is not None:  # nothing is learnt from X_unlabelled
-            X = check_texts(X)
-            return self.fit(X, y).transform(X)
-        return self._output(self.fit_transform_both(X, y, X_unlabelled)[0])
+        if out is None:
+            if self.vocabulary is not None:
+                X_unlabelled = None  # nothing is learnt from it
+            return self._output(self.fit_transform_both(X, y, X_unlabelled)[0])
+        with self._writing(out, overwrite) as writer:
+            portions = text_portions(X, divided=True)
+            with self._fit_task(X, y):
+                if self.vocabulary is None:
+                    writer.replace_ids(self._learn(portions, X_unlabelled, writer.append))
+                else:
+                    self._take(self.vocabulary)
+                    self._read(portions, writer.append)
+        return DocumentArray.open(out)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_transform_both(
@@ -261,16 +286,22 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         unlabelled : DocumentArray or None
             Those of `X_unlabelled`; None if there are none.
         """
-        texts = check_texts(X)
-        if self.vocabulary is not None:
-            self.fit(texts, y)
-            return self._read_documents([texts]), self.transform_unlabelled(X_unlabelled)
-        task = self._init_callback_context().call_on_fit_task_begin(estimator=self, X=texts, y=y)
-        documents = documents_of(*self._learn(texts, X_unlabelled), self.vocabulary_)
-        task.call_on_fit_task_end(estimator=self, X=texts, y=y, reconstruction_attributes={})
+        portions = text_portions(X)
+        documents: list[DocumentArray] = []
+        unlabelled: list[DocumentArray] = []
+        with self._fit_task(X, y):
+            if self.vocabulary is None:
+                ids = self._learn(portions, X_unlabelled, documents.append, unlabelled.append)
+                for part in [*documents, *unlabelled]:
+                    part.word_ids = ids[part.word_ids]
+            else:
+                self._take(self.vocabulary)
+                self._read(portions, documents.append)
         if X_unlabelled is None:
-            return documents, None
-        return documents[: len(texts)], documents[len(texts) :]
+            return DocumentArray.concatenate(documents), None
+        if self.vocabulary is not None:
+            self._read(check_texts_without_labels(X_unlabelled), unlabelled.append)
+        return DocumentArray.concatenate(documents), DocumentArray.concatenate(unlabelled)
 
     def transform_unlabelled(self, X: Any) -> DocumentArray | None:
         """Turn texts into word ids; an iterator is read 10,000 texts at a time.
@@ -285,25 +316,46 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
             None for None.
         """
         check_is_fitted(self)
-        return None if X is None else self._read_documents(check_texts_without_labels(X))
+        return None if X is None else self._documents(check_texts_without_labels(X))
 
-    def transform(self, X: Any) -> DocumentArray | NDArray[np.int32]:
+    def transform(
+        self, X: Any, *, out: str | os.PathLike[str] | None = None, overwrite: bool = False
+    ) -> DocumentArray | NDArray[np.int32]:
         """Turn texts into word ids.
 
         Parameters
         ----------
         X : iterable of str, shape (n_documents,)
+            Of an iterator, 10,000 texts at a time are in memory.
+        out : str or path-like, default=None
+            Folder to write the documents to while texts are read, for more documents than memory
+            holds: what is returned lies there, see `DocumentArray.open`. After an error there is
+            no such folder, or the one that was there before.
+        overwrite : bool, default=False
+            Whether documents in the folder `out` are replaced, in one step at the end.
 
         Returns
         -------
         DocumentArray of shape (n_documents,), or ndarray of int32 of shape \
                 (n_documents, max_sentences, max_words) if `output` is "padded"
             Limits that are None are the longest document and sentence of X.
+
+        Raises
+        ------
+        FileExistsError
+            If `out` holds documents and `overwrite` is False, or holds other files.
+        OSError
+            If `out` cannot be written to or the disk is full.
+        ValueError
+            If `out` is given and `output` is "padded".
         """
         if "vocabulary_" not in vars(self):  # it takes 10 microseconds, a text 100
             check_is_fitted(self)
-        read = self._reader().read(check_texts(X))
-        return self._output(documents_of(*read, self.vocabulary_))
+        if out is None:
+            return self._output(self._documents(text_portions(X)))
+        with self._writing(out, overwrite) as writer:
+            self._read(text_portions(X, divided=True), writer.append)
+        return DocumentArray.open(out)
 
     def inverse_transform(self, documents: Any) -> list[list[list[str]]]:
         """Turn word ids back into words.
@@ -387,6 +439,9 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         """
         return self
 
+    # A Pipeline routes neither.
+    __metadata_request__transform = {"out": UNUSED, "overwrite": UNUSED}  # noqa: RUF012
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
@@ -416,23 +471,59 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
             n_jobs=self.n_jobs,
         )
 
-    def _learn(self, texts: list[str], X_unlabelled: Any) -> tuple[WordTypes, list[str]]:
-        reader = self._reader()
-        types, words = reader.read(texts)
-        if X_unlabelled is not None:
-            portions = check_texts_without_labels(X_unlabelled)
-            types = joined([types, *(reader.read(portion)[0] for portion in portions)])
-            words = reader.normalised(types.types)
-        self.vocabulary_ = learn_vocabulary(
-            types, words, min_df=self.min_df, max_features=self.max_features
-        )
-        return types, words
+    @contextmanager
+    def _fit_task(self, X: Any, y: Any) -> Iterator[None]:
+        """Tell callbacks of a fit; an iterator is not handed to them, since it is read once."""
+        given = None if isinstance(X, Iterator) else X
+        task = self._init_callback_context().call_on_fit_task_begin(estimator=self, X=given, y=y)
+        yield
+        task.call_on_fit_task_end(estimator=self, X=given, y=y, reconstruction_attributes={})
 
-    def _read_documents(self, portions: Iterable[list[str]]) -> DocumentArray:
-        reader, vocabulary = self._reader(), self.vocabulary_
-        return DocumentArray.concatenate(
-            [documents_of(*reader.read(portion), vocabulary) for portion in portions]
+    def _take(self, vocabulary: Mapping[str, int] | Iterable[str]) -> None:
+        compile_token_pattern(self._pattern())  # an error now rather than in transform
+        self.vocabulary_ = check_vocabulary(vocabulary)
+
+    def _learn(
+        self,
+        portions: Iterable[list[str]],
+        X_unlabelled: Any,
+        *sinks: Callable[[DocumentArray], None],
+    ) -> NDArray[np.int32]:
+        """Learn the vocabulary; hand documents of provisional ids on, and return their ids.
+
+        `sinks` take the documents of X, and those of `X_unlabelled`.
+        """
+        reader, counts = self._reader(), WordCounts(of_documents=needs_documents(self.min_df))
+        further = () if X_unlabelled is None else check_texts_without_labels(X_unlabelled)
+        for given, sink in zip_longest((portions, further), sinks):
+            for portion in given:
+                documents = counts.add(*reader.read(portion))
+                if sink is not None:
+                    sink(documents)
+        self.vocabulary_ = learn_vocabulary(
+            counts, min_df=self.min_df, max_features=self.max_features
         )
+        return counts.ids(self.vocabulary_)
+
+    def _read(self, portions: Iterable[list[str]], sink: Callable[[DocumentArray], None]) -> None:
+        """Hand the documents of each portion on."""
+        reader, vocabulary = self._reader(), self.vocabulary_
+        for portion in portions:
+            sink(documents_of(*reader.read(portion), vocabulary))
+
+    def _documents(self, portions: Iterable[list[str]]) -> DocumentArray:
+        read: list[DocumentArray] = []
+        self._read(portions, read.append)
+        return DocumentArray.concatenate(read)
+
+    def _writing(
+        self, out: str | os.PathLike[str], overwrite: bool
+    ) -> AbstractContextManager[FolderWriter]:
+        if self.output == "padded":
+            raise ValueError(
+                "out= takes documents that are not padded; set output='ragged', its default."
+            )
+        return writing(out, overwrite=overwrite)
 
     def _stop_words(self) -> Iterable[str]:
         if isinstance(self.stop_words, str):

@@ -3,12 +3,16 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import sklearn
 from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -23,6 +27,7 @@ from sklearn.utils import get_tags
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.text.tokens import TOKEN_PATTERNS
 from sk_han.tokenizer import UNKNOWN_WORD
+from sk_han.validation.texts import text_portions
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -605,3 +610,139 @@ def test_giant_documents_are_read_in_seconds(text):
     (spans, _) = tokenizer.spans([text, "small"])
     assert len(spans.word_spans) == documents.words_per_document[0]
     assert time.process_time() - start < 20
+
+
+# More texts than memory holds
+
+
+STREAMED = [f"{word} and the {word}. It was {other}!" for word in "abc" for other in "defgh"]
+
+
+def arrays(documents: DocumentArray) -> list[list[int]]:
+    names = ("word_ids", "sentence_starts", "document_starts")
+    return [getattr(documents, name).tolist() for name in names]
+
+
+@pytest.fixture
+def chunks_of_four(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sk_han.validation.texts._CHUNK_SIZE", 4)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"min_df": 3, "stop_words": "english"},
+        {"min_df": 0.3, "max_features": 5},
+        {"max_words": 2, "lowercase": False},
+        {"vocabulary": ["the", "b"]},
+    ],
+    ids=str,
+)
+def test_texts_that_are_read_in_chunks_give_what_a_list_gives(
+    chunks_of_four: None, tmp_path: Path, params: dict[str, Any]
+) -> None:
+    def new() -> HierarchicalTokenizer:
+        return HierarchicalTokenizer(**params)
+
+    tokenizer = new()
+    expected = arrays(tokenizer.fit_transform(STREAMED))
+    vocabulary = list(tokenizer.vocabulary_.items())
+    assert list(new().fit(iter(STREAMED)).vocabulary_.items()) == vocabulary
+    assert arrays(new().fit_transform(iter(STREAMED))) == expected
+    assert arrays(tokenizer.transform(iter(STREAMED))) == expected
+    for i, texts in enumerate((iter(STREAMED), STREAMED)):
+        fitted = new()
+        written = fitted.fit_transform(texts, out=tmp_path / f"fitted {i}")
+        assert arrays(written) == expected
+        assert list(fitted.vocabulary_.items()) == vocabulary
+    for i, texts in enumerate((iter(STREAMED), STREAMED)):
+        assert arrays(tokenizer.transform(texts, out=tmp_path / f"transformed {i}")) == expected
+    assert arrays(DocumentArray.open(tmp_path / "fitted 0")) == expected
+
+
+def test_further_texts_are_counted_in_chunks_too(chunks_of_four: None, tmp_path: Path) -> None:
+    tokenizer = HierarchicalTokenizer()
+    X, further = STREAMED[:7], STREAMED[7:]
+    expected = arrays(tokenizer.fit_transform(X, X_unlabelled=further))
+    other = HierarchicalTokenizer()
+    found = other.fit_transform(iter(X), X_unlabelled=iter(further), out=tmp_path / "documents")
+    assert arrays(found) == expected
+    assert other.vocabulary_ == tokenizer.vocabulary_
+    both = HierarchicalTokenizer().fit_transform_both(iter(X), X_unlabelled=iter(further))
+    assert [arrays(part) for part in both] == [expected, arrays(tokenizer.transform(further))]
+
+
+def test_no_more_than_a_chunk_of_texts_is_held(chunks_of_four: None, tmp_path: Path) -> None:
+    held: set[int] = set()
+    most = 0
+
+    class Text(str):
+        def __del__(self) -> None:
+            held.discard(id(self))
+
+    def texts() -> Iterator[str]:
+        nonlocal most
+        for text in STREAMED:
+            made = Text(text)
+            held.add(id(made))
+            most = max(most, len(held))
+            yield made
+
+    tokenizer = HierarchicalTokenizer().fit(texts())
+    tokenizer.transform(texts(), out=tmp_path / "documents")
+    HierarchicalTokenizer().fit_transform(texts(), out=tmp_path / "others")
+    assert 4 <= most <= 9  # a chunk, and the next one
+
+
+def test_long_texts_make_chunks_of_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sk_han.validation.texts._MOST_CHARACTERS", 10)
+    portions = text_portions(iter(["a" * 4, b"b" * 4, "c" * 4, "d" * 99, "e"]))
+    assert [len(portion) for portion in portions] == [3, 1, 1]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_texts_that_fail_while_they_are_read_leave_nothing_that_opens(
+    chunks_of_four: None, tmp_path: Path, overwrite: bool
+) -> None:
+    def texts() -> Iterator[Any]:
+        yield from STREAMED
+        yield None
+
+    tokenizer = HierarchicalTokenizer().fit(STREAMED)
+    for method in (tokenizer.transform, HierarchicalTokenizer().fit_transform):
+        with pytest.raises(TypeError, match="Document 15 is missing"):
+            method(texts(), out=tmp_path / "documents", overwrite=overwrite)
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_an_older_folder_stays_unless_it_is_replaced_by_a_whole_one(tmp_path: Path) -> None:
+    tokenizer, out = HierarchicalTokenizer().fit(STREAMED), tmp_path / "documents"
+    before = arrays(tokenizer.transform(STREAMED, out=out))
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        tokenizer.transform(STREAMED[:3], out=out)
+    with pytest.raises(TypeError, match="Document 1 is a int"):
+        tokenizer.transform(iter(["a", 1]), out=out, overwrite=True)
+    assert arrays(DocumentArray.open(out)) == before
+    after = tokenizer.transform(STREAMED[:3], out=out, overwrite=True)
+    assert arrays(after) == arrays(tokenizer.transform(STREAMED[:3]))
+
+
+def test_an_iterator_that_was_read_before_is_refused_with_the_repair(tmp_path: Path) -> None:
+    texts = iter(STREAMED)
+    tokenizer = HierarchicalTokenizer().fit(texts)
+    with pytest.raises(ValueError, match=r"X has no documents.*make it anew for each call"):
+        tokenizer.transform(texts)
+    with pytest.raises(ValueError, match="Put a single document into a list"):
+        tokenizer.transform("A text.", out=tmp_path / "documents")
+
+
+def test_documents_on_the_disk_are_not_padded(tmp_path: Path) -> None:
+    tokenizer = HierarchicalTokenizer(output="padded").fit(STREAMED)
+    with pytest.raises(ValueError, match="set output='ragged'"):
+        tokenizer.transform(STREAMED, out=tmp_path / "documents")
+
+
+def test_a_pipeline_routes_no_folder() -> None:
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert not hasattr(HierarchicalTokenizer(), "set_transform_request")

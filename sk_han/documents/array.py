@@ -278,9 +278,9 @@ class DocumentArray:
         from sk_han.documents.folder import writing
         from sk_han.documents.lazy import portions
 
-        with writing(folder, overwrite=overwrite) as append:
+        with writing(folder, overwrite=overwrite) as writer:
             for portion in portions(self):
-                append(portion)
+                writer.append(portion)
 
     def pad(self, max_sentences: int | None = None, max_words: int | None = None) -> NDArray[Any]:
         """Return the documents as a cube padded with 0.

@@ -9,7 +9,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from sk_han.documents.array import LARGEST_ID, UNKNOWN_ID, DocumentArray, starts
 from sk_han.documents.integer_file import IntegerFile
 from sk_han.utils.atomic_write import replacing
 
-__all__ = ["DocumentFolder", "writing"]
+__all__ = ["DocumentFolder", "FolderWriter", "writing"]
 
 FORMAT_VERSION = 1
 
@@ -35,6 +35,7 @@ _TYPES = {"word_ids": "<i4", "words_per_sentence": "<i4", "document_starts": "<i
 _NAME = re.compile(rf"({'|'.join(_TYPES)})-[0-9a-f]{{16}}\.bin")
 _UNFINISHED = re.compile(r"\.sk_han-[0-9a-f]{16}-[0-9a-f]{16}\.tmp")  # of the description
 _REPAIR = "Write it again with DocumentArray.save or HierarchicalTokenizer.transform(..., out=)."
+_DIGEST, _IDS_AT_ONCE = 16, 1 << 22  # bytes
 _ABANDONED_AFTER = 24 * 3600  # seconds; a younger file may belong to a process that writes
 
 
@@ -157,9 +158,7 @@ def _reopened(path: str, fingerprint: str) -> DocumentFolder:
 
 
 @contextmanager
-def writing(
-    folder: str | os.PathLike[str], *, overwrite: bool
-) -> Iterator[Callable[[DocumentArray], None]]:
+def writing(folder: str | os.PathLike[str], *, overwrite: bool) -> Iterator[FolderWriter]:
     """Write documents to a folder, which is whole when the block ends without an error.
 
     Parameters
@@ -171,8 +170,7 @@ def writing(
 
     Yields
     ------
-    callable
-        Takes a DocumentArray, and appends it.
+    FolderWriter
 
     Raises
     ------
@@ -186,9 +184,9 @@ def writing(
     names = {name: f"{name}-{token}.bin" for name in _TYPES}
     try:
         with ExitStack() as opened:
-            files = {name: opened.enter_context(open(path / names[name], "xb")) for name in _TYPES}
-            writer = _Writer(files)
-            yield writer.append
+            files = {name: opened.enter_context(open(path / names[name], "x+b")) for name in _TYPES}
+            writer = FolderWriter(files)
+            yield writer
             for file in files.values():
                 file.flush()
                 os.fsync(file.fileno())
@@ -205,12 +203,12 @@ def writing(
     _delete(path, replaced)
 
 
-class _Writer:
+class FolderWriter:
     """Appends documents to files, and counts."""
 
     def __init__(self, files: Mapping[str, BinaryIO]) -> None:
         self._files = files
-        self._hashes = {name: hashlib.blake2b(digest_size=16) for name in files}
+        self._hashes = {name: hashlib.blake2b(digest_size=_DIGEST) for name in files}
         self._n_documents, self._end, self._highest = 0, np.zeros(2, dtype=np.int64), UNKNOWN_ID
         self._write("document_starts", self._end)
 
@@ -228,6 +226,19 @@ class _Writer:
         self._n_documents += len(documents)
         self._end += (documents.n_sentences, documents.n_words)
         self._highest = max(self._highest, int(documents.word_ids.max(initial=UNKNOWN_ID)))
+
+    def replace_ids(self, ids: NDArray[np.int32]) -> None:
+        """Replace each id that was written by ``ids[id]``."""
+        file = self._files["word_ids"]
+        file.flush()
+        self._hashes["word_ids"] = hashlib.blake2b(digest_size=_DIGEST)
+        self._highest = UNKNOWN_ID
+        for start in range(0, 4 * int(self._end[1]), _IDS_AT_ONCE):
+            file.seek(start)
+            replaced = ids[np.frombuffer(file.read(_IDS_AT_ONCE), _TYPES["word_ids"])]
+            file.seek(start)
+            self._write("word_ids", replaced)
+            self._highest = max(self._highest, int(replaced.max()))
 
     def description(self) -> dict[str, Any]:
         """Return what the description holds, but for the names of the files."""

@@ -6,27 +6,24 @@ from collections.abc import Iterable, Mapping, Set
 from numbers import Integral
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID
-from sk_han.text.word_types import WordTypes
+from sk_han.text.counts import WordCounts
 
-__all__ = ["check_vocabulary", "learn_vocabulary"]
+__all__ = ["check_vocabulary", "learn_vocabulary", "needs_documents"]
 
 _FIRST_ID = UNKNOWN_ID + 1
 
 
 def learn_vocabulary(
-    types: WordTypes, words: list[str], *, min_df: float = 1, max_features: int | None = None
+    counts: WordCounts, *, min_df: float = 1, max_features: int | None = None
 ) -> dict[str, int]:
     """Number words from 2 by falling frequency, then in alphabetical order.
 
     Parameters
     ----------
-    types : WordTypes
-        Those of the training documents.
-    words : list of str
-        The word of each type; several types ("The", "the") may be one word.
+    counts : WordCounts
+        Those of the training documents; also of documents if `needs_documents`.
     min_df : int or float, default=1
         Number or share of documents in which a word must occur.
     max_features : int, default=None
@@ -41,30 +38,30 @@ def learn_vocabulary(
     ValueError
         If no word is left.
     """
-    index = {word: i for i, word in enumerate(dict.fromkeys(words))}
-    distinct = list(index)
-    word_of_type = np.fromiter(map(index.__getitem__, words), np.int64, len(words))
-    numbers = word_of_type[types.numbers]  # (n_words,)
-    counts = np.bincount(numbers, minlength=len(distinct))
-    n_documents = len(types.sentences_per_document)
-    least = min_df if isinstance(min_df, Integral) else min_df * n_documents
-    kept = counts > 0  # stop words and words beyond a limit have a type, but no count
+    words, occurrences = counts.words, counts.occurrences
+    least = min_df if isinstance(min_df, Integral) else min_df * counts.n_documents
+    kept = occurrences > 0  # stop words and words beyond a limit have a type, but no count
     if not kept.any():
         raise ValueError(
             "empty vocabulary; perhaps the documents are blank, only contain stop words, or "
             "token_pattern matches none of their words"
         )
     if least > 1:
-        kept &= _document_counts(numbers, types.words_per_document, len(distinct)) >= least
+        kept &= counts.documents >= least
         if not kept.any():
             raise ValueError(
                 f"After pruning, no terms remain: no word occurs in {least:g} of the "
-                f"{n_documents} documents. Try a lower min_df."
+                f"{counts.n_documents} documents. Try a lower min_df."
             )
-    by_rank = sorted(np.flatnonzero(kept).tolist(), key=lambda i: (-counts[i], distinct[i]))[
+    by_rank = sorted(np.flatnonzero(kept).tolist(), key=lambda i: (-occurrences[i], words[i]))[
         :max_features
     ]
-    return {distinct[i]: rank for rank, i in enumerate(by_rank, start=_FIRST_ID)}
+    return {words[i]: rank for rank, i in enumerate(by_rank, start=_FIRST_ID)}
+
+
+def needs_documents(min_df: float) -> bool:
+    """Return whether `learn_vocabulary` needs the number of documents with each word."""
+    return min_df > 1 if isinstance(min_df, Integral) else min_df > 0
 
 
 def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
@@ -114,15 +111,6 @@ def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str,
     if len(set(ids)) < len(ids):
         raise ValueError(f"vocabulary gives the id {_repeated(ids)!r} to several words.")
     return checked
-
-
-def _document_counts(
-    numbers: NDArray[np.int64], words_per_document: NDArray[np.int64], n_distinct: int
-) -> NDArray[np.int64]:
-    """Count the documents in which each word occurs, shape (n_distinct,)."""
-    document = np.repeat(np.arange(len(words_per_document)), words_per_document)
-    pairs = np.unique(document * n_distinct + numbers)
-    return np.bincount(pairs % n_distinct, minlength=n_distinct)
 
 
 def _repeated(values: list[object]) -> object:

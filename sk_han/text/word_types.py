@@ -21,7 +21,7 @@ from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.scanning import scan_texts
 from sk_han.text.tables import COMPILED_PATTERNS
 
-__all__ = ["WordTypes", "joined", "read_word_types"]
+__all__ = ["Numbering", "WordTypes", "joined", "read_word_types"]
 
 # With fewer documents a second process costs more than it saves.
 _SMALLEST_CHUNK = 500
@@ -134,7 +134,7 @@ def _read_chunk(texts: list[str], analyzer: TextAnalyzer, located: bool) -> Word
     return _read_located(texts, analyzer) if located else _read(texts, analyzer)
 
 
-class _Numbering(dict[str, int]):
+class Numbering(dict[str, int]):
     """A dict that numbers a new key when it is looked up, which is faster than a loop here."""
 
     def __missing__(self, word_type: str) -> int:
@@ -143,7 +143,7 @@ class _Numbering(dict[str, int]):
 
 
 def _read(texts: list[str], analyzer: TextAnalyzer) -> WordTypes:
-    number_of = _Numbering()
+    number_of = Numbering()
     # Arrays of numbers: a list of the words would take fifteen times the memory.
     numbers, words_per_sentence, sentences_per_document = array("i"), array("q"), array("q")
     for text in texts:
@@ -160,7 +160,7 @@ def _read(texts: list[str], analyzer: TextAnalyzer) -> WordTypes:
 
 
 def _read_located(texts: list[str], analyzer: TextAnalyzer) -> WordTypes:
-    number_of = _Numbering()
+    number_of = Numbering()
     numbers, words_per_sentence, sentences_per_document = array("i"), array("q"), array("q")
     word_spans, sentence_spans = array("q"), array("q")
     for text in texts:
@@ -185,7 +185,7 @@ def joined(chunks: list[WordTypes]) -> WordTypes:
     """Put the documents of several readings into one."""
     if len(chunks) == 1:
         return chunks[0]
-    number_of = _Numbering()
+    number_of = Numbering()
     numbers = [
         np.fromiter(map(number_of.__getitem__, chunk.types), np.int32, len(chunk.types))[
             chunk.numbers

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from sk_han.documents import DocumentArray
 
-__all__ = ["check_texts", "check_texts_without_labels", "is_missing"]
+__all__ = ["check_texts", "check_texts_without_labels", "is_missing", "text_portions"]
 
 _CHUNK_SIZE = 10_000  # documents of an iterator that are in memory at once
+_MOST_CHARACTERS = 1 << 25  # of these, but for the last one
+
+_READ_BEFORE = "An iterator that was read before has none left"
+_NO_DOCUMENTS = (
+    "Found 0 sample(s) while a minimum of 1 is required: X has no documents. "
+    f"{_READ_BEFORE}: make it anew for each call."
+)
+_NO_UNLABELLED = (
+    "X_unlabelled has no documents; leave it out if there are none. "
+    f"{_READ_BEFORE}: a Pipeline or a search needs a list."
+)
 
 _ONE_COLUMN = "pass the column that holds the text, for example df['text']"
 
@@ -54,14 +64,38 @@ def check_texts(X: Any) -> list[str]:
     return _as_texts(documents)
 
 
-def check_texts_without_labels(X: Any) -> Iterator[list[str]]:
-    """Check raw documents and yield lists of them.
+def text_portions(X: Any, *, divided: bool = False) -> Iterable[list[str]]:
+    """Check raw documents, all at once or, those of an iterator, while they are read.
 
     Parameters
     ----------
     X : iterable of str
-        As of `check_texts`. An iterator, or what else has no length, is read 10,000 documents at a
-        time, so that its texts need not be in memory together.
+        As of `check_texts`. An iterator, or what else has no length, is read in portions of
+        10,000 documents or 32 million characters, so that its texts need not be in memory together.
+    divided : bool, default=False
+        Whether documents that are in memory are divided into such portions, too.
+
+    Returns
+    -------
+    iterable of list of str
+        If X is not read in portions, a list, and checked.
+
+    Raises
+    ------
+    ValueError, TypeError, UnicodeDecodeError
+        As of `check_texts`, with the number of the document in all of X.
+    """
+    if not divided and _has_length(X):
+        return [check_texts(X)]
+    return _checked_chunks(X, "Document {}", _NO_DOCUMENTS)
+
+
+def check_texts_without_labels(X: Any) -> Iterator[list[str]]:
+    """Check raw documents, and yield lists of them, as of `text_portions`.
+
+    Parameters
+    ----------
+    X : iterable of str
 
     Yields
     ------
@@ -72,21 +106,32 @@ def check_texts_without_labels(X: Any) -> Iterator[list[str]]:
     ValueError, TypeError, UnicodeDecodeError
         As of `check_texts`, with the number of the document in all of X.
     """
+    return _checked_chunks(X, "Document {} of X_unlabelled", _NO_UNLABELLED)
+
+
+def _checked_chunks(X: Any, called: str, if_none: str) -> Iterator[list[str]]:
     n_documents = 0
-    for chunk in _chunks(X):
-        yield _as_texts(chunk, n_documents, "Document {} of X_unlabelled")
+    for chunk in _chunks(_as_list(X) if _has_length(X) else X):
+        yield _as_texts(chunk, n_documents, called)
         n_documents += len(chunk)
     if n_documents == 0:
-        raise ValueError(
-            "X_unlabelled has no documents; leave it out if there are none. An iterator that was "
-            "read before has none left: a Pipeline or a search needs a list."
-        )
+        raise ValueError(if_none)
 
 
-def _chunks(X: Any) -> Iterator[list[Any]]:
-    has_length = hasattr(X, "__len__") or hasattr(X, "collect") or not isinstance(X, Iterable)
-    X = iter(_as_list(X) if has_length else X)
-    while chunk := list(islice(X, _CHUNK_SIZE)):
+def _has_length(X: Any) -> bool:
+    return hasattr(X, "__len__") or hasattr(X, "collect") or not isinstance(X, Iterable)
+
+
+def _chunks(X: Iterable[Any]) -> Iterator[list[Any]]:
+    chunk: list[Any] = []
+    n_characters = 0
+    for document in X:
+        chunk.append(document)
+        n_characters += len(document) if isinstance(document, (str, bytes)) else 0
+        if len(chunk) == _CHUNK_SIZE or n_characters >= _MOST_CHARACTERS:
+            yield chunk
+            chunk, n_characters = [], 0
+    if chunk:
         yield chunk
 
 

@@ -2,14 +2,21 @@ import numpy as np
 import pytest
 
 from sk_han.text.analyzer import TextAnalyzer
-from sk_han.text.vocabulary import check_vocabulary, learn_vocabulary
+from sk_han.text.counts import WordCounts
+from sk_han.text.vocabulary import check_vocabulary, learn_vocabulary, needs_documents
 from sk_han.text.word_types import read_word_types
+
+
+def learnt_of(types, words, **params):
+    counts = WordCounts(of_documents=needs_documents(params.get("min_df", 1)))
+    counts.add(types, words)
+    return learn_vocabulary(counts, **params)
 
 
 def learnt(texts, **params):
     """Learn the vocabulary of texts whose types are their words."""
     types = read_word_types(texts, TextAnalyzer(r"\w+"))
-    return learn_vocabulary(types, types.types, **params)
+    return learnt_of(types, types.types, **params)
 
 
 class TestLearnVocabulary:
@@ -22,7 +29,7 @@ class TestLearnVocabulary:
     def test_types_of_one_word_are_counted_together(self):
         types = read_word_types(["b b. E e E"], TextAnalyzer(r"\w+"))
         assert types.types == ["b", "E", "e"]
-        assert learn_vocabulary(types, ["b", "e", "e"]) == {"e": 2, "b": 3}
+        assert learnt_of(types, ["b", "e", "e"]) == {"e": 2, "b": 3}
 
     def test_min_df_counts_documents_and_not_occurrences(self):
         assert learnt(["a a a b", "b c", "c"], min_df=2) == {"b": 2, "c": 3}
@@ -32,7 +39,7 @@ class TestLearnVocabulary:
 
     def test_types_of_one_word_in_one_document_count_as_one_document(self):
         types = read_word_types(["E e", "b", "b"], TextAnalyzer(r"\w+"))
-        assert learn_vocabulary(types, ["e", "e", "b"], min_df=2) == {"b": 2}
+        assert learnt_of(types, ["e", "e", "b"], min_df=2) == {"b": 2}
 
     def test_max_features_keeps_the_most_frequent_words(self):
         assert learnt(["b c c. a b c d", "d e"], max_features=2) == {"c": 2, "b": 3}
@@ -40,7 +47,7 @@ class TestLearnVocabulary:
     def test_types_that_were_left_out_get_no_id(self):
         types = read_word_types(["the end of the day"], TextAnalyzer(r"\w+"))
         left = types.without(np.array([word_type in {"the", "of"} for word_type in types.types]))
-        assert learn_vocabulary(left, left.types) == {"day": 2, "end": 3}
+        assert learnt_of(left, left.types) == {"day": 2, "end": 3}
 
     def test_no_words_are_an_empty_vocabulary(self):
         with pytest.raises(ValueError, match="empty vocabulary; perhaps the documents are blank"):

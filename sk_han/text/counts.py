@@ -1,0 +1,98 @@
+"""Counts of the words of texts that are read in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.text.word_types import Numbering, WordTypes
+
+__all__ = ["WordCounts"]
+
+
+class WordCounts:
+    """How often each word occurs, exactly; about 150 bytes a distinct word.
+
+    Words are numbered from 1, in the order in which they first occur.
+
+    Parameters
+    ----------
+    of_documents : bool
+        Whether the documents with each word are counted too.
+
+    Attributes
+    ----------
+    n_documents : int
+        Documents so far.
+    """
+
+    def __init__(self, *, of_documents: bool) -> None:
+        self.n_documents = 0
+        self._number_of = Numbering()
+        self._occurrences: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._documents = self._occurrences if of_documents else None
+
+    def add(self, types: WordTypes, words: list[str]) -> DocumentArray:
+        """Count the words of one more chunk of texts.
+
+        Parameters
+        ----------
+        types : WordTypes
+        words : list of str
+            The word of each type; several types ("The", "the") may be one word.
+
+        Returns
+        -------
+        DocumentArray
+            The documents of the chunk, with numbers of words for ids; see `ids`.
+        """
+        number = np.fromiter(map(self._number_of.__getitem__, words), np.int64, len(words))
+        numbers = number[types.numbers]  # (n_words,)
+        self.n_documents += len(types.sentences_per_document)
+        self._occurrences = self._sum(self._occurrences, numbers)
+        if self._documents is not None:
+            once = _once_a_document(numbers, types.words_per_document, len(self._number_of))
+            self._documents = self._sum(self._documents, once)
+        return DocumentArray._of_lengths(
+            numbers.astype(np.int32) + 1, types.words_per_sentence, types.sentences_per_document
+        )
+
+    @property
+    def words(self) -> list[str]:
+        """The words, in the order of their numbers."""
+        return list(self._number_of)
+
+    @property
+    def occurrences(self) -> NDArray[np.int64]:
+        """Occurrences of each word; 0 for words that were left out."""
+        return self._occurrences
+
+    @property
+    def documents(self) -> NDArray[np.int64]:
+        """Documents in which each word occurs, if they are counted."""
+        assert self._documents is not None
+        return self._documents
+
+    def ids(self, vocabulary: Mapping[str, int]) -> NDArray[np.int32]:
+        """Return the id of the word of each number, at the index of the number."""
+        found = map(vocabulary.get, self._number_of, repeat(UNKNOWN_ID))
+        ids = np.empty(len(self._number_of) + 1, dtype=np.int32)
+        ids[0], ids[1:] = UNKNOWN_ID, np.fromiter(found, np.int32, len(self._number_of))
+        return ids
+
+    def _sum(self, counts: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        total = np.bincount(numbers, minlength=len(self._number_of))
+        total[: len(counts)] += counts
+        return total
+
+
+def _once_a_document(
+    numbers: NDArray[np.int64], words_per_document: NDArray[np.int64], n_distinct: int
+) -> NDArray[np.int64]:
+    """Return the distinct numbers of each document, of all documents."""
+    document = np.repeat(np.arange(len(words_per_document)), words_per_document)
+    return np.unique(document * n_distinct + numbers) % n_distinct

@@ -1,0 +1,348 @@
+"""A folder of documents is whole or does not open, and what is damaged is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sk_han import DocumentArray
+from sk_han.documents import folder as folders
+from sk_han.documents.folder import writing
+
+IN_MEMORY = DocumentArray.from_nested([[[2, 3], [4]], [], [[5, 2, 2]], [[7]]])
+OTHERS = IN_MEMORY[[3, 0]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    IN_MEMORY.save(tmp_path / "documents")
+    return tmp_path / "documents"
+
+
+def data_file(folder: Path, name: str) -> Path:
+    (found,) = folder.glob(f"{name}-*.bin")
+    return found
+
+
+def described(folder: Path, **entries: Any) -> None:
+    """Change entries of the description; None takes one out."""
+    path = folder / "documents.json"
+    description = json.loads(path.read_text()) | entries
+    path.write_text(json.dumps({k: v for k, v in description.items() if v is not None}))
+
+
+def test_no_documents_come_back(tmp_path: Path) -> None:
+    for nested in ([], [[], []]):
+        DocumentArray.from_nested(nested).save(tmp_path / "documents", overwrite=True)
+        assert DocumentArray.open(tmp_path / "documents").to_nested() == nested
+
+
+def test_a_word_takes_four_bytes_a_sentence_four_and_a_document_sixteen(folder: Path) -> None:
+    sizes = {p.name.partition("-")[0]: p.stat().st_size for p in folder.glob("*.bin")}
+    assert sizes == {"word_ids": 4 * 7, "words_per_sentence": 4 * 4, "document_starts": 16 * 5}
+
+
+def test_equal_documents_have_equal_fingerprints(folder: Path, tmp_path: Path) -> None:
+    with writing(tmp_path / "again", overwrite=False) as writer:
+        for rows in ([0], [1, 2], [], [3]):
+            writer.append(IN_MEMORY[rows])
+    OTHERS.save(tmp_path / "others")
+    one, again, others = (
+        json.loads((path / "documents.json").read_text())["fingerprint"]
+        for path in (folder, tmp_path / "again", tmp_path / "others")
+    )
+    assert one == again
+    assert one != others
+
+
+# What is there before
+
+
+def test_documents_that_are_there_are_replaced_when_that_is_asked_for(folder: Path) -> None:
+    with pytest.raises(FileExistsError, match=r"holds documents already.*overwrite=True"):
+        OTHERS.save(folder)
+    assert DocumentArray.open(folder).to_nested() == IN_MEMORY.to_nested()
+    OTHERS.save(folder, overwrite=True)
+    assert DocumentArray.open(folder).to_nested() == OTHERS.to_nested()
+    assert len(list(folder.iterdir())) == 4
+
+
+def test_opened_documents_may_replace_themselves(folder: Path) -> None:
+    DocumentArray.open(folder)[[3, 0]].save(folder, overwrite=True)
+    assert DocumentArray.open(folder).to_nested() == OTHERS.to_nested()
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_folder_with_other_files_is_left_alone(tmp_path: Path, overwrite: bool) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(FileExistsError, match=r"other files.*'thesis.txt'.*a new folder"):
+        IN_MEMORY.save(tmp_path, overwrite=overwrite)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+    with pytest.raises(FileExistsError, match="is a file; give the name of a folder"):
+        IN_MEMORY.save(tmp_path / "thesis.txt", overwrite=overwrite)
+
+
+def test_a_folder_in_no_folder_is_refused_with_the_repair(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no folder .*nowhere; .*os.makedirs"):
+        IN_MEMORY.save(tmp_path / "nowhere" / "documents")
+
+
+# Interrupted writing
+
+
+def write_and_raise(folder: Path, error: BaseException) -> None:
+    with writing(folder, overwrite=True) as writer:
+        writer.append(OTHERS)
+        raise error
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, MemoryError])
+def test_writing_that_fails_leaves_no_folder(tmp_path: Path, error: type) -> None:
+    with pytest.raises(error):
+        write_and_raise(tmp_path / "documents", error())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_writing_that_fails_leaves_the_documents_that_were_there(folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    with pytest.raises(ValueError, match="no more"):
+        write_and_raise(folder, ValueError("no more"))
+    assert sorted(folder.iterdir()) == before
+    assert DocumentArray.open(folder).to_nested() == IN_MEMORY.to_nested()
+
+
+def test_a_killed_writer_leaves_nothing_that_opens(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from sk_han import DocumentArray\n"
+        "from sk_han.documents.folder import writing\n"
+        "with writing(sys.argv[1], overwrite=True) as writer:\n"
+        "    writer.append(DocumentArray.from_nested([[[9]]] * 100_000))\n"
+        "    print('written', flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    path = tmp_path / "documents"
+    for before in (None, IN_MEMORY):
+        if before is not None:
+            before.save(path)
+        with subprocess.Popen(
+            [sys.executable, "-c", code, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as writer:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == b"written\n"
+            writer.send_signal(signal.SIGKILL)
+        if before is None:
+            with pytest.raises(FileNotFoundError, match="writing was interrupted"):
+                DocumentArray.open(path)
+        else:
+            assert DocumentArray.open(path).to_nested() == before.to_nested()
+    assert len(list(path.glob("word_ids-*"))) == 3
+    long_ago = time.time() - 2 * folders._ABANDONED_AFTER
+    for file in path.glob("*.bin"):
+        os.utime(file, (long_ago, long_ago))
+    OTHERS.save(path, overwrite=True)
+    assert len(list(path.glob("word_ids-*"))) == 1
+
+
+def test_two_writers_of_one_folder_do_not_harm_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "documents"
+    with writing(path, overwrite=True) as slow:
+        slow.append(IN_MEMORY)
+        OTHERS.save(path, overwrite=True)
+        assert DocumentArray.open(path).to_nested() == OTHERS.to_nested()
+    assert DocumentArray.open(path).to_nested() == IN_MEMORY.to_nested()
+
+
+def test_ids_are_replaced_when_all_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "_IDS_AT_ONCE", 8)
+    with writing(tmp_path / "replaced", overwrite=False) as writer:
+        writer.append(IN_MEMORY)
+        writer.replace_ids(np.array([0, 0, 9, 8, 7, 6, 5, 4], dtype=np.int32))
+    found = DocumentArray.open(tmp_path / "replaced")
+    assert found.to_nested() == [[[9, 8], [7]], [], [[6, 9, 9]], [[4]]]
+    found.in_memory().save(tmp_path / "at once")
+    one, other = (
+        json.loads((tmp_path / name / "documents.json").read_text())
+        for name in ("replaced", "at once")
+    )
+    del one["files"], other["files"]
+    assert one == other
+
+
+# Damage
+
+
+def cut_off(folder: Path) -> None:
+    path = data_file(folder, "word_ids")
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def longer(folder: Path) -> None:
+    path = data_file(folder, "words_per_sentence")
+    path.write_bytes(path.read_bytes() + b"\0\0\0\0")
+
+
+def without_ids(folder: Path) -> None:
+    data_file(folder, "word_ids").unlink()
+
+
+def falling(folder: Path) -> None:
+    path = data_file(folder, "document_starts")
+    starts = np.fromfile(path, "<i8")
+    starts[[4, 5]] = 2**40
+    starts.tofile(path)
+
+
+def a_pipe(folder: Path) -> None:
+    path = data_file(folder, "word_ids")
+    path.unlink()
+    os.mkfifo(path)
+
+
+def elsewhere(folder: Path) -> None:
+    outside = folder.parent / "secret-0123456789abcdef.bin"
+    outside.write_bytes(bytes(28))
+    files = json.loads((folder / "documents.json").read_text())["files"]
+    described(folder, files=files | {"word_ids": f"../{outside.name}"})
+
+
+DAMAGES = {
+    "cut off": (cut_off, "word_ids-.* has 27 bytes instead of 28"),
+    "longer": (longer, "words_per_sentence-.* has 20 bytes instead of 16"),
+    "without ids": (without_ids, "No such file"),
+    "falling starts": (falling, "the starts of its documents"),
+    "a pipe": (a_pipe, "is no file"),
+    "a file elsewhere": (elsewhere, "wrong or missing entry"),
+    "empty description": (
+        lambda folder: (folder / "documents.json").write_bytes(b""),
+        "documents.json is no JSON",
+    ),
+    "deep description": (
+        lambda folder: (folder / "documents.json").write_bytes(b"[" * 60_000),
+        "documents.json is no JSON",
+    ),
+    "huge description": (
+        lambda folder: (folder / "documents.json").write_bytes(b" " * 70_000),
+        "documents.json is no description",
+    ),
+    "no count": (lambda folder: described(folder, words=None), "wrong or missing entry"),
+    "negative count": (lambda folder: described(folder, words=-1), "wrong or missing entry"),
+    "huge count": (lambda folder: described(folder, documents=2**59), "has 80 bytes instead of"),
+    "count of text": (lambda folder: described(folder, words="7"), "wrong or missing entry"),
+    "files in a list": (lambda folder: described(folder, files=[1]), "wrong or missing entry"),
+    "highest id 0": (lambda folder: described(folder, highest_id=0), "wrong or missing entry"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_folder_is_refused_with_the_repair(folder: Path, name: str) -> None:
+    damage, why = DAMAGES[name]
+    damage(folder)
+    with pytest.raises(ValueError, match=rf"(?s)are damaged: .*{why}.*Write it again with"):
+        DocumentArray.open(folder)
+
+
+def test_a_folder_of_another_kind_is_refused(tmp_path: Path, folder: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="There is no folder"):
+        DocumentArray.open(tmp_path / "nothing")
+    with pytest.raises(FileNotFoundError, match="is a file; documents are stored in a folder"):
+        DocumentArray.open(folder / "documents.json")
+    with pytest.raises(FileNotFoundError, match=r"holds no documents.*Write it again"):
+        DocumentArray.open(tmp_path)
+    (tmp_path / "documents.json").write_text('{"kind": "recipes"}')
+    with pytest.raises(ValueError, match="was not written by sk_han"):
+        DocumentArray.open(tmp_path)
+    described(folder, format=99)
+    with pytest.raises(ValueError, match=r"format 99, and this release.*install a newer sk_han"):
+        DocumentArray.open(folder)
+
+
+def an_id_of_zero(folder: Path) -> None:
+    path = data_file(folder, "word_ids")
+    path.write_bytes(bytes(4) + path.read_bytes()[4:])
+
+
+def an_id_beyond(folder: Path) -> None:
+    path = data_file(folder, "word_ids")
+    path.write_bytes(np.int32(8).tobytes() + path.read_bytes()[4:])
+
+
+def an_empty_sentence(folder: Path) -> None:
+    np.array([0, 3, 3, 1], "<i4").tofile(data_file(folder, "words_per_sentence"))
+
+
+def a_longer_sentence(folder: Path) -> None:
+    np.array([2, 2, 3, 1], "<i4").tofile(data_file(folder, "words_per_sentence"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (an_id_of_zero, "ids outside of 1 to 7"),
+        (an_id_beyond, "ids outside of 1 to 7"),
+        (an_empty_sentence, "a sentence without a word"),
+        (a_longer_sentence, "sentences are not as long as its documents"),
+    ],
+)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_what_only_reading_shows_is_told_when_it_is_read(
+    folder: Path, damage: Any, why: str, when: str
+) -> None:
+    opened = DocumentArray.open(folder)
+    damage(folder)
+    if when == "before":
+        opened = DocumentArray.open(folder)
+    with pytest.raises(ValueError, match=rf"are damaged: .*{why}"):
+        opened.in_memory()
+    with pytest.raises(ValueError, match="are damaged"):
+        opened.save(folder.parent / "copy")
+    assert not (folder.parent / "copy").exists()
+
+
+def test_a_file_that_is_cut_off_while_it_is_open_is_an_error_and_no_crash(folder: Path) -> None:
+    opened = DocumentArray.open(folder)
+    cut_off(folder)
+    with pytest.raises(ValueError, match="has become shorter since it was opened"):
+        opened.in_memory()
+
+
+def test_threads_read_one_file_at_the_same_time(tmp_path: Path) -> None:
+    ids = np.arange(1, 50_001, dtype=np.int32)
+    starts = np.arange(0, 50_001, 5)
+    documents = DocumentArray(ids, starts, np.arange(len(starts)))
+    documents.save(tmp_path / "documents")
+    opened = DocumentArray.open(tmp_path / "documents")
+    wrong: list[int] = []
+
+    def read(seed: int) -> None:
+        for rows in random_rows(seed):
+            if not np.array_equal(opened[rows].word_ids, documents[rows].word_ids):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=read, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def random_rows(seed: int) -> Iterator[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    for _ in range(50):
+        yield rng.integers(10_000, size=64)
