@@ -15,7 +15,7 @@ __all__ = ["WordCounts"]
 
 
 class WordCounts:
-    """How often each word occurs, exactly; about 150 bytes a distinct word.
+    """How often each word occurs, exactly; at most 300 bytes a distinct word.
 
     Words are numbered from 1, in the order in which they first occur.
 

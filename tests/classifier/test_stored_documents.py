@@ -69,6 +69,18 @@ def test_a_fit_on_the_disk_gives_the_bits_of_a_fit_in_memory(
     assert fits[0].vocabulary_size_ == fits[1].vocabulary_size_
 
 
+def test_a_network_is_pretrained_on_the_disk_as_in_memory(
+    opened: DocumentArray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sk_han.fitting._ENOUGH_TO_PRETRAIN", 50)
+    monkeypatch.setattr("sk_han.training.pretraining._N_STEPS", 5)
+    fits = [
+        tiny().fit(X, Y, X_unlabelled=UNLABELLED),
+        tiny().fit(opened[:200], Y, X_unlabelled=opened[220:]),
+    ]
+    np.testing.assert_array_equal(*(fit.predict_proba(UNSEEN) for fit in fits))
+
+
 def test_portions_on_the_disk_are_learnt_as_in_memory(opened: DocumentArray) -> None:
     fits = [tiny(), tiny()]
     for fit, documents in zip(fits, (IN_MEMORY, opened), strict=True):
