@@ -20,7 +20,9 @@ __all__ = [
     "portions",
 ]
 
-_AT_ONCE = 1024  # documents
+# Documents and words that are read at once. Numbers of documents that networks read at once divide
+# the first, so documents of usual length are scored in the batches of those in memory.
+_AT_ONCE, _MOST_WORDS = 1024, 1 << 22
 
 
 class DocumentSource(Protocol):
@@ -225,5 +227,12 @@ def portions(documents: DocumentArray) -> Iterator[DocumentArray]:
     if not isinstance(documents, LazyDocuments):
         yield documents
         return
-    for start in range(0, max(len(documents), 1), _AT_ONCE):
-        yield documents[start : start + _AT_ONCE]
+    ends = starts_of(documents.words_per_document)
+    start = 0
+    while True:
+        fits = int(np.searchsorted(ends, ends[start] + _MOST_WORDS, side="right")) - 1
+        stop = min(max(fits, start + 1), start + _AT_ONCE, len(documents))
+        yield documents[start:stop]
+        if stop == len(documents):
+            return
+        start = stop

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from sklearn.model_selection import cross_val_predict
 
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.datasets import make_reviews
+from sk_han.documents.folder import writing
 from tests.tiny_models import tiny
 
 TEXTS, LABELS = make_reviews(300, random_state=0)
@@ -115,3 +118,32 @@ def test_cross_validation_in_processes_reads_the_folder(opened: DocumentArray) -
         for documents, n_jobs in ((opened[:200], 2), (X, None))
     )
     assert found.tolist() == expected.tolist()
+
+
+def long_documents(folder: Path, n: int) -> DocumentArray:
+    """Write documents of 2,000 words without holding them."""
+    rng = np.random.default_rng(0)
+    with writing(folder, overwrite=False) as writer:
+        for _ in range(n):
+            ids = rng.integers(1, 50, size=2_000, dtype=np.int32)
+            writer.append(DocumentArray(ids, np.arange(0, 2_001, 20), [0, 100]))
+    return DocumentArray.open(folder)
+
+
+@pytest.mark.thorough
+def test_memory_does_not_grow_with_the_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sk_han.documents.lazy._MOST_WORDS", 1 << 14)
+    params = {"linear_ngrams": None, "embedding_init": "random", "batch_size": 4}
+    peaks = []
+    for n in (100, 100, 900):  # the first loads what is loaded once
+        documents = long_documents(tmp_path / f"{n} {len(peaks)}", n)
+        classifier = tiny(**params, net_params={"valid_batch_size": 8})
+        tracemalloc.start()
+        classifier.fit(documents, np.arange(n) % 2, sample_weight=1 + np.arange(n) % 3)
+        classifier.predict_proba(documents)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    size_of_words = 4 * 2_000 * (900 - 100)
+    assert peaks[2] - peaks[1] < size_of_words / 10

@@ -166,6 +166,20 @@ def test_derived_documents_are_made_when_they_are_read(
     assert reads == [2]
 
 
+def test_portions_have_few_documents_and_few_words(
+    opened: DocumentArray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lengths() -> list[int]:
+        return [len(portion) for portion in portions(opened)]
+
+    monkeypatch.setattr("sk_han.documents.lazy._AT_ONCE", 2)
+    assert lengths() == [2, 2, 1]
+    monkeypatch.setattr("sk_han.documents.lazy._AT_ONCE", 9)
+    assert lengths() == [5]
+    monkeypatch.setattr("sk_han.documents.lazy._MOST_WORDS", 4)  # there are 3, 0, 3, 1 and 7
+    assert lengths() == [2, 2, 1]
+
+
 def test_no_documents_are_one_empty_portion(opened: DocumentArray) -> None:
     assert [len(portion) for portion in portions(opened[:0])] == [0]
 
