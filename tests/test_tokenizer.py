@@ -661,6 +661,15 @@ def test_texts_that_are_read_in_chunks_give_what_a_list_gives(
     assert arrays(DocumentArray.open(tmp_path / "fitted 0")) == expected
 
 
+@pytest.mark.thorough
+def test_processes_that_read_chunks_change_nothing(tmp_path: Path) -> None:
+    texts = [f"{text} Number {i}." for i, text in enumerate(STREAMED * 100)]
+    expected = arrays(HierarchicalTokenizer().fit_transform(texts))
+    tokenizer = HierarchicalTokenizer(n_jobs=2)
+    assert arrays(tokenizer.fit_transform(iter(texts), out=tmp_path / "fitted")) == expected
+    assert arrays(tokenizer.transform(iter(texts), out=tmp_path / "transformed")) == expected
+
+
 def test_further_texts_are_counted_in_chunks_too(chunks_of_four: None, tmp_path: Path) -> None:
     tokenizer = HierarchicalTokenizer()
     X, further = STREAMED[:7], STREAMED[7:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sk_han.documents.array import UNKNOWN_ID, DocumentArray, starts_of
 
 __all__ = [
-    "DerivedDocuments",
     "DocumentSource",
     "JoinedDocuments",
     "KnownDocuments",
@@ -179,44 +178,6 @@ class KnownDocuments:
         found = self.documents[rows].in_memory()
         found.word_ids[found.word_ids >= self.vocabulary_size] = UNKNOWN_ID
         return found
-
-
-class DerivedDocuments:
-    """What a function makes of each document.
-
-    Parameters
-    ----------
-    documents : DocumentArray
-        They are read once, for the numbers of words and sentences.
-    derive : callable
-        Takes a DocumentArray, and returns one of as many documents, each made of one alone.
-    """
-
-    def __init__(
-        self, documents: DocumentArray, derive: Callable[[DocumentArray], DocumentArray]
-    ) -> None:
-        self.documents, self.derive = documents, derive
-        words, sentences = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-        for portion in portions(documents):
-            derived = derive(portion.in_memory())
-            words.append(derived.words_per_document)
-            sentences.append(derived.sentences_per_document)
-        self._words, self._sentences = np.concatenate(words), np.concatenate(sentences)
-
-    def __len__(self) -> int:
-        return len(self.documents)
-
-    def words_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of words of documents."""
-        return self._words[rows]
-
-    def sentences_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of sentences of documents."""
-        return self._sentences[rows]
-
-    def read(self, rows: NDArray[np.int64]) -> DocumentArray:
-        """Read documents, and make others of them."""
-        return self.derive(self.documents[rows].in_memory())
 
 
 def portions(documents: DocumentArray) -> Iterator[DocumentArray]:

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, concatenated_ranges, starts_of
-from sk_han.documents.lazy import DerivedDocuments, LazyDocuments, portions
 from sk_han.training.net import Net
 
 __all__ = [
@@ -83,33 +82,16 @@ def halves(documents: DocumentArray) -> tuple[DocumentArray, DocumentArray]:
     >>> first.to_nested(), second.to_nested()
     ([[[2, 3], [5]], [[6, 7]]], [[[4]], [[8]]])
     """
-    first, second = (
-        LazyDocuments(DerivedDocuments(documents, half))
-        if isinstance(documents, LazyDocuments)
-        else half(documents)
-        for half in (_first_half, _second_half)
-    )
-    return first, second
-
-
-def _first_half(documents: DocumentArray) -> DocumentArray:
-    cut, document = _first_words(documents)
-    return _pieces(documents, document, documents.sentence_starts[:-1], cut)
-
-
-def _second_half(documents: DocumentArray) -> DocumentArray:
-    cut, document = _first_words(documents)
-    starts, lengths = documents.sentence_starts[:-1] + cut, documents.words_per_sentence - cut
-    return _pieces(documents, document, starts, lengths)
-
-
-def _first_words(documents: DocumentArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many words of each sentence are in the first half, and its document."""
     document = np.repeat(np.arange(len(documents)), documents.sentences_per_document)  # (N,)
     place = np.arange(documents.n_sentences) - documents.document_starts[document]
     alone = documents.sentences_per_document[document] == 1
     lengths = documents.words_per_sentence
-    return np.where(alone, (lengths + 1) // 2, np.where(place % 2 == 0, lengths, 0)), document
+    starts = documents.sentence_starts[:-1]
+    cut = np.where(alone, (lengths + 1) // 2, np.where(place % 2 == 0, lengths, 0))
+    return (
+        _pieces(documents, document, starts, cut),
+        _pieces(documents, document, starts + cut, lengths - cut),
+    )
 
 
 def _pieces(
@@ -157,10 +139,7 @@ def labelled_by_other_half(
     first, second = halves(documents)
     whole = (first.sentences_per_document > 0) & (second.sentences_per_document > 0)
     pair = first[whole], second[whole]
-    guesses = [
-        np.concatenate([teacher(p.in_memory()) for p in portions(half)]).astype(np.float32)
-        for half in reversed(pair)
-    ]
+    guesses = [np.array(teacher(half), dtype=np.float32) for half in reversed(pair)]
     if targets is not None:
         known = targets[whole] >= 0
         for guess in guesses:

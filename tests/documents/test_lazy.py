@@ -17,7 +17,6 @@ from sk_han import DocumentArray
 from sk_han.documents.array import UNKNOWN_ID
 from sk_han.documents.folder import DocumentFolder
 from sk_han.documents.lazy import (
-    DerivedDocuments,
     JoinedDocuments,
     KnownDocuments,
     LazyDocuments,
@@ -147,23 +146,6 @@ def test_ids_beyond_a_vocabulary_are_unknown_when_they_are_read(opened: Document
     assert known.word_ids.tolist() == expected.tolist()
     assert known[2:][0][0].tolist() == [1, 2, 2]
     assert opened.word_ids.max() == 9
-
-
-def without_first_sentence(documents: DocumentArray) -> DocumentArray:
-    return DocumentArray.from_nested([document[1:] for document in documents.to_nested()])
-
-
-def test_derived_documents_are_made_when_they_are_read(
-    opened: DocumentArray, reads: list[int]
-) -> None:
-    derived = LazyDocuments(DerivedDocuments(opened, without_first_sentence))
-    expected = without_first_sentence(IN_MEMORY)
-    reads.clear()
-    assert derived.words_per_document.tolist() == expected.words_per_document.tolist()
-    assert derived[[4, 2]].n_sentences == 2
-    assert reads == []
-    assert same(derived[[4, 2]], expected[[4, 2]])
-    assert reads == [2]
 
 
 def test_portions_have_few_documents_and_few_words(
