@@ -25,8 +25,9 @@ from sk_han.linear.presence import document_counts, presences
 __all__ = ["fit_ngram_models_in_chunks", "n_chunks_of", "rows_of_chunks"]
 
 # Occurrences of n-grams that are learnt from at once. With n-grams of 1 to 3 words, these are 8.4
-# million words (36,000 film reviews), whose matrix and solver take about a gigabyte.
-_MOST_NGRAMS = 3 << 23
+# million words (36,000 film reviews), whose matrix and solver take 1.2 GB. A chunk is half as
+# large, since the n-grams of all other chunks are in memory beside it.
+_MOST_NGRAMS, _MOST_NGRAMS_OF_CHUNK = 3 << 23, 3 << 22
 
 _TOLERANCE = 1e-4  # of the gradient of a document's loss, as of scikit-learn's solver
 
@@ -35,8 +36,10 @@ def n_chunks_of(documents: DocumentArray, ngram_range: tuple[int, int]) -> int:
     """Return in how many chunks documents are learnt from; 1 if memory holds their n-grams."""
     smallest, largest = ngram_range
     n_words = int(documents.words_per_document.sum())
-    n_chunks = -(-n_words * (largest - smallest + 1) // _MOST_NGRAMS)
-    return min(max(n_chunks, 1), max(len(documents), 1))
+    n_ngrams = n_words * (largest - smallest + 1)
+    if n_ngrams <= _MOST_NGRAMS:
+        return 1
+    return min(-(-n_ngrams // _MOST_NGRAMS_OF_CHUNK), len(documents))
 
 
 def rows_of_chunks(
@@ -85,7 +88,7 @@ def fit_ngram_models_in_chunks(
 
     Notes
     -----
-    It takes about 1.2 GB of memory for a chunk, and ``16 + 56 * n_scores`` bytes for each of at
+    It takes about 0.7 GB of memory for a chunk, and ``16 + 56 * n_scores`` bytes for each of at
     most 4 million n-grams.
 
     References
