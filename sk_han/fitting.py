@@ -39,6 +39,7 @@ from sk_han.training.pretraining import (
     halves,
     labelled_by_other_half,
     pretraining_epochs,
+    sample_to_pretrain,
     take_weights,
 )
 from sk_han.utils.softmax import softmax
@@ -180,7 +181,8 @@ def fitted_attributes(
         if vectors is not None:
             net.set_embedding(vectors)
     if pretrains:
-        soft = _softly_labelled(text, text_weights, given, teacher)
+        rows = sample_to_pretrain(text, rng)
+        soft = _softly_labelled(text, text_weights, rows, given, teacher)
         pretrained = new(
             n_documents=len(soft),
             max_epochs=pretraining_epochs(len(soft), PRETRAINING_BATCH_SIZE),
@@ -232,13 +234,20 @@ def fitted_attributes(
 
 
 def _softly_labelled(
-    text: DocumentArray, weights: NDArray[np.float64], given: FitData, teacher: LinearParts
+    text: DocumentArray,
+    weights: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    given: FitData,
+    teacher: LinearParts,
 ) -> SoftlyLabelledDocuments:
-    """Label halves of all documents; held-out documents as if they had no label."""
+    """Label halves of some documents; held-out documents as if they had no label."""
     known = np.full(len(text), -1)
     known[given.training] = given.data.targets[given.training]
     return labelled_by_other_half(
-        text, lambda half: softmax(teacher.logits(half)), targets=known, weights=weights
+        text[rows],
+        lambda half: softmax(teacher.logits(half)),
+        targets=known[rows],
+        weights=weights[rows],
     )
 
 
@@ -278,7 +287,7 @@ def _linear_parts(
     if space is None and before.latent_model is not None:
         # There is no text to learn another latent model from: that of the earlier fit stays.
         return parts.with_latent_model_of(before), None
-    return parts, None if held_out is None else scored[held_out]
+    return parts, scored
 
 
 def _scales(

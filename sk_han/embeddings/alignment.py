@@ -25,6 +25,8 @@ __all__ = [
     "load_embeddings",
 ]
 
+_BATCH_SIZE = 4096  # documents whose words are in memory at once, if they lie on the disk
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Embeddings(Mapping[str, NDArray[np.float32]]):
@@ -166,7 +168,7 @@ def load_embeddings(
         )
     running_coverage = None
     if documents is not None and documents.n_words:
-        running_coverage = float(np.isin(documents.word_ids, known).mean())
+        running_coverage = _running_share(documents, np.array(known))
     return Embeddings(embeddings.rows, embeddings.vectors, len(ids), len(known), running_coverage)
 
 
@@ -240,7 +242,7 @@ def learn_embeddings(
         if not isinstance(value, Integral) or value < 1:
             raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
     n_rows = max(ids.values(), default=UNKNOWN_ID) + 1
-    highest = documents.word_ids.max(initial=UNKNOWN_ID)
+    highest = max((some.word_ids.max() for some in _batches(documents)), default=UNKNOWN_ID)
     if highest >= n_rows:
         raise ValueError(
             f"documents hold the word id {highest}, but the vocabulary ends at {n_rows - 1}: "
@@ -255,7 +257,7 @@ def learn_embeddings(
             f"No two words of the vocabulary stand near each other in {len(documents)} documents "
             f"of {documents.n_words} words: there is nothing to learn from."
         )
-    running_coverage = float(learnt[documents.word_ids].mean())
+    running_coverage = _running_share(documents, np.flatnonzero(learnt))
     return Embeddings(words, vectors, len(ids), len(words), running_coverage)
 
 
@@ -318,6 +320,20 @@ def embedding_matrix(
     )
     matrix[[vocabulary[word] for word in found]] = known
     return matrix.astype(np.float32)
+
+
+def _batches(documents: DocumentArray) -> Iterator[DocumentArray]:
+    """Yield batches of documents with words; those on the disk are read batch by batch."""
+    for start in range(0, len(documents), _BATCH_SIZE):
+        batch = documents[start : start + _BATCH_SIZE]
+        if batch.n_words:
+            yield batch
+
+
+def _running_share(documents: DocumentArray, known: NDArray[np.int64]) -> float:
+    """Return the share of the words that have one of some ids; there must be a word."""
+    found = sum(int(np.isin(batch.word_ids, known).sum()) for batch in _batches(documents))
+    return found / documents.n_words
 
 
 def _entries(path: Any) -> Iterable[tuple[str, Callable[[], Any]]]:

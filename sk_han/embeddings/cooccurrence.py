@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.embeddings.svd import left_singular_vectors
+from sk_han.utils.sampling import sampled_rows
 
 __all__ = ["cooccurrence_vectors"]
 
@@ -70,9 +71,7 @@ def cooccurrence_vectors(
     vectors = rng.normal(scale=scale, size=shape).astype(np.float32)
     weights = np.ones(len(documents)) if weights is None else _multiples(weights)
     if documents.n_words > _MOST_WORDS:
-        order = rng.permutation(len(documents))
-        n_words = np.cumsum(documents.words_per_document[order])
-        rows = order[: np.searchsorted(n_words, _MOST_WORDS) + 1]
+        rows = sampled_rows(documents.words_per_document, _MOST_WORDS, rng)
         documents, weights = documents[rows], weights[rows]
     counts = _counts(documents, weights, vocabulary_size, window)
     information = _positive_mutual_information(counts)

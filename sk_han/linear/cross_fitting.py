@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, LabelledDocuments
+from sk_han.linear.hashing import portions
 from sk_han.linear.ngrams import NgramModel
 
 __all__ = ["Views", "as_they_are", "cross_fitted_logits", "folds_of"]
@@ -65,7 +66,13 @@ def cross_fitted_logits(
             continue
         models = fit(rest)
         if all(model is not None for model in models):
-            for documents in views(data.documents[fold]):
+            # Portion by portion: views of documents on the disk are in memory.
+            found = [model for model in models if model is not None]
+            scored = [
+                [[model.logits(view) for model in found] for view in views(some)]
+                for some in portions(data.documents[fold])
+            ]
+            for of_view in zip(*scored, strict=True):
                 rows.append(fold)
-                parts.append([model.logits(documents) for model in models if model is not None])
+                parts.append([np.concatenate(each) for each in zip(*of_view, strict=True)])
     return np.concatenate(rows), [np.concatenate(part) for part in zip(*parts, strict=True)]

@@ -17,8 +17,10 @@ from sk_han.linear.hashing import batches
 from sk_han.linear.ngram_fitting import in_classes, updated
 from sk_han.linear.ngrams import NgramModel
 from sk_han.linear.presence import document_counts, lengths_of, presences
+from sk_han.utils.sampling import sampled_rows
 
 __all__ = [
+    "LatentLearner",
     "LatentSpace",
     "fit_latent_model",
     "fit_latent_space",
@@ -28,6 +30,8 @@ __all__ = [
 _RANK = 400
 _MIN_DOCUMENTS = 20  # rarer n-grams make the model larger and slower
 _MOST_WORDS = 1 << 25  # words learnt from in all; it bounds the memory to 4 GB or so
+_MOST_DOCUMENTS = 1 << 17  # with labels; 400 coefficients need no more, and vectors are 0.6 GB
+_FEWEST_OF_CLASS = 20  # documents of a class that its sample has at least, if there are so many
 _C = 10.0  # inverse strength of the L2 regularization, for vectors of a mean length of about 1
 _C_OF_PORTIONS = 1.0  # the same for the portions of `partial_fit`; not tuned
 
@@ -98,9 +102,8 @@ def fit_latent_space(
     Journal of the American Society for Information Science.
     """
     if documents.n_words > _MOST_WORDS:
-        order = random_state.permutation(len(documents))
-        n_words = np.cumsum(documents.words_per_document[order])
-        documents = documents[np.sort(order[: np.searchsorted(n_words, _MOST_WORDS) + 1])]
+        rows = sampled_rows(documents.words_per_document, _MOST_WORDS, random_state)
+        documents = documents[np.sort(rows)]
     counts = document_counts(documents, ngram_range)
     buckets = np.flatnonzero(counts >= _MIN_DOCUMENTS)
     rank = min(_RANK, len(buckets) - 1, len(documents) - 1)
@@ -154,6 +157,44 @@ def fit_latent_model(
             coefficients[:, c], intercept[c] = model.coef_[0], model.intercept_[0]
         weights_of_ngrams = space.ratios * (space.projection @ coefficients)
     return NgramModel(space.ngram_range, space.buckets, space.ratios, weights_of_ngrams, intercept)
+
+
+class LatentLearner:
+    """Fits latent models to some of the labelled documents, whose vectors are computed once.
+
+    Of more than 131,072 documents a random sample is learnt from, which is the same for all fits.
+
+    Parameters
+    ----------
+    space : LatentSpace
+    data : LabelledDocuments
+    n_classes : int
+    """
+
+    def __init__(self, space: LatentSpace, data: LabelledDocuments, n_classes: int) -> None:
+        self.space, self.n_classes = space, n_classes
+        self.rows = _sample(data.targets)
+        self.vectors = space.vectors(data.documents[self.rows])
+        self.targets, self.weights = data.targets[self.rows], data.weights[self.rows]
+
+    def fit(self, rows: NDArray[np.int64]) -> NgramModel | None:
+        """Fit a model to the documents of these rows, as `fit_latent_model`."""
+        known = np.isin(self.rows, rows)
+        labels = self.targets[known], self.weights[known]
+        return fit_latent_model(self.space, self.vectors[known], *labels, self.n_classes)
+
+
+def _sample(targets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return rows of at most 131,072 documents: all of rare classes, an equal share of others."""
+    if len(targets) <= _MOST_DOCUMENTS:
+        return np.arange(len(targets))
+    order = np.random.RandomState(0).permutation(len(targets))
+    order = order[np.argsort(targets[order], kind="stable")]
+    sizes = np.bincount(targets)
+    starts = np.cumsum(sizes) - sizes
+    place = np.arange(len(targets)) - starts[targets[order]]  # among those of the class
+    turn = np.maximum(place - _FEWEST_OF_CLASS, 0) / sizes[targets[order]]
+    return np.sort(order[np.argsort(turn, kind="stable")[:_MOST_DOCUMENTS]])
 
 
 def partial_fit_latent_model(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sk_han.documents import DocumentArray
+from sk_han.linear.chunks import n_chunks_of
 from sk_han.linear.hashing import BITS
 from sk_han.linear.ngram_fitting import MIN_DOCUMENTS
 from sk_han.linear.ngrams import NgramModel
@@ -16,6 +17,8 @@ __all__ = ["check_memory_of_linear_model"]
 # Bytes at the peak of a fit, for each class and n-gram and for each class and document. Measured
 # with 100 to 4,000 classes; what does not grow with the classes is left out.
 _BYTES_OF_NGRAM, _BYTES_OF_DOCUMENT = 40, 44
+# The same in chunks: two models, and what is known of their coefficients.
+_BYTES_OF_NGRAM_IN_CHUNKS = 56
 
 
 def check_memory_of_linear_model(
@@ -47,20 +50,24 @@ def check_memory_of_linear_model(
     if limit is None:
         return
     n_known = 0 if before is None else len(before.buckets)
+    n_chunks = n_chunks_of(documents, ngram_range)
+    of_ngram = _BYTES_OF_NGRAM if n_chunks == 1 else _BYTES_OF_NGRAM_IN_CHUNKS
+    of_document = _BYTES_OF_DOCUMENT / n_chunks * len(documents)
+
+    def n_bytes(n_ngrams: int) -> int:
+        return round(n_classes * (of_ngram * n_ngrams + of_document))
+
     smallest, largest = ngram_range
-    n_ngrams = n_known + min(documents.n_words * (largest - smallest + 1), 1 << BITS)
-    if _n_bytes(n_classes, n_ngrams, len(documents)) > limit:
+    n_words = int(documents.words_per_document.sum())
+    n_ngrams = n_known + min(n_words * (largest - smallest + 1), 1 << BITS)
+    if n_bytes(n_ngrams) > limit:
         # Fewer, as a rule: that was one for every word. To count them takes longer.
         counts = document_counts(documents, ngram_range)
         kept = counts >= (1 if in_portions else MIN_DOCUMENTS)
         n_ngrams = n_known + int(np.count_nonzero(kept))
     check_memory(
-        _n_bytes(n_classes, n_ngrams, len(documents)),
+        n_bytes(n_ngrams),
         f"A linear model of {n_classes:,} classes and {n_ngrams:,} n-grams",
         "linear_ngrams=None fits the network alone, and (1, 1) has fewer n-grams; or merge rare "
         "classes.",
     )
-
-
-def _n_bytes(n_classes: int, n_ngrams: int, n_documents: int) -> int:
-    return n_classes * (_BYTES_OF_NGRAM * n_ngrams + _BYTES_OF_DOCUMENT * n_documents)

@@ -13,9 +13,18 @@ from sk_han.documents import LabelledDocuments
 from sk_han.linear.ngrams import NgramCounts, NgramModel
 from sk_han.linear.presence import lengths_of, presences
 
-__all__ = ["MIN_DOCUMENTS", "fit_ngram_model", "in_classes", "partial_fit_ngram_model", "updated"]
+__all__ = [
+    "INVERSE_STRENGTH",
+    "MIN_DOCUMENTS",
+    "Features",
+    "fit_ngram_model",
+    "in_classes",
+    "log_count_ratios",
+    "partial_fit_ngram_model",
+    "updated",
+]
 
-_C = 10.0  # inverse strength of the L2 regularization
+INVERSE_STRENGTH = 10.0  # of the L2 regularization; C of scikit-learn
 
 # So many occurrences are added to the counts of an n-gram, divided among the classes like the
 # documents. The ratio of a rare n-gram is then near 0, in small and in large classes.
@@ -47,7 +56,8 @@ def fit_ngram_model(
 
     Notes
     -----
-    It takes about 150 bytes of memory a word of the documents, with n-grams of 1 to 3 words.
+    It takes about 150 bytes of memory a word of the documents, with n-grams of 1 to 3 words. Of
+    more words than memory holds in this way, `chunks.fit_ngram_models_in_chunks` learns.
 
     References
     ----------
@@ -62,11 +72,11 @@ def fit_ngram_model(
     present = present[:, buckets]  # (D, F)
     in_class = in_classes(data.targets, n_classes)  # (D, S)
     counts = _counts(present, in_class, data.weights)
-    ratios = _log_count_ratios(counts)
-    features = _Features(present, ratios)
+    ratios = log_count_ratios(counts)
+    features = Features(present, ratios)
     weights, intercept = np.empty_like(ratios), np.empty(ratios.shape[1], dtype=np.float32)
     for c in range(ratios.shape[1]):
-        model = LogisticRegression(C=_C, max_iter=1000)
+        model = LogisticRegression(C=INVERSE_STRENGTH, max_iter=1000)
         model.fit(features.of_score(c), in_class[:, c], data.weights / data.weights.mean())
         weights[:, c] = model.coef_[0] * ratios[:, c]
         intercept[c] = model.intercept_[0]
@@ -137,9 +147,9 @@ def partial_fit_ngram_model(
         counts = _sum_of_counts(len(buckets), [(counts, columns), (model.counts, before)])
     seen_again = counts.n_seen >= MIN_DOCUMENTS  # other n-grams have no effect yet
     ratios = np.zeros((len(buckets), n_scores), dtype=np.float32)
-    ratios[seen_again] = _log_count_ratios(counts.of(seen_again))
-    features = _Features(present, ratios[columns])
-    strength = counts.n_documents[0] / (_C * len(data))
+    ratios[seen_again] = log_count_ratios(counts.of(seen_again))
+    features = Features(present, ratios[columns])
+    strength = counts.n_documents[0] / (INVERSE_STRENGTH * len(data))
     for c in range(n_scores):
         coefficients[columns, c], intercept[c] = updated(
             features.of_score(c),
@@ -192,7 +202,7 @@ def _sum_of_counts(
     return NgramCounts(n_seen, inside, outside, n_documents)
 
 
-def _log_count_ratios(counts: NgramCounts) -> NDArray[np.float32]:
+def log_count_ratios(counts: NgramCounts) -> NDArray[np.float32]:
     """Compute log ratios of the frequency of n-grams inside and outside each class, (F, S)."""
     shares = (counts.n_documents[1:] / counts.n_documents[0]).clip(1e-9, 1 - 1e-9)  # (S,)
     inside = counts.inside + _SMOOTHING * shares  # (F, S)
@@ -201,7 +211,7 @@ def _log_count_ratios(counts: NgramCounts) -> NDArray[np.float32]:
     return ratios.astype(np.float32)
 
 
-class _Features:
+class Features:
     """Ratios of the n-grams of each document, normalized to length 1.
 
     Parameters
@@ -228,9 +238,15 @@ def updated(
     sample_weight: NDArray[np.float64],
     coefficients: NDArray[np.float64],
     intercept: float,
-    strength: float,
+    strength: float | NDArray[np.float64],
+    gradient_tolerance: float | None = None,
 ) -> tuple[NDArray[np.float64], float]:
-    """Update the coefficients and the intercept of logistic regression by a portion's documents."""
+    """Update the coefficients and the intercept of logistic regression by a portion's documents.
+
+    `strength` is that of the penalty on the distance to the values before, one for all, or one for
+    each coefficient and then the intercept. The solver stops where no part of the gradient is
+    beyond `gradient_tolerance`; None stands for SciPy's own rules.
+    """
     signs = 2.0 * targets - 1
     start = np.append(coefficients, intercept)
 
@@ -238,10 +254,13 @@ def updated(
         margins = signs * (features @ point[:-1] + point[-1])
         # The penalty includes the intercept: with documents of one class it would grow for ever.
         step = point - start
-        loss = sample_weight @ np.logaddexp(0, -margins) + strength / 2 * step @ step
+        loss = sample_weight @ np.logaddexp(0, -margins) + (strength / 2 * step) @ step
         residual = -sample_weight * signs * expit(-margins)
         gradient = np.append(features.T @ residual, residual.sum()) + strength * step
         return float(loss), gradient
 
-    solution = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B")
+    options = {}
+    if gradient_tolerance is not None:  # the other rule only where nothing moves any more
+        options = {"gtol": gradient_tolerance, "ftol": 64 * np.finfo(float).eps}
+    solution = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", options=options)
     return solution.x[:-1], float(solution.x[-1])

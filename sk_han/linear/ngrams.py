@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from sk_han.documents import DocumentArray
 from sk_han.kernels.loading import kernels
 from sk_han.kernels.tasks import run_tasks
-from sk_han.linear.hashing import BITS, batches, check_ngram_range, occurrences, sized_ngrams
+from sk_han.linear.hashing import (
+    BITS,
+    batches,
+    check_ngram_range,
+    occurrences,
+    portions,
+    sized_ngrams,
+)
 from sk_han.utils.caching import cached_property
 
 __all__ = ["NgramCounts", "NgramModel"]
@@ -187,7 +194,8 @@ class NgramModel:
         if compiled is None:
             scores = np.concatenate([self._scores(batch) for batch in batches(documents)])
         else:
-            scores, _ = self._compiled(compiled, documents)
+            parts = [self._compiled(compiled, some)[0] for some in portions(documents)]
+            scores = np.concatenate(parts)
         scores = scores + self.intercept
         if scores.shape[1] == 1:
             scores = np.hstack([-scores, scores]) / 2  # (D, 1) -> (D, 2)

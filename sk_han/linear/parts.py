@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, LabelledDocuments
 from sk_han.linear.calibration import fit_scales
+from sk_han.linear.chunks import fit_ngram_models_in_chunks, n_chunks_of, rows_of_chunks
 from sk_han.linear.cross_fitting import Views, as_they_are, cross_fitted_logits, folds_of
-from sk_han.linear.latent import LatentSpace, fit_latent_model, partial_fit_latent_model
+from sk_han.linear.latent import LatentLearner, LatentSpace, partial_fit_latent_model
 from sk_han.linear.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
 from sk_han.linear.ngrams import NgramModel
 from sk_han.linear.pool import pooled_logits
@@ -90,12 +91,13 @@ def fit_linear_parts(
     space: LatentSpace | None,
     held_out: NDArray[np.int64] | None,
     views: Views = as_they_are,
-) -> tuple[LinearParts, NDArray[np.float64]]:
+) -> tuple[LinearParts, NDArray[np.float64] | None]:
     """Fit the linear models to all documents, and their scales to scores of the same documents.
 
     Each of these scores comes from models of four fifths of the documents that do not include the
     scored one (stacking, Wolpert, 1992). With more than 10,000 documents only those of `held_out`
-    are scored, or a fifth.
+    are scored, or a fifth. The n-gram model of more than 8 million words learns from the other
+    documents in chunks, scores these, and learns on from them.
 
     Parameters
     ----------
@@ -105,39 +107,43 @@ def fit_linear_parts(
     space : LatentSpace or None
         None for no latent model.
     held_out : ndarray of int64 or None
-        Rows of documents that must be scored.
+        Rows of H documents that must be scored.
     views : callable
         As of `cross_fitted_logits`: what the scales are fitted for.
 
     Returns
     -------
     parts : LinearParts
-    scored : ndarray of shape (D, C)
-        The sum of the scaled logits of models that have not learnt from the document; NaN where
-        there are none.
+    scored : ndarray of shape (H, C) or None
+        For each row of `held_out`, the sum of the scaled logits of models that have not learnt from
+        the document; NaN where there are none.
 
     References
     ----------
     Wolpert (1992). Stacked Generalization. Neural Networks.
     """
-    vectors = None if space is None else space.vectors(data.documents)
+    everything, folds = np.arange(len(data)), folds_of(data.targets)
+    in_chunks = n_chunks_of(data.documents, ngram_range) > 1
+    if in_chunks or len(data) > _MOST_CROSS_FITTED:
+        fold = next(folds) if held_out is None else held_out
+        folds = iter([fold])
+    if in_chunks:
+        rest = np.setdiff1d(everything, fold, assume_unique=True)
+        of_rest, of_all = fit_ngram_models_in_chunks(data, n_classes, ngram_range, [rest, fold])
+    latent = None if space is None else LatentLearner(space, data, n_classes)
 
     def fit(rows: NDArray[np.int64]) -> list[NgramModel | None]:
-        some = data[rows]
-        models = [fit_ngram_model(some, n_classes, ngram_range)]
-        if space is not None and vectors is not None:
-            labels = some.targets, some.weights
-            models.append(fit_latent_model(space, vectors[rows], *labels, n_classes))
-        return models
+        if in_chunks:
+            ngram_model = of_all if len(rows) == len(data) else of_rest
+        else:
+            ngram_model = fit_ngram_model(data[rows], n_classes, ngram_range)
+        return [ngram_model] if latent is None else [ngram_model, latent.fit(rows)]
 
-    models = fit(np.arange(len(data)))
+    models = fit(everything)
     present = [number for number, model in enumerate(models) if model is not None]
-    scored = np.full((len(data), n_classes), np.nan)
+    scored = None if held_out is None else np.full((len(held_out), n_classes), np.nan)
     if not present:
         return LinearParts(), scored
-    folds = folds_of(data.targets)
-    if len(data) > _MOST_CROSS_FITTED:
-        folds = iter([next(folds) if held_out is None else held_out])
 
     def fit_present(rows: NDArray[np.int64]) -> list[NgramModel | None]:
         some = fit(rows)
@@ -147,7 +153,11 @@ def fit_linear_parts(
     scales, found = np.zeros(2), np.array(_USUAL_SCALES[tuple(present)])
     if len(rows):
         found = fit_scales(logits, data.targets[rows], data.weights[rows], found)
-        scored[rows] = np.tensordot(found, np.stack(logits), 1)
+        if held_out is not None and scored is not None:
+            place = np.full(len(data), -1)
+            place[held_out] = np.arange(len(held_out))
+            asked = place[rows] >= 0
+            scored[place[rows[asked]]] = np.tensordot(found, np.stack(logits), 1)[asked]
     scales[present] = found
     return LinearParts(
         models[0], models[1] if space is not None else None, *scales.tolist()
@@ -192,17 +202,29 @@ def partial_fit_linear_parts(
             "not learn on; the network does. Fit anew to train both."
         )
     if begin and ngram_range is not None:
-        ngrams = partial_fit_ngram_model(None, data, n_classes, ngram_range)
+        ngrams = _learnt_on(None, data, n_classes, ngram_range)
         if space is not None:
-            vectors = space.vectors(data.documents)
-            latent = fit_latent_model(space, vectors, data.targets, data.weights, n_classes)
+            latent = LatentLearner(space, data, n_classes).fit(np.arange(len(data)))
         present = tuple(i for i, model in enumerate([ngrams, latent]) if model is not None)
         scales = np.zeros(2)
         scales[list(present)] = _USUAL_SCALES.get(present, ())
         return LinearParts(ngrams, latent, *scales.tolist())
     if ngrams is not None:
-        ngrams = partial_fit_ngram_model(ngrams, data, n_classes, ngrams.ngram_range)
+        ngrams = _learnt_on(ngrams, data, n_classes, ngrams.ngram_range)
     if latent is not None and ngrams is not None and ngrams.counts is not None:
         n_documents = float(ngrams.counts.n_documents[0])
-        latent = partial_fit_latent_model(latent, data, n_documents)
+        for rows in rows_of_chunks(data.documents, latent.ngram_range):
+            latent = partial_fit_latent_model(latent, data[rows], n_documents)
     return before._replace(ngram_model=ngrams, latent_model=latent)
+
+
+def _learnt_on(
+    model: NgramModel | None,
+    data: LabelledDocuments,
+    n_classes: int,
+    ngram_range: tuple[int, int],
+) -> NgramModel | None:
+    """Update the n-gram model by a portion, or by parts of it that memory holds, one by one."""
+    for rows in rows_of_chunks(data.documents, ngram_range):
+        model = partial_fit_ngram_model(model, data[rows], n_classes, ngram_range)
+    return model

@@ -14,13 +14,17 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han.datasets import make_reviews
 from sk_han.embeddings import (
     Embeddings,
+    alignment,
+    cooccurrence,
     embedding_matrix,
     learn_embeddings,
     load_embeddings,
 )
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
+from tests.documents_in_portions import InPortions
 
 VOCABULARY = {"film": 2, "fine": 3, "dull": 4, "joy": 5}
 VECTORS = {"fine": [3.0, 0.0, 4.0], "joy": [4.0, 3.0, 0.0], "bread": [9.0, 9.0, 9.0]}
@@ -345,3 +349,30 @@ class TestLearnEmbeddings:
         documents, _ = self.tokenized()
         with pytest.raises(TypeError, match=r"maps 'fine' to 2\.5; ids are integers"):
             learn_embeddings(documents, {"a": 2, "fine": 2.5})
+
+
+class TestDocumentsOnTheDisk:
+    @pytest.fixture(autouse=True)
+    def small_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(alignment, "_BATCH_SIZE", 7)
+        monkeypatch.setattr(cooccurrence, "_MOST_WORDS", 300)  # about ten documents
+
+    def test_learnt_vectors_are_those_of_documents_in_memory(self) -> None:
+        tokenizer = HierarchicalTokenizer()
+        documents = tokenizer.fit_transform(make_reviews(100, random_state=0)[0])
+        expected = learn_embeddings(documents, tokenizer, embedding_dim=5, random_state=0)
+        lazy = InPortions(documents, most=15)
+        found = learn_embeddings(lazy, tokenizer, embedding_dim=5, random_state=0)
+        np.testing.assert_array_equal(found.vectors, expected.vectors)
+        assert found.running_coverage == expected.running_coverage
+
+    def test_coverage_is_that_of_documents_in_memory(self) -> None:
+        documents = DocumentArray.from_nested([[[2, 3]], [], [[1, 5]], *[[[4, 3]]] * 20])
+        expected = load_embeddings(VECTORS, VOCABULARY, documents).running_coverage
+        lazy = InPortions(documents, most=15)
+        assert load_embeddings(VECTORS, VOCABULARY, lazy).running_coverage == expected
+
+    def test_an_id_beyond_the_vocabulary_is_found_in_any_batch(self) -> None:
+        lazy = InPortions(DocumentArray.from_nested([[[2, 3]]] * 20 + [[[9]]]), most=15)
+        with pytest.raises(ValueError, match="the word id 9"):
+            learn_embeddings(lazy, VOCABULARY)

@@ -6,7 +6,13 @@ import pytest
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
 from sk_han.kernels.tasks import using_threads
-from sk_han.linear.latent import fit_latent_model, fit_latent_space, partial_fit_latent_model
+from sk_han.linear import latent as module
+from sk_han.linear.latent import (
+    LatentLearner,
+    fit_latent_model,
+    fit_latent_space,
+    partial_fit_latent_model,
+)
 from sk_han.linear.ngram_fitting import fit_ngram_model
 from sk_han.linear.ngrams import NgramModel
 from sk_han.linear.presence import document_counts, presences
@@ -190,3 +196,33 @@ class TestPortions:
         assert found.weights.shape == model.weights.shape
         assert np.isfinite(found.weights).all()
         assert not np.array_equal(found.weights, model.weights)
+
+
+class TestManyLabels:
+    def test_few_documents_are_all_learnt_from(self, topics, space):
+        rows = np.arange(0, 600, 2)
+        found = LatentLearner(space, topics, 2).fit(rows[: len(rows) // 2])
+        assert found is None  # of one class
+        rows = np.arange(0, 600, 3)
+        found, expected = LatentLearner(space, topics, 2).fit(rows), model_of(space, topics[rows])
+        np.testing.assert_array_equal(found.weights, expected.weights)
+        np.testing.assert_array_equal(found.intercept, expected.intercept)
+
+    def test_of_many_a_sample_is_learnt_from_and_vectors_of_no_others_are_computed(
+        self, topics, space, monkeypatch
+    ):
+        monkeypatch.setattr(module, "_MOST_DOCUMENTS", 100)
+        learner = LatentLearner(space, topics, 2)
+        assert learner.vectors.shape[0] == 100
+        assert np.bincount(topics.targets[learner.rows]).tolist() == [50, 50]
+        logits = learner.fit(np.arange(600)).logits(topics.documents)
+        assert (logits.argmax(axis=1) == topics.targets).mean() > 0.95
+
+    def test_all_documents_of_a_rare_class_are_in_the_sample(self, topics, space, monkeypatch):
+        monkeypatch.setattr(module, "_MOST_DOCUMENTS", 100)
+        targets = topics.targets.copy()
+        targets[[7, 99, 300]] = 2
+        data = LabelledDocuments(topics.documents, targets, topics.weights)
+        learner = LatentLearner(space, data, 3)
+        assert np.bincount(targets[learner.rows]).tolist()[2] == 3
+        assert len(learner.rows) == 100

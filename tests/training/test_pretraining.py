@@ -6,6 +6,7 @@ import torch
 
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
+from sk_han.training import pretraining
 from sk_han.training.batches import Batches
 from sk_han.training.builder import document_net
 from sk_han.training.pretraining import (
@@ -13,6 +14,7 @@ from sk_han.training.pretraining import (
     halves,
     labelled_by_other_half,
     pretraining_epochs,
+    sample_to_pretrain,
     take_weights,
 )
 
@@ -149,3 +151,14 @@ def test_a_net_starts_from_the_pretrained_weights(documents):
 )
 def test_few_halves_are_read_several_times(n_halves, n_epochs):
     assert pretraining_epochs(n_halves, batch_size=64) == n_epochs
+
+
+def test_of_many_words_a_sample_of_the_documents_is_taken(documents, monkeypatch):
+    rng = np.random.RandomState(0)
+    state = rng.get_state()[1].copy()
+    assert sample_to_pretrain(documents, rng).tolist() == list(range(len(documents)))
+    np.testing.assert_array_equal(rng.get_state()[1], state)  # nothing was drawn
+    monkeypatch.setattr(pretraining, "_MOST_WORDS", documents.n_words // 2)
+    rows = sample_to_pretrain(documents, rng)
+    assert rows.tolist() == sorted(rows)
+    assert 0 < len(rows) < len(documents)

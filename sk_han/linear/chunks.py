@@ -1,0 +1,193 @@
+"""The n-gram model of documents whose n-grams memory does not hold: learnt chunk by chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.special import expit
+
+from sk_han.documents import DocumentArray, LabelledDocuments
+from sk_han.linear.ngram_fitting import (
+    INVERSE_STRENGTH,
+    MIN_DOCUMENTS,
+    Features,
+    in_classes,
+    log_count_ratios,
+    updated,
+)
+from sk_han.linear.ngrams import NgramCounts, NgramModel
+from sk_han.linear.presence import document_counts, presences
+
+__all__ = ["fit_ngram_models_in_chunks", "n_chunks_of", "rows_of_chunks"]
+
+# Occurrences of n-grams that are learnt from at once. With n-grams of 1 to 3 words, these are 8.4
+# million words (36,000 film reviews), whose matrix and solver take 1.2 GB. A chunk is half as
+# large, since the n-grams of all other chunks are in memory beside it.
+_MOST_NGRAMS, _MOST_NGRAMS_OF_CHUNK = 3 << 23, 3 << 22
+
+_TOLERANCE = 1e-4  # of the gradient of a document's loss, as of scikit-learn's solver
+
+
+def n_chunks_of(documents: DocumentArray, ngram_range: tuple[int, int]) -> int:
+    """Return in how many chunks documents are learnt from; 1 if memory holds their n-grams."""
+    smallest, largest = ngram_range
+    n_words = int(documents.words_per_document.sum())
+    n_ngrams = n_words * (largest - smallest + 1)
+    if n_ngrams <= _MOST_NGRAMS:
+        return 1
+    return min(-(-n_ngrams // _MOST_NGRAMS_OF_CHUNK), len(documents))
+
+
+def rows_of_chunks(
+    documents: DocumentArray, ngram_range: tuple[int, int]
+) -> list[NDArray[np.int64]]:
+    """Return the rows of each chunk, drawn from all over the documents.
+
+    Documents may be sorted, so chunks of neighbours would hold a single class. The order does not
+    depend on a seed of the caller: nor does a model that is fitted to all documents at once.
+    """
+    n_chunks = n_chunks_of(documents, ngram_range)
+    order = np.random.RandomState(0).permutation(len(documents))
+    return [np.sort(rows) for rows in np.array_split(order, n_chunks)]
+
+
+def fit_ngram_models_in_chunks(
+    data: LabelledDocuments,
+    n_classes: int,
+    ngram_range: tuple[int, int],
+    parts: Sequence[NDArray[np.int64]],
+) -> list[NgramModel | None]:
+    """Fit the model of `fit_ngram_model` in passes over the documents, a chunk in memory at a time.
+
+    A first pass finds the n-grams of two documents or more, a second one counts them in each class,
+    and a third one learns the coefficients: those after a chunk minimize its loss plus what the
+    documents before say of them, as a Gaussian distribution with a precision for each coefficient.
+    This is the curvature of their loss, and at the start that of the L2 regularization (Laplace's
+    method with a diagonal matrix, Chapelle and Li, 2011, algorithm 3). So a rare n-gram is learnt
+    from the chunks that it occurs in, and a frequent one from all. One strength for all of them, as
+    `partial_fit_ngram_model` has it, cost 0.7 points with 20 chunks (docs/benchmarks.md).
+
+    Parameters
+    ----------
+    data : LabelledDocuments
+    n_classes : int
+    ngram_range : tuple of int
+        Smallest and largest number of words in an n-gram.
+    parts : sequence of ndarray of int64
+        Rows to learn from, part after part.
+
+    Returns
+    -------
+    list of NgramModel or None
+        After each part, the model of all parts so far. Which n-grams it knows was found in all
+        documents, which tells nothing of their classes. None as of `fit_ngram_model`.
+
+    Notes
+    -----
+    It takes about 0.7 GB of memory for a chunk, and ``16 + 56 * n_scores`` bytes for each of at
+    most 4 million n-grams.
+
+    References
+    ----------
+    Chapelle, Li (2011). An Empirical Evaluation of Thompson Sampling. NIPS.
+    """
+    counts = document_counts(data.documents, ngram_range)
+    buckets = np.flatnonzero(counts >= MIN_DOCUMENTS)
+    if n_classes == 1 or not len(buckets) or len(np.unique(data.targets)) < n_classes:
+        return [None] * len(parts)
+    n_seen = counts[buckets].astype(np.float32)
+    scaled = LabelledDocuments(data.documents, data.targets, data.weights / data.weights.mean())
+    in_class = np.zeros((len(buckets), n_classes), dtype=np.float32)  # (F, C)
+    of_class = np.zeros(n_classes)
+    n_scores = 1 if n_classes == 2 else n_classes
+    learnt = _Coefficients.of_nothing(n_scores, len(buckets))
+    models: list[NgramModel | None] = []
+    for rows in parts:
+        part = scaled[rows]
+        for chunk, present in _chunks(part, ngram_range, buckets):
+            _add(in_class, present, chunk)
+        of_class += np.bincount(part.targets, part.weights, n_classes)
+        sums = _counts(n_seen, in_class, of_class)
+        ratios = log_count_ratios(sums)
+        for chunk, present in _chunks(part, ngram_range, buckets):
+            learnt.learn_from(present, chunk, ratios)
+        weights = (learnt.values[:, :-1].T * ratios).astype(np.float32)
+        intercept = learnt.values[:, -1].astype(np.float32)
+        models.append(NgramModel(ngram_range, buckets, ratios, weights, intercept, sums))
+    return models
+
+
+def _chunks(
+    data: LabelledDocuments, ngram_range: tuple[int, int], buckets: NDArray[np.int64]
+) -> Iterator[tuple[LabelledDocuments, csr_matrix]]:
+    """Yield each chunk with the presence of its n-grams, shape (D, F)."""
+    for rows in rows_of_chunks(data.documents, ngram_range):
+        if len(rows):
+            chunk = data[rows]
+            yield chunk, presences(chunk.documents, ngram_range, buckets)
+
+
+def _add(in_class: NDArray[np.float32], present: csr_matrix, chunk: LabelledDocuments) -> None:
+    """Add the weights of the documents with each n-gram to those of their classes, (F, C)."""
+    n_each = np.diff(present.indptr)
+    place = present.indices * np.int64(in_class.shape[1]) + np.repeat(chunk.targets, n_each)
+    np.add.at(in_class.reshape(-1), place, np.repeat(chunk.weights, n_each).astype(np.float32))
+
+
+def _counts(
+    n_seen: NDArray[np.float32], in_class: NDArray[np.float32], of_class: NDArray[np.float64]
+) -> NgramCounts:
+    """Return the counts inside and outside of each class; of two classes, of the second."""
+    inside = in_class[:, 1:] if len(of_class) == 2 else in_class
+    outside = (in_class.sum(axis=1, keepdims=True) - inside).clip(0)
+    n_documents = np.append(of_class.sum(), of_class[-inside.shape[1] :])
+    return NgramCounts(n_seen, inside.copy(), outside, n_documents)
+
+
+class _Coefficients(NamedTuple):
+    """What is known of the coefficients: their mean, and their precision.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (S, F + 1)
+        The last one is the intercept.
+    precision : ndarray of float32, shape (S, F + 1)
+    """
+
+    values: NDArray[np.float64]
+    precision: NDArray[np.float32]
+
+    @classmethod
+    def of_nothing(cls, n_scores: int, n_features: int) -> _Coefficients:
+        """Return what is known before any document."""
+        shape = n_scores, n_features + 1
+        return cls(np.zeros(shape), np.full(shape, 1 / INVERSE_STRENGTH, dtype=np.float32))
+
+    def learn_from(
+        self, present: csr_matrix, chunk: LabelledDocuments, ratios: NDArray[np.float32]
+    ) -> None:
+        """Update the coefficients of the chunk's n-grams, and the intercepts."""
+        columns = np.flatnonzero(np.bincount(present.indices, minlength=present.shape[1]))
+        features = Features(present[:, columns], ratios[columns])
+        in_class = in_classes(chunk.targets, max(len(self.values), 2))
+        places = np.append(columns, -1)
+        for c, (values, precision) in enumerate(zip(*self, strict=True)):
+            matrix = features.of_score(c)
+            coefficients, intercept = updated(
+                matrix,
+                in_class[:, c],
+                chunk.weights,
+                values[columns],
+                values[-1],
+                precision[places].astype(np.float64),
+                _TOLERANCE * len(chunk),
+            )
+            values[places] = np.append(coefficients, intercept)
+            margins = matrix @ coefficients + intercept
+            curvature = chunk.weights * expit(margins) * expit(-margins)  # (D,)
+            matrix.data **= 2
+            precision[places] += np.append(matrix.T @ curvature, curvature.sum())

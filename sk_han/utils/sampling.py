@@ -1,0 +1,30 @@
+"""Samples of documents of a bounded number of words."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["sampled_rows"]
+
+
+def sampled_rows(
+    words_per_document: NDArray[np.int64], n_words: int, random_state: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Draw documents until they have so many words.
+
+    Parameters
+    ----------
+    words_per_document : ndarray of int64, shape (n_documents,)
+    n_words : int
+        The last document may reach beyond it.
+    random_state : RandomState
+
+    Returns
+    -------
+    ndarray of int64
+        Rows, in random order; all if the documents have fewer words.
+    """
+    order = random_state.permutation(len(words_per_document))
+    reached = np.cumsum(words_per_document[order])
+    return order[: np.searchsorted(reached, n_words) + 1]
