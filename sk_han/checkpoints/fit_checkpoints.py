@@ -140,14 +140,15 @@ class FitCheckpoints:
         assert self._checkpoint is not None
         with self._explaining(), model_file(self._checkpoint.path) as file:
             _, description, arrays = read_archive(file)
+            if not isinstance(description, dict) or description.keys() != {"dict"}:
+                raise ValueError("it is a model, and no checkpoint of a fit")
             found = from_plain(description, arrays)
-            if not isinstance(found, dict) or found.keys() != _KEYS:
+            if found.keys() != _KEYS or not isinstance(found["fingerprint"], dict):
                 raise ValueError("it is no checkpoint of a fit")
             if found["checkpoint_format"] != _FORMAT:
                 raise ValueError("it is of another release of sk_han")
-            if not isinstance(found["fingerprint"], dict):
-                raise ValueError("it does not say of which fit")
-            return found
+            checked: dict[str, Any] = found
+            return checked
 
     def _write(self, stage: str, state: dict[str, Any]) -> None:
         assert self._checkpoint is not None
@@ -194,7 +195,7 @@ class FitCheckpoints:
         except ModelFormatError as error:  # which names the file
             raise ModelFormatError(f"{error} {repair}") from error
         except _ERRORS as error:
-            reason = f"{type(error).__name__}: {error}"
+            reason = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(". ")[:500]
             raise ModelFormatError(
                 f"{path} is no checkpoint of this fit: {reason}. {repair}"
             ) from error

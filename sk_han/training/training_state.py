@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from skorch.callbacks import EpochScoring, LRScheduler, PassthroughScoring
+from torch import Tensor
 
 from sk_han.training.builder import OPTIMIZERS
 from sk_han.training.callbacks.early_stopping import EarlyStopping
@@ -105,9 +106,13 @@ def set_random_state(random_state: np.random.RandomState, state: Any) -> None:
     KeyError, TypeError, ValueError
         If it is no state of a generator of this kind.
     """
-    position = state["state"].get("pos", 0)
-    if not 0 <= position <= 624:  # of the Mersenne Twister; NumPy would read behind its array
-        raise ValueError(f"a random generator is at the position {position}")
+    own = random_state.get_state(legacy=False)
+    _check_like(own, state)
+    for name, value in own["state"].items():
+        if np.shape(state["state"][name]) != np.shape(value):
+            raise ValueError(f"the {name} of a random generator has another length")
+    if not 0 <= state["state"].get("pos", 0) <= 624:  # NumPy would read behind the 624 numbers
+        raise ValueError(f"a random generator is at the position {state['state']['pos']}")
     random_state.set_state(state)
 
 
@@ -138,11 +143,20 @@ def _restore_optimizer(optimizer: torch.optim.Optimizer, state: dict[str, Any]) 
     if type(optimizer) in OPTIMIZERS.values():  # compiled code trusts the shapes
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         for number, moments in state["state"].items():
-            for name, moment in moments.items():
-                expected = () if name == "step" else parameters[number].shape
-                if moment is not None and moment.shape != expected:
-                    raise ValueError(f"its {name} of a weight has the shape {tuple(moment.shape)}")
+            _check_moments(moments, parameters[number], optimizer)
     optimizer.load_state_dict(state)
+
+
+def _check_moments(
+    moments: Mapping[str, Any], parameter: Tensor, optimizer: torch.optim.Optimizer
+) -> None:
+    needed = set() if isinstance(optimizer, torch.optim.SGD) else {"step", "exp_avg", "exp_avg_sq"}
+    if not needed <= moments.keys():
+        raise ValueError(f"it lacks moments of a weight: {sorted(needed - moments.keys())}")
+    for name, moment in moments.items():
+        expected = () if name == "step" else parameter.shape
+        if (moment is None and name in needed) or (moment is not None and moment.shape != expected):
+            raise ValueError(f"the {name} of a weight is not of its shape")
 
 
 def _check_shapes(weights: dict[str, Any], own: Mapping[str, Any]) -> None:
@@ -184,7 +198,7 @@ def _checked_epoch(epoch: Any) -> dict[str, Any]:
 
 
 def _as_arrays(value: Any) -> Any:
-    return _mapped(value, torch.Tensor, lambda tensor: tensor.numpy(force=True))
+    return _mapped(value, Tensor, lambda tensor: tensor.numpy(force=True))
 
 
 def _as_tensors(value: Any) -> Any:
