@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from numbers import Integral, Real
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
-from sk_han.fitted_state import attributes_of, replace_attributes, snapshot_of, state_of
+from sk_han.fitted_state import FITTED, attributes_of, replace_attributes, snapshot_of, state_of
 from sk_han.fitting import fitted_attributes, linear_parts_of
 from sk_han.kernels.loading import ENGINES, engine_in_use, using_engine
 from sk_han.linear.ngrams import NgramModel
@@ -45,30 +46,13 @@ from sk_han.validation.labels import as_labels
 from sk_han.validation.params import check_nested_params
 
 if TYPE_CHECKING:
+    from sk_han.checkpoints import Checkpoint
     from sk_han.explanation import ExplanationList
 
 __all__ = ["HANClassifier"]
 
 # Version of the state in a pickle, increased when an older release cannot read it.
 STATE_FORMAT = 2
-
-# The attributes that `to_state` stores.
-_FITTED = (
-    "best_epoch_",
-    "best_score_",
-    "classes_",
-    "device_",
-    "history_",
-    "latent_model_",
-    "latent_scale_",
-    "n_iter_",
-    "net_",
-    "network_scale_",
-    "ngram_model_",
-    "ngram_scale_",
-    "tokenizer_",
-    "vocabulary_size_",
-)
 
 _OPTIONS = {name: of_option(c) for name, c in NetworkOptions.constraints().items()}
 
@@ -382,6 +366,7 @@ ContextAttention, default="attention"
         X_val: Any = None,
         y_val: ArrayLike | None = None,
         X_unlabelled: Any = None,
+        checkpoint: str | PathLike[str] | Checkpoint | None = None,
     ) -> HANClassifier:
         """Fit network and linear models to labelled documents, and to text without labels.
 
@@ -403,6 +388,10 @@ ContextAttention, default="attention"
             learns from labels (see the user guide). Leave those out that you will test on. An
             iterator is read 10,000 texts at a time. A fit that goes on without them keeps its
             latent model.
+        checkpoint : path of a folder or Checkpoint, default=None
+            Where the state of training is stored, so that a call with the same arguments goes on
+            after an interrupt or the end of the process (see the user guide). It is deleted when
+            the fit is whole.
 
         Returns
         -------
@@ -412,11 +401,12 @@ ContextAttention, default="attention"
         Raises
         ------
         TypeError, ValueError
-            If documents, labels, weights or parameters are invalid.
+            If documents, labels, weights or parameters are invalid, or the checkpoint is of
+            another fit or damaged (`ModelFormatError`).
         FloatingPointError
             If the loss is no longer a finite number.
         """
-        data = X, y, sample_weight, X_unlabelled, X_val, y_val
+        data = X, y, sample_weight, X_unlabelled, X_val, y_val, checkpoint
         return self._learn(*data, resume=self.warm_start and hasattr(self, "net_"))
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -669,7 +659,7 @@ ContextAttention, default="attention"
         """Return parameters and fitted state as arrays and plain types, for any device."""
         state: dict[str, Any] = {**super().__getstate__(), "_state_format": STATE_FORMAT}
         if "net_" in state:
-            for name in _FITTED:
+            for name in FITTED:
                 del state[name]
             state["_fitted"] = self.to_state()
         return state

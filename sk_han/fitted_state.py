@@ -14,7 +14,26 @@ from sk_han.validation.fitted_state import check_classifier_state
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
 
-__all__ = ["attributes_of", "replace_attributes", "snapshot_of", "state_of"]
+__all__ = ["FITTED", "attributes_of", "replace_attributes", "snapshot_of", "state_of"]
+
+
+# The attributes that `state_of` stores.
+FITTED = (
+    "best_epoch_",
+    "best_score_",
+    "classes_",
+    "device_",
+    "history_",
+    "latent_model_",
+    "latent_scale_",
+    "n_iter_",
+    "net_",
+    "network_scale_",
+    "ngram_model_",
+    "ngram_scale_",
+    "tokenizer_",
+    "vocabulary_size_",
+)
 
 
 def snapshot_of(classifier: HANClassifier) -> HANClassifier:

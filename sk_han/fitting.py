@@ -12,6 +12,8 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from sk_han.checkpoints.fingerprint import data_fingerprint, settings_fingerprint
+from sk_han.checkpoints.fit_checkpoints import FitCheckpoints
 from sk_han.documents import UNKNOWN_ID, DocumentArray, LabelledDocuments
 from sk_han.embeddings.initial import initial_vectors
 from sk_han.fit_data import FitData, fit_data, network_options
@@ -64,6 +66,7 @@ def fitted_attributes(
     X_unlabelled: Any = None,
     X_val: Any = None,
     y_val: Any = None,
+    checkpoint: Any = None,
     *,
     classes: Any = None,
     resume: bool,
@@ -75,7 +78,7 @@ def fitted_attributes(
     ----------
     classifier : HANClassifier
         Its parameters are used, and, with `resume`, its fitted attributes.
-    X, y, sample_weight, X_unlabelled, X_val, y_val, classes
+    X, y, sample_weight, X_unlabelled, X_val, y_val, checkpoint, classes
         As of `HANClassifier.fit` and `HANClassifier.partial_fit`.
     resume : bool
         Whether to start from the fitted weights.
@@ -88,7 +91,11 @@ def fitted_attributes(
         The fitted attributes.
     """
     device = resolve_device(classifier.device)
-    rng = check_random_state(classifier.random_state)
+    checkpoints = FitCheckpoints(checkpoint)
+    checkpoints.check(settings_fingerprint, classifier, device, resume)
+    rng = checkpoints.random_state(
+        check_random_state(classifier.random_state), own=classifier.random_state is not None
+    )
     given = fit_data(
         classifier,
         X,
@@ -102,6 +109,7 @@ def fitted_attributes(
         holds_out=not one_epoch,
         random_state=rng,
     )
+    checkpoints.check(data_fingerprint, given)
     training, validation = given.data[given.training], given.validation
     text, text_weights = given.text()
     ngram_range = _ngram_range(classifier)
@@ -165,6 +173,7 @@ def fitted_attributes(
         n_iter_no_change=classifier.n_iter_no_change,
         callbacks=classifier.callbacks,
         fit_tasks=tasks,
+        checkpoints=checkpoints.callback("training"),
     )
     if resume:
         # A schedule from its beginning needs none, and copies of the classifier have none.
@@ -180,7 +189,7 @@ def fitted_attributes(
         )
         if vectors is not None:
             net.set_embedding(vectors)
-    if pretrains:
+    if pretrains and not checkpoints.has_passed("pretraining"):
         rows = sample_to_pretrain(text, rng)
         soft = _softly_labelled(text, text_weights, rows, given, teacher)
         pretrained = new(
@@ -195,6 +204,7 @@ def fitted_attributes(
             n_iter_no_change=None,
             callbacks=None,
             fit_tasks=None,
+            checkpoints=checkpoints.callback("pretraining"),
         )
         take_weights(pretrained, net)
         pretrained.train(soft, None)
@@ -230,6 +240,7 @@ def fitted_attributes(
     fitted |= {"net_": net, "history_": history, "n_iter_": len(history)}
     fitted |= _best(net)
     tasks.end(fitted)
+    checkpoints.end()
     return fitted
 
 

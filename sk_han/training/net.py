@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -104,9 +105,12 @@ class Net(NeuralNet):
         self.train_split = predefined_split(validation) if validation is not None else None
         if not self.initialized_:
             self.initialize()
+        self.stop_requested, n_before = False, len(self.history)
         self.notify("on_train_begin", X=training, y=None)
+        # A checkpoint, restored by its callback, brings epochs, and perhaps the request to stop.
+        epochs = 0 if self.stop_requested else self.max_epochs - (len(self.history) - n_before)
         with contextlib.suppress(StopTraining), self._own_settings():
-            self.fit_loop(training)
+            self.fit_loop(training, epochs=epochs)
         self.notify("on_train_end", X=training, y=None)
         for name, weight in self.module_.named_parameters():
             self._check_finite(weight, f"the weight {name}")
@@ -241,6 +245,7 @@ class Net(NeuralNet):
                     if arrived:
                         raise
                     request = stop
+                    self.stop_requested = True  # checkpoints, which come last, store it
         if request is not None:
             raise StopTraining from request
 
@@ -281,6 +286,17 @@ class Net(NeuralNet):
         if training:
             return Batches(dataset, self.batch_size, self.shuffle)
         return Batches(dataset, self.valid_batch_size)
+
+    def run_single_epoch(
+        self, iterator: Batches | None, training: bool, prefix: str, *args: Any, **kwargs: Any
+    ) -> None:
+        """Go on behind the steps that the epoch already has, which a checkpoint brings."""
+        n_steps = len(self.history[-1]["batches"]) if training else 0
+        if iterator is not None and n_steps:
+            iterator = dataclasses.replace(iterator, first=n_steps)
+        super().run_single_epoch(iterator, training, prefix, *args, **kwargs)
+        if n_steps:
+            self.history.record(f"{prefix}_batch_count", len(self.history[-1]["batches"]))
 
     def infer(self, x: TrainingData, **fit_params: Any) -> Tensor:
         """Compute the logits of a batch."""
