@@ -66,6 +66,7 @@ _MODULE_OF = {
 _MODULES = {
     "cli",
     "datasets",
+    "distributed",
     "embeddings",
     "explanation",
     "faithfulness",
