@@ -65,20 +65,23 @@ def test_a_large_model_is_sent_apart_from_the_graph(client):
 
 
 @dask.delayed
-def part_that_waits_to_be_killed(number, folder):
-    mark = folder / str(number)
-    if number < 2 and not mark.exists():
-        (folder / f"{number}.new").write_text(str(os.getpid()))
-        os.replace(folder / f"{number}.new", mark)
+def texts_of_one_to_be_killed(folder):
+    """Wait in the first two processes that come here until these are killed."""
+    for mark in ("first", "second"):
+        try:
+            with open(folder / mark, "x") as file:
+                file.write(str(os.getpid()))
+        except FileExistsError:
+            continue
         Event().wait()
     return TEXTS
 
 
 def test_workers_that_are_killed_while_they_work_are_survived(client, classifier, tmp_path):
-    parts = [part_that_waits_to_be_killed(number, tmp_path) for number in range(6)]
+    parts = [texts_of_one_to_be_killed(tmp_path) for _ in range(6)]
     working = client.compute(predict_proba(classifier, parts))
-    marks = [tmp_path / "0", tmp_path / "1"]
-    wait_until(lambda: all(mark.exists() for mark in marks))
+    marks = [tmp_path / "first", tmp_path / "second"]
+    wait_until(lambda: all(mark.exists() and mark.read_text() for mark in marks))
     killed = {int(mark.read_text()) for mark in marks}
     assert len(killed) == 2  # so that no worker is left that has the model
     for pid in killed:
