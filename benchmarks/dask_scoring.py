@@ -3,9 +3,9 @@
 ``python benchmarks/dask_scoring.py`` scores documents with a stored model in turns: by the `Scorer`
 in this process, and by `sk_han.distributed.predict_proba` over a bag of 20 parts in two workers of
 one thread, from a bag to probabilities in this process, the sending of texts and model included.
-The ratio is the median of those of the rounds. Resident memory of a worker is read before the model comes and at the highest while it
-scores. ``--search`` times a small `GridSearchCV` by joblib's backends for loky and for Dask, in
-turns, once the workers of both have imported what they need.
+The ratio is the median of those of the rounds. Resident memory of a worker is read before the model
+comes and at the highest while it scores. ``--search`` times a small `GridSearchCV` by joblib's
+backends for loky and for Dask, in turns, once the workers of both have imported what they need.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with (
         TemporaryDirectory() as folder,
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         if arguments.search:

@@ -14,7 +14,7 @@ def two_workers():
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -45,7 +45,7 @@ def in_a_task(function):
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
     with (
         distributed.LocalCluster(
-            processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None
+            processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -97,7 +97,7 @@ def interrupt(client):
 
 if __name__ == "__main__":
     texts, labels = make_reviews(400, random_state=0)
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     with cluster, Client(cluster) as client:
         pids = list(client.run(os.getpid).values())
         search = GridSearchCV(tiny(max_epochs=1_000_000), {"lr": [0.01, 0.02]}, cv=2)
