@@ -69,6 +69,7 @@ _MODULE_OF = {
 _MODULES = {
     "cli",
     "datasets",
+    "distributed",
     "embeddings",
     "explanation",
     "faithfulness",

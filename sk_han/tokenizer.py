@@ -109,7 +109,8 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
 
     n_jobs : int, default=None
         Number of processes that read texts, with Numba of threads; of use from some thousand
-        documents on. None is one process, -1 all cores; at most four for each core are taken.
+        documents on. None is one process, -1 all cores; at most four for each core are taken,
+        and one in a task of Dask.
 
     output : {"ragged", "padded"}, default="ragged"
         What `transform` returns: a :class:`~sk_han.documents.DocumentArray`, or an array of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import ModuleType
 
 import numpy as np
@@ -21,7 +22,8 @@ Lengths = NDArray[np.int64]
 Weights = Mapping[str, Array]
 # Vectors (N, output_size), and weights (T, R).
 Pooled = tuple[Array, Array]
-# Takes states (T, H), lengths (N,) and the number of sequences of each document (D,).
+# Takes states (T, H), lengths (N,) and the number of sequences of each document (D,). No closure: a
+# scorer can be pickled.
 Pooling = Callable[[Array, Lengths, Lengths], Pooled]
 
 
@@ -32,16 +34,7 @@ def word_pooling(options: NetworkOptions, weights: Weights) -> Pooling:
         return _pooling("word_attention", options, weights)
     names = ["forwards", "backwards"] if attention.direction == "bidirectional" else ["forwards"]
     directions = [_of_prefix(weights, f"word_attention.{name}.") for name in names]
-
-    def pool(states: Array, lengths: Lengths, sequences: Lengths) -> Pooled:
-        found = [
-            _with_context(attention, each, states, lengths, sequences, backward=number == 1)
-            for number, each in enumerate(directions)
-        ]
-        vectors, shares = zip(*found, strict=True)
-        return np.concatenate(vectors, axis=1), np.stack(shares, axis=1)
-
-    return pool
+    return partial(_in_context, attention, directions)
 
 
 def sentence_pooling(options: NetworkOptions, weights: Weights) -> Pooling:
@@ -52,22 +45,24 @@ def sentence_pooling(options: NetworkOptions, weights: Weights) -> Pooling:
 def _pooling(name: str, options: NetworkOptions, weights: Weights) -> Pooling:
     attention = options.attention
     if attention is None:
-        plain = {"mean": _mean, "max": _max, "last": _last(options.recurrent.bidirectional)}
+        last = partial(_last, options.recurrent.bidirectional)
+        plain: dict[str, Pooling] = {"mean": _mean, "max": _max, "last": last}
         return plain[str(options.pooling)]
-    own = _of_prefix(weights, f"{name}.")
-    contexts = np.atleast_2d(own["context"])  # (R, A)
+    return partial(_attended, attention, _of_prefix(weights, f"{name}."))
+
+
+def _attended(
+    attention: Attention, own: dict[str, Array], states: Array, lengths: Lengths, _: Lengths
+) -> Pooled:
     has_kernels = own["context"].ndim == 1 and attention.normalizer == "softmax"
-
-    def pool(states: Array, lengths: Lengths, _: Lengths) -> Pooled:
-        compiled = kernels("attention") if has_kernels else None
-        if compiled is not None:
-            return _compiled(compiled, own, states, lengths)
-        u = np.tanh(states @ own["weight"].T + own["bias"])  # (T, A)
-        shares = [_normalized(attention, u @ context, lengths) for context in contexts]
-        vectors = [_sums(share[:, None] * states, lengths) for share in shares]
-        return np.concatenate(vectors, axis=1), np.stack(shares, axis=1)
-
-    return pool
+    compiled = kernels("attention") if has_kernels else None
+    if compiled is not None:
+        return _compiled(compiled, own, states, lengths)
+    contexts = np.atleast_2d(own["context"])  # (R, A)
+    u = np.tanh(states @ own["weight"].T + own["bias"])  # (T, A)
+    shares = [_normalized(attention, u @ context, lengths) for context in contexts]
+    vectors = [_sums(share[:, None] * states, lengths) for share in shares]
+    return np.concatenate(vectors, axis=1), np.stack(shares, axis=1)
 
 
 def _compiled(
@@ -125,20 +120,32 @@ def _max(states: Array, lengths: Lengths, _: Lengths) -> Pooled:
     return vectors, share.astype(np.float32)[:, None]
 
 
-def _last(bidirectional: bool) -> Pooling:
-    def pool(states: Array, lengths: Lengths, _: Lengths) -> Pooled:
-        size = states.shape[1]
-        H = size // 2 if bidirectional else size
-        filled, first = _filled(lengths)
-        last = first + lengths[filled] - 1
-        vectors = np.zeros((len(lengths), size), dtype=np.float32)
-        vectors[filled] = np.concatenate([states[last, :H], states[first, H:]], axis=1)
-        share = np.zeros(len(states), dtype=np.float32)
-        share[last] += H / size
-        share[first] += 1 - H / size
-        return vectors, share[:, None]
+def _last(bidirectional: bool, states: Array, lengths: Lengths, _: Lengths) -> Pooled:
+    size = states.shape[1]
+    H = size // 2 if bidirectional else size
+    filled, first = _filled(lengths)
+    last = first + lengths[filled] - 1
+    vectors = np.zeros((len(lengths), size), dtype=np.float32)
+    vectors[filled] = np.concatenate([states[last, :H], states[first, H:]], axis=1)
+    share = np.zeros(len(states), dtype=np.float32)
+    share[last] += H / size
+    share[first] += 1 - H / size
+    return vectors, share[:, None]
 
-    return pool
+
+def _in_context(
+    attention: ContextAttention,
+    directions: list[dict[str, Array]],
+    states: Array,
+    lengths: Lengths,
+    sequences: Lengths,
+) -> Pooled:
+    found = [
+        _with_context(attention, each, states, lengths, sequences, backward=number == 1)
+        for number, each in enumerate(directions)
+    ]
+    vectors, shares = zip(*found, strict=True)
+    return np.concatenate(vectors, axis=1), np.stack(shares, axis=1)
 
 
 def _with_context(

@@ -20,6 +20,7 @@ from sk_han.kernels.tasks import at_most_per_core, using_threads
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.scanning import scan_texts
 from sk_han.text.tables import COMPILED_PATTERNS
+from sk_han.utils.dask_tasks import tasks_at_once
 
 __all__ = ["Numbering", "WordTypes", "joined", "read_word_types"]
 
@@ -91,8 +92,8 @@ def read_word_types(
     located : bool, default=False
         Whether to find the spans too, which takes about twice the time.
     n_jobs : int, default=None
-        Number of processes, or of threads of compiled kernels, as in scikit-learn. The result
-        does not depend on it.
+        Number of processes, or of threads of compiled kernels, as in scikit-learn; 1 in a task of
+        Dask. The result does not depend on it.
 
     Returns
     -------
@@ -125,6 +126,8 @@ def read_word_types(
 
 
 def _n_workers(n_jobs: int | None) -> int:
+    if tasks_at_once() is not None:  # a task owns one thread of its worker
+        return 1
     from joblib import cpu_count, effective_n_jobs  # few texts are read where there is none
 
     return at_most_per_core(effective_n_jobs(n_jobs), cpu_count())

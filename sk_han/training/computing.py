@@ -15,6 +15,7 @@ from joblib import cpu_count
 
 from sk_han.kernels.loading import engine_in_use, using_engine
 from sk_han.kernels.tasks import at_most_per_core, n_threads, using_threads
+from sk_han.utils.dask_tasks import tasks_at_once
 
 __all__ = ["computing", "torch_threads"]
 
@@ -58,8 +59,8 @@ def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None
         As of `sk_han.kernels.loading.using_engine`.
     threads : int, optional
         By default that of a block around this one, else PyTorch's setting or the number of cores
-        that this process may use, whichever is lower, and 1 in a forked process. At most four for
-        each core.
+        that this process may use, whichever is lower, and 1 in a forked process. Tasks that a
+        worker of Dask runs at once share the cores. At most four for each core.
 
     Raises
     ------
@@ -67,7 +68,8 @@ def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None
         Where PyTorch finds no memory on the CPU; it raises RuntimeError itself.
     """
     if threads is None:
-        usual = 1 if _is_forked() else min(torch.get_num_threads(), _n_cores())
+        own_cores = max(_n_cores() // (tasks_at_once() or 1), 1)
+        usual = 1 if _is_forked() else min(torch.get_num_threads(), own_cores)
         threads = n_threads(usual)
     threads = at_most_per_core(threads, _n_cores())
     with using_engine(engine), using_threads(threads), torch_threads(threads):

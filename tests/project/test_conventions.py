@@ -30,7 +30,7 @@ FLOORS = [
     {"attribution", "checkpoints", "classifier", "fit_data", "fitted_state", "fitting", "versions"},
     {"explainers", "rendering"},
     {"faithfulness", "persistence", "serving"},
-    {"cli"},
+    {"cli", "distributed"},
     {"__main__"},
 ]
 # Rooms of one floor may import each other in one direction only.

@@ -1,5 +1,6 @@
 """A model is served without PyTorch, scikit-learn and SciPy as the classifier predicts."""
 
+import pickle
 import subprocess
 import sys
 
@@ -8,7 +9,13 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import sk_han
-from sk_han import Attention, HierarchicalTokenizer, ModelFormatError
+from sk_han import (
+    Attention,
+    ContextAttention,
+    HierarchicalTokenizer,
+    ModelFormatError,
+    MultiHopAttention,
+)
 from sk_han.datasets import make_reviews
 from sk_han.kernels.loading import using_engine
 from sk_han.serving import Scorer
@@ -99,6 +106,21 @@ class TestPredictions:
         assert classifier.ngram_model_.counts is not None
         ((_, model),) = served(classifier).linear_models
         assert model.counts is None
+
+    @pytest.mark.parametrize(
+        "params",
+        [
+            {},
+            {"pooling": "last"},
+            {"pooling": MultiHopAttention(size=4)},
+            {"pooling": ContextAttention(size=4)},
+        ],
+        ids=["attention", "last", "hops", "context"],
+    )
+    def test_a_pickled_scorer_predicts_the_same(self, served, params):
+        scorer = served(fitted_classifier(**params))
+        copied = pickle.loads(pickle.dumps(scorer))
+        np.testing.assert_array_equal(copied.predict_proba(ODD), scorer.predict_proba(ODD))
 
     def test_a_single_class_is_predicted(self, served):
         with pytest.warns(UserWarning, match="class"):

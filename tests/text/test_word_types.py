@@ -6,6 +6,7 @@ from sk_han import HierarchicalTokenizer
 from sk_han.text import word_types
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.word_types import WordTypes, joined, read_word_types
+from tests.dask_workers import in_a_task
 
 ANALYZER = TextAnalyzer(r"\w+")
 
@@ -98,6 +99,10 @@ def test_for_few_texts_no_cores_are_counted(monkeypatch):
     monkeypatch.setattr(word_types, "_n_workers", None)
     monkeypatch.setattr(word_types, "kernels", lambda *args, **kwargs: None)
     assert len(HierarchicalTokenizer().fit_transform(["word"])) == 1
+
+
+def test_in_a_task_of_dask_there_is_one_worker():
+    assert in_a_task(lambda: word_types._n_workers(4)) == 1
 
 
 def test_a_tokenizer_that_asks_for_a_million_workers_gets_four_for_each_core(monkeypatch):

@@ -11,6 +11,7 @@ from joblib import cpu_count
 from sk_han.kernels.tasks import n_threads
 from sk_han.training import computing as module
 from sk_han.training.computing import _came_by_fork, computing, torch_threads
+from tests.dask_workers import in_a_task
 
 IMPORTED_IN_A_CHILD = """
 import os
@@ -121,6 +122,17 @@ class TestTooLittleMemory:
     def test_another_error_of_pytorch_stays_what_it_is(self):
         with pytest.raises(RuntimeError, match="shapes"), computing():
             torch.ones(2, 3) @ torch.ones(2, 3)
+
+
+def threads_in_use():
+    with computing():
+        return n_threads()
+
+
+def test_tasks_of_a_dask_worker_share_the_cores(two_threads, monkeypatch):
+    monkeypatch.setattr(module, "_n_cores", lambda: 3)
+    assert threads_in_use() == 2
+    assert in_a_task(threads_in_use) == 1
 
 
 def test_a_model_that_asks_for_a_million_threads_gets_four_for_each_core():

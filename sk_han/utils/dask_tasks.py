@@ -1,0 +1,28 @@
+"""Whether Dask runs this code, and what its task may take of the machine."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["tasks_at_once"]
+
+
+def tasks_at_once() -> int | None:
+    """Return how many tasks run at once in the worker that runs this one; None outside of Dask.
+
+    joblib cannot be asked: in a task of its backend for Dask it counts the cores of the cluster.
+
+    Examples
+    --------
+    >>> from sk_han.utils.dask_tasks import tasks_at_once
+    >>> tasks_at_once() is None
+    True
+    """
+    module = sys.modules.get("distributed.worker")  # a task has it
+    if module is None:
+        return None
+    try:
+        n_threads: int = module.get_worker().state.nthreads
+    except ValueError:  # "No worker found"
+        return None
+    return n_threads

@@ -1,0 +1,211 @@
+"""Documents in collections of Dask are scored as the model scores them."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+
+import sk_han
+from sk_han import HierarchicalTokenizer
+from sk_han.datasets import make_reviews
+from sk_han.distributed import predict, predict_proba
+from sk_han.serving import Scorer
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
+
+pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+import dask
+import dask.bag as db
+import dask.dataframe as dd
+import pandas as pd
+
+EXACT = {"rtol": 0, "atol": 1e-6}
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return fitted_classifier()
+
+
+@pytest.fixture(autouse=True)
+def one_process():
+    with dask.config.set(scheduler="threads"):
+        yield
+
+
+def series(texts=UNSEEN):
+    return dd.from_pandas(pd.Series(texts, index=range(50, 50 + len(texts))), npartitions=3)
+
+
+class TestBags:
+    def test_rows_are_those_of_the_model_in_order(self, classifier):
+        found = predict_proba(classifier, db.from_sequence(UNSEEN, npartitions=3)).compute()
+        np.testing.assert_allclose(found, classifier.predict_proba(UNSEEN), **EXACT)
+
+    def test_labels_are_those_of_the_model(self, classifier):
+        found = predict(classifier, db.from_sequence(UNSEEN, npartitions=3)).compute()
+        np.testing.assert_array_equal(found, classifier.predict(UNSEEN))
+
+    def test_a_part_that_is_an_iterator_is_read(self, classifier):
+        bag = db.from_sequence([{"text": text} for text in UNSEEN], npartitions=2)
+        found = predict_proba(classifier, bag.map(lambda record: record["text"])).compute()
+        np.testing.assert_allclose(found, classifier.predict_proba(UNSEEN), **EXACT)
+
+    def test_a_part_without_documents_has_no_rows(self, classifier):
+        bag = db.from_sequence(UNSEEN, npartitions=4).filter(lambda text: "zebra" in text)
+        found = predict_proba(classifier, bag).compute()
+        np.testing.assert_allclose(found, classifier.predict_proba(UNSEEN[-1:]), **EXACT)
+        assert predict(classifier, bag.filter(lambda text: False)).compute().shape == (0,)
+
+    def test_shape_and_dtype_are_known_before_it_is_computed(self, classifier):
+        bag = db.from_sequence(UNSEEN, npartitions=3)
+        probabilities, labels = predict_proba(classifier, bag), predict(classifier, bag)
+        assert probabilities.shape[1] == 2
+        assert np.isnan(probabilities.shape[0])
+        assert probabilities.dtype == probabilities.compute().dtype == np.float64
+        assert labels.ndim == 1
+        assert labels.dtype == labels.compute().dtype
+
+
+class TestSeries:
+    def test_a_frame_has_a_column_for_each_class_and_the_index(self, classifier):
+        documents = series()
+        found = predict_proba(classifier, documents)
+        assert found.divisions == documents.divisions
+        computed = found.compute()
+        assert list(found.columns) == list(computed.columns) == ["neg", "pos"]
+        assert computed.index.tolist() == list(range(50, 50 + len(UNSEEN)))
+        np.testing.assert_allclose(computed, classifier.predict_proba(UNSEEN), **EXACT)
+
+    def test_labels_become_a_column_of_the_table(self, classifier):
+        table = series().to_frame("text")
+        table["label"] = predict(classifier, table["text"])
+        assert table.compute()["label"].tolist() == classifier.predict(UNSEEN).tolist()
+
+    @pytest.mark.filterwarnings("ignore:The inplace keyword")
+    def test_labels_stay_beside_texts_of_files_that_dask_reads_together(self, classifier, tmp_path):
+        texts = 20 * UNSEEN
+        table = pd.DataFrame({"text": texts, "stars": 1.0, "id": range(len(texts))})
+        dd.from_pandas(table, npartitions=10).to_parquet(tmp_path / "table")
+        read = dd.read_parquet(tmp_path / "table")
+        assert read["text"].optimize().npartitions < read.npartitions
+        read["label"] = predict(classifier, read["text"])
+        assert read.compute()["label"].tolist() == classifier.predict(texts).tolist()
+
+    def test_numbers_as_labels_keep_their_type(self):
+        classifier = tiny().fit(TEXTS, np.where(LABELS == "pos", 5, 1))
+        found = predict(classifier, series())
+        assert found.dtype == found.compute().dtype == np.int64
+        assert found.compute().tolist() == classifier.predict(UNSEEN).tolist()
+
+
+class TestDelayedParts:
+    def test_rows_are_those_of_the_model_in_order(self, classifier):
+        parts = [dask.delayed(UNSEEN[:3]), dask.delayed(np.array(UNSEEN[3:], dtype=object))]
+        found = predict_proba(classifier, parts).compute()
+        np.testing.assert_allclose(found, classifier.predict_proba(UNSEEN), **EXACT)
+
+    def test_nothing_is_read_before_it_is_asked_for(self, classifier):
+        read = []
+
+        @dask.delayed
+        def part():
+            read.append(True)
+            return UNSEEN
+
+        found = predict(classifier, [part()])
+        assert not read
+        assert len(found.compute()) == len(UNSEEN)
+        assert read
+
+
+class TestModels:
+    @pytest.fixture
+    def bag(self):
+        return db.from_sequence(UNSEEN, npartitions=2)
+
+    def test_a_file_and_a_scorer_are_models(self, classifier, bag, tmp_path):
+        sk_han.save(classifier, tmp_path / "model.han")
+        expected = classifier.predict_proba(UNSEEN)
+        for model in (
+            tmp_path / "model.han",
+            str(tmp_path / "model.han"),
+            Scorer.load(tmp_path / "model.han"),
+        ):
+            np.testing.assert_allclose(predict_proba(model, bag).compute(), expected, **EXACT)
+
+    def test_a_pipeline_is_a_model(self, bag):
+        pipeline = fitted_pipeline()
+        found = predict_proba(pipeline, bag).compute()
+        np.testing.assert_allclose(found, pipeline.predict_proba(UNSEEN), **EXACT)
+
+    def test_what_no_file_holds_is_sent_as_it_is(self, bag):
+        tokenizer = HierarchicalTokenizer(word_tokenizer=str.split)
+        pipeline = make_pipeline(tokenizer, tiny()).fit(TEXTS, LABELS)
+        with pytest.warns(UserWarning, match="predict with the Pipeline itself.*word_tokenizer"):
+            found = predict_proba(pipeline, bag)
+        np.testing.assert_allclose(found.compute(), pipeline.predict_proba(UNSEEN), **EXACT)
+
+    def test_one_that_is_not_fitted_is_refused_at_once(self, classifier, bag):
+        with pytest.raises(NotFittedError, match="not fitted"):
+            predict_proba(clone(classifier), bag)
+
+    def test_a_file_that_is_no_model_is_refused_at_once(self, bag, tmp_path):
+        (tmp_path / "model.han").write_bytes(b"no model")
+        with pytest.raises(sk_han.ModelFormatError):
+            predict_proba(tmp_path / "model.han", bag)
+
+    @pytest.mark.parametrize("model", [HierarchicalTokenizer().fit(TEXTS), None])
+    def test_what_does_not_predict_is_named(self, model, bag):
+        with pytest.raises(TypeError, match=f"got a {type(model).__name__}"):
+            predict(model, bag)
+
+
+class TestDocuments:
+    @pytest.mark.parametrize(
+        ("documents", "repair"),
+        [
+            (UNSEEN, "got a list.*dask.bag.from_sequence"),
+            ([], "got a list"),
+            ("A text.", "got a str"),
+            (series().to_frame("text"), r"got a DataFrame.*table\['text'\]"),
+        ],
+        ids=["texts", "nothing", "text", "table"],
+    )
+    def test_what_is_no_collection_of_texts_is_refused_at_once(self, classifier, documents, repair):
+        with pytest.raises(TypeError, match=repair):
+            predict_proba(classifier, documents)
+
+    @pytest.mark.parametrize("missing", [None, 7])
+    def test_one_that_is_no_text_is_named_by_partition_and_row(self, classifier, missing):
+        bag = db.from_sequence([*UNSEEN[:5], missing], npartitions=2)
+        with pytest.raises(TypeError, match=r"^Partition 1: Document 2 is"):
+            predict_proba(classifier, bag).compute()
+
+    def test_so_it_is_in_a_series(self, classifier):
+        texts = series([*UNSEEN[:5], None, *UNSEEN[6:]])
+        with pytest.raises(TypeError, match=r"^Partition 1: Document 2 is missing"):
+            predict_proba(classifier, texts).compute()
+
+    def test_bytes_that_are_no_text_are_named_by_partition_and_row(self, classifier):
+        bag = db.from_sequence([b"Good.", b"\xff"], npartitions=2)
+        with pytest.raises(ValueError, match=r"^Partition 1: .*document 0"):
+            predict_proba(classifier, bag).compute()
+
+
+def test_the_model_is_computed_with_as_it_was_when_given(classifier):
+    bag = db.from_sequence(UNSEEN, npartitions=2)
+    own = pickle.loads(pickle.dumps(classifier))
+    found, expected = predict_proba(own, bag), own.predict_proba(UNSEEN)
+    own.fit(*make_reviews(20, random_state=0))
+    np.testing.assert_allclose(found.compute(), expected, **EXACT)
+
+
+def test_no_file_is_left_behind(classifier, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    predict_proba(classifier, db.from_sequence(UNSEEN, npartitions=2)).compute()
+    assert list(Path(tmp_path).iterdir()) == []
