@@ -19,7 +19,14 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
-from sk_han.fitted_state import attributes_of, replace_attributes, snapshot_of, state_of
+from sk_han.fitted_state import (
+    FITTED,
+    attributes_of,
+    is_fitted,
+    replace_attributes,
+    snapshot_of,
+    state_of,
+)
 from sk_han.fitting import fitted_attributes, linear_parts_of
 from sk_han.kernels.loading import ENGINES, engine_in_use, using_engine
 from sk_han.linear.ngrams import NgramModel
@@ -51,24 +58,6 @@ __all__ = ["HANClassifier"]
 
 # Version of the state in a pickle, increased when an older release cannot read it.
 STATE_FORMAT = 2
-
-# The attributes that `to_state` stores.
-_FITTED = (
-    "best_epoch_",
-    "best_score_",
-    "classes_",
-    "device_",
-    "history_",
-    "latent_model_",
-    "latent_scale_",
-    "n_iter_",
-    "net_",
-    "network_scale_",
-    "ngram_model_",
-    "ngram_scale_",
-    "tokenizer_",
-    "vocabulary_size_",
-)
 
 _OPTIONS = {name: of_option(c) for name, c in NetworkOptions.constraints().items()}
 
@@ -653,6 +642,9 @@ ContextAttention, default="attention"
         tags.transformer_tags.preserves_dtype = []
         return tags
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return is_fitted(self)
+
     @property
     def engine_(self) -> str:
         """What computes here, "numba" or "torch"; PyTorch alone computes on a GPU."""
@@ -669,7 +661,7 @@ ContextAttention, default="attention"
         """Return parameters and fitted state as arrays and plain types, for any device."""
         state: dict[str, Any] = {**super().__getstate__(), "_state_format": STATE_FORMAT}
         if "net_" in state:
-            for name in _FITTED:
+            for name in FITTED:
                 del state[name]
             state["_fitted"] = self.to_state()
         return state

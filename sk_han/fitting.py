@@ -29,6 +29,7 @@ from sk_han.training.builder import batch_size_for, epochs_for, new_net
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.callbacks.freezing import epochs_frozen
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
+from sk_han.training.data_parallel import Ranks, with_ranks
 from sk_han.training.devices import resolve_device
 from sk_han.training.history import plain_history
 from sk_han.training.net import Net
@@ -55,6 +56,7 @@ _FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # of those without pre-trai
 
 
 @torch.inference_mode(mode=False)  # training needs gradients even inside the caller's mode
+@with_ranks
 def fitted_attributes(
     classifier: HANClassifier,
     X: Any,
@@ -67,6 +69,7 @@ def fitted_attributes(
     classes: Any = None,
     resume: bool,
     one_epoch: bool = False,
+    ranks: Ranks | None = None,
 ) -> dict[str, Any]:
     """Train a network and fit the linear models; the classifier itself does not change.
 
@@ -80,14 +83,23 @@ def fitted_attributes(
         Whether to start from the fitted weights.
     one_epoch : bool
         Whether to train one epoch at the constant learning rate, on all documents.
+    ranks : Ranks or None
+        The processes that train the network together; passed by `with_ranks`.
 
     Returns
     -------
     dict of str to object
-        The fitted attributes.
+        The fitted attributes; on a rank but the first only why there are none.
     """
+    if ranks is not None and one_epoch:
+        raise ValueError(
+            "partial_fit learns in a single process, and this one belongs to a group of "
+            f"{ranks.size}. Call fit, or torch.distributed.destroy_process_group() before it."
+        )
     device = resolve_device(classifier.device)
-    rng = check_random_state(classifier.random_state)
+    rng = check_random_state(
+        classifier.random_state if ranks is None else ranks.seed(classifier.random_state)
+    )
     given = fit_data(
         classifier,
         X,
@@ -102,6 +114,8 @@ def fitted_attributes(
         random_state=rng,
     )
     training, validation = given.data[given.training], given.validation
+    if ranks is not None:
+        ranks.check_same(_same_on_all_ranks(classifier, given, rng, resume))
     text, text_weights = given.text()
     ngram_range = _ngram_range(classifier)
     if ngram_range is not None:  # before training, which may take long
@@ -147,7 +161,7 @@ def fitted_attributes(
         optimizer=classifier.optimizer,
         weight_averaging=classifier.weight_averaging,
         net_params=classifier.net_params,
-        verbose=classifier.verbose,
+        verbose=classifier.verbose if ranks is None or ranks.is_first else 0,
         device=device,
         random_state=_going_on(rng, classifier, one_epoch) if resume else rng,
     )
@@ -195,9 +209,14 @@ def fitted_attributes(
             fit_tasks=None,
         )
         take_weights(pretrained, net)
-        pretrained.train(soft, None)
+        pretrained.train(soft, None, ranks)
         take_weights(net, pretrained)
-    net.train(training, validation)
+    net.train(training, validation, ranks)
+    if ranks is not None:
+        ranks.dismiss()
+        if not ranks.is_first:
+            tasks.end(fitted)
+            return {"_rank": f"rank {ranks.rank} of {ranks.size}"}
     if not one_epoch and not own_loss:  # a portion may have other class frequencies
         warn_if_nothing_learnt(net, training, classifier.lr)
 
@@ -229,6 +248,24 @@ def fitted_attributes(
     fitted |= _best(net)
     tasks.end(fitted)
     return fitted
+
+
+def _same_on_all_ranks(
+    classifier: HANClassifier, given: FitData, rng: np.random.RandomState, resume: bool
+) -> dict[str, Any]:
+    """Return what processes that train together must have in common."""
+    params = classifier.get_params()
+    # A tokenizer's parameters are among them one by one.
+    same = {name: value for name, value in params.items() if not hasattr(value, "get_params")}
+    for name in ("callbacks", "device", "engine", "n_threads", "tokenizer__n_jobs", "verbose"):
+        same.pop(name, None)
+    return same | {
+        "random_state": rng,
+        "X with y and weights": given.data,
+        "X_val with y_val": given.given_validation,
+        "X_unlabelled": given.unlabelled,
+        "a fitted model to go on from": resume,
+    }
 
 
 def _softly_labelled(
