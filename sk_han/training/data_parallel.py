@@ -105,10 +105,13 @@ class Ranks:
 
     def __init__(self) -> None:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
-        self._group: Any = dist.new_group(timeout=PATIENCE)
+        self._group: Any = None
+        with self._connected():
+            self._group = dist.new_group(timeout=PATIENCE)
         on_gpu = "nccl" in str(dist.get_backend_config(self._group))
         # That of the collectives; the network may be on another one.
         self._device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else "cpu"
+        self.any(False)  # all are connected, so that one may fail for a reason that all see
 
     @property
     def is_first(self) -> bool:
@@ -214,7 +217,7 @@ class Ranks:
         sizes = [len(numbers), *(w.numel() for w in small), len(rows) * vectors.shape[1]]
         whole = scratch("exchanged", (sum(sizes),), vectors).zero_()
         sums, *gradients, values = whole.split(sizes)
-        values = values.view(len(rows), -1)  # (U, E)
+        values = values.view(len(rows), vectors.shape[1])  # (U, E)
         for place, number in enumerate(numbers):
             sums[place] = number.detach()
         for weight, gradient in zip(small, gradients, strict=True):
@@ -231,7 +234,11 @@ class Ranks:
         kind = next(kind for w, kind in zip(weights, kinds, strict=True) if w is vectors)
         if kind == _SPARSE:
             vectors.grad = torch.sparse_coo_tensor(
-                rows.unsqueeze(0), values.clone(), vectors.shape, is_coalesced=True
+                rows.unsqueeze(0),
+                values.clone(),
+                vectors.shape,
+                is_coalesced=True,
+                check_invariants=False,  # as `nonzero` returns them
             )
         elif kind == _DENSE:
             if vectors.grad is None:

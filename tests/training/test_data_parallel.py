@@ -1,16 +1,15 @@
 """Training by several processes: real ones, in a group over gloo, against a single one."""
 
 import dataclasses
+import itertools
 import re
 
 import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
-from sk_han import DocumentArray, HANClassifier
+from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
-from sk_han.training import data_parallel
-from sk_han.training.batches import Batches
 from sk_han.training.builder import new_net
 from sk_han.training.computing import computing
 from sk_han.training.data_parallel import is_first_rank, parts_of, with_ranks
@@ -183,3 +182,88 @@ class TestTraining:
         assert re.search("Rank 0 lost the other 1 of 2 processes.*checkpoint", str(lost))
         # The group of the user is as it was.
         assert len(group.run(training, documents_of(16), None, {})) == 2
+
+    def test_dropout_differs_between_ranks(self, group):
+        first, second = group.run(noise_of_dropout)
+        assert not np.array_equal(first, second)
+
+
+@with_ranks
+def noise_of_dropout(ranks):
+    net = net_of()
+    with net._together(ranks):
+        return net.module_.generator.get_state().numpy()
+
+
+@with_ranks
+def checked(facts, ranks):
+    ranks.check_same(facts)
+
+
+class TestSameFacts:
+    def test_equal_facts_pass(self, group):
+        facts = {
+            "number": 0.5,
+            "words": {"a", "b", "c", "d", "e"},  # in another order in each process
+            "vectors": {"a": np.arange(5.0), "b": np.ones(5)},
+            "documents": documents_of(7),
+            "random_state": np.random.RandomState(0),
+            "function": net_of,
+            "object": StopAt(2),
+        }
+        assert group.run(checked, facts) == [None, None]
+
+    @pytest.mark.parametrize(
+        ("ours", "theirs"),
+        [
+            (0.5, 0.25),
+            (0.5, None),
+            (documents_of(7), documents_of(7, seed=1)),
+            (documents_of(7), dataclasses.replace(documents_of(7), weights=np.ones(7))),
+            ({"a": np.arange(5.0)}, {"a": np.arange(5.0) + 1e-9}),
+            (np.random.RandomState(0), np.random.RandomState(1)),
+        ],
+    )
+    def test_different_facts_are_named_on_all_ranks(self, group, ours, theirs):
+        for error in group.run(checked, [{"same": 1, "other": each} for each in (ours, theirs)]):
+            assert isinstance(error, ValueError)
+            assert re.search(
+                "need the same .* and other is .* on rank 0 and .* on rank 1", str(error)
+            )
+
+
+class TestParts:
+    def test_parts_have_about_equally_many_words(self):
+        words = np.random.default_rng(0).integers(1, 900, 640)
+        bounds = parts_of(words, 8)
+        sums = [words[a:b].sum() for a, b in itertools.pairwise(bounds)]
+        assert bounds[0] == 0
+        assert bounds[-1] == 640
+        assert max(sums) - min(sums) <= 2 * words.max()
+
+    @pytest.mark.parametrize("n", [0, 1, 2, 7])
+    def test_fewer_documents_than_parts_leave_parts_empty(self, n):
+        bounds = parts_of(np.zeros(n, dtype=np.int64), 5)
+        assert bounds.shape == (6,)
+        assert (
+            sorted(np.repeat(np.arange(5), np.diff(bounds)).tolist())
+            == np.repeat(np.arange(5), np.diff(bounds)).tolist()
+        )
+        assert bounds[-1] == n
+
+
+class TestAlone:
+    def test_a_process_without_a_group_is_the_first(self):
+        assert is_first_rank()
+
+    def test_ranks_of_a_group_know_the_first(self, group):
+        assert group.run(is_first_rank) == [True, False]
+
+    def test_a_process_without_a_group_has_no_ranks(self):
+        assert with_ranks(lambda ranks: ranks)() is None
+
+    def test_torchrun_without_a_group_warns(self, monkeypatch):
+        monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+        monkeypatch.setenv("WORLD_SIZE", "2")
+        with pytest.warns(UserWarning, match="belongs to no group.*init_process_group"):
+            assert with_ranks(lambda ranks: ranks)() is None
