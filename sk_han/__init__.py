@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sk_han.checkpoints import Checkpoint
     from sk_han.classifier import HANClassifier
     from sk_han.documents import DocumentArray
     from sk_han.explainers import explain, explain_iter
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 __all__ = [
     "RNN",
     "Attention",
+    "Checkpoint",
     "ContextAttention",
     "DocumentArray",
     "DocumentExplanation",
@@ -47,6 +49,7 @@ _MODULE_OF = {
     "Attention": "sk_han.options",
     "ContextAttention": "sk_han.options",
     "MultiHopAttention": "sk_han.options",
+    "Checkpoint": "sk_han.checkpoints",
     "DocumentArray": "sk_han.documents",
     "DocumentExplanation": "sk_han.explanation",
     "ExplanationList": "sk_han.explanation",

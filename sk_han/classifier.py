@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from numbers import Integral, Real
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +53,7 @@ from sk_han.validation.labels import as_labels
 from sk_han.validation.params import check_nested_params
 
 if TYPE_CHECKING:
+    from sk_han.checkpoints import Checkpoint
     from sk_han.explanation import ExplanationList
 
 __all__ = ["HANClassifier"]
@@ -371,6 +373,7 @@ ContextAttention, default="attention"
         X_val: Any = None,
         y_val: ArrayLike | None = None,
         X_unlabelled: Any = None,
+        checkpoint: str | PathLike[str] | Checkpoint | None = None,
     ) -> HANClassifier:
         """Fit network and linear models to labelled documents, and to text without labels.
 
@@ -392,6 +395,10 @@ ContextAttention, default="attention"
             learns from labels (see the user guide). Leave those out that you will test on. An
             iterator is read 10,000 texts at a time. A fit that goes on without them keeps its
             latent model.
+        checkpoint : path of a folder or Checkpoint, default=None
+            Where the state of training is stored, so that a call with the same arguments goes on
+            after an interrupt or the end of the process (see the user guide). It is deleted when
+            the fit is whole.
 
         Returns
         -------
@@ -401,11 +408,12 @@ ContextAttention, default="attention"
         Raises
         ------
         TypeError, ValueError
-            If documents, labels, weights or parameters are invalid.
+            If documents, labels, weights or parameters are invalid, or the checkpoint is of
+            another fit or damaged (`ModelFormatError`).
         FloatingPointError
             If the loss is no longer a finite number.
         """
-        data = X, y, sample_weight, X_unlabelled, X_val, y_val
+        data = X, y, sample_weight, X_unlabelled, X_val, y_val, checkpoint
         return self._learn(*data, resume=self.warm_start and hasattr(self, "net_"))
 
     @fit_context(prefer_skip_nested_validation=False)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FITTED", "attributes_of", "is_fitted", "replace_attributes", "snapshot_of", "state_of"]
 
-# The attributes that `to_state` stores.
+
+# The attributes that `state_of` stores.
 FITTED = (
     "best_epoch_",
     "best_score_",

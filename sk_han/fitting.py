@@ -12,6 +12,8 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from sk_han.checkpoints.fingerprint import data_fingerprint, settings_fingerprint
+from sk_han.checkpoints.fit_checkpoints import FitCheckpoints
 from sk_han.documents import UNKNOWN_ID, DocumentArray, LabelledDocuments
 from sk_han.embeddings.initial import initial_vectors
 from sk_han.fit_data import FitData, fit_data, network_options
@@ -29,7 +31,7 @@ from sk_han.training.builder import batch_size_for, epochs_for, new_net
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.callbacks.freezing import epochs_frozen
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
-from sk_han.training.data_parallel import Ranks, with_ranks
+from sk_han.training.data_parallel import Ranks, next_number, with_ranks
 from sk_han.training.devices import resolve_device
 from sk_han.training.history import plain_history
 from sk_han.training.net import Net
@@ -52,6 +54,16 @@ __all__ = ["fitted_attributes", "linear_parts_of"]
 # With 3,000 tweets without labels a pre-trained network was no better, with 8,000 messages of
 # newsgroups 2.6 points (docs/benchmarks.md).
 _ENOUGH_TO_PRETRAIN = 5_000
+# Of processes that train together.
+_RANKS_MAY_DIFFER = {
+    "callbacks",
+    "device",
+    "engine",
+    "n_threads",
+    "the device",
+    "the engine",
+    "tokenizer__n_jobs",
+}
 _FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # of those without pre-training
 
 
@@ -65,6 +77,7 @@ def fitted_attributes(
     X_unlabelled: Any = None,
     X_val: Any = None,
     y_val: Any = None,
+    checkpoint: Any = None,
     *,
     classes: Any = None,
     resume: bool,
@@ -77,7 +90,7 @@ def fitted_attributes(
     ----------
     classifier : HANClassifier
         Its parameters are used, and, with `resume`, its fitted attributes.
-    X, y, sample_weight, X_unlabelled, X_val, y_val, classes
+    X, y, sample_weight, X_unlabelled, X_val, y_val, checkpoint, classes
         As of `HANClassifier.fit` and `HANClassifier.partial_fit`.
     resume : bool
         Whether to start from the fitted weights.
@@ -97,8 +110,11 @@ def fitted_attributes(
             f"{ranks.size}. Call fit, or torch.distributed.destroy_process_group() before it."
         )
     device = resolve_device(classifier.device)
-    rng = check_random_state(
-        classifier.random_state if ranks is None else ranks.seed(classifier.random_state)
+    checkpoints = FitCheckpoints(checkpoint, writes=ranks is None or ranks.is_first)
+    checkpoints.check(settings_fingerprint, classifier, device, resume)
+    seed = classifier.random_state if ranks is None else ranks.seed(classifier.random_state)
+    rng = checkpoints.random_state(
+        check_random_state(seed), own=classifier.random_state is not None
     )
     given = fit_data(
         classifier,
@@ -113,9 +129,17 @@ def fitted_attributes(
         holds_out=not one_epoch,
         random_state=rng,
     )
+    checkpoints.check(data_fingerprint, given)
     training, validation = given.data[given.training], given.validation
     if ranks is not None:
-        ranks.check_same(_same_on_all_ranks(classifier, given, rng, resume))
+        settings = settings_fingerprint(classifier, device, resume)
+        facts: dict[str, Any] = {
+            "random_state": next_number(rng),
+            "a fitted model to go on from": resume,
+            **data_fingerprint(given),
+        }
+        same = {name: v for name, v in settings.items() if name not in _RANKS_MAY_DIFFER}
+        ranks.check_same(same | facts)
     text, text_weights = given.text()
     ngram_range = _ngram_range(classifier)
     if ngram_range is not None:  # before training, which may take long
@@ -178,6 +202,7 @@ def fitted_attributes(
         n_iter_no_change=classifier.n_iter_no_change,
         callbacks=classifier.callbacks,
         fit_tasks=tasks,
+        checkpoints=checkpoints.callback("training"),
     )
     if resume:
         # A schedule from its beginning needs none, and copies of the classifier have none.
@@ -193,7 +218,7 @@ def fitted_attributes(
         )
         if vectors is not None:
             net.set_embedding(vectors)
-    if pretrains:
+    if pretrains and not checkpoints.has_passed("pretraining"):
         soft = _softly_labelled(text, text_weights, given, teacher)
         pretrained = new(
             n_documents=len(soft),
@@ -207,6 +232,7 @@ def fitted_attributes(
             n_iter_no_change=None,
             callbacks=None,
             fit_tasks=None,
+            checkpoints=checkpoints.callback("pretraining"),
         )
         take_weights(pretrained, net)
         pretrained.train(soft, None, ranks)
@@ -247,25 +273,8 @@ def fitted_attributes(
     fitted |= {"net_": net, "history_": history, "n_iter_": len(history)}
     fitted |= _best(net)
     tasks.end(fitted)
+    checkpoints.end()
     return fitted
-
-
-def _same_on_all_ranks(
-    classifier: HANClassifier, given: FitData, rng: np.random.RandomState, resume: bool
-) -> dict[str, Any]:
-    """Return what processes that train together must have in common."""
-    params = classifier.get_params()
-    # A tokenizer's parameters are among them one by one.
-    same = {name: value for name, value in params.items() if not hasattr(value, "get_params")}
-    for name in ("callbacks", "device", "engine", "n_threads", "tokenizer__n_jobs", "verbose"):
-        same.pop(name, None)
-    return same | {
-        "random_state": rng,
-        "X with y and weights": given.data,
-        "X_val with y_val": given.given_validation,
-        "X_unlabelled": given.unlabelled,
-        "a fitted model to go on from": resume,
-    }
 
 
 def _softly_labelled(

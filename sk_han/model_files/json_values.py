@@ -1,17 +1,19 @@
 """Plain Python values as JSON, and back without loss.
 
 JSON has no tuples and no infinity, and its keys are strings. So an object with a single key names
-the type: ``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ``{"float": "inf"}`` and
-``{"options": {...}}``.
+the type: ``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ``{"float": "inf"}``,
+``{"options": {...}}`` and ``{"array": name}``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from types import NoneType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sk_han.options import Options
 
@@ -21,13 +23,15 @@ _KEYS = (str, int, float, NoneType, np.bool_, np.number)
 _SPECIAL_FLOATS = ("nan", "inf", "-inf")
 
 
-def to_plain(value: Any) -> Any:
+def to_plain(value: Any, arrays: dict[str, NDArray[Any]] | None = None) -> Any:
     """Return a value in JSON's types.
 
     Parameters
     ----------
     value : None, bool, int, float, str, NumPy scalar, Options, or list, tuple or dict of such
         NumPy scalars become Python numbers.
+    arrays : dict, optional
+        Where arrays inside the value are put, under new names. Without it they are refused.
 
     Raises
     ------
@@ -53,22 +57,26 @@ def to_plain(value: Any) -> Any:
         return number if math.isfinite(number) else {"float": str(number)}
     if isinstance(value, Options):
         return {"options": value.to_plain()}
+    if isinstance(value, np.ndarray) and arrays is not None:
+        name = f"array_{len(arrays)}"
+        arrays[name] = value
+        return {"array": name}
     if isinstance(value, list):
-        return [to_plain(item) for item in value]
+        return [to_plain(item, arrays) for item in value]
     if isinstance(value, tuple):
-        return {"tuple": [to_plain(item) for item in value]}
+        return {"tuple": [to_plain(item, arrays) for item in value]}
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, _KEYS):
                 raise TypeError(f"a key that is a {type(key).__qualname__} is no plain value")
             if _is_long(key):
                 raise TypeError("a key that is an integer beyond 64 bits is no plain value")
-        return {"dict": [[to_plain(key), to_plain(item)] for key, item in value.items()]}
+        return {"dict": [[to_plain(key), to_plain(item, arrays)] for key, item in value.items()]}
     raise TypeError(f"a {type(value).__module__}.{type(value).__qualname__} is no plain value")
 
 
-def from_plain(data: Any) -> Any:
-    """Return the value of which `data` is the result of `to_plain`.
+def from_plain(data: Any, arrays: Mapping[str, NDArray[Any]] | None = None) -> Any:
+    """Return the value of which `data` is the result of `to_plain`, with the same `arrays`.
 
     Raises
     ------
@@ -76,18 +84,20 @@ def from_plain(data: Any) -> Any:
         If `data` is no result of `to_plain`.
     """
     if isinstance(data, list):
-        return [from_plain(item) for item in data]
+        return [from_plain(item, arrays) for item in data]
     if not isinstance(data, dict):
         return data
     match data:
         case {"tuple": list(items)} if len(data) == 1:
-            return tuple(from_plain(item) for item in items)
+            return tuple(from_plain(item, arrays) for item in items)
         case {"dict": list(pairs)} if len(data) == 1:
-            return _dict_of(pairs)
+            return _dict_of(pairs, arrays)
         case {"options": dict(options)} if len(data) == 1:
             return Options.from_plain(options)
         case {"float": str(name)} if len(data) == 1 and name in _SPECIAL_FLOATS:
             return float(name)
+        case {"array": str(name)} if len(data) == 1 and arrays is not None and name in arrays:
+            return arrays[name]
     raise ValueError(f"an object with the keys {sorted(data)} stands where a value should")
 
 
@@ -96,7 +106,7 @@ def _is_long(key: Any) -> bool:
     return isinstance(key, int) and not -(2**63) <= key < 2**64
 
 
-def _dict_of(pairs: list[Any]) -> dict[Any, Any]:
+def _dict_of(pairs: list[Any], arrays: Mapping[str, NDArray[Any]] | None) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2:
@@ -108,5 +118,5 @@ def _dict_of(pairs: list[Any]) -> dict[Any, Any]:
                 raise ValueError(f"a dict has a key that is a {type(key).__name__} or too large")
         if key in found:
             raise ValueError(f"a dict has the key {repr(key)[:40]} twice")
-        found[key] = value if type(value) is int else from_plain(value)
+        found[key] = value if type(value) is int else from_plain(value, arrays)
     return found

@@ -49,11 +49,14 @@ class Batches:
     batch_size : int
     shuffle : RandomState or None
         Source of the order; None keeps the order of the data.
+    first : int
+        Number of batches at the start of each iteration that are left out.
     """
 
     data: TrainingData
     batch_size: int
     shuffle: np.random.RandomState | None = None
+    first: int = 0
 
     def __len__(self) -> int:
         return -(-len(self.data) // self.batch_size)
@@ -62,7 +65,7 @@ class Batches:
         """Yield pairs that skorch expects: the data of a batch, and its targets."""
         n = len(self.data)
         order = np.arange(n) if self.shuffle is None else self.shuffle.permutation(n)
-        for start in range(0, n, self.batch_size):
+        for start in range(self.first * self.batch_size, n, self.batch_size):
             batch = self.data[order[start : start + self.batch_size]]
             yield batch, batch.targets
 

@@ -160,6 +160,7 @@ def new_net(
     n_iter_no_change: int | None,
     callbacks: list[Any] | None,
     fit_tasks: Callback | None,
+    checkpoints: Callback | None,
     net_params: Mapping[str, Any] | None,
     verbose: int,
     device: str,
@@ -183,6 +184,8 @@ def new_net(
         Number of epochs without improvement after which training stops; None for no stop.
     fit_tasks : Callback or None
         Notifies scikit-learn's callbacks of the epochs.
+    checkpoints : Callback or None
+        Stores the state of the training.
     random_state : RandomState
         Source of the initial weights, of dropout and of the order of documents.
     max_epochs, batch_size, optimizer, lr, lr_schedule, weight_averaging, callbacks, net_params, \
@@ -217,6 +220,8 @@ verbose, device
         own_callbacks.append(("early_stopping", EarlyStopping(n_iter_no_change)))
     if fit_tasks is not None:
         own_callbacks.append(("fit_tasks", fit_tasks))
+    if checkpoints is not None:  # after all whose state it stores
+        own_callbacks.append(("checkpoints", checkpoints))
 
     generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
     optimizer = check_optimizer(optimizer)

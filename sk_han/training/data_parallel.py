@@ -7,13 +7,12 @@ starts the processes and their group (``torchrun``, ``torch.distributed.init_pro
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
-import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -23,19 +22,17 @@ import torch.distributed as dist
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sk_han.documents import DocumentArray
 from sk_han.nn.adversarial import rows_with_gradient
 from sk_han.nn.engines.buffers import scratch
 from sk_han.training.batches import TrainingData
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["Ranks", "is_first_rank", "parts_of", "with_ranks"]
+__all__ = ["Ranks", "is_first_rank", "next_number", "parts_of", "with_ranks"]
 
 # How long a rank waits for one that neither answers nor ends. Ranks wait for the slowest one to
 # read its texts, and for the first one to write a checkpoint.
 PATIENCE = timedelta(minutes=30)
 _ABSENT, _DENSE, _SPARSE = 0, 1, 2  # kinds of gradients
-_DOCUMENTS_AT_ONCE = 4096
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -135,21 +132,20 @@ class Ranks:
 
         Parameters
         ----------
-        facts : mapping of str to object
-            Compared by their content: numbers, strings, arrays, documents, or collections of them.
+        facts : mapping of str to number, str or None
+            Short: checksums of what is long.
 
         Raises
         ------
         ValueError
             On all ranks, if any two differ.
         """
-        own = {name: _described(value) for name, value in facts.items()}
         every: list[Any] = [None] * self.size
         with self._connected():
-            dist.all_gather_object(every, own, group=self._group)
+            dist.all_gather_object(every, dict(facts), group=self._group)
         different = [
-            f"{name} is {every[0].get(name, 'absent')} on rank 0 and "
-            f"{other.get(name, 'absent')} on rank {rank}"
+            f"{name}: {_short(every[0].get(name))} on rank 0, {_short(other.get(name))} on rank "
+            f"{rank}"
             for rank, other in enumerate(every)
             for name in {**every[0], **other}
             if other.get(name) != every[0].get(name)
@@ -325,35 +321,11 @@ def _kind(gradient: Tensor | None) -> int:
     return _SPARSE if gradient.is_sparse else _DENSE
 
 
-def _described(value: Any) -> str:
-    """Describe a value in a few words, equal for equal content."""
-    if value is None or isinstance(value, (bool, int, float, str, np.number, np.bool_)):
-        return repr(value)
-    size = f" of {len(value):,}" if hasattr(value, "__len__") else ""
-    return f"{type(value).__name__}{size} (checksum {_checksum(value):08x})"
+def next_number(random_state: np.random.RandomState | None) -> int | None:
+    """Return what a source of random numbers will draw next, without drawing it."""
+    return None if random_state is None else copy.deepcopy(random_state).randint(2**31 - 1)
 
 
-def _checksum(value: Any, crc: int = 0) -> int:
-    """Compute a checksum of the content, the same in every process."""
-    if isinstance(value, DocumentArray):  # which may be on a disk, and larger than the memory
-        for start in range(0, len(value), _DOCUMENTS_AT_ONCE):
-            some = value[start : start + _DOCUMENTS_AT_ONCE]
-            for array in (some.word_ids, some.words_per_sentence, some.sentences_per_document):
-                crc = _checksum(array, crc)
-        return crc
-    if isinstance(value, np.random.RandomState):
-        return _checksum(value.get_state(legacy=False), crc)
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return zlib.crc32(np.ascontiguousarray(value).tobytes(), crc)
-    if is_dataclass(value) and not isinstance(value, type):
-        return _checksum([getattr(value, field.name) for field in fields(value)], crc)
-    if isinstance(value, Mapping):
-        value = [each for item in value.items() for each in item]
-    elif isinstance(value, Set):  # its order differs between processes
-        value = sorted(value, key=repr)
-    if isinstance(value, (list, tuple)):
-        for each in value:
-            crc = _checksum(each, crc)
-        return crc
-    # The address of an object differs between processes.
-    return zlib.crc32(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)).encode(), crc)
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -21,7 +23,7 @@ from sk_han.training.batches import Batches, TrainingData
 from sk_han.training.callbacks.interrupts import StopTraining, interrupts
 from sk_han.training.callbacks.timing import EpochTimer
 from sk_han.training.computing import torch_threads
-from sk_han.training.data_parallel import Ranks
+from sk_han.training.data_parallel import Ranks, next_number
 from sk_han.training.loss import weighted_loss, weighted_mean
 
 __all__ = ["Net"]
@@ -112,9 +114,12 @@ class Net(NeuralNet):
         self.train_split = predefined_split(validation) if validation is not None else None
         if not self.initialized_:
             self.initialize()
+        self.stop_requested, n_before = False, len(self.history)
         self.notify("on_train_begin", X=training, y=None)
+        # A checkpoint, restored by its callback, brings epochs, and perhaps the request to stop.
+        epochs = 0 if self.stop_requested else self.max_epochs - (len(self.history) - n_before)
         with contextlib.suppress(StopTraining), self._own_settings(), self._together(ranks):
-            self.fit_loop(training)
+            self.fit_loop(training, epochs=epochs)
         self.notify("on_train_end", X=training, y=None)
         for name, weight in self.module_.named_parameters():
             self._check_finite(weight, f"the weight {name}")
@@ -249,6 +254,7 @@ class Net(NeuralNet):
                     if arrived:
                         raise
                     request = stop
+                    self.stop_requested = True  # checkpoints, which come last, store it
         if self._ranks is not None and self._ranks.any(request is not None):
             raise StopTraining from request  # of any rank: all stop after the same epoch
         if request is not None:
@@ -291,6 +297,17 @@ class Net(NeuralNet):
         if training:
             return Batches(dataset, self.batch_size, self.shuffle)
         return Batches(dataset, self.valid_batch_size)
+
+    def run_single_epoch(
+        self, iterator: Batches | None, training: bool, prefix: str, *args: Any, **kwargs: Any
+    ) -> None:
+        """Go on behind the steps that the epoch already has, which a checkpoint brings."""
+        n_steps = len(self.history[-1]["batches"]) if training else 0
+        if iterator is not None and n_steps:
+            iterator = dataclasses.replace(iterator, first=n_steps)
+        super().run_single_epoch(iterator, training, prefix, *args, **kwargs)
+        if n_steps:
+            self.history.record(f"{prefix}_batch_count", len(self.history[-1]["batches"]))
 
     def infer(self, x: TrainingData, **fit_params: Any) -> Tensor:
         """Compute the logits of a batch."""
@@ -394,7 +411,15 @@ class Net(NeuralNet):
     def _together(self, ranks: Ranks | None) -> Any:
         """Train with these ranks inside of the block."""
         if ranks is not None:
-            ranks.check_same({"the number of epochs before": len(self.history)})
+            # What a checkpoint brings, which all must have found.
+            steps = [state["step"] for state in self.optimizer_.state.values() if "step" in state]
+            facts = {
+                "the number of epochs so far": len(self.history),
+                "the number of steps so far": int(max(steps, default=0)),
+                "the next order of documents": next_number(self.shuffle),
+                "the next dropout": zlib.crc32(self.module_.generator.get_state().numpy()),
+            }
+            ranks.check_same(facts)
             ranks.begin(self.module_)
         self._ranks = ranks
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import secrets
@@ -13,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["check_replaceable", "replacing"]
+__all__ = ["check_replaceable", "delete_unfinished", "replacing"]
 
 # Nobody writes at one file for so long; a younger one may belong to a process that does.
 _ABANDONED_AFTER = 24 * 3600  # seconds
@@ -43,7 +44,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         such folder, IsADirectoryError if `path` is a folder.
     """
     target = _target(path)
-    _delete_abandoned(target)
+    _delete_unfinished(target, older_than=_ABANDONED_AFTER)
     # open() creates a file with the permissions of the umask; the tempfile module does not.
     unfinished = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.tmp")
     try:
@@ -72,6 +73,17 @@ def check_replaceable(path: str | os.PathLike[str]) -> None:
         raise PermissionError(f"{path} cannot be written: no permission to write to {folder}.")
 
 
+def delete_unfinished(path: str | os.PathLike[str]) -> None:
+    """Delete what killed processes have left of a file that no process writes now.
+
+    Parameters
+    ----------
+    path : str or path-like
+        As of `replacing`.
+    """
+    _delete_unfinished(_target(path), older_than=-math.inf)
+
+
 def _target(path: str | os.PathLike[str]) -> Path:
     target = Path(os.path.realpath(Path(path)))
     if target.is_dir():
@@ -91,17 +103,16 @@ def _prefix(target: Path) -> str:
     return f".sk_han-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]}-"
 
 
-def _delete_abandoned(target: Path) -> None:
-    """Delete old unfinished files of the target that this user has written."""
+def _delete_unfinished(target: Path, *, older_than: float) -> None:
+    """Delete unfinished files of the target that this user has written, from an age in seconds."""
     ours = re.compile(re.escape(_prefix(target)) + r"[0-9a-f]{16}\.tmp")
     # A folder that cannot be listed, or a file that is gone meanwhile, is no reason to fail.
     with suppress(OSError), os.scandir(target.parent) as entries:
         for entry in entries:
-            if ours.fullmatch(entry.name) and _is_abandoned(entry.stat(follow_symlinks=False)):
+            if not ours.fullmatch(entry.name):
+                continue
+            found = entry.stat(follow_symlinks=False)
+            is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+            is_old = time.time() - found.st_mtime > older_than
+            if stat.S_ISREG(found.st_mode) and is_own and is_old:
                 os.unlink(entry.path)
-
-
-def _is_abandoned(found: os.stat_result) -> bool:
-    is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
-    is_old = time.time() - found.st_mtime > _ABANDONED_AFTER
-    return stat.S_ISREG(found.st_mode) and is_own and is_old

@@ -27,7 +27,7 @@ FLOORS = [
     {"documents", "datasets", "kernels", "nn", "options", "utils"},
     {"explanation", "text", "training"},
     {"embeddings", "linear", "model_files", "tokenizer", "validation"},
-    {"attribution", "classifier", "fit_data", "fitted_state", "fitting", "versions"},
+    {"attribution", "checkpoints", "classifier", "fit_data", "fitted_state", "fitting", "versions"},
     {"explainers", "rendering"},
     {"faithfulness", "persistence", "serving"},
     {"cli"},
@@ -37,6 +37,7 @@ FLOORS = [
 ON_ONE_FLOOR = {
     ("classifier", "fitted_state"),
     ("classifier", "fitting"),
+    ("fitting", "checkpoints"),
     ("fitting", "fit_data"),
     ("kernels", "utils"),
     ("linear", "embeddings"),
@@ -50,6 +51,7 @@ FLOOR_OF = {room: number for number, floor in enumerate(FLOORS) for room in floo
 
 CORE_PACKAGES = {"joblib", "numpy", "scipy", "sklearn", "skorch", "threadpoolctl", "torch"}
 WITH_TORCH = {
+    "checkpoints",
     "classifier",
     "explainers",
     "faithfulness",

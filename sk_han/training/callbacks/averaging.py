@@ -61,6 +61,16 @@ class WeightAveraging(Callback):
         """Keep the averages, and drop the weights that they replaced."""
         self.averages_ = []
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return the averages, for a checkpoint."""
+        return {"step": self.step_, "averages": [average.state() for average in self.averages_]}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on with the averages of a checkpoint."""
+        self.step_ = int(state["step"])
+        for average, stored in zip(self.averages_, state["averages"], strict=True):
+            average.restore(stored)
+
     def _use_averages(self) -> None:
         for average in self.averages_:
             average.use(self.step_)
@@ -103,7 +113,31 @@ class _Average:
             self.weights.copy_(self.own_weights)
             self.own_weights = None
 
+    def state(self) -> dict[str, Tensor] | None:
+        """Return the average, or None if there is none yet."""
+        if self.mean is None:
+            return None
+        state = {"mean": self.mean, "steps": self.averaged_steps}
+        return state if self.own_weights is None else {**state, "weights": self.own_weights}
+
+    def restore(self, state: dict[str, Tensor] | None) -> None:
+        """Set the average to that of `state`."""
+        if state is None:
+            return
+        n_rows = len(self.weights)
+        self.mean = _like(self.weights, state["mean"])
+        self.averaged_steps = _like(self.weights.new_zeros(n_rows, 1), state["steps"])
+        if "weights" in state:
+            self.own_weights = _like(self.weights, state["weights"])
+
     def _catch_up(self, mean: Tensor, rows: Tensor | slice, step: int) -> None:
         decay = self.decay ** (step - self.averaged_steps[rows])
         mean[rows] = torch.lerp(self.weights[rows], mean[rows], decay)
         self.averaged_steps[rows] = step
+
+
+def _like(tensor: Tensor, stored: Tensor) -> Tensor:
+    """Return a stored tensor of the same shape, on the same device."""
+    if stored.shape != tensor.shape:
+        raise ValueError(f"an average has the shape {tuple(stored.shape)}")
+    return stored.to(tensor)

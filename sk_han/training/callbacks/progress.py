@@ -49,6 +49,14 @@ class TrainingProgress(Callback):
             self.bar_.set_postfix(loss=f"{loss:.3f}", **self.validation_, refresh=False)
             self.bar_.update()
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return where the bar is, for a checkpoint."""
+        return {"n_steps": self.bar_.n}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where the bar of a checkpoint was."""
+        self.bar_.update(int(state["n_steps"]))
+
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """Show the scores of the epoch on the held-out documents."""
         epoch = net.history[-1]

@@ -1,0 +1,5 @@
+"""Checkpoints: a fit of hours survives the end of its process."""
+
+from sk_han.checkpoints.checkpoint import Checkpoint
+
+__all__ = ["Checkpoint"]

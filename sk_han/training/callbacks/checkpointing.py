@@ -1,0 +1,72 @@
+"""Store the state of a training from time to time, and go on from a stored one."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from time import monotonic
+from typing import Any, Protocol
+
+from skorch.callbacks import Callback
+
+from sk_han.training.training_state import restore_training, training_state
+
+__all__ = ["Checkpointing", "StateStore"]
+
+
+class StateStore(Protocol):
+    """Where the states of a training go."""
+
+    def write(self, state: dict[str, Any]) -> None:
+        """Replace the stored state by a newer one, of arrays and plain values."""
+
+    def restoring(self) -> AbstractContextManager[dict[str, Any] | None]:
+        """Give the state to begin with, if there is one; explain the errors that it causes."""
+
+
+class Checkpointing(Callback):
+    """Store the state behind the first step, at the end of each epoch, and every some seconds.
+
+    It must be the last callback: it stores what the others have made of a step or epoch. The
+    state behind the first step is of little worth, but shows early that it can be stored.
+
+    Parameters
+    ----------
+    store : StateStore
+    seconds : float
+        From one state to the next within an epoch.
+    """
+
+    def __init__(self, store: StateStore, seconds: float) -> None:
+        self.store, self.seconds = store, seconds
+
+    def on_train_begin(self, net: Any, **kwargs: Any) -> None:
+        """Restore the stored state, if there is one."""
+        self.begun_: dict[str, Any] = {}
+        self.due_ = monotonic()
+        with self.store.restoring() as state:
+            if state is not None:
+                self.begun_ = restore_training(net, state)
+                self.due_ += self.seconds
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Put the steps of a stored epoch into its history, which the net then leaves out."""
+        self.order_ = _order(net)
+        net.history[-1].update(self.begun_)
+        self.begun_ = {}
+
+    def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
+        """Store the state if it is time."""
+        if training and monotonic() >= self.due_:
+            self._write(training_state(net, self.order_, within_epoch=True))
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Store the state."""
+        self._write(training_state(net, _order(net), within_epoch=False))
+
+    def _write(self, state: dict[str, Any]) -> None:
+        self.store.write(state)
+        self.due_ = monotonic() + self.seconds
+
+
+def _order(net: Any) -> Any:
+    return None if net.shuffle is None else net.shuffle.get_state(legacy=False)

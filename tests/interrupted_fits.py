@@ -1,0 +1,119 @@
+"""Fits that stop in the middle, and what must be the same when they go on."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from skorch.callbacks import Callback
+
+from sk_han import Checkpoint
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
+
+N_STEPS = 6  # of each epoch: 16 documents, 3 at a time
+
+
+class Stopped(Exception):  # noqa: N818  (a stop is no error)
+    pass
+
+
+class StopAt(Callback):
+    """Do something at the start of a step or of an epoch, counted over all epochs from 0."""
+
+    step = epoch = None
+
+    @staticmethod
+    def stop():
+        raise Stopped
+
+    def on_batch_begin(self, net, training=False, **kwargs):
+        n_steps = sum("train_loss" in batch for epoch in net.history for batch in epoch["batches"])
+        if training and n_steps == StopAt.step:
+            StopAt.stop()
+
+    def on_epoch_begin(self, net, **kwargs):
+        if len(net.history) - 1 == StopAt.epoch:
+            StopAt.stop()
+
+
+def classifier_of(**params):
+    """Make a classifier of four short epochs, and without linear models, which learn after them."""
+    settings = {"max_epochs": 4, "batch_size": 3, "n_threads": 1, "linear_ngrams": None}
+    return tiny(**settings | {"callbacks": [StopAt()]} | params)
+
+
+@cache
+def whole_fit(**params):
+    """Give a classifier that was fitted without a stop."""
+    return classifier_of(**params).fit(TEXTS, LABELS)
+
+
+def stop_fit(classifier, folder, *, step=None, epoch=None, minutes=0.0, **arguments):
+    """Fit with checkpoints behind every step, and stop at a step or the start of an epoch."""
+    StopAt.step, StopAt.epoch = step, epoch
+    try:
+        X, y = arguments.pop("X", TEXTS), arguments.pop("y", LABELS)
+        classifier.fit(X, y, checkpoint=Checkpoint(folder, minutes), **arguments)
+    except Stopped:
+        return
+    finally:
+        StopAt.step = StopAt.epoch = None
+    raise AssertionError("The fit did not come so far.")
+
+
+def file_of(folder):
+    return Path(folder) / "checkpoint.han"
+
+
+def assert_same(one, other, texts=UNSEEN):
+    """Compare all bits that two fits have learnt."""
+    histories = [
+        [{k: v for k, v in epoch.items() if k != "dur"} for epoch in each.history_]
+        for each in (one, other)
+    ]
+    assert histories[0] == histories[1]
+    assert one.net_.weights.keys() == other.net_.weights.keys()
+    for name, weight in one.net_.weights.items():
+        np.testing.assert_array_equal(weight, other.net_.weights[name], err_msg=name)
+    for name in ("network_scale_", "ngram_scale_", "latent_scale_", "best_epoch_", "best_score_"):
+        assert getattr(one, name) == getattr(other, name)
+    np.testing.assert_array_equal(one.predict_proba(texts), other.predict_proba(texts))
+
+
+def main(folder, place, params):
+    """Fit in a process that waits to be killed; a file `reached` says that it has come so far."""
+
+    def wait():
+        (Path(folder).parent / "reached").touch()
+        while True:
+            time.sleep(60)
+
+    StopAt.stop = staticmethod(wait)
+    place = json.loads(place)
+    if "file" in place:  # stop within the writing of so many checkpoints
+        import sk_han.checkpoints.fit_checkpoints as module
+
+        written, write = [], module.write_archive
+
+        def write_half(file, *content):
+            written.append(None)
+            write(file, *content)
+            if len(written) == place["file"]:
+                file.truncate(file.tell() // 2)
+                file.flush()
+                wait()
+
+        module.write_archive = write_half
+        place = {}
+    stop_fit(classifier_of(**json.loads(params)), folder, **place)
+
+
+if __name__ == "__main__":
+    # By its module, so that the callback has the name that it has in the process of the tests.
+    from tests.interrupted_fits import main as run
+
+    run(*sys.argv[1:])
