@@ -20,7 +20,14 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
-from sk_han.fitted_state import FITTED, attributes_of, replace_attributes, snapshot_of, state_of
+from sk_han.fitted_state import (
+    FITTED,
+    attributes_of,
+    is_fitted,
+    replace_attributes,
+    snapshot_of,
+    state_of,
+)
 from sk_han.fitting import fitted_attributes, linear_parts_of
 from sk_han.kernels.loading import ENGINES, engine_in_use, using_engine
 from sk_han.linear.ngrams import NgramModel
@@ -642,6 +649,9 @@ ContextAttention, default="attention"
         tags.input_tags.two_d_array = False
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return is_fitted(self)
 
     @property
     def engine_(self) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sklearn.exceptions import NotFittedError
+
 from sk_han.linear.stored import stored_models
 from sk_han.training.devices import available_devices
 from sk_han.training.net_state import net_from_state, net_to_state
@@ -14,7 +16,7 @@ from sk_han.validation.fitted_state import check_classifier_state
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
 
-__all__ = ["FITTED", "attributes_of", "replace_attributes", "snapshot_of", "state_of"]
+__all__ = ["FITTED", "attributes_of", "is_fitted", "replace_attributes", "snapshot_of", "state_of"]
 
 
 # The attributes that `state_of` stores.
@@ -36,6 +38,24 @@ FITTED = (
 )
 
 
+def is_fitted(classifier: HANClassifier) -> bool:
+    """Whether a classifier has fitted attributes.
+
+    Raises
+    ------
+    NotFittedError
+        If it has none because it was fitted as one of several processes, and not as the first.
+    """
+    rank = vars(classifier).get("_rank")
+    if rank is not None:
+        raise NotFittedError(
+            f"This {type(classifier).__name__} was fitted as {rank}: the network was trained by "
+            "all ranks, and rank 0 alone has the fitted classifier. Use or save it under "
+            "`if torch.distributed.get_rank() == 0:`, and load it elsewhere."
+        )
+    return "net_" in vars(classifier)
+
+
 def snapshot_of(classifier: HANClassifier) -> HANClassifier:
     """Return a shallow copy, which a fit of the classifier in another thread does not change.
 
@@ -48,7 +68,9 @@ def snapshot_of(classifier: HANClassifier) -> HANClassifier:
 
 def replace_attributes(classifier: HANClassifier, attributes: Mapping[str, Any]) -> None:
     """Set all attributes in one assignment: another thread sees those of one fit."""
-    classifier.__dict__ = {**classifier.__dict__, **attributes}
+    earlier = {*FITTED, "_rank"}
+    kept = {name: value for name, value in vars(classifier).items() if name not in earlier}
+    classifier.__dict__ = {**kept, **attributes}
 
 
 def state_of(classifier: HANClassifier) -> dict[str, Any]:

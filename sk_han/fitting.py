@@ -31,6 +31,7 @@ from sk_han.training.builder import batch_size_for, epochs_for, new_net
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.callbacks.freezing import epochs_frozen
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
+from sk_han.training.data_parallel import Ranks, next_number, with_ranks
 from sk_han.training.devices import resolve_device
 from sk_han.training.history import plain_history
 from sk_han.training.net import Net
@@ -54,10 +55,21 @@ __all__ = ["fitted_attributes", "linear_parts_of"]
 # With 3,000 tweets without labels a pre-trained network was no better, with 8,000 messages of
 # newsgroups 2.6 points (docs/benchmarks.md).
 _ENOUGH_TO_PRETRAIN = 5_000
+# Of processes that train together.
+_RANKS_MAY_DIFFER = {
+    "callbacks",
+    "device",
+    "engine",
+    "n_threads",
+    "the device",
+    "the engine",
+    "tokenizer__n_jobs",
+}
 _FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # of those without pre-training
 
 
 @torch.inference_mode(mode=False)  # training needs gradients even inside the caller's mode
+@with_ranks
 def fitted_attributes(
     classifier: HANClassifier,
     X: Any,
@@ -71,6 +83,7 @@ def fitted_attributes(
     classes: Any = None,
     resume: bool,
     one_epoch: bool = False,
+    ranks: Ranks | None = None,
 ) -> dict[str, Any]:
     """Train a network and fit the linear models; the classifier itself does not change.
 
@@ -84,17 +97,25 @@ def fitted_attributes(
         Whether to start from the fitted weights.
     one_epoch : bool
         Whether to train one epoch at the constant learning rate, on all documents.
+    ranks : Ranks or None
+        The processes that train the network together; passed by `with_ranks`.
 
     Returns
     -------
     dict of str to object
-        The fitted attributes.
+        The fitted attributes; on a rank but the first only why there are none.
     """
+    if ranks is not None and one_epoch:
+        raise ValueError(
+            "partial_fit learns in a single process, and this one belongs to a group of "
+            f"{ranks.size}. Call fit, or torch.distributed.destroy_process_group() before it."
+        )
     device = resolve_device(classifier.device)
-    checkpoints = FitCheckpoints(checkpoint)
+    checkpoints = FitCheckpoints(checkpoint, writes=ranks is None or ranks.is_first)
     checkpoints.check(settings_fingerprint, classifier, device, resume)
+    seed = classifier.random_state if ranks is None else ranks.seed(classifier.random_state)
     rng = checkpoints.random_state(
-        check_random_state(classifier.random_state), own=classifier.random_state is not None
+        check_random_state(seed), own=classifier.random_state is not None
     )
     given = fit_data(
         classifier,
@@ -111,6 +132,15 @@ def fitted_attributes(
     )
     checkpoints.check(data_fingerprint, given)
     training, validation = given.data[given.training], given.validation
+    if ranks is not None:
+        settings = settings_fingerprint(classifier, device, resume)
+        facts: dict[str, Any] = {
+            "random_state": next_number(rng),
+            "a fitted model to go on from": resume,
+            **data_fingerprint(given),
+        }
+        same = {name: v for name, v in settings.items() if name not in _RANKS_MAY_DIFFER}
+        ranks.check_same(same | facts)
     text, text_weights = given.text()
     ngram_range = _ngram_range(classifier)
     if ngram_range is not None:  # before training, which may take long
@@ -156,7 +186,7 @@ def fitted_attributes(
         optimizer=classifier.optimizer,
         weight_averaging=classifier.weight_averaging,
         net_params=classifier.net_params,
-        verbose=classifier.verbose,
+        verbose=classifier.verbose if ranks is None or ranks.is_first else 0,
         device=device,
         random_state=_going_on(rng, classifier, one_epoch) if resume else rng,
     )
@@ -207,9 +237,14 @@ def fitted_attributes(
             checkpoints=checkpoints.callback("pretraining"),
         )
         take_weights(pretrained, net)
-        pretrained.train(soft, None)
+        pretrained.train(soft, None, ranks)
         take_weights(net, pretrained)
-    net.train(training, validation)
+    net.train(training, validation, ranks)
+    if ranks is not None:
+        ranks.dismiss()
+        if not ranks.is_first:
+            tasks.end(fitted)
+            return {"_rank": f"rank {ranks.rank} of {ranks.size}"}
     if not one_epoch and not own_loss:  # a portion may have other class frequencies
         warn_if_nothing_learnt(net, training, classifier.lr)
 

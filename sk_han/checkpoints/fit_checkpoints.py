@@ -34,6 +34,9 @@ class FitCheckpoints:
     ----------
     checkpoint : str, path-like, Checkpoint or None
         With None nothing is stored, and all methods do nothing.
+    writes : bool
+        Whether this process stores and deletes it. Of several that train together one does, and the
+        others only read.
 
     Raises
     ------
@@ -45,8 +48,9 @@ class FitCheckpoints:
         If `checkpoint` is something else.
     """
 
-    def __init__(self, checkpoint: Any) -> None:
+    def __init__(self, checkpoint: Any, *, writes: bool = True) -> None:
         self._checkpoint = as_checkpoint(checkpoint)
+        self._writes = writes
         self._fingerprint: dict[str, str] = {}
         self._random_state: Any = None
         self._found: dict[str, Any] | None = None
@@ -76,7 +80,7 @@ class FitCheckpoints:
         ValueError
             If that of the checkpoint differs.
         """
-        if self._checkpoint is None:
+        if self._checkpoint is None or not self._writes:
             return
         part = describe(*args)
         self._fingerprint |= part
@@ -128,7 +132,7 @@ class FitCheckpoints:
 
     def end(self) -> None:
         """Delete the checkpoint: the fit is whole, and no failure here may lose it."""
-        if self._checkpoint is None:
+        if self._checkpoint is None or not self._writes:
             return
         try:
             self._checkpoint.path.unlink(missing_ok=True)
@@ -211,7 +215,8 @@ class _StageStore:
 
     def write(self, state: dict[str, Any]) -> None:
         """Replace the checkpoint."""
-        self._checkpoints._write(self._stage, state)
+        if self._checkpoints._writes:
+            self._checkpoints._write(self._stage, state)
 
     def restoring(self) -> Any:
         """Give the state of the checkpoint, if it is of this stage."""

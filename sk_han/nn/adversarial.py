@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-__all__ = ["adversarial_noise"]
+__all__ = ["adversarial_noise", "rows_with_gradient"]
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def adversarial_noise(vectors: Tensor, size: float) -> Iterator[None]:
     if vectors.grad is None:
         yield
         return
-    rows, gradient = _rows_with_gradient(vectors.grad)
+    rows, gradient = rows_with_gradient(vectors.grad)
     length = gradient.norm()
     with torch.no_grad():
         before = vectors[rows]  # (U, E), a copy
@@ -49,7 +49,7 @@ def adversarial_noise(vectors: Tensor, size: float) -> Iterator[None]:
             vectors.index_copy_(0, rows, before)
 
 
-def _rows_with_gradient(gradient: Tensor) -> tuple[Tensor, Tensor]:
+def rows_with_gradient(gradient: Tensor) -> tuple[Tensor, Tensor]:
     """Return the numbers (U,) and the values (U, E) of the rows that are not zero."""
     if gradient.is_sparse:
         gradient = gradient.coalesce()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -22,6 +23,7 @@ from sk_han.training.batches import Batches, TrainingData
 from sk_han.training.callbacks.interrupts import StopTraining, interrupts
 from sk_han.training.callbacks.timing import EpochTimer
 from sk_han.training.computing import torch_threads
+from sk_han.training.data_parallel import Ranks, next_number
 from sk_han.training.loss import weighted_loss, weighted_mean
 
 __all__ = ["Net"]
@@ -63,6 +65,8 @@ class Net(NeuralNet):
         Of `skorch.NeuralNet`. Without an optimizer (None), the net only predicts.
     """
 
+    _ranks: Ranks | None = None  # while it trains together with other processes
+
     def __init__(
         self,
         module: type[torch.nn.Module],
@@ -91,11 +95,16 @@ class Net(NeuralNet):
         self.shuffle = shuffle
         self.valid_batch_size = valid_batch_size
 
-    def train(self, training: TrainingData, validation: TrainingData | None) -> Net:
-        """Train for `max_epochs`.
+    def train(
+        self,
+        training: TrainingData,
+        validation: TrainingData | None,
+        ranks: Ranks | None = None,
+    ) -> Net:
+        """Train for `max_epochs`, alone or together with other processes.
 
         Unlike in `skorch.NeuralNet.partial_fit`, an interrupt (Ctrl-C) is raised again: a
-        half-trained net must not look like a success.
+        half-trained net must not look like a success. All ranks call this with the same data.
 
         Raises
         ------
@@ -109,7 +118,7 @@ class Net(NeuralNet):
         self.notify("on_train_begin", X=training, y=None)
         # A checkpoint, restored by its callback, brings epochs, and perhaps the request to stop.
         epochs = 0 if self.stop_requested else self.max_epochs - (len(self.history) - n_before)
-        with contextlib.suppress(StopTraining), self._own_settings():
+        with contextlib.suppress(StopTraining), self._own_settings(), self._together(ranks):
             self.fit_loop(training, epochs=epochs)
         self.notify("on_train_end", X=training, y=None)
         for name, weight in self.module_.named_parameters():
@@ -246,6 +255,8 @@ class Net(NeuralNet):
                         raise
                     request = stop
                     self.stop_requested = True  # checkpoints, which come last, store it
+        if self._ranks is not None and self._ranks.any(request is not None):
+            raise StopTraining from request  # of any rank: all stop after the same epoch
         if request is not None:
             raise StopTraining from request
 
@@ -313,18 +324,25 @@ class Net(NeuralNet):
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Compute gradients for a batch, in some steps with noise too, and clip them."""
         self._set_training(True)
-        X, y = batch
+        (X, y), ranks = batch, self._ranks
         vectors = self.module_.embedding.weight
         noisy = self.noise > 0 and vectors.requires_grad and self._step % self.noise_every == 0
         share = 0.5 if noisy else 1.0
-        loss, logits = self._training_loss(X, y)
-        (share * loss).backward()
+        loss, logits = self._add_gradients(X, y, share)
+        losses = [loss]
         if noisy:
+            if ranks is not None:
+                ranks.sum_gradients([vectors], vectors)  # the noise of all follows the sum
             with adversarial_noise(vectors, self.noise):
-                (share * self._training_loss(X, y)[0]).backward()
+                if ranks is not None:
+                    ranks.keep_once(vectors)
+                losses.append(self._add_gradients(X, y, share)[0])
+        if ranks is not None:
+            losses = ranks.sum_gradients(list(self.module_.parameters()), vectors, losses)
+            self._check_finite(torch.stack(losses), "the loss")  # on all ranks alike
         if self.clip_norm is not None:
             clip_gradient_norm(self.module_.parameters(), self.clip_norm)
-        return {"loss": loss, "y_pred": logits}
+        return {"loss": losses[0], "y_pred": logits}
 
     @property
     def _step(self) -> int:
@@ -333,7 +351,11 @@ class Net(NeuralNet):
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
         """Compute the loss and the measures of a validation batch."""
-        step: dict[str, Tensor] = super().validation_step(batch, **fit_params)
+        step: dict[str, Tensor]
+        if self._ranks is None:
+            step = super().validation_step(batch, **fit_params)
+        else:
+            step = self._joint_validation_step(batch[0], batch[1], self._ranks)
         self._check_finite(step["loss"], "the validation loss")
         logits = step["y_pred"].numpy(force=True)
         for name, measure in (self.measures or {}).items():
@@ -344,14 +366,66 @@ class Net(NeuralNet):
         """Return the number of the most probable class, for skorch's scoring callbacks."""
         return self.predict_proba(X).argmax(axis=1)
 
+    def _add_gradients(
+        self, X: TrainingData, y: NDArray[np.int64], share: float
+    ) -> tuple[Tensor, Tensor]:
+        """Add the gradients of a share of the loss; return the loss and the logits.
+
+        Of several ranks each reads its part of the batch. The sum of their losses and gradients is
+        that of the batch.
+        """
+        if self._ranks is None:
+            loss, logits = self._training_loss(X, y)
+            self._check_finite(loss, "the loss")
+            (share * loss).backward()
+            return loss, logits
+        own, _ = self._ranks.part(X)
+        if len(own) == 0:  # fewer documents than ranks
+            nothing = torch.zeros(1, device=self.device)
+            return nothing.sum(), nothing[:0]
+        loss, logits = self._training_loss(own, own.targets)
+        loss = loss * float(own.weights.sum() / X.weights.sum())
+        (share * loss).backward()
+        return loss, logits
+
     def _training_loss(self, X: TrainingData, y: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Return the loss of a batch, with the network's penalty, and the logits."""
+        """Return the loss of documents, with the network's penalty, and the logits."""
         output = self.module_.attend(*self.to_tensors(X.inputs, self.device))
         loss = self.get_loss(output.logits, y, X=X, training=True)
         penalty = output.penalty
         loss = loss + (weighted_mean(penalty, X.weights) if penalty.dim() else penalty)
-        self._check_finite(loss, "the loss")
         return loss, output.logits
+
+    def _joint_validation_step(
+        self, X: TrainingData, y: NDArray[np.int64], ranks: Ranks
+    ) -> dict[str, Tensor]:
+        """Compute the logits of this rank's part of a batch; loss and measures see those of all."""
+        self._set_training(False)
+        own, rows = ranks.part(X)
+        with torch.no_grad():
+            logits = ranks.joined(self.infer(own), rows, len(y))
+            loss = self.get_loss(logits, y, X=X)
+        return {"loss": loss, "y_pred": logits}
+
+    @contextlib.contextmanager
+    def _together(self, ranks: Ranks | None) -> Any:
+        """Train with these ranks inside of the block."""
+        if ranks is not None:
+            # What a checkpoint brings, which all must have found.
+            steps = [state["step"] for state in self.optimizer_.state.values() if "step" in state]
+            facts = {
+                "the number of epochs so far": len(self.history),
+                "the number of steps so far": int(max(steps, default=0)),
+                "the next order of documents": next_number(self.shuffle),
+                "the next dropout": zlib.crc32(self.module_.generator.get_state().numpy()),
+            }
+            ranks.check_same(facts)
+            ranks.begin(self.module_)
+        self._ranks = ranks
+        try:
+            yield
+        finally:
+            self._ranks = None
 
     @contextlib.contextmanager
     def _own_settings(self) -> Any:

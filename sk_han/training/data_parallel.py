@@ -1,0 +1,331 @@
+"""Training by several processes as if they were one: each reads its part of every batch.
+
+All processes ("ranks") have the same documents, weights and order of documents. A batch is divided
+among them, the gradients of its parts are added up, and each rank takes the same step. The user
+starts the processes and their group (``torchrun``, ``torch.distributed.init_process_group``).
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sk_han.nn.adversarial import rows_with_gradient
+from sk_han.nn.engines.buffers import scratch
+from sk_han.training.batches import TrainingData
+from sk_han.utils.warnings import warn_user
+
+__all__ = ["Ranks", "is_first_rank", "next_number", "parts_of", "with_ranks"]
+
+# How long a rank waits for one that neither answers nor ends. Ranks wait for the slowest one to
+# read its texts, and for the first one to write a checkpoint.
+PATIENCE = timedelta(minutes=30)
+_ABSENT, _DENSE, _SPARSE = 0, 1, 2  # kinds of gradients
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def with_ranks(function: _Function) -> _Function:
+    """Pass the ranks of this process as the argument `ranks`: None where it trains alone.
+
+    However the function ends, this process then leaves them: others that wait for it get an error
+    at once.
+    """
+
+    @functools.wraps(function)
+    def joined(*args: Any, **kwargs: Any) -> Any:
+        ranks = _ranks_of_this_process()
+        try:
+            return function(*args, **kwargs, ranks=ranks)
+        finally:
+            if ranks is not None:
+                ranks.leave()
+
+    return joined  # type: ignore[return-value]
+
+
+def is_first_rank() -> bool:
+    """Whether this process trains alone, or is the first of those that train together.
+
+    The first one alone writes files, shows progress, and has the model in the end.
+    """
+    return not _has_group() or dist.get_rank() == 0
+
+
+def parts_of(words_per_document: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
+    """Divide consecutive documents into parts of about equally many words.
+
+    Parameters
+    ----------
+    words_per_document : ndarray of int64, shape (D,)
+    n_parts : int
+
+    Returns
+    -------
+    ndarray of int64, shape (n_parts + 1,)
+        Part i is ``documents[bounds[i]:bounds[i + 1]]``; it may be empty.
+
+    Examples
+    --------
+    >>> parts_of(np.array([10, 10, 10, 30]), 2).tolist()
+    [0, 3, 4]
+    """
+    costs = words_per_document + 1.0  # a document without words is no reason to divide by zero
+    middles = np.cumsum(costs) - costs / 2
+    return np.searchsorted(middles, costs.sum() * np.arange(n_parts + 1) / n_parts)
+
+
+class Ranks:
+    """The processes that train one network together, with a group of connections of their own.
+
+    Each method is called by all of them in the same order.
+
+    Attributes
+    ----------
+    rank : int
+        The number of this process, from 0.
+    size : int
+        Number of processes.
+    """
+
+    def __init__(self) -> None:
+        self.rank, self.size = dist.get_rank(), dist.get_world_size()
+        self._group: Any = None
+        with self._connected():
+            self._group = dist.new_group(timeout=PATIENCE)
+        on_gpu = "nccl" in str(dist.get_backend_config(self._group))
+        # That of the collectives; the network may be on another one.
+        self._device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else "cpu"
+        self.any(False)  # all are connected, so that one may fail for a reason that all see
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process is the one that keeps the model."""
+        return self.rank == 0
+
+    def leave(self) -> None:
+        """Close the connections."""
+        group, self._group = self._group, None
+        dist.destroy_process_group(group)
+
+    def seed(self, random_state: Any) -> Any:
+        """Return the random state, or for None a seed that the first rank draws for all."""
+        if random_state is not None:
+            return random_state
+        drawn = torch.tensor([np.random.randint(2**31 - 1)])  # noqa: NPY002  (what None means)
+        return int(self._from_first(drawn))
+
+    def check_same(self, facts: Mapping[str, Any]) -> None:
+        """Check that all ranks have the same facts.
+
+        Parameters
+        ----------
+        facts : mapping of str to number, str or None
+            Short: checksums of what is long.
+
+        Raises
+        ------
+        ValueError
+            On all ranks, if any two differ.
+        """
+        every: list[Any] = [None] * self.size
+        with self._connected():
+            dist.all_gather_object(every, dict(facts), group=self._group)
+        different = [
+            f"{name}: {_short(every[0].get(name))} on rank 0, {_short(other.get(name))} on rank "
+            f"{rank}"
+            for rank, other in enumerate(every)
+            for name in {**every[0], **other}
+            if other.get(name) != every[0].get(name)
+        ]
+        if different:
+            more = f"; and {len(different) - 3} more" if len(different) > 3 else ""
+            raise ValueError(
+                "Processes that train together need the same data and parameters, and "
+                f"{'; '.join(different[:3])}{more}. Give every process all documents in the same "
+                "order: each reads its part of every batch."
+            )
+
+    def begin(self, network: Any) -> None:
+        """Start all ranks with the weights of the first one, and with dropout of their own."""
+        with torch.no_grad():
+            for weight in network.state_dict().values():
+                weight.copy_(self._from_first(weight))
+        if not self.is_first:
+            state = zlib.crc32(network.generator.get_state().numpy().tobytes())
+            network.generator.manual_seed(state * self.size + self.rank)
+
+    def part(self, batch: TrainingData) -> tuple[TrainingData, slice]:
+        """Return the part of a batch that this rank reads, and the rows of its targets."""
+        bounds = parts_of(batch.inputs.words_per_document, self.size)
+        first, last = bounds[self.rank], bounds[self.rank + 1]
+        own, before = batch[first:last], len(batch[:first].targets)
+        return own, slice(before, before + len(own.targets))
+
+    def sum_gradients(
+        self, weights: Sequence[Tensor], vectors: Tensor, numbers: Sequence[Tensor] = ()
+    ) -> list[Tensor]:
+        """Add up the gradients of all ranks; then all have the same.
+
+        There are two exchanges: which weights, and which rows of the word vectors, have a gradient
+        on any rank; then these gradients, as one array. Each rank sends and receives about twice
+        the bytes of that array, whatever the number of ranks.
+
+        Parameters
+        ----------
+        weights : sequence of Tensor
+            Their gradients are replaced by the sums. A weight without a gradient on this rank
+            counts as zero here.
+        vectors : Tensor, shape (V, E)
+            The word vectors, one of `weights`. Only those rows of their gradient that are not zero
+            are exchanged; it may be sparse.
+        numbers : sequence of Tensor, shape ()
+            Further numbers to add up.
+
+        Returns
+        -------
+        list of Tensor, shape ()
+            The sums of `numbers`.
+        """
+        kinds = [_kind(weight.grad) for weight in weights]
+        found = torch.zeros(len(weights) + len(vectors), dtype=torch.uint8, device=vectors.device)
+        found[: len(weights)] = torch.tensor(kinds, dtype=torch.uint8)
+        if vectors.grad is not None:
+            own_rows, own_values = rows_with_gradient(vectors.grad)
+            found[len(weights) + own_rows] = 1
+        self._reduce(found, dist.ReduceOp.MAX)
+        kinds = found[: len(weights)].tolist()
+        rows = found[len(weights) :].nonzero().squeeze(1)  # (U,)
+
+        small = [w for w, kind in zip(weights, kinds, strict=True) if kind and w is not vectors]
+        sizes = [len(numbers), *(w.numel() for w in small), len(rows) * vectors.shape[1]]
+        whole = scratch("exchanged", (sum(sizes),), vectors).zero_()
+        sums, *gradients, values = whole.split(sizes)
+        values = values.view(len(rows), vectors.shape[1])  # (U, E)
+        for place, number in enumerate(numbers):
+            sums[place] = number.detach()
+        for weight, gradient in zip(small, gradients, strict=True):
+            if weight.grad is not None:
+                gradient.copy_(weight.grad.flatten())
+        if vectors.grad is not None:
+            values[torch.searchsorted(rows, own_rows)] = own_values
+        self._reduce(whole, dist.ReduceOp.SUM)
+
+        for weight, gradient in zip(small, gradients, strict=True):
+            if weight.grad is None:
+                weight.grad = torch.empty_like(weight)
+            weight.grad.copy_(gradient.view_as(weight))
+        kind = next(kind for w, kind in zip(weights, kinds, strict=True) if w is vectors)
+        if kind == _SPARSE:
+            vectors.grad = torch.sparse_coo_tensor(
+                rows.unsqueeze(0),
+                values.clone(),
+                vectors.shape,
+                is_coalesced=True,
+                check_invariants=False,  # as `nonzero` returns them
+            )
+        elif kind == _DENSE:
+            if vectors.grad is None:
+                vectors.grad = torch.zeros_like(vectors)
+            vectors.grad[rows] = values
+        return list(sums.clone())
+
+    def keep_once(self, vectors: Tensor) -> None:
+        """Keep a gradient that was added up on the first rank only, so that it counts once."""
+        if not self.is_first:
+            vectors.grad = None
+
+    def joined(self, own: Tensor, rows: slice, n_rows: int) -> Tensor:
+        """Return the rows of all ranks, shape (n_rows, C), of which `own` are those of this one."""
+        whole = own.new_zeros(n_rows, *own.shape[1:])
+        whole[rows] = own
+        self._reduce(whole, dist.ReduceOp.SUM)
+        return whole
+
+    def any(self, here: bool) -> bool:
+        """Whether something is so on at least one rank."""
+        found = torch.tensor([here], dtype=torch.uint8)
+        self._reduce(found, dist.ReduceOp.MAX)
+        return bool(found)
+
+    def dismiss(self) -> None:
+        """Let the other ranks end: nothing waits for them any more.
+
+        The last exchange goes out from the first rank, so none closes its connections before the
+        first one has everything.
+        """
+        self._from_first(torch.zeros(1))
+
+    def _from_first(self, values: Tensor) -> Tensor:
+        """Return the values of the first rank."""
+        moved = values.detach().to(self._device, copy=True).contiguous()
+        with self._connected():
+            dist.broadcast(moved, 0, group=self._group)
+        return moved.to(values.device)
+
+    def _reduce(self, values: Tensor, operation: Any) -> None:
+        """Replace values by their sum or maximum over the ranks."""
+        moved = values.to(self._device)  # the same tensor where it lies there
+        with self._connected():
+            dist.all_reduce(moved, operation, group=self._group)
+        if moved is not values:
+            values.copy_(moved)
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            reason = str(error).strip().splitlines()[0]
+            raise RuntimeError(
+                f"Rank {self.rank} lost the other {self.size - 1} of {self.size} processes that "
+                "train together: one of them has failed, was ended, or did not answer for "
+                f"{PATIENCE.seconds // 60} minutes ({reason}). Its own error, if any, says why. "
+                "Start all processes again; a fit with checkpoint=folder goes on from its last "
+                "checkpoint."
+            ) from error
+
+
+def _ranks_of_this_process() -> Ranks | None:
+    if _has_group():
+        return Ranks() if dist.get_world_size() > 1 else None
+    launched = dist.is_available() and dist.is_torchelastic_launched()
+    if launched and int(os.environ.get("WORLD_SIZE", 1)) > 1:
+        warn_user(
+            f"torchrun started {os.environ['WORLD_SIZE']} processes, but this one belongs to no "
+            "group, so each trains alone on all documents. Call "
+            'torch.distributed.init_process_group("gloo") before fit (on GPUs "nccl").'
+        )
+    return None
+
+
+def _has_group() -> bool:
+    return dist.is_available() and dist.is_initialized()
+
+
+def _kind(gradient: Tensor | None) -> int:
+    if gradient is None:
+        return _ABSENT
+    return _SPARSE if gradient.is_sparse else _DENSE
+
+
+def next_number(random_state: np.random.RandomState | None) -> int | None:
+    """Return what a source of random numbers will draw next, without drawing it."""
+    return None if random_state is None else copy.deepcopy(random_state).randint(2**31 - 1)
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
