@@ -242,7 +242,7 @@ class TestMemory:
 
     @pytest.mark.thorough
     def test_memory_does_not_grow_with_the_collection(self):
-        peaks = [peak_megabytes(n_documents) for n_documents in (20_000, 80_000)]
+        peaks = [peak_megabytes(n_documents) for n_documents in (10_000, 40_000)]
         assert peaks[1] < peaks[0] + 100
 
 
@@ -271,7 +271,7 @@ def peak_megabytes(n_documents):
                 if self.drawn is None:
                     nested = []
                     for row in self.rows:
-                        ranks = np.random.default_rng(row).random(200) * 9
+                        ranks = np.random.default_rng(row).random(200) * 5
                         nested.append([2 + (row % 2) + 2 * np.exp(ranks).astype(int)])
                     self.drawn = DocumentArray.from_nested(nested)
                 return self.drawn
