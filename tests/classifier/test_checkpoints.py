@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -248,7 +249,7 @@ class TestTheFolder:
         def refuse(*args, **kwargs):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr("sk_han.checkpoints.fit_checkpoints.delete_unfinished", refuse)
+        monkeypatch.setattr(Path, "unlink", refuse)
         with pytest.warns(UserWarning, match="could not be deleted"):
             fitted = classifier_of().fit(TEXTS, LABELS, checkpoint=tmp_path)
         assert fitted.n_iter_ == 4
