@@ -94,7 +94,8 @@ def main(folder, place, params):
 
     StopAt.stop = staticmethod(wait)
     place = json.loads(place)
-    if "file" in place:  # stop within the writing of so many checkpoints
+    number = place.pop("file", None)
+    if number is not None:  # stop within the writing of the checkpoint of this number
         import sk_han.checkpoints.fit_checkpoints as module
 
         written, write = [], module.write_archive
@@ -102,13 +103,12 @@ def main(folder, place, params):
         def write_half(file, *content):
             written.append(None)
             write(file, *content)
-            if len(written) == place["file"]:
+            if len(written) == number:
                 file.truncate(file.tell() // 2)
                 file.flush()
                 wait()
 
         module.write_archive = write_half
-        place = {}
     stop_fit(classifier_of(**json.loads(params)), folder, **place)
 
 

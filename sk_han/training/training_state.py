@@ -168,7 +168,7 @@ def _check_shapes(weights: dict[str, Any], own: Mapping[str, Any]) -> None:
 def _check_like(own: Any, stored: Any) -> None:
     """Check that a value has the keys and types of one's own, before it replaces it."""
     numbers = isinstance(own, Real) and isinstance(stored, Real)
-    if own is None or stored is None or numbers:
+    if own is None or numbers:
         return
     if type(own) is not type(stored):
         raise TypeError(f"it has a {type(stored).__name__} for a {type(own).__name__}")

@@ -76,6 +76,13 @@ def test_every_epoch_has_a_new_order(data: LabelledDocuments) -> None:
     assert numbers_of(batches) != numbers_of(batches)
 
 
+def test_batches_that_are_left_out_change_no_other(data: LabelledDocuments) -> None:
+    whole = [X.targets.tolist() for X, _ in Batches(data, 5, np.random.RandomState(0))]
+    for first in range(6):
+        batches = Batches(data, 5, np.random.RandomState(0), first)
+        assert [X.targets.tolist() for X, _ in batches] == whole[first:]
+
+
 def test_same_seed_gives_the_same_orders(data: LabelledDocuments) -> None:
     first, second = (Batches(data, 5, np.random.RandomState(7)) for _ in range(2))
     for _ in range(3):

@@ -1,0 +1,111 @@
+"""What tells one fit from another."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han.checkpoints import fingerprint
+from sk_han.checkpoints.fingerprint import data_fingerprint, settings_fingerprint
+from sk_han.fit_data import fit_data
+
+
+def split(text):
+    return text.split(".")
+
+
+def settings_of(**params):
+    return settings_fingerprint(HANClassifier(**params), "cpu", False)
+
+
+def data_of(X, y, **params):
+    given = {"sample_weight": None, "X_val": None, "y_val": None, "X_unlabelled": None}
+    how = {"classes": None, "resume": False, "holds_out": False}
+    rng = np.random.RandomState(0)
+    return data_fingerprint(
+        fit_data(HANClassifier(), X, y, **given | how | params, random_state=rng)
+    )
+
+
+class TestSettings:
+    def test_numbers_of_numpy_are_those_of_python(self):
+        found, expected = (
+            settings_of(lr=np.float64(0.01), batch_size=np.int64(8)),
+            settings_of(lr=0.01, batch_size=8),
+        )
+        assert found == expected
+
+    @pytest.mark.parametrize(
+        "params",
+        [
+            {"tokenizer": HierarchicalTokenizer(sentence_splitter=split)},
+            {"optimizer": torch.optim.Adagrad},
+            {"callbacks": [("stop", object())]},
+            {"net_params": {"criterion": torch.nn.CrossEntropyLoss}},
+            {"embedding_init": {"word": np.ones(3)}},
+            {"embedding_init": np.ones((4, 3))},
+            {"class_weight": {0: 1.0, 1: 2.0}},
+        ],
+        ids=lambda params: next(iter(params)),
+    )
+    def test_any_parameter_is_described_without_an_address(self, params):
+        found = settings_of(**params)
+        assert found != settings_of()
+        assert " at 0x" not in str(found)
+
+    def test_an_array_is_told_by_its_numbers(self):
+        one, other = (settings_of(embedding_init=np.full((4, 3), value)) for value in (1.0, 2.0))
+        assert one != other
+
+    @pytest.mark.thorough
+    def test_it_is_the_same_in_another_process(self):
+        code = (
+            "from sk_han import HANClassifier, HierarchicalTokenizer;"
+            "from sk_han.checkpoints.fingerprint import settings_fingerprint as of;"
+            "print(of(HANClassifier(tokenizer=HierarchicalTokenizer(), lr=0.1), 'cpu', False))"
+        )
+        found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+        expected = settings_of(tokenizer=HierarchicalTokenizer(), lr=0.1)
+        assert found.stdout.decode().strip() == str(expected)
+
+
+class TestData:
+    X = DocumentArray.from_nested([[[2, 3], [4]], [[3]], [[2, 2, 4]]])
+    Y = np.array([0, 1, 0])
+
+    def test_it_does_not_depend_on_how_many_are_read_at_once(self, monkeypatch):
+        whole = data_of(self.X, self.Y)
+        monkeypatch.setattr("sk_han.linear.hashing.BATCH_SIZE", 1)
+        one_by_one = data_of(self.X, self.Y)
+        assert one_by_one["the labels"] == whole["the labels"]
+        assert data_of(self.X, self.Y) == one_by_one
+
+    @pytest.mark.parametrize(
+        "nested",
+        [
+            [[[2, 3], [4]], [[3]], [[2, 2], [4]]],  # a sentence cut
+            [[[2, 3]], [[4], [3]], [[2, 2, 4]]],  # a document cut elsewhere
+            [[[3, 2], [4]], [[3]], [[2, 2, 4]]],
+            [[[2, 3], [4]], [[3]]],
+        ],
+        ids=["sentences", "documents", "order", "fewer"],
+    )
+    def test_other_documents_are_told_apart(self, nested):
+        other = DocumentArray.from_nested(nested)
+        found = data_of(other, self.Y[: len(other)])
+        assert found["the documents"] != data_of(self.X, self.Y)["the documents"]
+
+    def test_documents_are_read_in_batches(self, monkeypatch):
+        read = []
+
+        def batches(documents):
+            for start in range(len(documents)):
+                read.append(start)
+                yield documents[start : start + 1]
+
+        monkeypatch.setattr(fingerprint, "batches", batches)
+        data_of(self.X, self.Y)
+        assert read == [0, 1, 2]
