@@ -12,7 +12,7 @@ import torch
 
 
 class ProcessGroup:
-    """Processes of one thread each in a group over gloo; they live until the end of the block.
+    """Processes of one thread each in a group; they live until the end of the block.
 
     Parameters
     ----------
@@ -20,14 +20,16 @@ class ProcessGroup:
         Number of processes.
     folder : Path
         Empty; where they find each other, without a port that another program could take.
+    backend : {"gloo", "nccl"}
+        What exchanges; with "nccl" each process has a GPU.
     """
 
-    def __init__(self, n: int, folder: Any) -> None:
+    def __init__(self, n: int, folder: Any, backend: str = "gloo") -> None:
         context = multiprocessing.get_context("spawn")
         self.pipes, self.processes = [], []
         for rank in range(n):
             own, other = context.Pipe()
-            arguments = (rank, n, f"file://{folder / 'rendezvous'}", other)
+            arguments = (rank, n, f"file://{folder / 'rendezvous'}", other, backend)
             process = context.Process(target=_work, args=arguments, daemon=True)
             process.start()
             other.close()
@@ -60,12 +62,14 @@ class ProcessGroup:
         return [self.result(rank) for rank in range(len(self.pipes))]
 
 
-def _work(rank: int, n: int, rendezvous: str, pipe: Any) -> None:
+def _work(rank: int, n: int, rendezvous: str, pipe: Any, backend: str) -> None:
     torch.set_num_threads(1)
     os.environ["OMP_NUM_THREADS"] = "1"
+    if backend == "nccl":
+        torch.cuda.set_device(rank)
     timeout = timedelta(seconds=100)
     torch.distributed.init_process_group(
-        "gloo", init_method=rendezvous, rank=rank, world_size=n, timeout=timeout
+        backend, init_method=rendezvous, rank=rank, world_size=n, timeout=timeout
     )
     while True:
         try:

@@ -27,7 +27,7 @@ from sk_han.nn.engines.buffers import scratch
 from sk_han.training.batches import TrainingData
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["Ranks", "is_first_rank", "next_number", "parts_of", "with_ranks"]
+__all__ = ["Ranks", "next_number", "parts_of", "with_ranks"]
 
 # How long a rank waits for one that neither answers nor ends. Ranks wait for the slowest one to
 # read its texts, and for the first one to write a checkpoint.
@@ -54,14 +54,6 @@ def with_ranks(function: _Function) -> _Function:
                 ranks.leave()
 
     return joined  # type: ignore[return-value]
-
-
-def is_first_rank() -> bool:
-    """Whether this process trains alone, or is the first of those that train together.
-
-    The first one alone writes files, shows progress, and has the model in the end.
-    """
-    return not _has_group() or dist.get_rank() == 0
 
 
 def parts_of(words_per_document: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:

@@ -217,6 +217,16 @@ def test_the_checkpoint_of_a_fit_that_lost_a_rank_is_whole(tmp_path):
     assert list((tmp_path / "checkpoint").iterdir()) == []  # the fit is whole
 
 
+@pytest.mark.thorough
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+def test_two_gpus_train_together(tmp_path):
+    with ProcessGroup(2, tmp_path, "nccl") as group:
+        params = [{**SAME_AS_ALONE, "device": f"cuda:{rank}"} for rank in range(2)]
+        (probabilities, _), _ = group.run(described, params)
+    alone = fitted(SAME_AS_ALONE)
+    np.testing.assert_allclose(probabilities, alone.predict_proba(TEXTS), atol=1e-3)
+
+
 def run_torchrun(script, folder, timeout=250):
     (folder / "train.py").write_text(script, "utf-8")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]

@@ -12,7 +12,7 @@ from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
 from sk_han.training.builder import new_net
 from sk_han.training.computing import computing
-from sk_han.training.data_parallel import is_first_rank, parts_of, with_ranks
+from sk_han.training.data_parallel import parts_of, with_ranks
 from tests.process_group import ProcessGroup
 
 VOCABULARY_SIZE = 90
@@ -235,12 +235,6 @@ class TestParts:
 
 
 class TestAlone:
-    def test_a_process_without_a_group_is_the_first(self):
-        assert is_first_rank()
-
-    def test_ranks_of_a_group_know_the_first(self, group):
-        assert group.run(is_first_rank) == [True, False]
-
     def test_a_process_without_a_group_has_no_ranks(self):
         assert with_ranks(lambda ranks: ranks)() is None
 
