@@ -89,8 +89,9 @@ mapping of word to vector, default="random"
         Number of tokens that a word needs in training; rarer ones are unknown words.
     lr : float, default=0.006
         Learning rate; the peak of the one-cycle schedule.
-    max_epochs : int, default=8
-        Passes over the training sentences.
+    max_epochs : int or "auto", default="auto"
+        Passes over the training sentences. "auto" takes as many as make 2,000 steps, but at least
+        8 and at most 50.
     batch_size : int, default=32
         Sentences a step.
     validation_fraction : float, default=None
@@ -173,7 +174,7 @@ mapping of word to vector, default="random"
         "word_dropout": _OPTIONS["word_dropout"],
         "min_count": [Interval(Integral, 1, None, closed="left")],
         "lr": [Interval(Real, 0, 1e36, closed="right")],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
@@ -198,7 +199,7 @@ mapping of word to vector, default="random"
         word_dropout: float = 0.05,
         min_count: int = 1,
         lr: float = 0.006,
-        max_epochs: int = 8,
+        max_epochs: int | str = "auto",
         batch_size: int = 32,
         validation_fraction: float | None = None,
         n_iter_no_change: int | None = None,
