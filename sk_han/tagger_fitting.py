@@ -93,7 +93,7 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
         lr=tagger.lr,
         lr_schedule="one_cycle",
         weight_averaging=None,
-        noise=0.0,
+        noise=float(tagger.adversarial_noise),
         frozen_epochs=0,
         keep_best=validation is not None,
         n_iter_no_change=tagger.n_iter_no_change,
