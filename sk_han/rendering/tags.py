@@ -65,7 +65,7 @@ def tagged_text(
     width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
     found = [_pieces(*pair) for pair in _pairs(sentences, labels)]
     chunked, number = _has_chunks(labels), _numbers(found)
-    lines = []
+    lines: list[str] = []
     for pieces in found:
         chunks = [chunk for piece in pieces for chunk in _chunks(piece, chunked, color, number)]
         lines += wrapped(chunks, width)
