@@ -88,9 +88,12 @@ def test_a_dropped_word_is_the_unknown_one():
     torch.testing.assert_close(dropped, module.eval()(KINDS, unknown, LENGTHS))
 
 
-def test_initial_vectors_have_the_usual_size():
-    module = network()
-    module.start_from(100 * torch.randn(11, 5, generator=torch.Generator().manual_seed(1)))
-    assert module.embedding.weight.square().mean().sqrt().item() == pytest.approx(0.1)
-    module.start_from(torch.zeros(11, 5))
-    assert not module.embedding.weight.any()
+def test_long_initial_vectors_keep_their_length_and_the_size_of_the_input():
+    vectors = torch.randn(11, 5, generator=torch.Generator().manual_seed(1))
+    short, long = network().double(), network().double()
+    short.start_from(vectors * 0.1 / vectors.square().mean().sqrt())
+    long.start_from(100 * vectors)
+    torch.testing.assert_close(long.embedding.weight.float(), 100 * vectors)
+    torch.testing.assert_close(*(n(KINDS, ATTRIBUTES, LENGTHS) for n in (short, long)))
+    long.start_from(torch.zeros(11, 5))
+    assert not long.embedding.weight.any()
