@@ -42,17 +42,6 @@ __all__ = ["SequenceTagger"]
 STATE_FORMAT = 1
 
 _OPTIONS = {name: of_option(c) for name, c in TaggingOptions.constraints().items()}
-_FITTED = (
-    "best_epoch_",
-    "best_score_",
-    "classes_",
-    "device_",
-    "history_",
-    "n_columns_",
-    "n_iter_",
-    "net_",
-    "vocabularies_",
-)
 
 
 class SequenceTagger(BaseEstimator):
@@ -81,7 +70,7 @@ mapping of word to vector, default="random"
     scheme : {"iob2"} or None, default=None
         "iob2" forbids that ``I-x`` follows anything but ``B-x`` or ``I-x``, in training and in
         prediction.
-    dropout : float, default=0.3
+    dropout : float, default=0.5
         Share of the entries of inputs and of states dropped in training.
     word_dropout : float, default=0.05
         Share of words replaced by the unknown word in training.
@@ -94,7 +83,7 @@ mapping of word to vector, default="random"
         Learning rate; the peak of the one-cycle schedule.
     max_epochs : int or "auto", default="auto"
         Passes over the training sentences. "auto" takes as many as make 2,000 steps, but at least
-        8 and at most 50.
+        10 and at most 50.
     batch_size : int, default=32
         Sentences a step.
     validation_fraction : float, default=None
@@ -142,9 +131,6 @@ mapping of word to vector, default="random"
     References
     ----------
     Huang, Xu, Yu (2015). Bidirectional LSTM-CRF Models for Sequence Tagging. arXiv 1508.01991.
-
-    Lafferty, McCallum, Pereira (2001). Conditional Random Fields: Probabilistic Models for
-    Segmenting and Labeling Sequence Data. ICML.
 
     Examples
     --------
@@ -199,7 +185,7 @@ mapping of word to vector, default="random"
         hidden_size: int = 100,
         crf: bool = True,
         scheme: str | None = None,
-        dropout: float = 0.3,
+        dropout: float = 0.5,
         word_dropout: float = 0.05,
         adversarial_noise: float = 0.3,
         min_count: int = 1,
@@ -316,10 +302,6 @@ mapping of word to vector, default="random"
         X, y : as in `fit`
         sample_weight : array-like of shape (n_sentences,), default=None
             Weight of the tokens of each sentence.
-
-        Returns
-        -------
-        float
         """
         found = self.predict(X)
         lengths = [len(labels) for labels in found]
@@ -337,8 +319,7 @@ mapping of word to vector, default="random"
         """Return parameters and fitted state as arrays and plain types, for any device."""
         state: dict[str, Any] = {**super().__getstate__(), "_state_format": STATE_FORMAT}
         if "net_" in state:
-            for name in _FITTED:
-                del state[name]
+            state = {name: value for name, value in state.items() if not name.endswith("_")}
             state["_fitted"] = self.to_state()
         return state
 
@@ -355,19 +336,12 @@ mapping of word to vector, default="random"
         return tagger_state_of(snapshot_of(self))
 
     def from_state(self, state: Mapping[str, Any]) -> SequenceTagger:
-        """Restore the result of `to_state`, after a check of all its entries.
-
-        Raises
-        ------
-        ModelFormatError
-            If an entry is missing or invalid.
-        """
+        """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
         with self._computing():
             replace_attributes(self, tagger_attributes_of(state))
         return self
 
     def _computing(self) -> AbstractContextManager[None]:
-        """Compute with the engine and threads of the parameters."""
         return computing(self.engine, self.n_threads)
 
     def _sentences(self, X: Any) -> Sentences:

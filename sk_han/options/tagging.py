@@ -25,7 +25,7 @@ class TaggingOptions(Options):
         Size of the vector of each other attribute of a token.
     hidden_size : int, default=100
         Size of the recurrent state in each direction.
-    dropout : float, default=0.3
+    dropout : float, default=0.5
         Share of the entries of inputs and of states dropped in training.
     word_dropout : float, default=0.05
         Share of the distinct words of a batch that are replaced by the unknown word in training.
@@ -36,7 +36,7 @@ class TaggingOptions(Options):
     embedding_dim: int = option(50, Range(Integral, 1))
     attribute_dim: int = option(20, Range(Integral, 1))
     hidden_size: int = option(100, Range(Integral, 1))
-    dropout: float = option(0.3, Range(Real, 0, 1))
+    dropout: float = option(0.5, Range(Real, 0, 1))
     word_dropout: float = option(0.05, Range(Real, 0, 1))
     crf: bool = option(True, Choice((False, True)))
 

@@ -147,10 +147,10 @@ def tagging_net(**params: Any) -> TaggingNet:
 
 
 def epochs_for_tagging(max_epochs: int | str, n_sentences: int, batch_size: int) -> int:
-    """Return the number of epochs: with "auto", as many as make 2,000 steps, from 8 to 50."""
+    """Return the number of epochs: with "auto", as many as make 2,000 steps, from 10 to 50."""
     if max_epochs != "auto":
         return int(max_epochs)
-    return min(max(round(2_000 / math.ceil(n_sentences / batch_size)), 8), 50)
+    return min(max(round(2_000 / math.ceil(n_sentences / batch_size)), 10), 50)
 
 
 def stored_tagging_net(
