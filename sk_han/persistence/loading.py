@@ -22,6 +22,7 @@ from sk_han.model_files.decoding import (
 from sk_han.model_files.fields import fields_of
 from sk_han.model_files.json_values import from_plain
 from sk_han.model_files.opening import model_file
+from sk_han.tagger import SequenceTagger
 from sk_han.text.reading_params import check_reading, with_named_tokens
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import validate_parameter_constraints
@@ -29,7 +30,9 @@ from sk_han.utils.compat import validate_parameter_constraints
 __all__ = ["load", "restored"]
 
 
-def load(path: str | os.PathLike[str]) -> HANClassifier | HierarchicalTokenizer | Pipeline:
+def load(
+    path: str | os.PathLike[str],
+) -> HANClassifier | HierarchicalTokenizer | Pipeline | SequenceTagger:
     """Load an estimator that `save` wrote. No code is run from the file.
 
     Parameters
@@ -38,7 +41,7 @@ def load(path: str | os.PathLike[str]) -> HANClassifier | HierarchicalTokenizer 
 
     Returns
     -------
-    HANClassifier, HierarchicalTokenizer or Pipeline
+    HANClassifier, HierarchicalTokenizer, Pipeline or SequenceTagger
         Fitted; on the machine that saved it, its predictions have the same bits. A classifier
         computes on the device it was fitted on, or on the CPU if that is absent.
 
@@ -97,14 +100,16 @@ def _pipeline(model: dict[str, Any], arrays: Arrays) -> Pipeline:
 
 
 def _estimator(data: Any, arrays: Arrays, *, only: str | None = None) -> Any:
-    """Return a fitted tokenizer or classifier."""
+    """Return a fitted tokenizer, classifier or tagger."""
     name = data.get("class") if isinstance(data, dict) else None
     if only not in (None, name):
         raise ValueError(f"it has {name!r} where a {only} should be")
     if name == "HierarchicalTokenizer":
         return _tokenizer(data)
     if name == "HANClassifier":
-        return _classifier(data, arrays)
+        return _with_state(HANClassifier, data, arrays)
+    if name == "SequenceTagger":
+        return _with_state(SequenceTagger, data, arrays)
     raise ValueError(f"it holds a model of the class {name!r}, which sk_han.save does not write")
 
 
@@ -145,18 +150,20 @@ def _tokenizer(data: Any) -> HierarchicalTokenizer:
     return tokenizer
 
 
-def _classifier(data: Any, arrays: Arrays) -> HANClassifier:
+def _with_state(cls: Any, data: Any, arrays: Arrays) -> Any:
+    """Return an estimator whose fitted state is that of its `to_state`."""
     fields = classifier_fields(data)
-    classifier: HANClassifier = _unfitted(HANClassifier, fields, arrays)
-    _request(classifier, from_plain(fields["requests"]))
-    return classifier.from_state(fitted_state(fields, arrays, _tokenizer))
+    estimator = _unfitted(cls, fields, arrays)
+    _request(estimator, from_plain(fields["requests"]))
+    return estimator.from_state(fitted_state(fields, arrays, _tokenizer))
 
 
-def _request(classifier: HANClassifier, requests: Any) -> None:
+def _request(estimator: Any, requests: Any) -> None:
     """Set the metadata requests of `set_fit_request` and similar methods."""
-    fields_of(requests, "the metadata requests", [], ["fit", "partial_fit", "score"])
+    methods = [m for m in ("fit", "partial_fit", "score") if hasattr(estimator, m)]
+    fields_of(requests, "the metadata requests", [], methods)
     with config_context(enable_metadata_routing=True):
         for method, requested in requests.items():
             fields_of(requested, f"the requests of {method}", [], requested)
             if requested:
-                getattr(classifier, f"set_{method}_request")(**requested)
+                getattr(estimator, f"set_{method}_request")(**requested)
