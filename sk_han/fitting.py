@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import zlib
 from functools import partial as with_arguments
@@ -219,7 +220,8 @@ def fitted_attributes(
         if vectors is not None:
             net.set_embedding(vectors)
     if pretrains and not checkpoints.has_passed("pretraining"):
-        rows = sample_to_pretrain(text, rng)
+        own_rng = copy.deepcopy(rng)  # the user's is the same behind a fit that leaves this out
+        rows = sample_to_pretrain(text, own_rng)
         soft = _softly_labelled(text, text_weights, rows, given, teacher)
         pretrained = new(
             n_documents=len(soft),
@@ -234,6 +236,7 @@ def fitted_attributes(
             callbacks=None,
             fit_tasks=None,
             checkpoints=checkpoints.callback("pretraining"),
+            random_state=own_rng,
         )
         take_weights(pretrained, net)
         pretrained.train(soft, None, ranks)

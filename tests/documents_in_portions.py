@@ -2,54 +2,35 @@
 
 import numpy as np
 
-from sk_han import DocumentArray
+from sk_han.documents.lazy import LazyDocuments
 
 MOST = 500  # documents whose arrays may be asked for at once
 
 
-class InPortions(DocumentArray):
-    """Stands for documents on the disk: only lengths are at hand, and arrays of a part."""
+class _Bounded:
+    """A source that refuses to read many documents at once."""
 
-    __slots__ = ("most", "rows", "whole")
-
-    def __init__(self, whole, rows=None, most=MOST):
-        self.whole, self.most = whole, most
-        self.rows = np.arange(len(whole)) if rows is None else rows
-
-    def _take(self, rows):
-        return InPortions(self.whole, self.rows[rows], self.most)
+    def __init__(self, documents, most):
+        self.documents, self.most = documents, most
 
     def __len__(self):
-        return len(self.rows)
+        return len(self.documents)
 
-    @property
-    def shape(self):
-        return (len(self),)
+    def words_of(self, rows):
+        return self.documents.words_per_document[rows]
 
-    @property
-    def n_words(self):
-        return int(self.words_per_document.sum())
+    def sentences_of(self, rows):
+        return self.documents.sentences_per_document[rows]
 
-    @property
-    def words_per_document(self):
-        return self.whole.words_per_document[self.rows]
+    def read(self, rows):
+        assert len(rows) <= self.most, f"{len(rows)} documents were read into memory at once"
+        return self.documents[rows]
 
-    @property
-    def sentences_per_document(self):
-        return self.whole.sentences_per_document[self.rows]
 
-    @property
-    def word_ids(self):
-        return self._read().word_ids
+class InPortions(LazyDocuments):
+    """Stands for documents on the disk: only lengths are at hand, and arrays of a part."""
 
-    @property
-    def sentence_starts(self):
-        return self._read().sentence_starts
+    __slots__ = ()
 
-    @property
-    def document_starts(self):
-        return self._read().document_starts
-
-    def _read(self):
-        assert len(self) <= self.most, f"{len(self)} documents were read into memory at once"
-        return self.whole[self.rows]
+    def __init__(self, whole, most=MOST):
+        super().__init__(_Bounded(whole, most), np.arange(len(whole)))

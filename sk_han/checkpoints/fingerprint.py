@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["data_fingerprint", "settings_fingerprint"]
 
 _PACKAGES = ("numba", "numpy", "scikit-learn", "scipy", "skorch", "torch")
+_LONGEST = 1000  # characters of the description of a parameter
 
 
 def settings_fingerprint(classifier: HANClassifier, device: str, resume: bool) -> dict[str, str]:
@@ -44,7 +45,7 @@ def settings_fingerprint(classifier: HANClassifier, device: str, resume: bool) -
     del params["verbose"]  # changes no number
     weights = classifier.net_.weights if resume else {}
     return {
-        **{name: _described(value) for name, value in params.items()},
+        **{name: _shortened(_described(value)) for name, value in params.items()},
         "the device": device,
         "the engine": engine_in_use(),
         "the weights to start from": _crc(weights[name] for name in sorted(weights)),
@@ -83,13 +84,18 @@ def _described(value: Any) -> str:
     if isinstance(value, np.ndarray):
         crc = _crc([value]) if value.dtype != object else ""
         return f"array of {value.dtype}, shape {value.shape}, {crc}"
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):  # vectors of words too
         return "{" + ", ".join(f"{key!r}: {_described(each)}" for key, each in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_described, value)) + "]"
     named = value if hasattr(value, "__qualname__") else type(value)
-    size = f" of {len(value)}" if isinstance(value, Mapping) else ""
-    return f"{named.__module__}.{named.__qualname__}{size}"
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[:60]}... {len(text)} {_crc_of_words([text])}"
 
 
 def _crc_of_documents(documents: DocumentArray) -> str:

@@ -185,7 +185,8 @@ class FitCheckpoints:
     @contextmanager
     def _restoring(self, stage: str) -> Iterator[dict[str, Any] | None]:
         assert self._checkpoint is not None
-        delete_unfinished(self._checkpoint.path)  # of this fit, when it was killed
+        if self._writes:
+            delete_unfinished(self._checkpoint.path)  # of this fit, when it was killed
         found, self._found = self._found, None  # its arrays are needed no longer
         with self._explaining():
             yield None if found is None or found["stage"] != stage else found["training"]

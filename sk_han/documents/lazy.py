@@ -16,6 +16,8 @@ __all__ = [
     "JoinedDocuments",
     "KnownDocuments",
     "LazyDocuments",
+    "divided",
+    "highest_id",
     "portions",
 ]
 
@@ -180,20 +182,38 @@ class KnownDocuments:
         return found
 
 
-def portions(documents: DocumentArray) -> Iterator[DocumentArray]:
-    """Yield documents that are in memory as a whole, and others in portions, in order.
+def divided(
+    documents: DocumentArray, most_words: int, most_documents: int | None = None
+) -> Iterator[DocumentArray]:
+    """Yield documents in order, so many of so many words at a time, or one of more.
 
-    There is at least one portion, if only an empty one.
+    Few documents are yielded as they are, and no documents too.
     """
-    if not isinstance(documents, LazyDocuments):
+    n_documents = len(documents)
+    most = n_documents if most_documents is None else most_documents
+    if n_documents <= most and (n_documents <= 1 or documents.n_words <= most_words):
         yield documents
         return
     ends = starts_of(documents.words_per_document)
     start = 0
-    while True:
-        fits = int(np.searchsorted(ends, ends[start] + _MOST_WORDS, side="right")) - 1
-        stop = min(max(fits, start + 1), start + _AT_ONCE, len(documents))
+    while start < n_documents:
+        fits = int(np.searchsorted(ends, ends[start] + most_words, side="right")) - 1
+        stop = min(max(fits, start + 1), start + most)
         yield documents[start:stop]
-        if stop == len(documents):
-            return
         start = stop
+
+
+def portions(documents: DocumentArray) -> Iterator[DocumentArray]:
+    """Yield documents that are in memory as a whole, and others in portions, in order.
+
+    There is at least one portion, if only an empty one. What is read of it is not kept with the
+    documents.
+    """
+    if isinstance(documents, LazyDocuments):
+        return divided(documents[:], _MOST_WORDS, _AT_ONCE)
+    return iter([documents])
+
+
+def highest_id(documents: DocumentArray) -> int:
+    """Return the highest word id, at least that of the unknown word; read portion by portion."""
+    return max(int(part.word_ids.max(initial=UNKNOWN_ID)) for part in portions(documents))

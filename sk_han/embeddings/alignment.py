@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.documents.lazy import highest_id, portions
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 from sk_han.embeddings.files import read_vectors
 
@@ -24,8 +25,6 @@ __all__ = [
     "learn_embeddings",
     "load_embeddings",
 ]
-
-_BATCH_SIZE = 4096  # documents whose words are in memory at once, if they lie on the disk
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,7 +241,7 @@ def learn_embeddings(
         if not isinstance(value, Integral) or value < 1:
             raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
     n_rows = max(ids.values(), default=UNKNOWN_ID) + 1
-    highest = max((some.word_ids.max() for some in _batches(documents)), default=UNKNOWN_ID)
+    highest = highest_id(documents)
     if highest >= n_rows:
         raise ValueError(
             f"documents hold the word id {highest}, but the vocabulary ends at {n_rows - 1}: "
@@ -322,17 +321,9 @@ def embedding_matrix(
     return matrix.astype(np.float32)
 
 
-def _batches(documents: DocumentArray) -> Iterator[DocumentArray]:
-    """Yield batches of documents with words; those on the disk are read batch by batch."""
-    for start in range(0, len(documents), _BATCH_SIZE):
-        batch = documents[start : start + _BATCH_SIZE]
-        if batch.n_words:
-            yield batch
-
-
 def _running_share(documents: DocumentArray, known: NDArray[np.int64]) -> float:
     """Return the share of the words that have one of some ids; there must be a word."""
-    found = sum(int(np.isin(batch.word_ids, known).sum()) for batch in _batches(documents))
+    found = sum(int(np.isin(part.word_ids, known).sum()) for part in portions(documents))
     return found / documents.n_words
 
 

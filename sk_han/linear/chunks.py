@@ -134,7 +134,7 @@ def _chunks(
 def _add(in_class: NDArray[np.float32], present: csr_matrix, chunk: LabelledDocuments) -> None:
     """Add the weights of the documents with each n-gram to those of their classes, (F, C)."""
     n_each = np.diff(present.indptr)
-    place = present.indices * np.int64(in_class.shape[1]) + np.repeat(chunk.targets, n_each)
+    place = present.indices.astype(np.int64) * in_class.shape[1] + np.repeat(chunk.targets, n_each)
     np.add.at(in_class.reshape(-1), place, np.repeat(chunk.weights, n_each).astype(np.float32))
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, LabelledDocuments
-from sk_han.linear.hashing import portions
+from sk_han.documents.lazy import divided
+from sk_han.linear.hashing import WORDS_AT_ONCE
 from sk_han.linear.ngrams import NgramModel
 
 __all__ = ["Views", "as_they_are", "cross_fitted_logits", "folds_of"]
@@ -70,7 +71,7 @@ def cross_fitted_logits(
             found = [model for model in models if model is not None]
             scored = [
                 [[model.logits(view) for model in found] for view in views(some)]
-                for some in portions(data.documents[fold])
+                for some in divided(data.documents[fold], WORDS_AT_ONCE)
             ]
             for of_view in zip(*scored, strict=True):
                 rows.append(fold)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -16,11 +15,11 @@ __all__ = [
     "BITS",
     "MIX_1",
     "MIX_2",
+    "WORDS_AT_ONCE",
     "batches",
     "check_ngram_range",
     "hash_ngrams",
     "occurrences",
-    "portions",
     "sized_ngrams",
 ]
 
@@ -28,7 +27,7 @@ __all__ = [
 # collisions cost accuracy.
 BITS = 22
 
-_WORDS_AT_ONCE = 1 << 20
+WORDS_AT_ONCE = 1 << 20  # of documents that compiled code reads; it bounds the memory of scoring
 BATCH_SIZE = 256  # documents whose n-grams are hashed at once; it bounds the memory of hashing
 
 # Odd constants of the SplitMix64 generator (Steele, Lea and Flood, 2014).
@@ -98,21 +97,6 @@ def batches(rows: _Sliceable) -> Iterator[_Sliceable]:
     """Yield the rows of each batch of documents."""
     for start in range(0, len(rows), BATCH_SIZE):
         yield rows[start : start + BATCH_SIZE]
-
-
-def portions(documents: DocumentArray) -> Iterator[DocumentArray]:
-    """Yield documents in portions of at most a million words, or of one document.
-
-    Work on arrays of all words takes a bounded memory in this way, and one portion is read at a
-    time where documents lie on the disk. No documents are a portion too.
-    """
-    number = (np.cumsum(documents.words_per_document) - 1) // _WORDS_AT_ONCE
-    starts = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(documents)]
-    if len(starts) == 2:
-        yield documents
-        return
-    for start, stop in pairwise(starts):
-        yield documents[start:stop]
 
 
 def occurrences(

@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
+from sk_han.documents.lazy import divided
 from sk_han.kernels.loading import kernels
 from sk_han.kernels.tasks import run_tasks
 from sk_han.linear.hashing import (
     BITS,
+    WORDS_AT_ONCE,
     batches,
     check_ngram_range,
     occurrences,
-    portions,
     sized_ngrams,
 )
 from sk_han.utils.caching import cached_property
@@ -194,7 +195,9 @@ class NgramModel:
         if compiled is None:
             scores = np.concatenate([self._scores(batch) for batch in batches(documents)])
         else:
-            parts = [self._compiled(compiled, some)[0] for some in portions(documents)]
+            parts = [
+                self._compiled(compiled, some)[0] for some in divided(documents, WORDS_AT_ONCE)
+            ]
             scores = np.concatenate(parts)
         scores = scores + self.intercept
         if scores.shape[1] == 1:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
-from sk_han.documents.lazy import KnownDocuments, LazyDocuments, portions
+from sk_han.documents.lazy import KnownDocuments, LazyDocuments, highest_id
 from sk_han.validation.texts import check_texts
 
 if TYPE_CHECKING:
@@ -84,15 +84,15 @@ def vocabulary_size_of(
     vectors: Any,
 ) -> int:
     """Count the word ids of training documents, including unused ones of tokenizer or vectors."""
-    highest_id = _highest_id(documents)
+    highest = highest_id(documents)
     if unlabelled is not None:
-        highest_id = max(highest_id, _highest_id(unlabelled))
+        highest = max(highest, highest_id(unlabelled))
     if tokenizer is not None:
-        highest_id = max(tokenizer.vocabulary_.values())
+        highest = max(tokenizer.vocabulary_.values())
     elif isinstance(vectors, np.ndarray):
         # The last words of the vocabulary of these vectors may not occur in training.
-        highest_id = max(highest_id, len(vectors) - 1)
-    return highest_id + 1
+        highest = max(highest, len(vectors) - 1)
+    return highest + 1
 
 
 def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> DocumentArray:
@@ -104,9 +104,3 @@ def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> Documen
         return documents
     known = np.where(beyond, UNKNOWN_ID, documents.word_ids)
     return DocumentArray(known, documents.sentence_starts, documents.document_starts)
-
-
-def _highest_id(documents: DocumentArray) -> int:
-    """Return the highest word id; what is on the disk is read once, and checked by that."""
-    highest = [int(portion.word_ids.max(initial=UNKNOWN_ID)) for portion in portions(documents)]
-    return max(highest, default=UNKNOWN_ID)

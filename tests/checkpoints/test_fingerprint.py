@@ -10,7 +10,10 @@ import torch
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.checkpoints import fingerprint
 from sk_han.checkpoints.fingerprint import data_fingerprint, settings_fingerprint
+from sk_han.embeddings import load_embeddings
 from sk_han.fit_data import fit_data
+
+WORDS = {f"word{number}": number for number in range(2, 52)}
 
 
 def split(text):
@@ -59,6 +62,15 @@ class TestSettings:
     def test_an_array_is_told_by_its_numbers(self):
         one, other = (settings_of(embedding_init=np.full((4, 3), value)) for value in (1.0, 2.0))
         assert one != other
+
+    @pytest.mark.parametrize("kind", [dict, lambda vectors: load_embeddings(vectors, WORDS)])
+    def test_vectors_of_words_are_told_by_their_numbers(self, kind):
+        one, other = (
+            settings_of(embedding_init=kind({word: np.full(3, value) for word in WORDS}))
+            for value in (1.0, 2.0)
+        )
+        assert one != other
+        assert len(one["embedding_init"]) < 200
 
     @pytest.mark.thorough
     def test_it_is_the_same_in_another_process(self):

@@ -182,6 +182,21 @@ class TestPretraining:
         monkeypatch.setattr("sk_han.fitting._softly_labelled", None)
         assert_same(self.fit(self.classifier(), checkpoint=tmp_path), whole, unlabelled.UNSEEN)
 
+    def test_a_generator_of_the_user_ends_in_the_same_state(self, tmp_path):
+        def generator_after(stop_at):
+            generator = np.random.RandomState(3)
+            StopAt.step = stop_at
+            try:
+                classifier = self.classifier().set_params(random_state=generator)
+                self.fit(classifier, checkpoint=Checkpoint(tmp_path, minutes=0))
+            except Stopped:
+                return generator_after(None)
+            finally:
+                StopAt.step = None
+            return generator.randint(2**31 - 1)
+
+        assert generator_after(5) == generator_after(None)
+
 
 class TestTheFolder:
     def test_it_is_made(self, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from itertools import pairwise
 from pathlib import Path
 
 import joblib
@@ -20,6 +21,8 @@ from sk_han.documents.lazy import (
     JoinedDocuments,
     KnownDocuments,
     LazyDocuments,
+    divided,
+    highest_id,
     portions,
 )
 
@@ -171,6 +174,36 @@ def test_documents_in_memory_are_one_portion(opened: DocumentArray) -> None:
     assert same(DocumentArray.concatenate([p.in_memory() for p in portions(opened)]), IN_MEMORY)
     assert IN_MEMORY.in_memory() is IN_MEMORY
     assert type(opened.in_memory()) is DocumentArray
+
+
+def of_lengths(*lengths: int) -> DocumentArray:
+    return DocumentArray.from_nested([[[2] * length] for length in lengths])
+
+
+@pytest.mark.parametrize("lengths", [(), (3,), (9,), (0, 0), (2, 3), (0, 5, 0, 1, 13, 2, 0, 4, 1)])
+def test_divided_documents_are_whole_and_in_order(lengths: tuple[int, ...]) -> None:
+    documents = of_lengths(*lengths)
+    assert same(DocumentArray.concatenate(list(divided(documents, 5))), documents)
+
+
+def test_a_part_has_at_most_so_many_words_or_is_one_document() -> None:
+    lengths = np.random.RandomState(0).randint(0, 9, 200).tolist()
+    parts = list(divided(of_lengths(*lengths), 5))
+    assert all(part.n_words <= 5 or len(part) == 1 for part in parts)
+    neighbours = [one.n_words + int(other.words_per_document[0]) for one, other in pairwise(parts)]
+    assert min(neighbours) > 5  # none is smaller than it need be
+
+
+def test_few_documents_are_not_copied() -> None:
+    for documents in (of_lengths(2, 3), of_lengths(7), of_lengths()):
+        assert next(divided(documents, 5)) is documents
+
+
+def test_what_is_read_of_portions_is_not_kept(opened: DocumentArray) -> None:
+    assert highest_id(opened) == 9
+    assert highest_id(opened[:0]) == UNKNOWN_ID
+    with pytest.raises(AttributeError):
+        object.__getattribute__(opened, "word_ids")
 
 
 def test_a_pickle_is_the_path_and_the_rows(opened: DocumentArray) -> None:

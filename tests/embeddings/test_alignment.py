@@ -15,9 +15,9 @@ from sklearn.pipeline import make_pipeline
 
 from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.datasets import make_reviews
+from sk_han.documents import lazy
 from sk_han.embeddings import (
     Embeddings,
-    alignment,
     cooccurrence,
     embedding_matrix,
     learn_embeddings,
@@ -353,26 +353,26 @@ class TestLearnEmbeddings:
 
 class TestDocumentsOnTheDisk:
     @pytest.fixture(autouse=True)
-    def small_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(alignment, "_BATCH_SIZE", 7)
+    def small_portions(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(lazy, "_AT_ONCE", 7)
         monkeypatch.setattr(cooccurrence, "_MOST_WORDS", 300)  # about ten documents
 
     def test_learnt_vectors_are_those_of_documents_in_memory(self) -> None:
         tokenizer = HierarchicalTokenizer()
         documents = tokenizer.fit_transform(make_reviews(100, random_state=0)[0])
         expected = learn_embeddings(documents, tokenizer, embedding_dim=5, random_state=0)
-        lazy = InPortions(documents, most=15)
-        found = learn_embeddings(lazy, tokenizer, embedding_dim=5, random_state=0)
+        stored = InPortions(documents, most=15)
+        found = learn_embeddings(stored, tokenizer, embedding_dim=5, random_state=0)
         np.testing.assert_array_equal(found.vectors, expected.vectors)
         assert found.running_coverage == expected.running_coverage
 
     def test_coverage_is_that_of_documents_in_memory(self) -> None:
         documents = DocumentArray.from_nested([[[2, 3]], [], [[1, 5]], *[[[4, 3]]] * 20])
         expected = load_embeddings(VECTORS, VOCABULARY, documents).running_coverage
-        lazy = InPortions(documents, most=15)
-        assert load_embeddings(VECTORS, VOCABULARY, lazy).running_coverage == expected
+        stored = InPortions(documents, most=15)
+        assert load_embeddings(VECTORS, VOCABULARY, stored).running_coverage == expected
 
     def test_an_id_beyond_the_vocabulary_is_found_in_any_batch(self) -> None:
-        lazy = InPortions(DocumentArray.from_nested([[[2, 3]]] * 20 + [[[9]]]), most=15)
+        stored = InPortions(DocumentArray.from_nested([[[2, 3]]] * 20 + [[[9]]]), most=15)
         with pytest.raises(ValueError, match="the word id 9"):
-            learn_embeddings(lazy, VOCABULARY)
+            learn_embeddings(stored, VOCABULARY)

@@ -9,9 +9,9 @@ import pytest
 
 from sk_han import HierarchicalTokenizer
 from sk_han.datasets import make_reviews
-from sk_han.documents import LabelledDocuments
+from sk_han.documents import LabelledDocuments, lazy
 from sk_han.linear import chunks as module
-from sk_han.linear import hashing
+from sk_han.linear import cross_fitting, hashing, ngrams
 from sk_han.linear import parts as parts_module
 from sk_han.linear.chunks import fit_ngram_models_in_chunks, n_chunks_of, rows_of_chunks
 from sk_han.linear.latent import fit_latent_space
@@ -224,20 +224,24 @@ class TestParts:
 class TestMemory:
     @pytest.fixture(autouse=True)
     def small_portions(self, monkeypatch):
-        monkeypatch.setattr(hashing, "_WORDS_AT_ONCE", 10_000)
+        for scoring in (ngrams, cross_fitting):
+            monkeypatch.setattr(scoring, "WORDS_AT_ONCE", 10_000)
+        monkeypatch.setattr(lazy, "_AT_ONCE", 100)
 
     def test_no_more_than_a_chunk_is_read_at_once(self, data):
         space = fit_latent_space(data.documents, RANGE, np.random.RandomState(0))
         most = max(hashing.BATCH_SIZE, N // N_CHUNKS + 1)
-        lazy = LabelledDocuments(InPortions(data.documents, most=most), data.targets, data.weights)
+        stored = LabelledDocuments(
+            InPortions(data.documents, most=most), data.targets, data.weights
+        )
         held_out = np.arange(0, N, 3)
-        parts, scored = fit_linear_parts(lazy, 2, RANGE, space, held_out)
+        parts, scored = fit_linear_parts(stored, 2, RANGE, space, held_out)
         expected, scored_in_memory = fit_linear_parts(data, 2, RANGE, space, held_out)
         assert_same_bits(parts.ngram_model, expected.ngram_model)
         np.testing.assert_array_equal(scored, scored_in_memory)
-        found = parts.logits(lazy.documents)
+        found = parts.logits(stored.documents)
         np.testing.assert_array_equal(found, expected.logits(data.documents))
-        learnt_on = partial_fit_linear_parts(parts, lazy, 2, RANGE, space, begin=False)
+        learnt_on = partial_fit_linear_parts(parts, stored, 2, RANGE, space, begin=False)
         assert learnt_on.latent_model is not None
 
     @pytest.mark.thorough
