@@ -26,11 +26,10 @@ from sk_han.linear.latent import LatentSpace, fit_latent_space
 from sk_han.linear.memory import check_memory_of_linear_model
 from sk_han.linear.parts import LinearParts, fit_linear_parts, partial_fit_linear_parts
 from sk_han.training.builder import batch_size_for, epochs_for, new_net
-from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.callbacks.freezing import epochs_frozen
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
 from sk_han.training.devices import resolve_device
-from sk_han.training.history import plain_history
+from sk_han.training.history import best_of, plain_history
 from sk_han.training.net import Net
 from sk_han.training.outcome import warn_if_nothing_learnt
 from sk_han.training.pretraining import (
@@ -226,7 +225,7 @@ def fitted_attributes(
     fitted |= _linear_attributes(parts)
     history = epochs_before + plain_history(net, first_epoch=len(epochs_before) + 1)
     fitted |= {"net_": net, "history_": history, "n_iter_": len(history)}
-    fitted |= _best(net)
+    fitted |= best_of(net)
     tasks.end(fitted)
     return fitted
 
@@ -334,12 +333,3 @@ def linear_parts_of(classifier: HANClassifier) -> LinearParts:
 
 def _linear_attributes(parts: LinearParts) -> dict[str, Any]:
     return {f"{name}_": value for name, value in parts._asdict().items()}
-
-
-def _best(net: Net) -> dict[str, Any]:
-    """Return the epoch of the kept weights, and its accuracy on the held-out documents."""
-    for _, callback in net.callbacks_:
-        if isinstance(callback, EarlyStopping) and callback.best_epoch_:
-            epoch, score = callback.best_epoch_, float(callback.best_score_[0])
-            return {"best_epoch_": epoch, "best_score_": score}
-    return {"best_epoch_": None, "best_score_": None}

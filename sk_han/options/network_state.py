@@ -13,7 +13,7 @@ from sk_han.options.base import Range
 from sk_han.options.network import NetworkOptions
 from sk_han.options.shapes import weight_shapes
 
-__all__ = ["check_network"]
+__all__ = ["check_network", "check_weights"]
 
 # Far beyond what training finds. Products of two weights and sums of these stay within single
 # precision, so that no finite weights in a file predict NaN.
@@ -56,11 +56,22 @@ def check_network(state: Mapping[str, Any]) -> NetworkOptions:
             )
     options = NetworkOptions.from_plain(state["options"])
     weights = state["weights"]
+    if isinstance(weights, Mapping) and options.recurrent.num_layers > len(weights):
+        raise ValueError(f"it has {len(weights)} arrays for {options.recurrent.num_layers} layers")
+    check_weights(weights, weight_shapes(state["vocabulary_size"], state["n_classes"], options))
+    return options
+
+
+def check_weights(weights: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Check stored weights: names, shapes, single precision, finite numbers.
+
+    Raises
+    ------
+    ValueError
+        If one is missing or invalid.
+    """
     if not isinstance(weights, Mapping):
         raise ValueError("the weights of its network are no arrays by name")
-    if options.recurrent.num_layers > len(weights):
-        raise ValueError(f"it has {len(weights)} arrays for {options.recurrent.num_layers} layers")
-    shapes = weight_shapes(state["vocabulary_size"], state["n_classes"], options)
     if weights.keys() != shapes.keys():
         raise ValueError(
             f"the weights of its network lack {sorted(shapes.keys() - weights.keys())} and have "
@@ -81,4 +92,3 @@ def check_network(state: Mapping[str, Any]) -> NetworkOptions:
             raise ValueError(f"its weight {name} holds values that are no finite numbers")
         if max(weight.max(initial=0), -weight.min(initial=0)) > _LARGEST_WEIGHT:
             raise ValueError(f"its weight {name} holds values beyond {_LARGEST_WEIGHT:g}")
-    return options

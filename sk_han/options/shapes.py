@@ -10,7 +10,7 @@ from sk_han.options.network import (
     NetworkOptions,
 )
 
-__all__ = ["weight_shapes"]
+__all__ = ["Shapes", "encoder_shapes", "weight_shapes"]
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -48,16 +48,17 @@ def weight_shapes(vocabulary_size: int, n_classes: int, options: NetworkOptions)
         sentence_input = hops * word_size
     return {
         "embedding.weight": (vocabulary_size, options.embedding_dim),
-        **_encoder("word_encoder", options.embedding_dim, options.word_hidden, rnn),
+        **encoder_shapes("word_encoder", options.embedding_dim, options.word_hidden, rnn),
         **word_pooling,
-        **_encoder("sentence_encoder", sentence_input, options.sentence_hidden, rnn),
+        **encoder_shapes("sentence_encoder", sentence_input, options.sentence_hidden, rnn),
         **_pooling("sentence_attention", attention, sentence_size, hops),
         "output.weight": (n_classes, hops * sentence_size),
         "output.bias": (n_classes,),
     }
 
 
-def _encoder(name: str, input_size: int, hidden_size: int, rnn: RNN) -> Shapes:
+def encoder_shapes(name: str, input_size: int, hidden_size: int, rnn: RNN) -> Shapes:
+    """Return the shapes of the weights of an encoder of this name."""
     attribute = "gru" if rnn == RNN() else "rnn"
     gates = GATES[rnn.cell] * hidden_size
     directions = ("", "_reverse") if rnn.bidirectional else ("",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -164,13 +164,14 @@ def new_net(
     verbose: int,
     device: str,
     random_state: np.random.RandomState,
+    make_net: Callable[..., Net] | None = None,
 ) -> Net:
     """Create a net with initial weights.
 
     Parameters
     ----------
     network : mapping
-        Arguments of `HierarchicalAttentionNetwork`.
+        Arguments of the network.
     n_documents : int
         Number of training documents, for the length of the schedule.
     noise : float
@@ -185,6 +186,8 @@ def new_net(
         Notifies scikit-learn's callbacks of the epochs.
     random_state : RandomState
         Source of the initial weights, of dropout and of the order of documents.
+    make_net : callable, optional
+        Takes the parameters of a `Net`; `document_net` by default.
     max_epochs, batch_size, optimizer, lr, lr_schedule, weight_averaging, callbacks, net_params, \
 verbose, device
         As of `HANClassifier`.
@@ -241,7 +244,7 @@ verbose, device
     further: dict[str, Any] = clone(dict(net_params or {}), safe=False)
     check_net_params(further)
     try:
-        net: Net = document_net(**(defaults | own | further)).initialize()
+        net: Net = (make_net or document_net)(**(defaults | own | further)).initialize()
     except (AttributeError, TypeError, ValueError) as error:
         if not further:
             raise

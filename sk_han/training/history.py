@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any
 
+from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.net import Net
 
-__all__ = ["plain_history"]
+__all__ = ["best_of", "plain_history"]
+
+
+def best_of(net: Net) -> dict[str, Any]:
+    """Return the epoch of the kept weights, and its accuracy on the held-out data."""
+    for _, callback in net.callbacks_:
+        if isinstance(callback, EarlyStopping) and callback.best_epoch_:
+            epoch, score = callback.best_epoch_, float(callback.best_score_[0])
+            return {"best_epoch_": epoch, "best_score_": score}
+    return {"best_epoch_": None, "best_score_": None}
 
 
 def plain_history(net: Net, first_epoch: int = 1) -> list[dict[str, float]]:
