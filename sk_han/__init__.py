@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sk_han.faithfulness import faithfulness_report
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
     from sk_han.persistence import load, save
+    from sk_han.tagger import SequenceTagger
     from sk_han.tokenizer import HierarchicalTokenizer
     from sk_han.utils.model_format import ModelFormatError
     from sk_han.versions import show_versions
@@ -34,6 +35,7 @@ __all__ = [
     "HierarchicalTokenizer",
     "ModelFormatError",
     "MultiHopAttention",
+    "SequenceTagger",
     "explain",
     "explain_iter",
     "faithfulness_report",
@@ -53,6 +55,7 @@ _MODULE_OF = {
     "HANClassifier": "sk_han.classifier",
     "HierarchicalTokenizer": "sk_han.tokenizer",
     "ModelFormatError": "sk_han.utils.model_format",
+    "SequenceTagger": "sk_han.tagger",
     "explain": "sk_han.explainers",
     "explain_iter": "sk_han.explainers",
     "faithfulness_report": "sk_han.faithfulness",

@@ -1,35 +1,47 @@
-"""The fitted state of a HANClassifier as arrays and plain values, and back."""
+"""The fitted state of a HANClassifier or SequenceTagger as arrays and plain values, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sk_han.linear.stored import stored_models
 from sk_han.training.devices import available_devices
 from sk_han.training.net_state import net_from_state, net_to_state
+from sk_han.training.tagging import stored_tagging_net
 from sk_han.utils.model_format import ModelFormatError
-from sk_han.validation.fitted_state import check_classifier_state
+from sk_han.validation.fitted_state import check_classifier_state, check_tagger_state
+from sk_han.validation.sentences import forbidden_by_iob2
 
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
+    from sk_han.tagger import SequenceTagger
 
-__all__ = ["attributes_of", "replace_attributes", "snapshot_of", "state_of"]
+__all__ = [
+    "attributes_of",
+    "replace_attributes",
+    "snapshot_of",
+    "state_of",
+    "tagger_attributes_of",
+    "tagger_state_of",
+]
+
+_Estimator = TypeVar("_Estimator")
 
 
-def snapshot_of(classifier: HANClassifier) -> HANClassifier:
-    """Return a shallow copy, which a fit of the classifier in another thread does not change.
+def snapshot_of(estimator: _Estimator) -> _Estimator:
+    """Return a shallow copy, which a fit of the estimator in another thread does not change.
 
     A prediction reads many attributes, and must read all of them from one fit.
     """
-    snapshot = object.__new__(type(classifier))
-    snapshot.__dict__ = classifier.__dict__.copy()
+    snapshot = object.__new__(type(estimator))
+    snapshot.__dict__ = estimator.__dict__.copy()
     return snapshot
 
 
-def replace_attributes(classifier: HANClassifier, attributes: Mapping[str, Any]) -> None:
+def replace_attributes(estimator: object, attributes: Mapping[str, Any]) -> None:
     """Set all attributes in one assignment: another thread sees those of one fit."""
-    classifier.__dict__ = {**classifier.__dict__, **attributes}
+    estimator.__dict__ = {**estimator.__dict__, **attributes}
 
 
 def state_of(classifier: HANClassifier) -> dict[str, Any]:
@@ -81,4 +93,49 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
         "n_iter_": len(state["history"]),
         "device_": device,
         "vocabulary_size_": state["network"]["vocabulary_size"],
+    }
+
+
+def tagger_state_of(tagger: SequenceTagger) -> dict[str, Any]:
+    """Return the state of a fitted tagger; see `SequenceTagger.to_state`."""
+    network = tagger.net_.module_
+    return {
+        "classes": tagger.classes_,
+        "vocabularies": tagger.vocabularies_,
+        "n_columns": tagger.n_columns_,
+        "scheme": "iob2" if bool(network.forbidden.any()) else None,
+        "network": {"options": network.options.to_plain(), "weights": tagger.net_.weights},
+        "history": tagger.history_,
+        "best_epoch": tagger.best_epoch_,
+        "best_score": tagger.best_score_,
+        "device": tagger.device_,
+    }
+
+
+def tagger_attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fitted attributes of a tagger's state, after a check of all its entries.
+
+    Raises
+    ------
+    ModelFormatError
+        If an entry is missing or invalid.
+    """
+    try:
+        sizes, options = check_tagger_state(state)
+        forbidden = forbidden_by_iob2(state["classes"]) if state["scheme"] else None
+        device = state["device"] if state["device"] in available_devices() else "cpu"
+        weights = state["network"]["weights"]
+        net = stored_tagging_net(sizes, len(state["classes"]), forbidden, options, weights, device)
+    except (TypeError, ValueError) as error:
+        raise ModelFormatError(f"This SequenceTagger cannot be restored: {error}.") from error
+    return {
+        "classes_": state["classes"].copy(),
+        "vocabularies_": state["vocabularies"],
+        "n_columns_": state["n_columns"],
+        "net_": net,
+        "history_": state["history"],
+        "best_epoch_": state["best_epoch"],
+        "best_score_": state["best_score"],
+        "n_iter_": len(state["history"]),
+        "device_": device,
     }

@@ -9,6 +9,7 @@ from sk_han.nn.pooling.context import ContextPooling
 from sk_han.nn.pooling.multi_hop import MultiHopPooling
 from sk_han.nn.pooling.unweighted import LastPooling, MaxPooling, MeanPooling
 from sk_han.nn.seq2seq import AttentionSeq2Seq, Seq2SeqOutput
+from sk_han.nn.tagging import TaggingNetwork, TaggingOutput
 
 __all__ = [
     "AttentionPooling",
@@ -24,4 +25,6 @@ __all__ = [
     "PackedRNN",
     "Pooling",
     "Seq2SeqOutput",
+    "TaggingNetwork",
+    "TaggingOutput",
 ]

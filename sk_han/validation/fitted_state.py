@@ -1,4 +1,4 @@
-"""Check of the fitted state of a classifier, before it is used."""
+"""Check of the fitted state of a classifier or tagger, before it is used."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.options.network_state import check_network
+from sk_han.documents import UNKNOWN_ID
+from sk_han.options.network_state import check_network, check_weights
+from sk_han.options.tagging import TaggingOptions, tagging_shapes
+from sk_han.text.attributes import N_FROM_WORD
+from sk_han.text.vocabulary import check_vocabulary
 
-__all__ = ["check_classifier_state"]
+__all__ = ["check_classifier_state", "check_tagger_state"]
 
 _LARGEST_SCALE = 1e6  # far beyond what fits find; products with logits stay finite
 
@@ -30,6 +34,18 @@ _NAMES = {
 }
 # Files written before there were latent models lack these.
 _LATER_NAMES = {"latent_model", "latent_scale"}
+
+_TAGGER_NAMES = {
+    "best_epoch",
+    "best_score",
+    "classes",
+    "device",
+    "history",
+    "n_columns",
+    "network",
+    "scheme",
+    "vocabularies",
+}
 
 
 def check_classifier_state(state: Any) -> None:
@@ -79,6 +95,59 @@ def check_classifier_state(state: Any) -> None:
         scale = state.get(name.replace("model", "scale"), 0.0)
         if state.get(name) is None and scale > 0:
             raise ValueError(f"it has no {kind}, and a scale of {scale} for one")
+    _check_training(state)
+
+
+def check_tagger_state(state: Any) -> tuple[list[int], TaggingOptions]:
+    """Check the fitted state of a `SequenceTagger`.
+
+    Parameters
+    ----------
+    state : mapping
+        As `SequenceTagger.to_state` returns it.
+
+    Returns
+    -------
+    sizes : list of int
+        Number of values of each attribute.
+    options : TaggingOptions
+
+    Raises
+    ------
+    ValueError
+        If an entry is missing or invalid; the message names it.
+    """
+    if not isinstance(state, Mapping) or state.keys() != _TAGGER_NAMES:
+        found = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
+        raise ValueError(f"its fitted state has {found}; it must have {sorted(_TAGGER_NAMES)}")
+    classes, vocabularies, n_columns = state["classes"], state["vocabularies"], state["n_columns"]
+    _check_classes(classes)
+    if type(n_columns) is not int or n_columns < 1:
+        raise ValueError(f"its number of columns must be at least 1; got {brief(n_columns)}")
+    n = N_FROM_WORD - 1 + n_columns
+    if not isinstance(vocabularies, list) or len(vocabularies) != n:
+        raise ValueError(f"its vocabularies must be a list of {n}, one for each attribute")
+    sizes = []
+    for vocabulary in vocabularies:
+        if not isinstance(vocabulary, dict):
+            raise ValueError(f"its vocabularies must be dicts; got {brief(vocabulary)}")
+        size = UNKNOWN_ID + 1 + len(vocabulary)
+        if vocabulary and max(check_vocabulary(vocabulary).values()) >= size:
+            raise ValueError(f"its vocabulary of {len(vocabulary)} values has an id beyond {size}")
+        sizes.append(size)
+    if state["scheme"] not in (None, "iob2"):
+        raise ValueError(f"its scheme must be 'iob2' or None; got {brief(state['scheme'])}")
+    network = state["network"]
+    if not isinstance(network, Mapping) or network.keys() != {"options", "weights"}:
+        raise ValueError("its network must have options and weights")
+    options = TaggingOptions.from_plain(network["options"])
+    check_weights(network["weights"], tagging_shapes(sizes, len(classes), options))
+    _check_training(state)
+    return sizes, options
+
+
+def _check_training(state: Mapping[str, Any]) -> None:
+    """Check what a state says about its training."""
     _check_history(state["history"])
     n_epochs, epoch, score = len(state["history"]), state["best_epoch"], state["best_score"]
     if epoch is not None and (type(epoch) is not int or not 1 <= epoch <= n_epochs):

@@ -1,0 +1,66 @@
+"""The options of a tagging network, and the shapes of its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+from sk_han.options.base import Choice, Options, Range, option
+from sk_han.options.network import RNN
+from sk_han.options.shapes import Shapes, encoder_shapes
+
+__all__ = ["TaggingOptions", "tagging_shapes"]
+
+
+@dataclass(kw_only=True)
+class TaggingOptions(Options):
+    """Sizes and dropout of a `TaggingNetwork`.
+
+    Parameters
+    ----------
+    embedding_dim : int, default=50
+        Size E of a word vector.
+    attribute_dim : int, default=20
+        Size of the vector of each other attribute of a token.
+    hidden_size : int, default=100
+        Size of the recurrent state in each direction.
+    dropout : float, default=0.3
+        Share of the entries of inputs and of states dropped in training.
+    word_dropout : float, default=0.05
+        Share of the distinct words of a batch that are replaced by the unknown word in training.
+    crf : bool, default=True
+        Whether a conditional random field connects the labels of neighbours.
+    """
+
+    embedding_dim: int = option(50, Range(Integral, 1))
+    attribute_dim: int = option(20, Range(Integral, 1))
+    hidden_size: int = option(100, Range(Integral, 1))
+    dropout: float = option(0.3, Range(Real, 0, 1))
+    word_dropout: float = option(0.05, Range(Real, 0, 1))
+    crf: bool = option(True, Choice((False, True)))
+
+
+def tagging_shapes(sizes: Sequence[int], n_classes: int, options: TaggingOptions) -> Shapes:
+    """Return the shape of each weight of a `TaggingNetwork` with these options.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Number of values of each attribute; the first is the word.
+    n_classes : int
+    options : TaggingOptions
+
+    Returns
+    -------
+    dict of str to tuple of int
+    """
+    input_size = options.embedding_dim + options.attribute_dim * (len(sizes) - 1)
+    shapes: Shapes = {
+        "embedding.weight": (sizes[0], options.embedding_dim),
+        "attributes.weight": (sum(sizes[1:]), options.attribute_dim),
+        **encoder_shapes("encoder", input_size, options.hidden_size, RNN()),
+        "output.weight": (n_classes, 2 * options.hidden_size),
+        "output.bias": (n_classes,),
+    }
+    return shapes | ({"transitions": (n_classes + 1, n_classes)} if options.crf else {})

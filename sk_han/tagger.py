@@ -1,0 +1,369 @@
+"""SequenceTagger: a recurrent network that labels the tokens of sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from sk_han.fitted_state import (
+    replace_attributes,
+    snapshot_of,
+    tagger_attributes_of,
+    tagger_state_of,
+)
+from sk_han.kernels.loading import ENGINES
+from sk_han.options.tagging import TaggingOptions
+from sk_han.tagger_fitting import encoded_sentences, learnt_attributes
+from sk_han.text.attributes import token_kinds
+from sk_han.training.computing import computing
+from sk_han.training.tagging import Sentences, TaggingNet, split_tokens
+from sk_han.utils.compat import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+    of_option,
+)
+from sk_han.utils.model_format import checked_state
+from sk_han.validation.sentences import as_sentences, as_tags
+
+__all__ = ["SequenceTagger"]
+
+# Version of the state in a pickle, increased when an older release cannot read it.
+STATE_FORMAT = 1
+
+_OPTIONS = {name: of_option(c) for name, c in TaggingOptions.constraints().items()}
+_FITTED = (
+    "best_epoch_",
+    "best_score_",
+    "classes_",
+    "device_",
+    "history_",
+    "n_columns_",
+    "n_iter_",
+    "net_",
+    "vocabularies_",
+)
+
+
+class SequenceTagger(BaseEstimator):
+    """Label the tokens of sentences: parts of speech, phrases, names.
+
+    A bidirectional GRU reads each sentence, and a conditional random field chooses the labels of
+    all its tokens together (Huang, Xu, Yu, 2015). A word is read by its vector and by those of its
+    first and last letters and of its shape (capitals, digits, signs), by which unknown words are
+    known.
+
+    Parameters
+    ----------
+    embedding_dim : int, default=50
+        Size of a word vector.
+    embedding_init : {"cooccurrence", "random"}, ndarray of shape (n_words, embedding_dim) or \
+mapping of word to vector, default="random"
+        Initial word vectors, as of `HANClassifier`. Words are in lower case. Those that the
+        mapping has beyond the training sentences are known words too.
+    attribute_dim : int, default=20
+        Size of the vectors of prefixes, suffixes, shapes and further columns.
+    hidden_size : int, default=100
+        Size of the recurrent state in each direction.
+    crf : bool, default=True
+        Whether a conditional random field connects the labels of neighbours. Without it, each
+        token is labelled for itself.
+    scheme : {"iob2"} or None, default=None
+        "iob2" forbids that ``I-x`` follows anything but ``B-x`` or ``I-x``, in training and in
+        prediction.
+    dropout : float, default=0.3
+        Share of the entries of inputs and of states dropped in training.
+    word_dropout : float, default=0.05
+        Share of words replaced by the unknown word in training.
+    min_count : int, default=1
+        Number of tokens that a word needs in training; rarer ones are unknown words.
+    lr : float, default=0.006
+        Learning rate; the peak of the one-cycle schedule.
+    max_epochs : int, default=8
+        Passes over the training sentences.
+    batch_size : int, default=32
+        Sentences a step.
+    validation_fraction : float, default=None
+        Share of the sentences held out. They decide which epoch's weights are kept, by token
+        accuracy. None trains on all sentences and keeps the last weights.
+    n_iter_no_change : int, default=None
+        Number of epochs without improvement on the held-out sentences after which training stops;
+        None for no stop.
+    random_state : int, RandomState instance or None, default=None
+        Source of initial weights, dropout, held-out sentences and order.
+    device : str, default="auto"
+        "auto" takes CUDA if there is one, else the CPU.
+    callbacks : list, default=None
+        skorch callbacks, copied in `fit`.
+    engine : {"auto", "numba", "torch"}, default="auto"
+        As of `HANClassifier`.
+    n_threads : int, default=None
+        As of `HANClassifier`.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Sorted labels.
+    vocabularies_ : list of dict of str to int
+        Ids of the values of each attribute: word, further columns, prefixes of 1 to 3 letters,
+        suffixes of 1 to 4, shape.
+    n_columns_ : int
+        Number of strings of a token, 1 for words alone.
+    net_ : Net
+        The fitted skorch net; ``net_.module_`` is the PyTorch network.
+    history_ : list of dict
+        For each epoch: epoch, dur (seconds), train_loss (of a token) and, with held-out sentences,
+        valid_loss and valid_accuracy.
+    best_epoch_ : int or None
+        The epoch whose weights were kept, from 1; None without held-out sentences.
+    best_score_ : float or None
+        Token accuracy on the held-out sentences in that epoch.
+    n_iter_ : int
+        Number of epochs trained.
+    device_ : str
+        The device that computed.
+
+    References
+    ----------
+    Huang, Xu, Yu (2015). Bidirectional LSTM-CRF Models for Sequence Tagging. arXiv 1508.01991.
+
+    Lafferty, McCallum, Pereira (2001). Conditional Random Fields: Probabilistic Models for
+    Segmenting and Labeling Sequence Data. ICML.
+
+    Examples
+    --------
+    >>> from sk_han import SequenceTagger
+    >>> X = [["Anna", "sees", "Rome"], ["Rome", "sleeps"]] * 20
+    >>> y = [["NAME", "VERB", "NAME"], ["NAME", "VERB"]] * 20
+    >>> tagger = SequenceTagger(hidden_size=8, random_state=0).fit(X, y)
+    >>> tagger.predict([["Anna", "sleeps"]])
+    [['NAME', 'VERB']]
+    """
+
+    classes_: NDArray[Any]
+    vocabularies_: list[dict[str, int]]
+    n_columns_: int
+    net_: TaggingNet
+    history_: list[dict[str, float]]
+    best_epoch_: int | None
+    best_score_: float | None
+    n_iter_: int
+    device_: str
+
+    _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
+        "embedding_dim": _OPTIONS["embedding_dim"],
+        "embedding_init": [np.ndarray, HasMethods("__getitem__")],
+        "attribute_dim": _OPTIONS["attribute_dim"],
+        "hidden_size": _OPTIONS["hidden_size"],
+        "crf": ["boolean"],
+        "scheme": [StrOptions({"iob2"}), None],
+        "dropout": _OPTIONS["dropout"],
+        "word_dropout": _OPTIONS["word_dropout"],
+        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "lr": [Interval(Real, 0, 1e36, closed="right")],
+        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "device": [str],
+        "callbacks": [list, None],
+        "engine": [StrOptions(set(ENGINES))],
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        embedding_dim: int = 50,
+        embedding_init: Any = "random",
+        attribute_dim: int = 20,
+        hidden_size: int = 100,
+        crf: bool = True,
+        scheme: str | None = None,
+        dropout: float = 0.3,
+        word_dropout: float = 0.05,
+        min_count: int = 1,
+        lr: float = 0.006,
+        max_epochs: int = 8,
+        batch_size: int = 32,
+        validation_fraction: float | None = None,
+        n_iter_no_change: int | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        callbacks: list[Any] | None = None,
+        engine: str = "auto",
+        n_threads: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.embedding_dim = embedding_dim
+        self.embedding_init = embedding_init
+        self.attribute_dim = attribute_dim
+        self.hidden_size = hidden_size
+        self.crf = crf
+        self.scheme = scheme
+        self.dropout = dropout
+        self.word_dropout = word_dropout
+        self.min_count = min_count
+        self.lr = lr
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+        self.device = device
+        self.callbacks = callbacks
+        self.engine = engine
+        self.n_threads = n_threads
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SequenceTagger:
+        """Learn from labelled sentences.
+
+        Parameters
+        ----------
+        X : sequence of sequences of tokens
+            A token is a string, or a tuple of strings: the word, then further columns such as a
+            given part of speech.
+        y : sequence of sequences of labels
+            A string, integer or boolean for each token.
+        sample_weight : array-like of shape (n_sentences,), default=None
+            Weights >= 0 of the tokens of each sentence; a sentence of weight 0 is left out.
+
+        Returns
+        -------
+        SequenceTagger
+            Itself. After an error, an earlier fitted state is unchanged.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If sentences, labels, weights or parameters are invalid; the message names sentence and
+            token.
+        FloatingPointError
+            If the loss is no longer a finite number.
+        """
+        with self._computing(), torch.inference_mode(mode=False):
+            replace_attributes(self, learnt_attributes(self, X, y, sample_weight))
+        return self
+
+    def predict(self, X: Any) -> list[list[Any]]:
+        """Predict the labels of each sentence: together the most probable ones.
+
+        Parameters
+        ----------
+        X : sequence of sequences of tokens
+            As in `fit`. Empty sentences have no labels.
+
+        Returns
+        -------
+        list of list of labels
+        """
+        check_is_fitted(self)
+        fitted = snapshot_of(self)
+        sentences = fitted._sentences(X)
+        with fitted._computing():
+            numbers = fitted.net_.decoded(sentences)
+        return [labels.tolist() for labels in split_tokens(fitted.classes_[numbers], sentences)]
+
+    def predict_proba(self, X: Any) -> list[NDArray[np.float64]]:
+        """Predict the probability of each label at each token.
+
+        With `crf` it is the marginal probability, over all labels of the rest of the sentence.
+
+        Parameters
+        ----------
+        X : sequence of sequences of tokens
+            As in `fit`.
+
+        Returns
+        -------
+        list of ndarray of shape (n_tokens, n_labels)
+            Columns in the order of `classes_`; rows sum to 1.
+        """
+        check_is_fitted(self)
+        fitted = snapshot_of(self)
+        sentences = fitted._sentences(X)
+        with fitted._computing():
+            return split_tokens(fitted.net_.probabilities(sentences), sentences)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Compute the share of tokens whose label is right.
+
+        Parameters
+        ----------
+        X, y : as in `fit`
+        sample_weight : array-like of shape (n_sentences,), default=None
+            Weight of the tokens of each sentence.
+
+        Returns
+        -------
+        float
+        """
+        found = self.predict(X)
+        lengths = [len(labels) for labels in found]
+        right = as_tags(y, lengths) == np.array([label for labels in found for label in labels])
+        weights = check_sample_weight(sample_weight, lengths, dtype=np.float64)
+        return float(np.average(right, weights=np.repeat(weights, lengths)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return parameters and fitted state as arrays and plain types, for any device."""
+        state: dict[str, Any] = {**super().__getstate__(), "_state_format": STATE_FORMAT}
+        if "net_" in state:
+            for name in _FITTED:
+                del state[name]
+            state["_fitted"] = self.to_state()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = checked_state(state, self, newest=STATE_FORMAT)
+        fitted = state.pop("_fitted", None)
+        super().__setstate__(state)
+        if fitted is not None:
+            self.from_state(fitted)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the fitted state as arrays and plain values, which are no copies."""
+        check_is_fitted(self)
+        return tagger_state_of(snapshot_of(self))
+
+    def from_state(self, state: Mapping[str, Any]) -> SequenceTagger:
+        """Restore the result of `to_state`, after a check of all its entries.
+
+        Raises
+        ------
+        ModelFormatError
+            If an entry is missing or invalid.
+        """
+        with self._computing():
+            replace_attributes(self, tagger_attributes_of(state))
+        return self
+
+    def _computing(self) -> AbstractContextManager[None]:
+        """Compute with the engine and threads of the parameters."""
+        return computing(self.engine, self.n_threads)
+
+    def _sentences(self, X: Any) -> Sentences:
+        """Return X as the network reads it."""
+        kinds = token_kinds(as_sentences(X, self.n_columns_))
+        return encoded_sentences(kinds, self.vocabularies_)
