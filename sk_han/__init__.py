@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sk_han.persistence import load, save
     from sk_han.tagger import SequenceTagger
     from sk_han.tokenizer import HierarchicalTokenizer
+    from sk_han.translator import AttentionTranslator
     from sk_han.utils.model_format import ModelFormatError
     from sk_han.versions import show_versions
 
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 __all__ = [
     "RNN",
     "Attention",
+    "AttentionTranslator",
     "ContextAttention",
     "DocumentArray",
     "DocumentExplanation",
@@ -47,6 +49,7 @@ __all__ = [
 _MODULE_OF = {
     "RNN": "sk_han.options",
     "Attention": "sk_han.options",
+    "AttentionTranslator": "sk_han.translator",
     "ContextAttention": "sk_han.options",
     "MultiHopAttention": "sk_han.options",
     "DocumentArray": "sk_han.documents",

@@ -24,12 +24,15 @@ from sk_han.model_files.json_values import from_plain
 from sk_han.model_files.opening import model_file
 from sk_han.text.reading_params import check_reading, with_named_tokens
 from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.translator import AttentionTranslator
 from sk_han.utils.compat import validate_parameter_constraints
 
 __all__ = ["load", "restored"]
 
 
-def load(path: str | os.PathLike[str]) -> HANClassifier | HierarchicalTokenizer | Pipeline:
+def load(
+    path: str | os.PathLike[str],
+) -> HANClassifier | HierarchicalTokenizer | AttentionTranslator | Pipeline:
     """Load an estimator that `save` wrote. No code is run from the file.
 
     Parameters
@@ -38,7 +41,7 @@ def load(path: str | os.PathLike[str]) -> HANClassifier | HierarchicalTokenizer 
 
     Returns
     -------
-    HANClassifier, HierarchicalTokenizer or Pipeline
+    HANClassifier, HierarchicalTokenizer, AttentionTranslator or Pipeline
         Fitted; on the machine that saved it, its predictions have the same bits. A classifier
         computes on the device it was fitted on, or on the CPU if that is absent.
 
@@ -97,14 +100,16 @@ def _pipeline(model: dict[str, Any], arrays: Arrays) -> Pipeline:
 
 
 def _estimator(data: Any, arrays: Arrays, *, only: str | None = None) -> Any:
-    """Return a fitted tokenizer or classifier."""
+    """Return a fitted tokenizer, classifier or translator."""
     name = data.get("class") if isinstance(data, dict) else None
     if only not in (None, name):
         raise ValueError(f"it has {name!r} where a {only} should be")
     if name == "HierarchicalTokenizer":
         return _tokenizer(data)
     if name == "HANClassifier":
-        return _classifier(data, arrays)
+        return _with_network(HANClassifier, data, arrays)
+    if name == "AttentionTranslator":
+        return _with_network(AttentionTranslator, data, arrays)
     raise ValueError(f"it holds a model of the class {name!r}, which sk_han.save does not write")
 
 
@@ -126,8 +131,8 @@ def _made(cls: Any, params: dict[str, Any], **others: Any) -> Any:
 
 def _parameter(name: str, value: Any, arrays: Arrays) -> Any:
     match value:
-        case {"class": "HierarchicalTokenizer"} if name == "tokenizer":
-            fields = fields_of(value, "the parameter tokenizer", ["class", "params"])
+        case {"class": "HierarchicalTokenizer"} if name.endswith("tokenizer"):
+            fields = fields_of(value, f"the parameter {name}", ["class", "params"])
             return _unfitted(HierarchicalTokenizer, fields, arrays)
         case {"array": "embedding_init"} if name == "embedding_init":
             vectors = taken(arrays, name)
@@ -145,18 +150,19 @@ def _tokenizer(data: Any) -> HierarchicalTokenizer:
     return tokenizer
 
 
-def _classifier(data: Any, arrays: Arrays) -> HANClassifier:
+def _with_network(cls: Any, data: Any, arrays: Arrays) -> Any:
+    """Return a fitted classifier or translator."""
     fields = classifier_fields(data)
-    classifier: HANClassifier = _unfitted(HANClassifier, fields, arrays)
-    _request(classifier, from_plain(fields["requests"]))
-    return classifier.from_state(fitted_state(fields, arrays, _tokenizer))
+    estimator = _unfitted(cls, fields, arrays)
+    _request(estimator, from_plain(fields["requests"]))
+    return estimator.from_state(fitted_state(fields, arrays, _tokenizer))
 
 
-def _request(classifier: HANClassifier, requests: Any) -> None:
+def _request(estimator: Any, requests: Any) -> None:
     """Set the metadata requests of `set_fit_request` and similar methods."""
     fields_of(requests, "the metadata requests", [], ["fit", "partial_fit", "score"])
     with config_context(enable_metadata_routing=True):
         for method, requested in requests.items():
             fields_of(requested, f"the requests of {method}", [], requested)
             if requested:
-                getattr(classifier, f"set_{method}_request")(**requested)
+                getattr(estimator, f"set_{method}_request")(**requested)

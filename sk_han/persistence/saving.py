@@ -20,6 +20,7 @@ from sk_han.model_files.archive import read_archive, write_archive
 from sk_han.model_files.json_values import to_plain
 from sk_han.persistence.loading import restored
 from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.translator import AttentionTranslator
 from sk_han.utils.atomic_write import replacing
 from sk_han.utils.compat import validate_parameter_constraints
 
@@ -40,6 +41,8 @@ _REPAIRS = {
     "random_state": "set_params(random_state=0), or another integer, first.",
     "sentence_splitter": _JOBLIB,
     "strip_accents": _JOBLIB,
+    "source_tokenizer": "set_params(source_tokenizer=None) first; the fitted tokenizer stays.",
+    "target_tokenizer": "set_params(target_tokenizer=None) first; the fitted tokenizer stays.",
     "tokenizer": "set_params(tokenizer=None) first; the fitted tokenizer stays.",
     "vocabulary": "Give a dict or a list of words.",
     "word_tokenizer": _JOBLIB,
@@ -47,7 +50,8 @@ _REPAIRS = {
 
 
 def save(
-    estimator: HANClassifier | HierarchicalTokenizer | Pipeline, path: str | os.PathLike[str]
+    estimator: HANClassifier | HierarchicalTokenizer | AttentionTranslator | Pipeline,
+    path: str | os.PathLike[str],
 ) -> None:
     """Save a fitted estimator to a file that contains data only.
 
@@ -56,7 +60,7 @@ def save(
 
     Parameters
     ----------
-    estimator : HANClassifier, HierarchicalTokenizer or Pipeline of the two
+    estimator : HANClassifier, HierarchicalTokenizer, Pipeline of the two or AttentionTranslator
         Fitted.
     path : str or path-like
         The file, by convention with the ending ``.han``.
@@ -119,11 +123,11 @@ def _versions() -> dict[str, str]:
 def _described(estimator: Any, arrays: Arrays) -> dict[str, Any]:
     if type(estimator) is Pipeline:
         return _pipeline(estimator, arrays)
-    if type(estimator) not in (HANClassifier, HierarchicalTokenizer):
+    if type(estimator) not in (HANClassifier, HierarchicalTokenizer, AttentionTranslator):
         raise TypeError(
-            "sk_han.save takes a HANClassifier, a HierarchicalTokenizer or a Pipeline of the two; "
-            f"got {type(estimator).__name__}. After a search, save search.best_estimator_; for "
-            "everything else there is joblib.dump."
+            "sk_han.save takes a HANClassifier, a HierarchicalTokenizer or a Pipeline of the two, "
+            f"or an AttentionTranslator; got {type(estimator).__name__}. After a search, save "
+            "search.best_estimator_; for everything else there is joblib.dump."
         )
     check_is_fitted(estimator)
     described = _unfitted(estimator, arrays)
@@ -218,9 +222,9 @@ def _parameter(estimator: Any, name: str, value: Any, arrays: Arrays) -> Any:
         ) from error
 
 
-def _requests(classifier: HANClassifier) -> Any:
+def _requests(estimator: Any) -> Any:
     """Return the metadata requests that `set_fit_request` and similar methods have set."""
-    routing = classifier.get_metadata_routing()
+    routing = estimator.get_metadata_routing()
     return to_plain(
         {
             method: {
@@ -229,5 +233,6 @@ def _requests(classifier: HANClassifier) -> Any:
                 if request is not None
             }
             for method in ("fit", "partial_fit", "score")
+            if hasattr(routing, method)
         }
     )

@@ -61,7 +61,12 @@ class Batches:
     def __iter__(self) -> Iterator[tuple[TrainingData, NDArray[np.int64]]]:
         """Yield pairs that skorch expects: the data of a batch, and its targets."""
         n = len(self.data)
-        order = np.arange(n) if self.shuffle is None else self.shuffle.permutation(n)
+        if self.shuffle is None:
+            order = np.arange(n)
+        elif hasattr(self.data, "order"):  # data that are padded, or read step by step
+            order = self.data.order(self.batch_size, self.shuffle)
+        else:
+            order = self.shuffle.permutation(n)
         for start in range(0, n, self.batch_size):
             batch = self.data[order[start : start + self.batch_size]]
             yield batch, batch.targets

@@ -35,6 +35,8 @@ FLOORS = [
         "fitting",
         "tagger",
         "tagger_fitting",
+        "translator",
+        "translator_fitting",
         "versions",
     },
     {"explainers", "rendering"},
@@ -55,6 +57,8 @@ ON_ONE_FLOOR = {
     ("tagger", "fitted_state"),
     ("tagger", "tagger_fitting"),
     ("tokenizer", "validation"),
+    ("translator", "fitted_state"),
+    ("translator", "translator_fitting"),
     ("utils", "options"),
 }
 FLOOR_OF = {room: number for number, floor in enumerate(FLOORS) for room in floor}
@@ -72,6 +76,8 @@ WITH_TORCH = {
     "tagger",
     "tagger_fitting",
     "training",
+    "translator",
+    "translator_fitting",
     "versions",
 }
 WITH_SKORCH = {"training", "utils"}
