@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -9,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.documents import DocumentArray
 from sk_han.text.characters import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS
 
 __all__ = ["GLUED_AFTER", "GLUED_BEFORE", "SIGN_PATTERN", "learn_forms", "written"]
@@ -23,6 +24,7 @@ SIGN_PATTERN = (
 
 GLUED_BEFORE, GLUED_AFTER = 1, 2
 _ENDS = ".!?…。！？"
+_WORD = re.compile(f"[{WORD_CHARACTERS}]+")
 
 
 def learn_forms(
@@ -48,8 +50,8 @@ def learn_forms(
         By word id: how the word is written in most places that are not the start of a sentence.
         Ids without a word have an empty form.
     glued : ndarray of int64, shape (n_forms,)
-        `GLUED_BEFORE` if in most places no white space is before the word, plus `GLUED_AFTER` if
-        in most places none is behind it.
+        Of a sign, or a character of a script without spaces: `GLUED_BEFORE` if in most places no
+        white space is before it, plus `GLUED_AFTER` if in most places none is behind it.
     capitals : bool
         Whether most texts start with a capital.
     """
@@ -80,7 +82,8 @@ def learn_forms(
         forms[number] = min(found.items(), key=lambda item: (-item[1], item[0]))[0]
     glued = GLUED_BEFORE * (2 * counts[:, 1] > counts[:, 0])
     glued = glued + GLUED_AFTER * (2 * counts[:, 3] > counts[:, 2])
-    glued[: UNKNOWN_ID + 1] = 0
+    # A sign is glued, and the words beside it are not, however often they stand beside signs.
+    glued[[not form or _WORD.fullmatch(form) is not None for form in forms]] = 0
     return forms, glued, 2 * n_capital > n_cased
 
 
