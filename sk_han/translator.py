@@ -156,7 +156,7 @@ class AttentionTranslator(BaseEstimator):
         "batch_size": [_POSITIVE],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
         "n_iter_no_change": [_POSITIVE, None],
-        "beam_size": [_POSITIVE],
+        "beam_size": [Interval(Integral, 1, 1000, closed="both")],
         "length_penalty": [Interval(Real, 0, 10, closed="both")],
         "max_words": [_POSITIVE],
         "random_state": ["random_state"],

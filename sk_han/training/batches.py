@@ -40,8 +40,9 @@ class TrainingData(Protocol):
 class Batches:
     """Batches of labelled data, in a new order for each iteration if there is a `shuffle`.
 
-    Nothing is padded, so inputs of similar length are not grouped (measured: no gain). The last
-    batch may be smaller.
+    Nothing is padded, so inputs of similar length are not grouped (measured: no gain). Data for which
+    length matters have a method ``order(batch_size, shuffle)`` that draws the order of their rows. The
+    last batch may be smaller.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class Batches:
         n = len(self.data)
         if self.shuffle is None:
             order = np.arange(n)
-        elif hasattr(self.data, "order"):  # data that are padded, or read step by step
+        elif hasattr(self.data, "order"):
             order = self.data.order(self.batch_size, self.shuffle)
         else:
             order = self.shuffle.permutation(n)

@@ -31,7 +31,8 @@ __all__ = [
 
 # So many batches are sorted by length together, and taken in random order.
 SORTED_BATCHES = 50
-SEARCHED_AT_ONCE = 64
+# Rows of the decoder, one for each beam of a source, and pairs whose logits are in memory at once.
+ROWS_SEARCHED, PAIRS_READ = 320, 64
 
 
 @dataclass(frozen=True)
@@ -102,9 +103,10 @@ class TranslationNet(Net):
         """Search for the translation of each source; arguments as of `beam_search`."""
         found: list[Hypothesis] = []
         order = np.argsort(sources.words_per_document, kind="stable")
+        at_once = max(1, ROWS_SEARCHED // beam_size)
         with torch.inference_mode(), self._own_settings():
-            for start in range(0, len(order), SEARCHED_AT_ONCE):
-                rows = order[start : start + SEARCHED_AT_ONCE]
+            for start in range(0, len(order), at_once):
+                rows = order[start : start + at_once]
                 found += beam_search(
                     self.module_,
                     *_source_tensors(sources[rows], self.device),
@@ -116,8 +118,8 @@ class TranslationNet(Net):
 
     def log_probabilities(self, pairs: TextPairs) -> NDArray[np.float64]:
         """Compute that of each of `pairs.targets`, given the words before it, shape (Y,)."""
-        rows = range(0, len(pairs), SEARCHED_AT_ONCE)
-        batches = [pairs[start : start + SEARCHED_AT_ONCE] for start in rows]
+        rows = range(0, len(pairs), PAIRS_READ)
+        batches = [pairs[start : start + PAIRS_READ] for start in rows]
         return np.concatenate(
             [
                 log_softmax(self.logits(batch).astype(np.float64))[
