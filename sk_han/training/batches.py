@@ -40,9 +40,9 @@ class TrainingData(Protocol):
 class Batches:
     """Batches of labelled data, in a new order for each iteration if there is a `shuffle`.
 
-    Nothing is padded, so inputs of similar length are not grouped (measured: no gain). Data for which
-    length matters have a method ``order(batch_size, shuffle)`` that draws the order of their rows. The
-    last batch may be smaller.
+    Nothing is padded, so inputs of similar length are not grouped (measured: no gain). Data for
+    which length matters have a method ``order(batch_size, shuffle)`` that draws the order of their
+    rows. The last batch may be smaller.
 
     Attributes
     ----------
