@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 
 import pytest
 import torch
-from torch import nn
 
 from sk_han.nn import AttentionSeq2Seq
 from sk_han.nn.beam_search import Hypothesis, beam_search
@@ -18,13 +16,15 @@ LENGTHS = torch.tensor([3, 1, 5])
 
 
 @pytest.fixture
-def network(fill: Callable[[nn.Module], None]) -> AttentionSeq2Seq:
-    network = AttentionSeq2Seq(
-        source_size=11, target_size=4, embedding_dim=5, hidden_size=3, attention_size=2
-    ).double()
-    fill(network)
+def network() -> AttentionSeq2Seq:
+    """Large weights, so that what was said before matters."""
+    generator = torch.Generator().manual_seed(2)
+    sizes = {"embedding_dim": 5, "hidden_size": 3, "attention_size": 2}
+    network = AttentionSeq2Seq(source_size=11, target_size=4, generator=generator, **sizes).double()
     with torch.no_grad():
-        network.output_bias[END_ID] += 0.3
+        for weight in network.parameters():
+            weight.normal_(generator=generator)
+        network.output_bias[END_ID] -= 1
     return network.eval()
 
 
@@ -56,11 +56,15 @@ def test_a_wide_beam_finds_the_best_of_all_hypotheses(
     everything = [
         words for n in range(4) for words in itertools.product([1, 2, 3], repeat=n)
     ]  # up to three words
+    remembered = set()
     for pair, found in enumerate(search(network, beam_size=len(everything), penalty=penalty)):
         scores = {words: score_of(network, pair, words, penalty) for words in everything}
         best = max(scores, key=scores.__getitem__)
         assert tuple(found.word_ids.tolist()) == best
+        remembered.add(len(set(best)))
         assert found.score == pytest.approx(scores[best])
+    if penalty:  # only a hypothesis of several words shows what is remembered
+        assert max(remembered) > 1
 
 
 def test_a_beam_of_one_takes_the_most_probable_word_each_time(network: AttentionSeq2Seq) -> None:
