@@ -89,7 +89,7 @@ audit: sbom
 	$(RELEASE)/python -m tests.audit $(SBOM)
 
 clean:
-	rm -rf .venv .venv-* build dist docs/_build docs/generated reviews.html
+	rm -rf .venv .venv-* build dist docs/_build docs/generated reviews.html tags.html
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

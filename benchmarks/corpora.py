@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 from pathlib import Path
@@ -69,3 +70,15 @@ def generated_review(rng: random.Random) -> str:
         if rng.random() < 0.1:
             sentences[-1] += "<br /><br />"
     return " ".join(sentences)
+
+
+def conll2000(split: str) -> list[list[tuple[str, str, str]]]:
+    """Give the sentences of "train" or "test" of CoNLL-2000: word, part of speech, chunk."""
+    sentences: list[list[tuple[str, str, str]]] = [[]]
+    with gzip.open(data_folder() / "conll2000" / f"{split}.txt.gz", "rt", encoding="utf-8") as file:
+        for line in file:
+            if fields := line.split():
+                sentences[-1].append((fields[0], fields[1], fields[2]))
+            elif sentences[-1]:
+                sentences.append([])
+    return sentences if sentences[-1] else sentences[:-1]

@@ -85,12 +85,16 @@ mapping of word to vector, default="random"
         Share of the entries of inputs and of states dropped in training.
     word_dropout : float, default=0.05
         Share of words replaced by the unknown word in training.
+    adversarial_noise : float, default=0.3
+        Length of noise on the word vectors, relative to that of the vectors, in every other step,
+        as of `HANClassifier`.
     min_count : int, default=1
         Number of tokens that a word needs in training; rarer ones are unknown words.
     lr : float, default=0.006
         Learning rate; the peak of the one-cycle schedule.
-    max_epochs : int, default=8
-        Passes over the training sentences.
+    max_epochs : int or "auto", default="auto"
+        Passes over the training sentences. "auto" takes as many as make 2,000 steps, but at least
+        8 and at most 50.
     batch_size : int, default=32
         Sentences a step.
     validation_fraction : float, default=None
@@ -171,9 +175,10 @@ mapping of word to vector, default="random"
         "scheme": [StrOptions({"iob2"}), None],
         "dropout": _OPTIONS["dropout"],
         "word_dropout": _OPTIONS["word_dropout"],
+        "adversarial_noise": [Interval(Real, 0, None, closed="left")],
         "min_count": [Interval(Integral, 1, None, closed="left")],
         "lr": [Interval(Real, 0, 1e36, closed="right")],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
@@ -196,9 +201,10 @@ mapping of word to vector, default="random"
         scheme: str | None = None,
         dropout: float = 0.3,
         word_dropout: float = 0.05,
+        adversarial_noise: float = 0.3,
         min_count: int = 1,
         lr: float = 0.006,
-        max_epochs: int = 8,
+        max_epochs: int | str = "auto",
         batch_size: int = 32,
         validation_fraction: float | None = None,
         n_iter_no_change: int | None = None,
@@ -217,6 +223,7 @@ mapping of word to vector, default="random"
         self.scheme = scheme
         self.dropout = dropout
         self.word_dropout = word_dropout
+        self.adversarial_noise = adversarial_noise
         self.min_count = min_count
         self.lr = lr
         self.max_epochs = max_epochs

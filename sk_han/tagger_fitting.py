@@ -15,7 +15,13 @@ from sk_han.text.attributes import Kinds, attribute_ids, learn_attributes, token
 from sk_han.training.builder import new_net
 from sk_han.training.devices import resolve_device
 from sk_han.training.history import best_of, plain_history
-from sk_han.training.tagging import LabelledSentences, Sentences, sentences_of, tagging_net
+from sk_han.training.tagging import (
+    LabelledSentences,
+    Sentences,
+    epochs_for_tagging,
+    sentences_of,
+    tagging_net,
+)
 from sk_han.validation.labels import document_weights, encode_labels
 from sk_han.validation.sentences import as_sentences, as_tags, check_iob2, forbidden_by_iob2
 
@@ -81,13 +87,13 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
     net = new_net(
         options | network,
         n_documents=len(training),
-        max_epochs=tagger.max_epochs,
+        max_epochs=epochs_for_tagging(tagger.max_epochs, len(training), tagger.batch_size),
         batch_size=tagger.batch_size,
         optimizer="adamw",
         lr=tagger.lr,
         lr_schedule="one_cycle",
         weight_averaging=None,
-        noise=0.0,
+        noise=float(tagger.adversarial_noise),
         frozen_epochs=0,
         keep_best=validation is not None,
         n_iter_no_change=tagger.n_iter_no_change,

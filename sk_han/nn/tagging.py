@@ -120,14 +120,25 @@ class TaggingNetwork(nn.Module):
         xavier_uniform_(self.output.weight, generator)
         nn.init.zeros_(self.output.bias)
         with torch.no_grad():
-            for name in ("weight_ih_l0", "weight_ih_l0_reverse"):
-                getattr(self.encoder.gru, name).mul_(INPUT_GAIN)
+            for weight in self._input_weights():
+                weight *= INPUT_GAIN
 
     def start_from(self, vectors: Tensor) -> None:
-        """Set the initial word vectors, shape (sizes[0], E), scaled to the usual size."""
+        """Set the initial word vectors of a network that has not been trained.
+
+        Vectors longer than the random ones, as published vectors are, keep their length, and so
+        change less in a step; the input weights of words are smaller in the same ratio.
+
+        Parameters
+        ----------
+        vectors : Tensor, shape (sizes[0], E)
+        """
         size = vectors.double().square().mean().sqrt().item()
         with torch.no_grad():
-            self.embedding.weight.copy_(vectors * (VECTOR_SCALE / size) if size > 0 else vectors)
+            self.embedding.weight.copy_(vectors)
+            if VECTOR_SCALE < size < float("inf"):
+                for weight in self._input_weights():
+                    weight[:, : vectors.shape[1]] *= VECTOR_SCALE / size
 
     def forward(self, kinds: Tensor, attributes: Tensor, lengths: Tensor) -> Tensor:
         """Score the labels of each token.
@@ -192,6 +203,9 @@ class TaggingNetwork(nn.Module):
     def has_kernels(self) -> bool:
         """Whether compiled kernels cover the layers that do most of the work."""
         return self.encoder.fuses
+
+    def _input_weights(self) -> list[Tensor]:
+        return [w for name, w in self.encoder.gru.named_parameters() if "weight_ih" in name]
 
     def _chain(self) -> tuple[Tensor, Tensor]:
         """Return scores of the first labels, and of transitions: minus infinity if forbidden."""

@@ -8,6 +8,7 @@ from sk_han.options.network import (
     MultiHopAttention,
     NetworkOptions,
 )
+from sk_han.options.tagging import TaggingOptions
 
 __all__ = [
     "RNN",
@@ -18,4 +19,5 @@ __all__ = [
     "NetworkOptions",
     "Options",
     "Range",
+    "TaggingOptions",
 ]

@@ -22,6 +22,7 @@ from sk_han.model_files.decoding import (
 from sk_han.model_files.fields import fields_of
 from sk_han.model_files.json_values import from_plain
 from sk_han.model_files.opening import model_file
+from sk_han.tagger import SequenceTagger
 from sk_han.text.reading_params import check_reading, with_named_tokens
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.translator import AttentionTranslator
@@ -32,7 +33,7 @@ __all__ = ["load", "restored"]
 
 def load(
     path: str | os.PathLike[str],
-) -> HANClassifier | HierarchicalTokenizer | AttentionTranslator | Pipeline:
+) -> HANClassifier | HierarchicalTokenizer | Pipeline | SequenceTagger | AttentionTranslator:
     """Load an estimator that `save` wrote. No code is run from the file.
 
     Parameters
@@ -41,7 +42,7 @@ def load(
 
     Returns
     -------
-    HANClassifier, HierarchicalTokenizer, AttentionTranslator or Pipeline
+    HANClassifier, HierarchicalTokenizer, Pipeline, SequenceTagger or AttentionTranslator
         Fitted; on the machine that saved it, its predictions have the same bits. A classifier
         computes on the device it was fitted on, or on the CPU if that is absent.
 
@@ -100,16 +101,18 @@ def _pipeline(model: dict[str, Any], arrays: Arrays) -> Pipeline:
 
 
 def _estimator(data: Any, arrays: Arrays, *, only: str | None = None) -> Any:
-    """Return a fitted tokenizer, classifier or translator."""
+    """Return a fitted tokenizer, classifier, tagger or translator."""
     name = data.get("class") if isinstance(data, dict) else None
     if only not in (None, name):
         raise ValueError(f"it has {name!r} where a {only} should be")
     if name == "HierarchicalTokenizer":
         return _tokenizer(data)
     if name == "HANClassifier":
-        return _with_network(HANClassifier, data, arrays)
+        return _with_state(HANClassifier, data, arrays)
+    if name == "SequenceTagger":
+        return _with_state(SequenceTagger, data, arrays)
     if name == "AttentionTranslator":
-        return _with_network(AttentionTranslator, data, arrays)
+        return _with_state(AttentionTranslator, data, arrays)
     raise ValueError(f"it holds a model of the class {name!r}, which sk_han.save does not write")
 
 
@@ -150,8 +153,8 @@ def _tokenizer(data: Any) -> HierarchicalTokenizer:
     return tokenizer
 
 
-def _with_network(cls: Any, data: Any, arrays: Arrays) -> Any:
-    """Return a fitted classifier or translator."""
+def _with_state(cls: Any, data: Any, arrays: Arrays) -> Any:
+    """Return an estimator whose fitted state is that of its `to_state`."""
     fields = classifier_fields(data)
     estimator = _unfitted(cls, fields, arrays)
     _request(estimator, from_plain(fields["requests"]))
@@ -160,7 +163,8 @@ def _with_network(cls: Any, data: Any, arrays: Arrays) -> Any:
 
 def _request(estimator: Any, requests: Any) -> None:
     """Set the metadata requests of `set_fit_request` and similar methods."""
-    fields_of(requests, "the metadata requests", [], ["fit", "partial_fit", "score"])
+    methods = [m for m in ("fit", "partial_fit", "score") if hasattr(estimator, m)]
+    fields_of(requests, "the metadata requests", [], methods)
     with config_context(enable_metadata_routing=True):
         for method, requested in requests.items():
             fields_of(requested, f"the requests of {method}", [], requested)

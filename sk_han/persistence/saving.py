@@ -19,6 +19,7 @@ from sk_han.classifier import HANClassifier
 from sk_han.model_files.archive import read_archive, write_archive
 from sk_han.model_files.json_values import to_plain
 from sk_han.persistence.loading import restored
+from sk_han.tagger import SequenceTagger
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.translator import AttentionTranslator
 from sk_han.utils.atomic_write import replacing
@@ -50,7 +51,11 @@ _REPAIRS = {
 
 
 def save(
-    estimator: HANClassifier | HierarchicalTokenizer | AttentionTranslator | Pipeline,
+    estimator: HANClassifier
+    | HierarchicalTokenizer
+    | Pipeline
+    | SequenceTagger
+    | AttentionTranslator,
     path: str | os.PathLike[str],
 ) -> None:
     """Save a fitted estimator to a file that contains data only.
@@ -60,7 +65,8 @@ def save(
 
     Parameters
     ----------
-    estimator : HANClassifier, HierarchicalTokenizer, Pipeline of the two or AttentionTranslator
+    estimator : HANClassifier, HierarchicalTokenizer, Pipeline of the two, SequenceTagger or \
+            AttentionTranslator
         Fitted.
     path : str or path-like
         The file, by convention with the ending ``.han``.
@@ -123,10 +129,12 @@ def _versions() -> dict[str, str]:
 def _described(estimator: Any, arrays: Arrays) -> dict[str, Any]:
     if type(estimator) is Pipeline:
         return _pipeline(estimator, arrays)
-    if type(estimator) not in (HANClassifier, HierarchicalTokenizer, AttentionTranslator):
+    known = HANClassifier, HierarchicalTokenizer, SequenceTagger, AttentionTranslator
+    if type(estimator) not in known:
         raise TypeError(
-            "sk_han.save takes a HANClassifier, a HierarchicalTokenizer or a Pipeline of the two, "
-            f"or an AttentionTranslator; got {type(estimator).__name__}. After a search, save "
+            "sk_han.save takes a HANClassifier, a HierarchicalTokenizer, a Pipeline of the two, a "
+            "SequenceTagger or an AttentionTranslator; got "
+            f"{type(estimator).__name__}. After a search, save "
             "search.best_estimator_; for everything else there is joblib.dump."
         )
     check_is_fitted(estimator)
@@ -233,6 +241,6 @@ def _requests(estimator: Any) -> Any:
                 if request is not None
             }
             for method in ("fit", "partial_fit", "score")
-            if hasattr(routing, method)
+            if hasattr(estimator, method)
         }
     )

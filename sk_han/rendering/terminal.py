@@ -25,7 +25,7 @@ from sk_han.rendering.rows import (
 )
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
 
-__all__ = ["render_text"]
+__all__ = ["render_text", "terminal_has_color", "wrapped"]
 
 OPEN_SENTENCES = 20
 CLASSES_SHOWN = 3
@@ -58,7 +58,7 @@ def render_text(
     against the target. Control characters, and those that turn the direction of writing, are
     replaced by visible ones: a document cannot send commands to the terminal or reorder a line.
     """
-    color = _terminal_has_color() if color is None else color
+    color = terminal_has_color() if color is None else color
     width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
     shading = shading_of(explanation, show)
     rows = rows_of(explanation)
@@ -75,19 +75,20 @@ def render_text(
             margin = f"{shading.written(i):<{number_width}} {_bar(shading.share(i))} "
             row = shortened(rows[i], shading.words, n_words)
             chunks = _chunks(row, explanation, shading, color)
-            text = _wrapped(chunks, width - len(margin))
+            text = wrapped(chunks, width - len(margin))
             lines.append(margin + ("\n" + " " * len(margin)).join(text))
     for row in rows:
         if row.sentence is None:
             chunks = _chunks(row, explanation, shading, color)
-            lines += _wrapped(chunks, width)
+            lines += wrapped(chunks, width)
     lines += _prose(_legend(explanation, shading, color), width)
     if len(explanation.word_spans):
         lines += _prose(_help(explanation, shading), width)
     return "\n".join(lines)
 
 
-def _terminal_has_color() -> bool:
+def terminal_has_color() -> bool:
+    """Return whether standard output is a terminal that shows colours."""
     # https://no-color.org: any value but the empty one turns colour off.
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
@@ -143,7 +144,7 @@ def _marked(text: str, value: float, limit: float) -> str:
     return f"{mark}{text}{mark}"
 
 
-def _wrapped(chunks: list[list[tuple[str, str]]], width: int) -> Iterator[str]:
+def wrapped(chunks: list[list[tuple[str, str]]], width: int) -> Iterator[str]:
     """Yield lines of at most this many columns; a chunk wider than a line breaks anywhere."""
     line, used = "", 0
     for chunk in chunks:
@@ -165,7 +166,7 @@ def _wrapped(chunks: list[list[tuple[str, str]]], width: int) -> Iterator[str]:
 
 
 def _prose(text: str, width: int) -> Iterator[str]:
-    return _wrapped([[(word, "")] for word in text.split()], width)
+    return wrapped([[(word, "")] for word in text.split()], width)
 
 
 def _columns(text: str) -> int:

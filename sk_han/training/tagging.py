@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ __all__ = [
     "LabelledSentences",
     "Sentences",
     "TaggingNet",
+    "epochs_for_tagging",
     "sentences_of",
     "split_tokens",
     "stored_tagging_net",
@@ -142,6 +144,13 @@ def tagging_net(**params: Any) -> TaggingNet:
         measures={"valid_accuracy": accuracy},
         **params,
     )
+
+
+def epochs_for_tagging(max_epochs: int | str, n_sentences: int, batch_size: int) -> int:
+    """Return the number of epochs: with "auto", as many as make 2,000 steps, from 8 to 50."""
+    if max_epochs != "auto":
+        return int(max_epochs)
+    return min(max(round(2_000 / math.ceil(n_sentences / batch_size)), 8), 50)
 
 
 def stored_tagging_net(

@@ -1,0 +1,135 @@
+"""Files and states of a SequenceTagger: the same bits come back, damaged ones are refused."""
+
+import copy
+import io
+
+import numpy as np
+import pytest
+
+from sk_han import ModelFormatError, SequenceTagger, load, save
+from sk_han.model_files.archive import read_archive
+from tests.crafted_files import archive_of
+from tests.tiny_sentences import UNSEEN, X, Y, tiny_tagger, with_columns
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return tiny_tagger(scheme="iob2", max_epochs=2, validation_fraction=0.4).fit(X, Y)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "tagger.han"
+
+
+def assert_equal_predictions(tagger, other, sentences=UNSEEN):
+    assert tagger.predict(sentences) == other.predict(sentences)
+    for a, b in zip(tagger.predict_proba(sentences), other.predict_proba(sentences), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_loaded_tagger_predicts_the_same_bits(fitted, path):
+    save(fitted, path)
+    loaded = load(path)
+    assert type(loaded) is SequenceTagger
+    assert_equal_predictions(loaded, fitted)
+    assert loaded.get_params() == fitted.get_params()
+    assert loaded.history_ == fitted.history_
+    assert (loaded.best_epoch_, loaded.best_score_) == (fitted.best_epoch_, fitted.best_score_)
+
+
+@pytest.mark.parametrize("params", [{"crf": False}, {"scheme": "iob2"}])
+def test_columns_and_integers_are_kept(params, path):
+    labels = Y if params.get("scheme") else [[len(tag) for tag in tags] for tags in Y]
+    tagger = tiny_tagger(max_epochs=1, **params).fit(with_columns(X), labels)
+    save(tagger, path)
+    assert_equal_predictions(load(path), tagger, with_columns(UNSEEN))
+
+
+def test_metadata_requests_are_kept(fitted, path):
+    import sklearn
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        tagger = copy.deepcopy(fitted).set_fit_request(sample_weight=True)
+    save(tagger, path)
+    assert load(path).get_metadata_routing().fit.requests["sample_weight"] is True
+
+
+def test_what_is_no_data_is_refused_with_the_repair(fitted, path):
+    with pytest.raises(TypeError, match=r"set_params\(callbacks=None\)"):
+        save(copy.deepcopy(fitted).set_params(callbacks=[print]), path)
+    assert not path.exists()
+
+
+def vectors_of(state):
+    return state["network"]["weights"]["embedding.weight"]
+
+
+def changed(state, *keys, value):
+    *inner, last = keys
+    for key in inner:
+        state = state[key]
+    state[last] = value
+
+
+DAMAGES = {
+    "lacks": lambda s: s.pop("classes"),
+    "classes are not sorted": lambda s: changed(s, "classes", value=s["classes"][::-1]),
+    "columns must be at least 1": lambda s: changed(s, "n_columns", value=0),
+    "vocabularies must be a list of 9": lambda s: s["vocabularies"].pop(),
+    "vocabularies must be dicts": lambda s: changed(s, "vocabularies", 2, value=[["a", 2]]),
+    "has an id beyond": lambda s: changed(s, "vocabularies", 0, "Anna", value=10**6),
+    "ids start at 2": lambda s: changed(s, "vocabularies", 1, "a", value=0),
+    "scheme must be": lambda s: changed(s, "scheme", value="iob1"),
+    "needs the labels 'O'": lambda s: changed(
+        s, "classes", value=np.array(["A", "B", "C"], dtype=object)
+    ),
+    "must have options and weights": lambda s: s["network"].pop("options"),
+    "'hidden_size' parameter": lambda s: changed(s, "network", "options", "hidden_size", value=0),
+    "its weight encoder.gru.weight_ih_l0 has the shape": lambda s: changed(
+        s, "network", "options", "hidden_size", value=10**6
+    ),
+    "needs": lambda s: changed(
+        s, "network", "weights", "embedding.weight", value=vectors_of(s).astype(np.float64)
+    ),
+    "no finite numbers": lambda s: changed(
+        s, "network", "weights", "output.bias", value=np.full(3, np.nan, dtype=np.float32)
+    ),
+    "too many": lambda s: changed(s, "network", "options", "crf", value=False),
+    "best epoch": lambda s: changed(s, "best_epoch", value=99),
+    "history": lambda s: changed(s, "history", value=[1]),
+    "device": lambda s: changed(s, "device", value=3),
+}
+
+
+@pytest.mark.parametrize("message", DAMAGES)
+def test_a_damaged_state_is_refused(fitted, message):
+    state = copy.deepcopy(fitted.to_state())
+    DAMAGES[message](state)
+    message = "it must have" if message == "lacks" else message
+    with pytest.raises(ModelFormatError, match=message):
+        SequenceTagger().from_state(state)
+
+
+def test_an_undamaged_state_is_not(fitted):
+    assert_equal_predictions(SequenceTagger().from_state(fitted.to_state()), fitted)
+
+
+def test_a_file_with_a_changed_description_is_refused(fitted, path):
+    save(fitted, path)
+    _, description, arrays = read_archive(io.BytesIO(path.read_bytes()))
+    for field in ("params", "requests", "fitted"):
+        wrong = copy.deepcopy(description)
+        wrong["model"][field] = {"surprise": 1}
+        path.write_bytes(archive_of(wrong, dict(arrays)))
+        with pytest.raises(ModelFormatError):
+            load(path)
+
+
+def test_scores_of_labels_do_not_fit_a_classifier(fitted, path):
+    save(fitted, path)
+    _, description, arrays = read_archive(io.BytesIO(path.read_bytes()))
+    description["model"]["class"] = "HANClassifier"
+    path.write_bytes(archive_of(description, arrays))
+    with pytest.raises(ModelFormatError):
+        load(path)

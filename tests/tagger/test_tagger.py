@@ -1,0 +1,243 @@
+"""What a SequenceTagger learns, returns and promises."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from skorch.callbacks import Callback
+
+from tests.tiny_sentences import UNSEEN, X, Y, tiny_tagger, with_columns
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return tiny_tagger(scheme="iob2").fit(X, Y)
+
+
+class TestLearning:
+    def test_training_sentences_are_labelled(self, fitted):
+        assert fitted.predict(X) == Y
+        assert fitted.score(X, Y) == 1
+
+    @pytest.mark.parametrize("params", [{"crf": False}, {"scheme": None}, {"engine": "torch"}])
+    def test_other_ways_learn_too(self, params):
+        assert tiny_tagger(**({"scheme": "iob2"} | params)).fit(X, Y).score(X, Y) == 1
+
+    def test_further_columns_are_read(self):
+        # The word is the same everywhere: the column alone says the label.
+        sentences = [[("x", "a"), ("x", "b")], [("x", "b")]] * 20
+        tagger = tiny_tagger().fit(sentences, [["A", "B"], ["B"]] * 20)
+        assert tagger.n_columns_ == 2
+        assert tagger.predict([[("x", "b"), ("x", "a")]]) == [["B", "A"]]
+
+    def test_the_neighbours_decide(self):
+        sentences = [["go", "x"], ["stop", "x"], ["x", "x"]] * 15
+        labels = [["O", "A"], ["O", "B"], ["C", "C"]] * 15
+        assert tiny_tagger(hidden_size=11).fit(sentences, labels).score(sentences, labels) == 1
+
+    def test_unknown_words_are_read_by_their_letters(self):
+        stems = ["walk", "talk", "jump", "play", "call", "look", "work", "pull"]
+        sentences = [[stem + ending] for stem in stems for ending in ("ed", "ing")]
+        labels = [["PAST"], ["ING"]] * len(stems)
+        tagger = tiny_tagger(max_epochs=40).fit(sentences, labels)
+        assert tagger.predict([["zoomed"], ["zooming"]]) == [["PAST"], ["ING"]]
+
+    def test_integer_and_boolean_labels_come_back(self):
+        for labels in ([3, 5], [False, True]):
+            found = tiny_tagger().fit([["a", "b"], ["b"]] * 20, [labels, labels[1:]] * 20)
+            assert found.predict([["a", "b"]]) == [labels]
+            assert type(found.predict([["a"]])[0][0]) is type(labels[0])
+
+    def test_a_single_label_is_predicted(self):
+        tagger = tiny_tagger().fit([["a"], ["b", "c"]], [["O"], ["O", "O"]])
+        assert tagger.predict([["z", "a"]]) == [["O", "O"]]
+        np.testing.assert_allclose(tagger.predict_proba([["z"]])[0], [[1.0]])
+
+    def test_sentences_of_weight_0_are_left_out(self):
+        wrong = [["O" if label != "O" else "B-NAME" for label in labels] for labels in Y]
+        weights = [1.0] * len(X) + [0.0] * len(X)
+        with_wrong = tiny_tagger().fit(X + X, Y + wrong, sample_weight=weights)
+        alone = tiny_tagger().fit(X, Y)
+        assert with_wrong.predict(UNSEEN) == alone.predict(UNSEEN)
+        assert with_wrong.score(X + X, Y + wrong, sample_weight=weights) == 1
+
+    def test_only_ratios_of_weights_count(self, one_thread):
+        once = tiny_tagger().fit(X, Y, sample_weight=np.arange(1, len(X) + 1))
+        thrice = tiny_tagger().fit(X, Y, sample_weight=3.0 * np.arange(1, len(X) + 1))
+        for a, b in zip(once.predict_proba(UNSEEN), thrice.predict_proba(UNSEEN), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-3)
+
+    def test_a_heavier_sentence_decides_between_contradicting_ones(self):
+        sentences, labels = [["x"], ["x"]] * 20, [["A"], ["B"]] * 20
+        for heavy, expected in ((0, "A"), (1, "B")):
+            weights = [9.0 if i % 2 == heavy else 1.0 for i in range(40)]
+            tagger = tiny_tagger().fit(sentences, labels, sample_weight=weights)
+            assert tagger.predict([["x"]]) == [[expected]]
+
+    def test_words_of_pretrained_vectors_are_known(self):
+        vectors = {
+            word: np.full(7, value, dtype=np.float32)
+            for words, value in ((("rot", "blau", "lila"), 1.0), (("acht", "neun", "zehn"), -1.0))
+            for word in words
+        }
+        sentences, labels = (
+            [["rot"], ["blau"], ["acht"], ["neun"]] * 10,
+            [["C"], ["C"], ["N"], ["N"]] * 10,
+        )
+        tagger = tiny_tagger(embedding_init=vectors, max_epochs=20).fit(sentences, labels)
+        assert tagger.predict([["lila"], ["Zehn"]]) == [["C"], ["N"]]
+
+    def test_word_vectors_from_cooccurrence(self):
+        assert tiny_tagger(embedding_init="cooccurrence").fit(X, Y).score(X, Y) == 1
+
+
+class TestResults:
+    def test_probabilities_sum_to_1(self, fitted):
+        found = fitted.predict_proba(UNSEEN)
+        assert [len(rows) for rows in found] == [len(sentence) for sentence in UNSEEN]
+        for rows in found:
+            assert rows.shape[1:] == fitted.classes_.shape
+            np.testing.assert_allclose(rows.sum(axis=1), 1)
+
+    def test_a_sentence_does_not_depend_on_its_batch(self, fitted):
+        together = fitted.predict_proba(UNSEEN)
+        for sentence, rows in zip(UNSEEN, together, strict=True):
+            np.testing.assert_allclose(fitted.predict_proba([sentence])[0], rows, atol=1e-6)
+
+    def test_many_sentences_are_read_in_batches(self, fitted):
+        assert fitted.predict(UNSEEN * 100) == fitted.predict(UNSEEN) * 100
+
+    def test_nothing_gives_nothing(self, fitted):
+        assert fitted.predict([]) == []
+        assert fitted.predict_proba([]) == []
+        assert fitted.predict([[]]) == [[]]
+
+    @pytest.mark.parametrize("crf", [True, False])
+    def test_iob2_is_valid_even_untrained(self, crf):
+        # One epoch at a tiny rate: predictions are those of random weights.
+        tagger = tiny_tagger(scheme="iob2", crf=crf, max_epochs=1, lr=1e-9).fit(X, Y)
+        free = tiny_tagger(scheme=None, crf=crf, max_epochs=1, lr=1e-9).fit(X, Y)
+        assert any(breaks_iob2(labels) for labels in free.predict(X + UNSEEN))
+        assert not any(breaks_iob2(labels) for labels in tagger.predict(X + UNSEEN))
+        inside = tagger.classes_.tolist().index("I-NAME")
+        for rows in tagger.predict_proba(UNSEEN):
+            assert not len(rows) or rows[0, inside] == 0
+
+    def test_a_seed_gives_the_same_bits(self, one_thread):
+        twice = [tiny_tagger().fit(X, Y).predict_proba(UNSEEN) for _ in range(2)]
+        for a, b in zip(*twice, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+    def test_global_random_state_is_left_alone(self, fitted):
+        before = torch.get_rng_state(), np.random.get_state()[1].copy()
+        tiny_tagger(max_epochs=1).fit(X, Y).predict(X)
+        assert torch.equal(before[0], torch.get_rng_state())
+        np.testing.assert_array_equal(before[1], np.random.get_state()[1])
+
+    def test_the_best_epoch_on_held_out_sentences_is_kept(self):
+        seen = []
+
+        class Accuracy(Callback):
+            def on_epoch_end(self, net, **kwargs):
+                seen.append(net.history[-1]["valid_accuracy"])
+
+        tagger = tiny_tagger(validation_fraction=0.4, callbacks=[Accuracy()]).fit(X, Y)
+        assert tagger.best_score_ == max(seen)
+        assert tagger.history_[tagger.best_epoch_ - 1]["valid_accuracy"] == max(seen)
+
+    def test_training_stops_when_nothing_improves(self):
+        tagger = tiny_tagger(validation_fraction=0.4, n_iter_no_change=1, max_epochs=60, lr=0.05)
+        assert tagger.fit(X, Y).n_iter_ < 60
+
+    def test_the_held_out_words_are_unknown(self):
+        sentences = [[f"word{i}"] for i in range(20)]
+        tagger = tiny_tagger(validation_fraction=0.5).fit(sentences, [["A"]] * 20)
+        assert len(tagger.vocabularies_[0]) == 10
+
+
+class TestCitizenship:
+    def test_parameters_and_clone(self, fitted):
+        copy = clone(fitted).set_params(hidden_size=6)
+        assert copy.get_params() == fitted.get_params() | {"hidden_size": 6}
+        with pytest.raises(NotFittedError):
+            copy.predict(X)
+
+    def test_cross_validation_over_sentences(self):
+        assert cross_val_score(tiny_tagger(), X, Y, cv=2).min() > 0.9
+
+    def test_a_search_over_parameters(self):
+        search = GridSearchCV(tiny_tagger(), {"hidden_size": [3, 5]}, cv=2)
+        assert search.fit(X, Y).predict(X[:1]) == Y[:1]
+
+    def test_a_pickle_predicts_the_same_bits(self, fitted):
+        copy = pickle.loads(pickle.dumps(fitted))
+        for a, b in zip(copy.predict_proba(UNSEEN), fitted.predict_proba(UNSEEN), strict=True):
+            np.testing.assert_array_equal(a, b)
+        assert copy.history_ == fitted.history_
+
+    def test_arrays_and_tuples_are_sequences_too(self, fitted):
+        arrays = [np.array(sentence) for sentence in UNSEEN if sentence]
+        assert fitted.predict(tuple(arrays)) == fitted.predict([s for s in UNSEEN if s])
+
+    def test_a_failed_fit_keeps_the_fitted_state(self, fitted):
+        copy = pickle.loads(pickle.dumps(fitted))
+        with pytest.raises(ValueError, match="labels"):
+            copy.fit(X, Y[:-1] + [["O", "O"]])
+        assert copy.predict(UNSEEN) == fitted.predict(UNSEEN)
+
+
+def breaks_iob2(labels):
+    pairs = itertools.pairwise(["O", *labels])
+    return any(b[:2] == "I-" and a[2:] != b[2:] for a, b in pairs)
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("sentences", "labels", "message"),
+        [
+            ("a text", [["O"]], "X is the string 'a text'"),
+            (["a text"], [["O"]], "Sentence 0 of X is the string 'a text'.*split"),
+            ([["a"], 5], [["O"], ["O"]], "Sentence 1 of X is a int"),
+            ([["a"], ["b", None]], [["O"], ["O", "O"]], "Token 1 of sentence 1 of X is None"),
+            ([["a"], ["b", 2.5]], [["O"], ["O", "O"]], "Token 1 of sentence 1 of X is 2.5"),
+            ([[("a", "X")], [("b",)]], [["O"], ["O"]], "Token 0 of sentence 1 of X has 1 columns"),
+            ([[()]], [["O"]], r"Token 0 of sentence 0 of X is \(\)"),
+            ([["a"]], [["O", "O"]], "Sentence 0 has 1 tokens in X and 2 labels"),
+            ([["a"], ["b"]], [["O"]], "2 sentences in X, 1 in y"),
+            ([["a"]], ["O"], "Sentence 0 of y is the string 'O'"),
+            ([["a"]], None, "requires y"),
+            ([["a", "b"]], [["O", None]], "Token 1 of sentence 0 has the label None"),
+            ([["a", "b"]], [["O", 3]], "mixes labels"),
+            ([], [], "empty|least one|No sentence"),
+            ([[]], [[]], "No sentence has a token"),
+        ],
+    )
+    def test_it_is_refused_by_name(self, sentences, labels, message):
+        with pytest.raises((TypeError, ValueError), match=message):
+            tiny_tagger().fit(sentences, labels)
+
+    def test_iob2_refuses_labels_that_break_it(self):
+        labels = [["B-A", "I-A"], ["O", "I-A"]]
+        with pytest.raises(ValueError, match="Token 1 of sentence 1 in y has the label 'I-A'"):
+            tiny_tagger(scheme="iob2").fit([["a", "b"]] * 2, labels)
+        with pytest.raises(ValueError, match="'S-A'"):
+            tiny_tagger(scheme="iob2").fit([["a"]], [["S-A"]])
+
+    def test_prediction_wants_the_columns_of_training(self, fitted):
+        with pytest.raises(ValueError, match="Token 0 of sentence 0 of X has 2 columns"):
+            fitted.predict(with_columns(X))
+
+    def test_negative_and_missing_weights_are_refused(self):
+        with pytest.raises(ValueError, match=r"[Nn]egative"):
+            tiny_tagger().fit(X, Y, sample_weight=[-1.0] * len(X))
+        with pytest.raises(ValueError, match=r"zero"):
+            tiny_tagger().fit(X, Y, sample_weight=[0.0] * len(X))
+
+    def test_strange_words_do_no_harm(self, fitted):
+        words = ["", " ", "\x00", "\ud800", "é" * 10_000, "<b>", "日本語"]
+        assert [len(labels) for labels in fitted.predict([words])] == [len(words)]
