@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sk_han.persistence import load, save
     from sk_han.tagger import SequenceTagger
     from sk_han.tokenizer import HierarchicalTokenizer
+    from sk_han.translator import AttentionTranslator
     from sk_han.utils.model_format import ModelFormatError
     from sk_han.versions import show_versions
 
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 __all__ = [
     "RNN",
     "Attention",
+    "AttentionTranslator",
     "Checkpoint",
     "ContextAttention",
     "DocumentArray",
@@ -49,6 +51,7 @@ __all__ = [
 _MODULE_OF = {
     "RNN": "sk_han.options",
     "Attention": "sk_han.options",
+    "AttentionTranslator": "sk_han.translator",
     "ContextAttention": "sk_han.options",
     "MultiHopAttention": "sk_han.options",
     "Checkpoint": "sk_han.checkpoints",

@@ -1,6 +1,7 @@
 """Explanations as data: read-only arrays and texts, without a model."""
 
+from sk_han.explanation.alignment import Alignment
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.document import DocumentExplanation, ScoredText
 
-__all__ = ["DocumentExplanation", "ExplanationList", "ScoredText"]
+__all__ = ["Alignment", "DocumentExplanation", "ExplanationList", "ScoredText"]

@@ -25,6 +25,7 @@ from sk_han.model_files.opening import model_file
 from sk_han.tagger import SequenceTagger
 from sk_han.text.reading_params import check_reading, with_named_tokens
 from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.translator import AttentionTranslator
 from sk_han.utils.compat import validate_parameter_constraints
 
 __all__ = ["load", "restored"]
@@ -32,7 +33,7 @@ __all__ = ["load", "restored"]
 
 def load(
     path: str | os.PathLike[str],
-) -> HANClassifier | HierarchicalTokenizer | Pipeline | SequenceTagger:
+) -> HANClassifier | HierarchicalTokenizer | Pipeline | SequenceTagger | AttentionTranslator:
     """Load an estimator that `save` wrote. No code is run from the file.
 
     Parameters
@@ -41,7 +42,7 @@ def load(
 
     Returns
     -------
-    HANClassifier, HierarchicalTokenizer, Pipeline or SequenceTagger
+    HANClassifier, HierarchicalTokenizer, Pipeline, SequenceTagger or AttentionTranslator
         Fitted; on the machine that saved it, its predictions have the same bits. A classifier
         computes on the device it was fitted on, or on the CPU if that is absent.
 
@@ -100,7 +101,7 @@ def _pipeline(model: dict[str, Any], arrays: Arrays) -> Pipeline:
 
 
 def _estimator(data: Any, arrays: Arrays, *, only: str | None = None) -> Any:
-    """Return a fitted tokenizer, classifier or tagger."""
+    """Return a fitted tokenizer, classifier, tagger or translator."""
     name = data.get("class") if isinstance(data, dict) else None
     if only not in (None, name):
         raise ValueError(f"it has {name!r} where a {only} should be")
@@ -110,6 +111,8 @@ def _estimator(data: Any, arrays: Arrays, *, only: str | None = None) -> Any:
         return _with_state(HANClassifier, data, arrays)
     if name == "SequenceTagger":
         return _with_state(SequenceTagger, data, arrays)
+    if name == "AttentionTranslator":
+        return _with_state(AttentionTranslator, data, arrays)
     raise ValueError(f"it holds a model of the class {name!r}, which sk_han.save does not write")
 
 
@@ -131,8 +134,8 @@ def _made(cls: Any, params: dict[str, Any], **others: Any) -> Any:
 
 def _parameter(name: str, value: Any, arrays: Arrays) -> Any:
     match value:
-        case {"class": "HierarchicalTokenizer"} if name == "tokenizer":
-            fields = fields_of(value, "the parameter tokenizer", ["class", "params"])
+        case {"class": "HierarchicalTokenizer"} if name.endswith("tokenizer"):
+            fields = fields_of(value, f"the parameter {name}", ["class", "params"])
             return _unfitted(HierarchicalTokenizer, fields, arrays)
         case {"array": "embedding_init"} if name == "embedding_init":
             vectors = taken(arrays, name)

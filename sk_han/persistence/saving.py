@@ -21,6 +21,7 @@ from sk_han.model_files.json_values import to_plain
 from sk_han.persistence.loading import restored
 from sk_han.tagger import SequenceTagger
 from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.translator import AttentionTranslator
 from sk_han.utils.atomic_write import replacing
 from sk_han.utils.compat import validate_parameter_constraints
 
@@ -41,6 +42,8 @@ _REPAIRS = {
     "random_state": "set_params(random_state=0), or another integer, first.",
     "sentence_splitter": _JOBLIB,
     "strip_accents": _JOBLIB,
+    "source_tokenizer": "set_params(source_tokenizer=None) first; the fitted tokenizer stays.",
+    "target_tokenizer": "set_params(target_tokenizer=None) first; the fitted tokenizer stays.",
     "tokenizer": "set_params(tokenizer=None) first; the fitted tokenizer stays.",
     "vocabulary": "Give a dict or a list of words.",
     "word_tokenizer": _JOBLIB,
@@ -48,7 +51,11 @@ _REPAIRS = {
 
 
 def save(
-    estimator: HANClassifier | HierarchicalTokenizer | Pipeline | SequenceTagger,
+    estimator: HANClassifier
+    | HierarchicalTokenizer
+    | Pipeline
+    | SequenceTagger
+    | AttentionTranslator,
     path: str | os.PathLike[str],
 ) -> None:
     """Save a fitted estimator to a file that contains data only.
@@ -58,7 +65,8 @@ def save(
 
     Parameters
     ----------
-    estimator : HANClassifier, HierarchicalTokenizer, Pipeline of the two, or SequenceTagger
+    estimator : HANClassifier, HierarchicalTokenizer, Pipeline of the two, SequenceTagger or \
+            AttentionTranslator
         Fitted.
     path : str or path-like
         The file, by convention with the ending ``.han``.
@@ -121,10 +129,12 @@ def _versions() -> dict[str, str]:
 def _described(estimator: Any, arrays: Arrays) -> dict[str, Any]:
     if type(estimator) is Pipeline:
         return _pipeline(estimator, arrays)
-    if type(estimator) not in (HANClassifier, HierarchicalTokenizer, SequenceTagger):
+    known = HANClassifier, HierarchicalTokenizer, SequenceTagger, AttentionTranslator
+    if type(estimator) not in known:
         raise TypeError(
-            "sk_han.save takes a HANClassifier, a HierarchicalTokenizer, a Pipeline of the two, or "
-            f"a SequenceTagger; got {type(estimator).__name__}. After a search, save "
+            "sk_han.save takes a HANClassifier, a HierarchicalTokenizer, a Pipeline of the two, a "
+            "SequenceTagger or an AttentionTranslator; got "
+            f"{type(estimator).__name__}. After a search, save "
             "search.best_estimator_; for everything else there is joblib.dump."
         )
     check_is_fitted(estimator)
@@ -220,7 +230,7 @@ def _parameter(estimator: Any, name: str, value: Any, arrays: Arrays) -> Any:
         ) from error
 
 
-def _requests(estimator: HANClassifier | SequenceTagger) -> Any:
+def _requests(estimator: Any) -> Any:
     """Return the metadata requests that `set_fit_request` and similar methods have set."""
     routing = estimator.get_metadata_routing()
     return to_plain(

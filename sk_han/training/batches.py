@@ -40,8 +40,9 @@ class TrainingData(Protocol):
 class Batches:
     """Batches of labelled data, in a new order for each iteration if there is a `shuffle`.
 
-    Nothing is padded, so inputs of similar length are not grouped (measured: no gain). The last
-    batch may be smaller.
+    Nothing is padded, so inputs of similar length are not grouped (measured: no gain). Data for
+    which length matters have a method ``order(batch_size, shuffle)`` that draws the order of their
+    rows. The last batch may be smaller.
 
     Attributes
     ----------
@@ -64,7 +65,12 @@ class Batches:
     def __iter__(self) -> Iterator[tuple[TrainingData, NDArray[np.int64]]]:
         """Yield pairs that skorch expects: the data of a batch, and its targets."""
         n = len(self.data)
-        order = np.arange(n) if self.shuffle is None else self.shuffle.permutation(n)
+        if self.shuffle is None:
+            order = np.arange(n)
+        elif hasattr(self.data, "order"):
+            order = self.data.order(self.batch_size, self.shuffle)
+        else:
+            order = self.shuffle.permutation(n)
         for start in range(self.first * self.batch_size, n, self.batch_size):
             batch = self.data[order[start : start + self.batch_size]]
             yield batch, batch.targets

@@ -1,4 +1,4 @@
-"""Check of the fitted state of a classifier or tagger, before it is used."""
+"""Check of the fitted state of an estimator, before it is used."""
 
 from __future__ import annotations
 
@@ -13,13 +13,26 @@ from numpy.typing import NDArray
 from sk_han.documents import UNKNOWN_ID
 from sk_han.options.network_state import check_network, check_weights
 from sk_han.options.tagging import TaggingOptions, tagging_shapes
+from sk_han.options.translation import TranslationOptions, translation_shapes
 from sk_han.text.attributes import N_FROM_WORD
 from sk_han.text.vocabulary import check_vocabulary
 
-__all__ = ["check_classifier_state", "check_tagger_state"]
+__all__ = ["check_classifier_state", "check_tagger_state", "check_translator_state"]
 
 _LARGEST_SCALE = 1e6  # far beyond what fits find; products with logits stay finite
 
+_TRANSLATOR_NAMES = {
+    "best_epoch",
+    "best_score",
+    "capitals",
+    "device",
+    "forms",
+    "glued",
+    "history",
+    "network",
+    "source_tokenizer",
+    "target_tokenizer",
+}
 _NAMES = {
     "best_epoch",
     "best_score",
@@ -191,3 +204,51 @@ def _check_history(history: Any) -> None:
             isinstance(name, str) and type(value) in (int, float) for name, value in epoch.items()
         ):
             raise ValueError("its history is no list of named numbers")
+
+
+def check_translator_state(state: Any) -> tuple[tuple[int, int], TranslationOptions]:
+    """Check the fitted state of an `AttentionTranslator`.
+
+    Parameters
+    ----------
+    state : mapping
+        As `AttentionTranslator.to_state` returns it.
+
+    Returns
+    -------
+    sizes : tuple of int
+        Vocabulary sizes of source and target.
+    options : TranslationOptions
+
+    Raises
+    ------
+    ValueError
+        If an entry is missing or invalid; the message names it.
+    """
+    if not isinstance(state, Mapping) or state.keys() != _TRANSLATOR_NAMES:
+        found = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
+        raise ValueError(f"its fitted state has {found}; it must have {sorted(_TRANSLATOR_NAMES)}")
+    sizes = []
+    for side in ("source", "target"):
+        vocabulary = getattr(state[f"{side}_tokenizer"], "vocabulary_", None)
+        if not vocabulary:
+            raise ValueError(f"its {side} tokenizer is no fitted HierarchicalTokenizer")
+        sizes.append(max(vocabulary.values()) + 1)
+    forms, glued = state["forms"], state["glued"]
+    if not isinstance(forms, list) or not all(isinstance(form, str) for form in forms):
+        raise ValueError("its forms are no list of strings")
+    if len(forms) != sizes[1]:
+        raise ValueError(f"it has {len(forms)} forms for {sizes[1]} target words")
+    if not isinstance(glued, np.ndarray) or (glued.shape, glued.dtype.kind) != ((sizes[1],), "i"):
+        raise ValueError(f"its glued must be {sizes[1]} integers; got {brief(glued)}")
+    if len(glued) and not (glued.min() >= 0 and glued.max() <= 3):
+        raise ValueError("its glued holds numbers that are not from 0 to 3")
+    if not isinstance(state["capitals"], bool):
+        raise ValueError(f"its capitals must be true or false; got {brief(state['capitals'])}")
+    network = state["network"]
+    if not isinstance(network, Mapping) or network.keys() != {"options", "weights"}:
+        raise ValueError("its network must have options and weights")
+    options = TranslationOptions.from_plain(network["options"])
+    check_weights(network["weights"], translation_shapes(sizes[0], sizes[1], options))
+    _check_training(state)
+    return (sizes[0], sizes[1]), options

@@ -36,6 +36,8 @@ FLOORS = [
         "fitting",
         "tagger",
         "tagger_fitting",
+        "translator",
+        "translator_fitting",
         "versions",
     },
     {"explainers", "rendering"},
@@ -58,6 +60,8 @@ ON_ONE_FLOOR = {
     ("tagger", "fitted_state"),
     ("tagger", "tagger_fitting"),
     ("tokenizer", "validation"),
+    ("translator", "fitted_state"),
+    ("translator", "translator_fitting"),
     ("utils", "options"),
 }
 FLOOR_OF = {room: number for number, floor in enumerate(FLOORS) for room in floor}
@@ -76,6 +80,8 @@ WITH_TORCH = {
     "tagger",
     "tagger_fitting",
     "training",
+    "translator",
+    "translator_fitting",
     "versions",
 }
 WITH_SKORCH = {"training", "utils"}

@@ -1,0 +1,129 @@
+"""Translation of Multi30k, German to English: BLEU, perplexity, time, and pairs to read.
+
+    python translation.py                         # 10 epochs; choices on the validation pairs
+    python translation.py --save multi30k.han     # keep the model
+    python translation.py --model multi30k.han    # measure a kept model
+
+Prints sacrebleu of cased text with its signature, BLEU of lower-cased tokens as tutorials report
+it, perplexity, and seconds; each on the 1,000 pairs of test 2016. The number of beams and the
+length penalty are those of the highest BLEU on the validation pairs. Writes 30 test pairs, drawn
+by a seed that was fixed before any training, to a file: each word of the translation with the
+source word that it attends to most. They are read one by one for docs/benchmarks.md.
+
+Needs sacrebleu (``pip install "sk-han[translate]"``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import sacrebleu
+from corpora import data_folder
+
+import sk_han
+from sk_han import AttentionTranslator
+from sk_han.text.surface import SIGN_PATTERN
+from sk_han.training.translation import TextPairs
+from sk_han.translator_fitting import as_sequences
+
+SEED_OF_PAIRS, N_PAIRS = 2016, 30
+SEARCHES = [(1, 1.0), (5, 1.0), (5, 1.5)]  # beams, length penalty
+
+
+def read(part: str) -> tuple[list[str], list[str]]:
+    sides = []
+    for language in ("de", "en"):
+        path = data_folder() / "multi30k" / f"{part}.{language}.gz"
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            sides.append(file.read().split("\n")[:-1])
+    return sides[0], sides[1]
+
+
+def tokens(texts: list[str]) -> list[str]:
+    return [" ".join(re.findall(SIGN_PATTERN, text.lower())) for text in texts]
+
+
+def perplexity(translator: AttentionTranslator, sources: list[str], targets: list[str]) -> float:
+    """Of words and end marks; a word outside of the vocabulary is the unknown word."""
+    pairs = TextPairs(
+        as_sequences(translator.source_tokenizer_.transform(sources)),
+        as_sequences(translator.target_tokenizer_.transform(targets)),
+        np.ones(len(sources)),
+    )
+    return float(np.exp(-translator.net_.log_probabilities(pairs).mean()))
+
+
+def fitted(options: argparse.Namespace) -> AttentionTranslator:
+    (sources, targets), validation = read("train"), read("val")
+    rows = slice(options.pairs)
+    translator = AttentionTranslator(
+        max_epochs=options.epochs, n_threads=options.threads, random_state=options.seed, verbose=1
+    )
+    wall, cpu = time.perf_counter(), time.process_time()
+    translator.fit(sources[rows], targets[rows], X_val=validation[0], y_val=validation[1])
+    print(
+        f"fit: {time.perf_counter() - wall:.0f} s, of cores {time.process_time() - cpu:.0f} s; "
+        f"{len(translator.forms_)} target words, best epoch {translator.best_epoch_}",
+        flush=True,
+    )
+    for epoch in translator.history_:
+        print({name: round(value, 3) for name, value in epoch.items()}, flush=True)
+    return translator
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pairs", type=int, default=29_000)
+    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--model", type=Path, help="a saved model, which is not trained")
+    parser.add_argument("--save", type=Path, help="file for the fitted model")
+    parser.add_argument("--to-read", type=Path, default=Path("alignments.txt"))
+    options = parser.parse_args()
+
+    translator = sk_han.load(options.model) if options.model else fitted(options)
+    if options.save:
+        sk_han.save(translator, options.save)
+    best, (sources, targets) = (-1.0, SEARCHES[0]), read("val")
+    for beams, penalty in SEARCHES:
+        translator.set_params(beam_size=beams, length_penalty=penalty)
+        bleu = translator.score(sources, targets)
+        best = max(best, (bleu, (beams, penalty)))
+        print(f"validation, {beams} beams, length penalty {penalty}: BLEU {bleu:.2f}", flush=True)
+    print(f"validation: perplexity {perplexity(translator, sources, targets):.2f}", flush=True)
+
+    beams, penalty = best[1]
+    translator.set_params(beam_size=beams, length_penalty=penalty)
+    sources, targets = read("test_2016_flickr")
+    start = time.perf_counter()
+    alignments = translator.attention(sources)
+    seconds = time.perf_counter() - start
+    found = [alignment.target_text for alignment in alignments]
+    metric = sacrebleu.metrics.BLEU()
+    cased = metric.corpus_score(found, [targets])
+    lower = sacrebleu.corpus_bleu(tokens(found), [tokens(targets)], tokenize="none", force=True)
+    print(f"test 2016, {beams} beams, length penalty {penalty}, {seconds:.0f} s")
+    print(f"  sacrebleu, detokenized, cased: {cased.score:.2f}  {metric.get_signature()}")
+    print(f"  BLEU of lower-cased tokens:    {lower.score:.2f}")
+    print(f"  perplexity:                    {perplexity(translator, sources, targets):.2f}")
+
+    drawn = np.sort(np.random.RandomState(SEED_OF_PAIRS).permutation(len(sources))[:N_PAIRS])
+    lines = []
+    for i in drawn.tolist():
+        lines += [f"pair {i}", sources[i], targets[i], found[i]]
+        lines += [
+            f"    {word:20} <- {source} {weight:.2f}"
+            for word, source, weight in alignments[i].pairs()
+        ]
+    options.to_read.write_text("\n".join(lines) + "\n", "utf-8")
+    print(f"{N_PAIRS} pairs to read: {options.to_read}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,256 @@
+"""AttentionTranslator: what it learns, returns and refuses."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from sk_han import AttentionTranslator, HierarchicalTokenizer, ModelFormatError
+from tests.tiny_pairs import pairs, tiny
+
+SOURCES, TARGETS = pairs()
+
+
+def test_it_translates_what_it_has_learnt(translator: AttentionTranslator) -> None:
+    assert translator.predict(SOURCES) == TARGETS
+
+
+def test_a_text_without_words_has_an_empty_translation(translator: AttentionTranslator) -> None:
+    assert translator.predict(["", SOURCES[4], "  \n"]) == ["", TARGETS[4], ""]
+
+
+def test_a_translation_does_not_depend_on_its_neighbours(translator: AttentionTranslator) -> None:
+    texts = [*SOURCES, "", "Hund Hund Hund unbekannt Mann"]
+    together = translator.predict(texts)
+    assert [translator.predict([text])[0] for text in texts[::5]] == together[::5]
+
+
+def test_attention_is_data_of_the_same_translation(translator: AttentionTranslator) -> None:
+    text = "Ein kleiner Hund rennt."
+    alignment = translator.attention([text])[0]
+    assert alignment.target_text == translator.predict([text])[0] == "A small dog runs."
+    assert alignment.source_words == ("Ein", "kleiner", "Hund", "rennt", ".")
+    assert alignment.target_words == ("A", "small", "dog", "runs", ".")
+    assert alignment.weights.shape == (5, 5)
+    assert (alignment.weights.sum(axis=1) <= 1 + 1e-6).all()
+
+
+def test_an_unknown_word_becomes_the_attended_source_word(
+    translator: AttentionTranslator,
+) -> None:
+    copy = pickle.loads(pickle.dumps(translator))
+    dog = copy.target_tokenizer_.vocabulary_["dog"]
+    copy.forms_[dog] = ""  # as if it were unknown
+    alignment = copy.attention(["Ein Hund rennt."])[0]
+    source = alignment.source_words[alignment.weights[1].argmax()]
+    assert alignment.target_words == ("A", source, "runs", ".")
+
+
+def test_a_long_text_is_read_up_to_the_limit(translator: AttentionTranslator) -> None:
+    short = clone(translator).set_params(max_words=6)
+    short.__dict__ |= {k: v for k, v in vars(translator).items() if k.endswith("_")}
+    alignment = short.attention(["Hund " * 10_000])[0]
+    assert len(alignment.source_words) == 6
+    assert len(alignment.target_words) <= 6
+
+
+def test_a_translation_has_at_most_twice_the_words_and_ten(
+    translator: AttentionTranslator,
+) -> None:
+    copy = pickle.loads(pickle.dumps(translator))
+    with torch.no_grad():
+        copy.net_.module_.output_bias[0] = -1e6  # the end mark
+    assert len(copy.attention(["Hund rennt."])[0].target_words) == 2 * 3 + 10
+
+
+def test_greedy_search_reads_no_target(translator: AttentionTranslator) -> None:
+    greedy = pickle.loads(pickle.dumps(translator)).set_params(beam_size=1)
+    assert greedy.predict(SOURCES) == TARGETS
+
+
+def test_the_same_seed_gives_the_same_weights_and_leaves_global_state_alone() -> None:
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()
+    one, other = (tiny(dropout=0.3).fit(SOURCES, TARGETS) for _ in range(2))
+    for name, weight in one.net_.weights.items():
+        assert np.array_equal(weight, other.net_.weights[name]), name
+    assert torch.equal(before[0], torch.get_rng_state())
+    assert np.array_equal(before[1], np.random.get_state()[1])
+
+
+def test_vocabularies_know_the_training_pairs_alone() -> None:
+    fitted = tiny().fit(SOURCES, TARGETS, X_val=["Ein Vogel rennt."], y_val=["A bird runs."])
+    assert "vogel" not in fitted.source_tokenizer_.vocabulary_
+    assert "bird" not in fitted.target_tokenizer_.vocabulary_
+    held_out = tiny(validation_fraction=0.1).fit(
+        [*SOURCES, *(f"Wort{i} rennt." for i in range(27))],
+        [*TARGETS, *(f"Word{i} runs." for i in range(27))],
+    )
+    known = held_out.source_tokenizer_.vocabulary_.keys()
+    assert sum(f"wort{i}" not in known for i in range(27)) > 0
+
+
+def test_a_pair_of_weight_zero_is_left_out() -> None:
+    weights = np.ones(len(SOURCES))
+    weights[0] = 0
+    one = tiny().fit(SOURCES, TARGETS, sample_weight=weights)
+    other = tiny().fit(SOURCES[1:], TARGETS[1:])
+    for name, weight in one.net_.weights.items():
+        assert np.array_equal(weight, other.net_.weights[name]), name
+
+
+def test_weights_count_as_ratios() -> None:
+    weights = np.linspace(1, 2, len(SOURCES))
+    one, other = (tiny().fit(SOURCES, TARGETS, sample_weight=k * weights) for k in (1, 8))
+    assert np.array_equal(one.net_.weights["context"], other.net_.weights["context"])
+
+
+def test_the_best_epoch_of_held_out_pairs_is_kept() -> None:
+    fitted = tiny(max_epochs=6, n_iter_no_change=2, lr=0.5).fit(
+        SOURCES[3:], TARGETS[3:], X_val=SOURCES[:3], y_val=TARGETS[:3]
+    )
+    scores = [epoch["valid_accuracy"] for epoch in fitted.history_]
+    assert fitted.best_score_ == max(scores)
+    assert fitted.n_iter_ == len(scores)
+    assert fitted.n_iter_ <= fitted.best_epoch_ + 2
+
+
+def test_users_tokenizers_are_cloned_and_fitted() -> None:
+    given = HierarchicalTokenizer(lowercase=False, output="padded")
+    fitted = tiny(source_tokenizer=given, target_tokenizer=given).fit(SOURCES, TARGETS)
+    assert "Hund" in fitted.source_tokenizer_.vocabulary_
+    assert not hasattr(given, "vocabulary_")
+
+
+def test_a_search_finds_parameters_of_prediction_and_training() -> None:
+    def share_of_right(estimator: Any, X: Any, y: Any) -> float:
+        found = estimator.predict(X)
+        return float(np.mean([one == other for one, other in zip(found, y, strict=True)]))
+
+    grid = {"beam_size": [1, 2], "source_tokenizer__lowercase": [True, False]}
+    search = GridSearchCV(
+        tiny(source_tokenizer=HierarchicalTokenizer()), grid, scoring=share_of_right, cv=2
+    )
+    search.fit(SOURCES, TARGETS)
+    assert set(search.best_params_) == set(grid)
+    assert len(search.predict(SOURCES[:2])) == 2
+
+
+def test_score_is_bleu_of_sacrebleu(translator: AttentionTranslator) -> None:
+    sacrebleu = pytest.importorskip("sacrebleu")
+    assert translator.score(SOURCES, TARGETS) == pytest.approx(100)
+    metric = sacrebleu.metrics.BLEU()
+    metric.corpus_score(["a"], [["a"]])
+    assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp" in str(metric.get_signature())
+    assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp" in AttentionTranslator.score.__doc__
+
+
+def test_score_without_sacrebleu_names_the_extra(
+    translator: AttentionTranslator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "sacrebleu", None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "sk-han\[translate\]"'):
+        translator.score(SOURCES, TARGETS)
+
+
+@pytest.mark.parametrize(
+    ("break_it", "message"),
+    [
+        (lambda X, y: (X[:-1], y), "source_texts has 26 texts and target_texts has 27"),
+        (lambda X, y: ([*X[:2], None, *X[3:]], y), "source_texts of pair 2 is missing"),
+        (lambda X, y: (X, [*y[:3], 7, *y[4:]]), "target_texts of pair 3 is a int"),
+        (lambda X, y: ([], []), "Found 0 pair"),
+        (lambda X, y: ("Ein Hund.", "A dog."), "string object received"),
+        (lambda X, y: (["", " "], ["a", "b"]), "empty vocabulary"),
+        (lambda X, y: (["", "x"], ["a", ""]), "nothing to learn from"),
+    ],
+)
+def test_bad_pairs_are_refused_by_number(
+    break_it: Callable[[list[str], list[str]], tuple[Any, Any]], message: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        tiny().fit(*break_it(SOURCES, TARGETS))
+
+
+def test_held_out_pairs_are_checked() -> None:
+    with pytest.raises(ValueError, match="X_val and y_val go together"):
+        tiny().fit(SOURCES, TARGETS, X_val=SOURCES)
+    with pytest.raises(TypeError, match="y_val of pair 1 is a float"):
+        tiny().fit(SOURCES, TARGETS, X_val=SOURCES[:2], y_val=["a", 0.5])
+    with pytest.raises(ValueError, match="n_iter_no_change=1 needs held-out pairs"):
+        tiny(n_iter_no_change=1).fit(SOURCES, TARGETS)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("beam_size", 0), ("hidden_size", 1.5), ("label_smoothing", 1.0), ("max_words", None)],
+)
+def test_bad_parameters_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"The '{name}' parameter"):
+        tiny(**{name: value}).fit(SOURCES, TARGETS)
+
+
+def test_pairs_beyond_the_limit_are_left_out_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="1 of 28 pairs have more than max_words=9 words"):
+        tiny(max_words=9).fit([*SOURCES, "Hund " * 10], [*TARGETS, "dog"])
+
+
+def test_a_failed_fit_keeps_the_earlier_state() -> None:
+    fitted = tiny().fit(SOURCES, TARGETS)
+    before = fitted.predict(SOURCES[:3])
+    with pytest.raises(TypeError):
+        fitted.fit([*SOURCES[:-1], None], TARGETS)
+    assert fitted.predict(SOURCES[:3]) == before
+
+
+def test_a_training_that_diverges_is_an_error() -> None:
+    with pytest.raises(FloatingPointError, match="training diverged"):
+        tiny(lr=1e30).fit(SOURCES, TARGETS)
+
+
+def test_a_pickle_predicts_the_same(translator: AttentionTranslator) -> None:
+    copy = pickle.loads(pickle.dumps(translator))
+    assert copy.predict(SOURCES) == translator.predict(SOURCES)
+    assert copy.get_params() == translator.get_params()
+    assert copy.history_ == translator.history_
+
+
+def test_a_pickle_of_a_newer_format_is_refused(translator: AttentionTranslator) -> None:
+    state = {**translator.__getstate__(), "_state_format": 99}
+    with pytest.raises(ModelFormatError, match="format 99"):
+        AttentionTranslator().__setstate__(state)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"forms": ["a"]}, "1 forms for"),
+        ({"forms": None}, "forms are no list"),
+        ({"glued": np.zeros(3)}, "glued must be"),
+        ({"capitals": 1}, "capitals must be true or false"),
+        ({"network": {}}, "options and weights"),
+        ({"source_tokenizer": None}, "source tokenizer"),
+        ({"best_epoch": 1000}, "best epoch"),
+        ({"extra": 1}, "fitted state has"),
+    ],
+)
+def test_a_state_with_wrong_entries_is_refused(
+    translator: AttentionTranslator, change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ModelFormatError, match=message):
+        AttentionTranslator().from_state(translator.to_state() | change)
+
+
+def test_weights_of_another_shape_are_refused(translator: AttentionTranslator) -> None:
+    state = translator.to_state()
+    weights = state["network"]["weights"] | {"context": np.zeros(3, np.float32)}
+    with pytest.raises(ModelFormatError, match=r"weight context has the shape \(3,\)"):
+        AttentionTranslator().from_state(
+            state | {"network": state["network"] | {"weights": weights}}
+        )
