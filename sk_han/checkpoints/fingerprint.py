@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["data_fingerprint", "settings_fingerprint"]
 
+_LONGEST = 1_000  # characters of a value that is told as it is
 _PACKAGES = ("numba", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 
 
@@ -44,7 +45,7 @@ def settings_fingerprint(classifier: HANClassifier, device: str, resume: bool) -
     del params["verbose"]  # changes no number
     weights = classifier.net_.weights if resume else {}
     return {
-        **{name: _described(value) for name, value in params.items()},
+        **{name: _shortened(_described(value)) for name, value in params.items()},
         "the device": device,
         "the engine": engine_in_use(),
         "the weights to start from": _crc(weights[name] for name in sorted(weights)),
@@ -72,6 +73,14 @@ def data_fingerprint(given: FitData) -> dict[str, str]:
         "y_val": "" if validation is None else _crc([validation.targets]),
         "X_unlabelled": "" if given.unlabelled is None else _crc_of_documents(given.unlabelled),
     }
+
+
+def _shortened(text: str) -> str:
+    """Tell a long text by its beginning and a hash; a file of vectors would be told in 30 MB."""
+    if len(text) <= _LONGEST:
+        return text
+    crc = zlib.crc32(text.encode("utf-8", "surrogatepass"))
+    return f"{text[:40]}... of {len(text)} characters, {crc:08x}"
 
 
 def _described(value: Any) -> str:
