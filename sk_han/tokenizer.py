@@ -259,7 +259,7 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
             if self.vocabulary is not None:
                 X_unlabelled = None  # nothing is learnt from it
             return self._output(self.fit_transform_both(X, y, X_unlabelled)[0])
-        with self._writing(out, overwrite) as writer:
+        with self._vocabulary_kept_on_error(), self._writing(out, overwrite) as writer:
             portions = text_portions(X, divided=True)
             with self._fit_task(X, y):
                 if self.vocabulary is None:
@@ -290,7 +290,7 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         portions = text_portions(X)
         documents: list[DocumentArray] = []
         unlabelled: list[DocumentArray] = []
-        with self._fit_task(X, y):
+        with self._vocabulary_kept_on_error(), self._fit_task(X, y):
             if self.vocabulary is None:
                 ids = self._learn(portions, X_unlabelled, documents.append, unlabelled.append)
                 for part in [*documents, *unlabelled]:
@@ -479,6 +479,19 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         task = self._init_callback_context().call_on_fit_task_begin(estimator=self, X=given, y=y)
         yield
         task.call_on_fit_task_end(estimator=self, X=given, y=y, reconstruction_attributes={})
+
+    @contextmanager
+    def _vocabulary_kept_on_error(self) -> Iterator[None]:
+        """Keep an earlier vocabulary if its documents come to nothing, as on a full disk."""
+        before = vars(self).get("vocabulary_")
+        try:
+            yield
+        except BaseException:
+            if before is not None:
+                self.vocabulary_ = before
+            elif hasattr(self, "vocabulary_"):
+                del self.vocabulary_
+            raise
 
     def _take(self, vocabulary: Mapping[str, int] | Iterable[str]) -> None:
         compile_token_pattern(self._pattern())  # an error now rather than in transform

@@ -25,6 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from sk_han import DocumentArray, HierarchicalTokenizer
+from sk_han.documents.folder import FolderWriter
 from sk_han.text.tokens import TOKEN_PATTERNS
 from sk_han.tokenizer import UNKNOWN_WORD
 from sk_han.validation.texts import text_portions
@@ -735,6 +736,26 @@ def test_an_older_folder_stays_unless_it_is_replaced_by_a_whole_one(tmp_path: Pa
     assert arrays(DocumentArray.open(out)) == before
     after = tokenizer.transform(STREAMED[:3], out=out, overwrite=True)
     assert arrays(after) == arrays(tokenizer.transform(STREAMED[:3]))
+
+
+@pytest.mark.parametrize("vocabulary", [None, ["other", "words"]])
+def test_a_tokenizer_keeps_the_vocabulary_of_the_folder_that_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vocabulary: list[str] | None
+) -> None:
+    tokenizer, out = HierarchicalTokenizer(), tmp_path / "documents"
+    tokenizer.fit_transform(STREAMED, out=out)
+    before = tokenizer.vocabulary_
+
+    def fail(writer: FolderWriter) -> dict[str, Any]:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(FolderWriter, "description", fail)
+    tokenizer.set_params(vocabulary=vocabulary)
+    with pytest.raises(OSError, match="disk full"):
+        tokenizer.fit_transform(["Other words."], out=out, overwrite=True)
+    assert tokenizer.vocabulary_ == before
+    with pytest.raises(OSError, match="disk full"):
+        clone(tokenizer).fit_transform(["Other words."], out=tmp_path / "new")
 
 
 def test_an_iterator_that_was_read_before_is_refused_with_the_repair(tmp_path: Path) -> None:

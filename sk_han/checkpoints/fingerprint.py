@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["data_fingerprint", "settings_fingerprint"]
 
+_LONGEST = 1_000  # characters of a value that is told as it is
 _PACKAGES = ("numba", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 _LONGEST = 1000  # characters of the description of a parameter
 
@@ -73,6 +74,14 @@ def data_fingerprint(given: FitData) -> dict[str, str]:
         "y_val": "" if validation is None else _crc([validation.targets]),
         "X_unlabelled": "" if given.unlabelled is None else _crc_of_documents(given.unlabelled),
     }
+
+
+def _shortened(text: str) -> str:
+    """Tell a long text by its beginning and a hash; a file of vectors would be told in 30 MB."""
+    if len(text) <= _LONGEST:
+        return text
+    crc = zlib.crc32(text.encode("utf-8", "surrogatepass"))
+    return f"{text[:40]}... of {len(text)} characters, {crc:08x}"
 
 
 def _described(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -131,7 +131,8 @@ def _scored(model: Any, documents: Any, method: str) -> Any:
 
 
 def _is_series(documents: Any) -> bool:
-    return hasattr(documents, "divisions") and getattr(documents, "ndim", None) == 1
+    is_column = hasattr(documents, "divisions") and getattr(documents, "ndim", None) == 1
+    return is_column and hasattr(documents, "index")  # an index has none of its own
 
 
 def _check_kind(documents: Any, caller: str) -> None:
@@ -140,10 +141,12 @@ def _check_kind(documents: Any, caller: str) -> None:
     from dask.delayed import Delayed
 
     delayed = isinstance(documents, Sequence) and [isinstance(each, Delayed) for each in documents]
-    if isinstance(documents, Bag) or _is_series(documents) or (delayed and all(delayed)):
-        return
     repair = "Of a list of texts make a bag first: dask.bag.from_sequence(texts)."
-    if hasattr(documents, "divisions"):
+    if isinstance(documents, Delayed):  # which claims to have any attribute
+        repair = "Put a single part into a list: [part]."
+    elif isinstance(documents, Bag) or _is_series(documents) or (delayed and all(delayed)):
+        return
+    elif hasattr(documents, "divisions"):
         repair = "Pass the column that holds the text, for example table['text']."
     raise TypeError(
         f"{caller} takes a bag, a Series or a list of delayed parts of Dask; got a "
@@ -182,8 +185,10 @@ def _scorer(model: Any, caller: str) -> Any:
 
 def _rows(part: Any, model: Any, method: str, number: int) -> NDArray[Any]:
     """Score a partition."""
-    texts = part if hasattr(part, "__len__") else list(part)  # some parts of a bag are iterators
-    if len(texts) == 0:
+    texts = part
+    if isinstance(part, Iterable) and not hasattr(part, "__len__"):
+        texts = list(part)  # some parts of a bag are iterators
+    if hasattr(texts, "__len__") and getattr(texts, "shape", None) != () and len(texts) == 0:
         return _of_none(model, method)
     try:
         texts = check_texts(texts)

@@ -69,10 +69,22 @@ class DocumentFolder:
 
         Raises
         ------
-        FileNotFoundError, ValueError
+        OSError, ValueError
             As of `DocumentArray.open`.
         """
         found = _described(folder)
+        while True:
+            try:
+                return cls._of_files(folder, found)
+            except FileNotFoundError as error:
+                before, found = found, _described(folder)
+                if found == before:
+                    raise _damaged(folder, str(error)) from error
+                # Another process has replaced the documents meanwhile.
+
+    @classmethod
+    def _of_files(cls, folder: str | os.PathLike[str], found: dict[str, Any]) -> DocumentFolder:
+        """Open the files that a description names."""
         paths = {name: os.path.join(folder, file) for name, file in found["files"].items()}
         lengths = {
             "word_ids": found["words"],
@@ -84,7 +96,7 @@ class DocumentFolder:
             for name, path in paths.items():
                 try:
                     files[name] = IntegerFile(path, _TYPES[name], lengths[name])
-                except (OSError, ValueError) as error:
+                except ValueError as error:
                     raise _damaged(folder, str(error)) from error
                 opened.callback(files[name].close)
             everything = np.array([0]), np.array([lengths["document_starts"]])
@@ -179,7 +191,6 @@ def writing(folder: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Fold
     """
     path = Path(os.path.abspath(folder))
     is_new = _prepared(path, overwrite)
-    replaced = set() if is_new else _data_files(path)
     token = secrets.token_hex(8)
     names = {name: f"{name}-{token}.bin" for name in _TYPES}
     try:
@@ -190,6 +201,9 @@ def writing(folder: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Fold
             for file in files.values():
                 file.flush()
                 os.fsync(file.fileno())
+        if not overwrite:
+            _check_is_free(path)  # of another process that was quicker
+        replaced = _data_files(path) - set(names.values())
         with replacing(path / _DESCRIPTION) as description:
             description.write(
                 json.dumps(writer.description() | {"files": names}, indent=1).encode()
@@ -267,7 +281,7 @@ def _prepared(path: Path, overwrite: bool) -> bool:
     except FileExistsError:
         if not path.is_dir():
             raise FileExistsError(f"{path} is a file; give the name of a folder.") from None
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(
             f"There is no folder {path.parent}; make it first, for example with "
             f"os.makedirs({str(path.parent)!r})."
@@ -279,12 +293,17 @@ def _prepared(path: Path, overwrite: bool) -> bool:
             f"{path} holds other files than documents, such as {foreign[0]!r}; give the name of a "
             "new folder."
         )
-    if _DESCRIPTION in present and not overwrite:
+    if not overwrite:
+        _check_is_free(path)
+    return False
+
+
+def _check_is_free(path: Path) -> None:
+    if (path / _DESCRIPTION).exists():
         raise FileExistsError(
             f"{path} holds documents already. Give another name, or replace them with "
             "overwrite=True."
         )
-    return False
 
 
 def _is_ours(name: str) -> bool:
@@ -368,6 +387,7 @@ def _check_document_starts(
     lengths = np.diff(starts, axis=0)
     if (
         starts[0].any()
+        or np.any((starts < 0) | (starts > starts[-1]))  # whose differences may overflow
         or starts[-1].tolist() != [found["sentences"], found["words"]]
         or np.any(lengths < 0)
         or np.any(lengths[:, 0] > lengths[:, 1])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import functools
 import os
+import traceback
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -280,6 +281,9 @@ class Ranks:
         try:
             yield
         except RuntimeError as error:
+            # Variables of PyTorch's functions would hold the connections open as long as the error
+            # lives, and the other ranks would wait.
+            traceback.clear_frames(error.__traceback__)
             reason = str(error).strip().splitlines()[0]
             raise RuntimeError(
                 f"Rank {self.rank} lost the other {self.size - 1} of {self.size} processes that "

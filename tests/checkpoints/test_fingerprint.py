@@ -59,6 +59,14 @@ class TestSettings:
         assert found != settings_of()
         assert " at 0x" not in str(found)
 
+    def test_many_vectors_are_told_in_few_characters_and_by_all_their_numbers(self):
+        vectors = {f"word{i}": np.full(3, float(i)) for i in range(1000)}
+        one, other = settings_of(embedding_init=vectors), settings_of(embedding_init=vectors.copy())
+        assert one == other
+        assert len(one["embedding_init"]) < 100
+        vectors["word999"] = np.zeros(3)
+        assert settings_of(embedding_init=vectors) != one
+
     def test_an_array_is_told_by_its_numbers(self):
         one, other = (settings_of(embedding_init=np.full((4, 3), value)) for value in (1.0, 2.0))
         assert one != other

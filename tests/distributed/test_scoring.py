@@ -96,6 +96,10 @@ class TestSeries:
         read["label"] = predict(classifier, read["text"])
         assert read.compute()["label"].tolist() == classifier.predict(texts).tolist()
 
+    def test_an_index_is_no_column_of_text(self, classifier):
+        with pytest.raises(TypeError, match=r"got a Index.*Pass the column that holds the text"):
+            predict_proba(classifier, series().index)
+
     def test_numbers_as_labels_keep_their_type(self):
         classifier = tiny().fit(TEXTS, np.where(LABELS == "pos", 5, 1))
         found = predict(classifier, series())
@@ -121,6 +125,25 @@ class TestDelayedParts:
         assert not read
         assert len(found.compute()) == len(UNSEEN)
         assert read
+
+    @pytest.mark.parametrize(
+        ("part", "error", "why"),
+        [
+            (None, TypeError, "got None of type NoneType"),
+            (5, TypeError, "got 5 of type int"),
+            (np.array("text"), ValueError, r"got a ndarray of shape \(\)"),
+            ("text", ValueError, "string object received"),
+        ],
+        ids=lambda value: type(value).__name__,
+    )
+    def test_a_part_of_no_documents_is_told_with_its_number(self, classifier, part, error, why):
+        parts = [dask.delayed(UNSEEN), dask.delayed(part)]
+        with pytest.raises(error, match=f"Partition 1: .*{why}"):
+            predict_proba(classifier, parts).compute()
+
+    def test_a_single_part_belongs_into_a_list(self, classifier):
+        with pytest.raises(TypeError, match=r"got a Delayed\w*\. Put a single part into a list"):
+            predict_proba(classifier, dask.delayed(UNSEEN))
 
 
 class TestModels:

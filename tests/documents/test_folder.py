@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,55 @@ def cut_off(folder: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
 
+def test_a_slow_writer_replaces_nothing_that_another_has_written_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "documents"
+    with ExitStack() as slow_writer:
+        slow_writer.enter_context(writing(path, overwrite=False)).append(IN_MEMORY)
+        OTHERS.save(path)
+        with pytest.raises(FileExistsError, match="holds documents already"):
+            slow_writer.close()
+    assert DocumentArray.open(path).to_nested() == OTHERS.to_nested()
+    assert len(list(path.iterdir())) == 4
+
+
+def test_writers_that_replace_each_other_leave_no_files(folder: Path) -> None:
+    with writing(folder, overwrite=True) as slow:
+        slow.append(IN_MEMORY)
+        OTHERS.save(folder, overwrite=True)
+    assert len(list(folder.iterdir())) == 4
+
+
+def test_documents_that_are_replaced_while_they_are_opened_are_the_new_ones(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described_before = folders._described
+
+    def described_then_replaced(path: Path) -> dict[str, Any]:
+        found = described_before(path)
+        monkeypatch.undo()
+        OTHERS.save(folder, overwrite=True)
+        return found
+
+    monkeypatch.setattr(folders, "_described", described_then_replaced)
+    assert DocumentArray.open(folder).to_nested() == OTHERS.to_nested()
+
+
+def test_files_that_may_not_be_read_are_not_called_damaged(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str, flags: int) -> int:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(PermissionError, match="Permission denied"):
+        DocumentArray.open(folder)
+
+
+def test_a_folder_in_a_file_is_refused_with_the_repair(folder: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="There is no folder"):
+        IN_MEMORY.save(folder / "documents.json" / "documents")
+
+
 def longer(folder: Path) -> None:
     path = data_file(folder, "words_per_sentence")
     path.write_bytes(path.read_bytes() + b"\0\0\0\0")
@@ -205,6 +255,13 @@ def falling(folder: Path) -> None:
     path = data_file(folder, "document_starts")
     starts = np.fromfile(path, "<i8")
     starts[[4, 5]] = 2**40
+    starts.tofile(path)
+
+
+def overflowing(folder: Path) -> None:
+    path = data_file(folder, "document_starts")
+    starts = np.fromfile(path, "<i8").reshape(-1, 2)
+    starts[1:4] = [[2**62], [-(2**63)], [-(2**62)]]
     starts.tofile(path)
 
 
@@ -226,6 +283,7 @@ DAMAGES = {
     "longer": (longer, "words_per_sentence-.* has 20 bytes instead of 16"),
     "without ids": (without_ids, "No such file"),
     "falling starts": (falling, "the starts of its documents"),
+    "starts whose differences overflow": (overflowing, "the starts of its documents"),
     "a pipe": (a_pipe, "is no file"),
     "a file elsewhere": (elsewhere, "wrong or missing entry"),
     "empty description": (
