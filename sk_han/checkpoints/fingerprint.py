@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["data_fingerprint", "settings_fingerprint"]
 
-_LONGEST = 1_000  # characters of a value that is told as it is
 _PACKAGES = ("numba", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 _LONGEST = 1000  # characters of the description of a parameter
 
@@ -76,14 +75,6 @@ def data_fingerprint(given: FitData) -> dict[str, str]:
     }
 
 
-def _shortened(text: str) -> str:
-    """Tell a long text by its beginning and a hash; a file of vectors would be told in 30 MB."""
-    if len(text) <= _LONGEST:
-        return text
-    crc = zlib.crc32(text.encode("utf-8", "surrogatepass"))
-    return f"{text[:40]}... of {len(text)} characters, {crc:08x}"
-
-
 def _described(value: Any) -> str:
     """Describe a value the same in every process, and so without its address."""
     try:
@@ -102,6 +93,7 @@ def _described(value: Any) -> str:
 
 
 def _shortened(text: str) -> str:
+    """Tell a long text by its beginning and a hash; a file of vectors would be told in 30 MB."""
     if len(text) <= _LONGEST:
         return text
     return f"{text[:60]}... {len(text)} {_crc_of_words([text])}"
