@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
-    BaseEstimator,
     ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -21,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
 from sk_han.fitted_state import (
-    FITTED,
+    StatefulEstimator,
     attributes_of,
     is_fitted,
     replace_attributes,
@@ -46,7 +45,6 @@ from sk_han.utils.compat import (
     of_option,
     validate_parameter_constraints,
 )
-from sk_han.utils.model_format import checked_state
 from sk_han.utils.softmax import log_softmax, softmax
 from sk_han.validation.documents import as_documents, within_vocabulary
 from sk_han.validation.labels import as_labels
@@ -58,9 +56,6 @@ if TYPE_CHECKING:
 
 __all__ = ["HANClassifier"]
 
-# Version of the state in a pickle, increased when an older release cannot read it.
-STATE_FORMAT = 2
-
 _OPTIONS = {name: of_option(c) for name, c in NetworkOptions.constraints().items()}
 
 
@@ -69,7 +64,7 @@ class HANClassifier(
     ClassNamePrefixFeaturesOutMixin,
     ClassifierMixin,
     TransformerMixin,
-    BaseEstimator,
+    StatefulEstimator,
 ):
     """Classify documents by a Hierarchical Attention Network and linear models of n-grams.
 
@@ -266,6 +261,7 @@ ContextAttention, default="attention"
     device_: str
     vocabulary_size_: int
 
+    _newest_format = 2
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
         "tokenizer": [HierarchicalTokenizer, None],
         "embedding_dim": _OPTIONS["embedding_dim"],
@@ -664,22 +660,6 @@ ContextAttention, default="attention"
     def _n_features_out(self) -> int:
         """Number of columns of `transform`, for scikit-learn's names of these."""
         return int(self.net_.module_.output.in_features)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return parameters and fitted state as arrays and plain types, for any device."""
-        state: dict[str, Any] = {**super().__getstate__(), "_state_format": STATE_FORMAT}
-        if "net_" in state:
-            for name in FITTED:
-                del state[name]
-            state["_fitted"] = self.to_state()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = checked_state(state, self, newest=STATE_FORMAT)
-        fitted = state.pop("_fitted", None)
-        super().__setstate__(state)
-        if fitted is not None:
-            self.from_state(fitted)
 
     def to_state(self) -> dict[str, Any]:
         """Return the fitted state: arrays, plain values and the fitted tokenizer.

@@ -1,17 +1,19 @@
-"""The fitted state of a HANClassifier or SequenceTagger as arrays and plain values, and back."""
+"""The fitted state of estimators as arrays and plain values, and back."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from sk_han.linear.stored import stored_models
 from sk_han.training.devices import available_devices
 from sk_han.training.net_state import net_from_state, net_to_state
 from sk_han.training.tagging import stored_tagging_net
-from sk_han.utils.model_format import ModelFormatError
+from sk_han.utils.model_format import ModelFormatError, checked_state
 from sk_han.validation.fitted_state import check_classifier_state, check_tagger_state
 from sk_han.validation.sentences import forbidden_by_iob2
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from sk_han.tagger import SequenceTagger
 
 __all__ = [
-    "FITTED",
+    "StatefulEstimator",
     "attributes_of",
     "is_fitted",
     "replace_attributes",
@@ -33,23 +35,35 @@ __all__ = [
 _Estimator = TypeVar("_Estimator")
 
 
-# The attributes that `state_of` stores.
-FITTED = (
-    "best_epoch_",
-    "best_score_",
-    "classes_",
-    "device_",
-    "history_",
-    "latent_model_",
-    "latent_scale_",
-    "n_iter_",
-    "net_",
-    "network_scale_",
-    "ngram_model_",
-    "ngram_scale_",
-    "tokenizer_",
-    "vocabulary_size_",
-)
+class StatefulEstimator(BaseEstimator):
+    """Base of estimators whose fitted state is pickled as arrays and plain types, for any device.
+
+    An estimator annotates its fitted attributes, of which `net_` is one, and has the methods
+    `to_state` and `from_state`, which store and restore them.
+
+    Attributes
+    ----------
+    _newest_format : int
+        Version of the state in a pickle, increased when an older release cannot read it.
+    """
+
+    _newest_format: ClassVar[int]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return parameters and fitted state as arrays and plain types, for any device."""
+        state: dict[str, Any] = {**super().__getstate__(), "_state_format": self._newest_format}
+        if "net_" in state:
+            for name in _fitted_names(type(self)):
+                state.pop(name, None)
+            state["_fitted"] = self.to_state()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = checked_state(state, self, newest=self._newest_format)
+        fitted = state.pop("_fitted", None)
+        super().__setstate__(state)
+        if fitted is not None:
+            self.from_state(fitted)
 
 
 def is_fitted(classifier: HANClassifier) -> bool:
@@ -80,11 +94,17 @@ def snapshot_of(estimator: _Estimator) -> _Estimator:
     return snapshot
 
 
-def replace_attributes(estimator: object, attributes: Mapping[str, Any]) -> None:
+def replace_attributes(estimator: StatefulEstimator, attributes: Mapping[str, Any]) -> None:
     """Set all attributes in one assignment: another thread sees those of one fit."""
-    earlier = {*FITTED, "_rank"}
+    earlier = {*_fitted_names(type(estimator)), "_rank"}
     kept = {name: value for name, value in vars(estimator).items() if name not in earlier}
     estimator.__dict__ = {**kept, **attributes}
+
+
+def _fitted_names(estimator: type) -> set[str]:
+    """Return the names of fitted attributes that a class and its bases annotate."""
+    annotated = (name for base in estimator.__mro__ for name in inspect.get_annotations(base))
+    return {name for name in annotated if name.endswith("_")}
 
 
 def state_of(classifier: HANClassifier) -> dict[str, Any]:

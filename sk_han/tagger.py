@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.fitted_state import (
+    StatefulEstimator,
     replace_attributes,
     snapshot_of,
     tagger_attributes_of,
@@ -33,18 +33,14 @@ from sk_han.utils.compat import (
     fit_context,
     of_option,
 )
-from sk_han.utils.model_format import checked_state
 from sk_han.validation.sentences import as_sentences, as_tags
 
 __all__ = ["SequenceTagger"]
 
-# Version of the state in a pickle, increased when an older release cannot read it.
-STATE_FORMAT = 1
-
 _OPTIONS = {name: of_option(c) for name, c in TaggingOptions.constraints().items()}
 
 
-class SequenceTagger(BaseEstimator):
+class SequenceTagger(StatefulEstimator):
     """Label the tokens of sentences: parts of speech, phrases, names.
 
     A bidirectional GRU reads each sentence, and a conditional random field chooses the labels of
@@ -152,6 +148,7 @@ mapping of word to vector, default="random"
     n_iter_: int
     device_: str
 
+    _newest_format = 1
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
         "embedding_dim": _OPTIONS["embedding_dim"],
         "embedding_init": [np.ndarray, HasMethods("__getitem__")],
@@ -314,21 +311,6 @@ mapping of word to vector, default="random"
         tags.target_tags.required = True
         tags.input_tags.two_d_array = False
         return tags
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return parameters and fitted state as arrays and plain types, for any device."""
-        state: dict[str, Any] = {**super().__getstate__(), "_state_format": STATE_FORMAT}
-        if "net_" in state:
-            state = {name: value for name, value in state.items() if not name.endswith("_")}
-            state["_fitted"] = self.to_state()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = checked_state(state, self, newest=STATE_FORMAT)
-        fitted = state.pop("_fitted", None)
-        super().__setstate__(state)
-        if fitted is not None:
-            self.from_state(fitted)
 
     def to_state(self) -> dict[str, Any]:
         """Return the fitted state as arrays and plain values, which are no copies."""

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.explanation.alignment import Alignment
-from sk_han.fitted_state import replace_attributes, snapshot_of
+from sk_han.fitted_state import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.options.translation import TranslationOptions
 from sk_han.text.surface import written
 from sk_han.tokenizer import HierarchicalTokenizer
@@ -27,21 +26,17 @@ from sk_han.translator_fitting import (
     translator_state,
 )
 from sk_han.utils.compat import Interval, fit_context, of_option
-from sk_han.utils.model_format import checked_state
 from sk_han.utils.optional import import_optional
 from sk_han.validation.pairs import check_pairs
 from sk_han.validation.texts import check_texts
 
 __all__ = ["AttentionTranslator"]
 
-# Version of the state in a pickle, increased when an older release cannot read it.
-STATE_FORMAT = 1
-
 _OPTIONS = {name: of_option(c) for name, c in TranslationOptions.constraints().items()}
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 
 
-class AttentionTranslator(BaseEstimator):
+class AttentionTranslator(StatefulEstimator):
     """Translate short texts, word by word, with attention to the words of the source.
 
     A bidirectional GRU reads the source; a GRU writes the target, and attends to the source at
@@ -146,6 +141,7 @@ class AttentionTranslator(BaseEstimator):
     n_iter_: int
     device_: str
 
+    _newest_format = 1
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
         "source_tokenizer": [HierarchicalTokenizer, None],
         "target_tokenizer": [HierarchicalTokenizer, None],
@@ -299,22 +295,6 @@ class AttentionTranslator(BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return parameters and fitted state as arrays and plain types, for any device."""
-        state: dict[str, Any] = {**super().__getstate__(), "_state_format": STATE_FORMAT}
-        if "net_" in state:
-            for name in type(self).__annotations__:
-                del state[name]
-            state["_fitted"] = self.to_state()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = checked_state(state, self, newest=STATE_FORMAT)
-        fitted = state.pop("_fitted", None)
-        super().__setstate__(state)
-        if fitted is not None:
-            self.from_state(fitted)
 
     def to_state(self) -> dict[str, Any]:
         """Return the fitted state: arrays, plain values and the fitted tokenizers; no copies."""
