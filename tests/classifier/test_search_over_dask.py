@@ -1,9 +1,5 @@
 """Searches over Dask's workers, by joblib's backend, give the scores of other processes."""
 
-import json
-import subprocess
-import sys
-
 import joblib
 import psutil
 import pytest
@@ -79,42 +75,3 @@ def test_a_task_keeps_to_the_thread_that_it_owns(client):
     assert found["test_readers"].tolist() == 4 * [1]
     children = on_each(client, lambda: len(psutil.Process().children()))
     assert set(children.values()) == {0}
-
-
-INTERRUPTED = """
-import json, os, signal, sys
-from threading import Thread
-import joblib
-from dask.distributed import Client, LocalCluster
-from sklearn.model_selection import GridSearchCV
-from sk_han.datasets import make_reviews
-from tests.dask_workers import wait_until
-from tests.tiny_models import tiny
-
-def interrupt(client):
-    wait_until(lambda: all(client.processing().values()))
-    os.kill(os.getpid(), signal.SIGINT)
-
-if __name__ == "__main__":
-    texts, labels = make_reviews(400, random_state=0)
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
-    with cluster, Client(cluster) as client:
-        pids = list(client.run(os.getpid).values())
-        search = GridSearchCV(tiny(max_epochs=1_000_000), {"lr": [0.01, 0.02]}, cv=2)
-        Thread(target=interrupt, args=[client]).start()
-        try:
-            with joblib.parallel_config(backend="dask"):
-                search.fit(texts, labels)
-        except KeyboardInterrupt:
-            print(json.dumps([hasattr(search, "best_estimator_"), *pids]))
-"""
-
-
-def test_an_interrupt_ends_the_search_and_its_workers():
-    command = [sys.executable, "-W", "ignore", "-c", INTERRUPTED]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr
-    fitted, *pids = json.loads(done.stdout.splitlines()[-1])
-    assert not fitted
-    assert len(pids) == 2
-    assert not [pid for pid in pids if psutil.pid_exists(pid)]
