@@ -50,7 +50,7 @@ def n_readers(estimator, X, y):
 @pytest.mark.parametrize(
     ("model", "grid"),
     [
-        (two_steps(), {"tokenizer__min_df": [1, 3]}),
+        (two_steps(), {"tokenizer__max_features": [20, None]}),
         (two_steps(word_tokenizer=spaced), {"han__lr": [1e-9, 0.02]}),
         (tiny(), {"lr": [1e-9, 0.02]}),
     ],
