@@ -75,6 +75,18 @@ def test_greedy_search_reads_no_target(translator: AttentionTranslator) -> None:
     assert greedy.predict(SOURCES) == TARGETS
 
 
+class Glossary(AttentionTranslator):
+    """A subclass with an annotation of its own."""
+
+    entries: dict[str, str]
+
+
+def test_pickles_of_a_subclass_hold_plain_types_too() -> None:
+    glossary = Glossary(**tiny().get_params()).fit(SOURCES, TARGETS)
+    assert "net_" not in glossary.__getstate__()
+    assert pickle.loads(pickle.dumps(glossary)).predict(SOURCES) == glossary.predict(SOURCES)
+
+
 def test_the_same_seed_gives_the_same_weights_and_leaves_global_state_alone() -> None:
     before = torch.get_rng_state(), np.random.get_state()[1].copy()
     one, other = (tiny(dropout=0.3).fit(SOURCES, TARGETS) for _ in range(2))
