@@ -37,7 +37,7 @@ quick: $(READY)
 
 # In two processes: most tests are small fits, on one thread each.
 test: lint
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "$(FAST)"
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup -m "$(FAST)"
 
 test-thorough: $(READY)
 	$(BIN)/python -m pytest -m "thorough and not slow"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -11,6 +12,9 @@ from hypothesis import settings
 import sk_han
 from sk_han import DocumentArray
 from sk_han.kernels.loading import engine_in_use, using_engine
+
+if TYPE_CHECKING:
+    from tests.process_group import ProcessGroup
 
 # The same examples in every run, and no clock: a busy machine is no fault of the code.
 settings.register_profile("sk_han", max_examples=50, deadline=None, derandomize=True)
@@ -26,6 +30,18 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(n_threads)
+
+
+@pytest.fixture(scope="session")
+def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessGroup]:
+    """Two processes of one thread in a group of torch.distributed, which start in seconds.
+
+    Tests that take it are marked ``xdist_group("process_group")``, so it starts once.
+    """
+    from tests.process_group import ProcessGroup  # which imports PyTorch
+
+    with ProcessGroup(2, tmp_path_factory.mktemp("group")) as group:
+        yield group
 
 
 @pytest.fixture(params=["torch", "numba"])

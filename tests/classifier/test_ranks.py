@@ -23,11 +23,7 @@ from tests.tiny_models import LABELS, TEXTS, tiny
 ROOT = Path(__file__).parents[2]
 SECTION = "## Many machines: training"
 
-
-@pytest.fixture(scope="module")
-def group(tmp_path_factory):
-    with ProcessGroup(2, tmp_path_factory.mktemp("group")) as group:
-        yield group
+pytestmark = pytest.mark.xdist_group("process_group")
 
 
 def fitted(params, texts=TEXTS, labels=LABELS, weights=None):

@@ -13,15 +13,10 @@ from sk_han.documents import LabelledDocuments
 from sk_han.training.builder import new_net
 from sk_han.training.computing import computing
 from sk_han.training.data_parallel import parts_of, with_ranks
-from tests.process_group import ProcessGroup
 
 VOCABULARY_SIZE = 90
 
-
-@pytest.fixture(scope="module")
-def group(tmp_path_factory):
-    with ProcessGroup(2, tmp_path_factory.mktemp("group")) as group:
-        yield group
+pytestmark = pytest.mark.xdist_group("process_group")
 
 
 def documents_of(n, seed=0):
