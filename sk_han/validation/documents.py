@@ -102,8 +102,7 @@ def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> Documen
     beyond = documents.word_ids >= vocabulary_size
     if not beyond.any():
         return documents
-    known = np.where(beyond, UNKNOWN_ID, documents.word_ids)
-    return DocumentArray(known, documents.sentence_starts, documents.document_starts)
+    return documents.with_word_ids(np.where(beyond, UNKNOWN_ID, documents.word_ids))
 
 
 def _highest_id(documents: DocumentArray) -> int:
