@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sk_han.documents.array import UNKNOWN_ID, DocumentArray, concatenated_ranges, starts_of
 
-__all__ = ["EncoderFingerprint", "SentenceArray"]
+__all__ = ["EncoderFingerprint", "SentenceArray", "check_same_encoder"]
 
 # Of the largest number of a fingerprint. Devices and versions of PyTorch differ by less, encoders
 # by more.
@@ -200,6 +200,10 @@ class SentenceArray(DocumentArray):
         ndarray of float32, shape (n_sentences, d)
         """
         return np.asarray(self.vectors[self.sentence_numbers])
+
+    def words(self) -> DocumentArray:
+        """Return the documents as words alone."""
+        return DocumentArray._checked(self.word_ids, self.sentence_starts, self.document_starts)
 
     def with_word_ids(self, word_ids: NDArray[np.int32]) -> SentenceArray:
         """Return the same documents with other ids of their words."""
