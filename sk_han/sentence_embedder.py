@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray, EncoderFingerprint, SentenceArray
 from sk_han.sentence_encoders import (
-    LatentSentenceEncoder,
+    PooledWordEncoder,
     VectorCache,
     call_of,
     encoded,
@@ -51,8 +51,8 @@ class SentenceEmbedder(  # type: ignore[call-arg]
         vectors of shape (n, d), such as a ``SentenceTransformer`` or model2vec's ``StaticModel``;
         a model of fastembed, with ``embed``; or a scikit-learn transformer from texts to dense
         vectors, which is cloned and fitted on the sentences. None learns vectors from the sentences
-        (TF-IDF and truncated SVD, 200 numbers). An encoder of the first two kinds is not copied,
-        by scikit-learn's ``clone`` neither.
+        (sums of word vectors by neighbours and by latent semantic analysis, 400 numbers). An
+        encoder of the first two kinds is not copied, by scikit-learn's ``clone`` neither.
     tokenizer : HierarchicalTokenizer, default=None
         Splits texts into sentences, and finds the words for the n-gram model. Cloned and fitted;
         None means ``HierarchicalTokenizer()``.
@@ -86,7 +86,7 @@ class SentenceEmbedder(  # type: ignore[call-arg]
     >>> from sk_han import SentenceEmbedder
     >>> embedder = SentenceEmbedder(random_state=0)
     >>> embedder.fit_transform(["A fine film. Don't miss it!", "Dull. A dull film."])
-    SentenceArray(2 documents, 4 sentences, 14 words, vectors of 3 numbers)
+    SentenceArray(2 documents, 4 sentences, 14 words, vectors of 400 numbers)
     """
 
     tokenizer_: HierarchicalTokenizer
@@ -280,7 +280,7 @@ class SentenceEmbedder(  # type: ignore[call-arg]
         tokenizer.set_params(output="ragged")
         split = _split(tokenizer.fit(texts), texts)
         if given is None:
-            given = LatentSentenceEncoder(random_state=self.random_state)
+            given = PooledWordEncoder(random_state=self.random_state)
         if _is_to_be_fitted(given):
             encoder = clone(given).fit(split.sentences)
             rows = np.linspace(0, len(split.sentences) - 1, _N_PROBES).astype(int)

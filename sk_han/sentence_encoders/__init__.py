@@ -2,11 +2,11 @@
 
 from sk_han.sentence_encoders.cache import VectorCache
 from sk_han.sentence_encoders.calling import Encode, call_of, encoded, fingerprint_of
-from sk_han.sentence_encoders.latent import LatentSentenceEncoder
+from sk_han.sentence_encoders.pooled import PooledWordEncoder
 
 __all__ = [
     "Encode",
-    "LatentSentenceEncoder",
+    "PooledWordEncoder",
     "VectorCache",
     "call_of",
     "encoded",

@@ -316,3 +316,27 @@ def test_words_are_named_by_the_pipeline_if_it_gets_documents(
 ) -> None:
     explanation = sk_han.explain(Pipeline([("embed", embedder), ("han", fitted)]), X[:1])[0]
     assert explanation.words[0] in embedder.tokenizer_.vocabulary_
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"encoder": {"name": 3, "vectors": np.zeros((1, 64), np.float32)}}, "is no string"),
+        ({"encoder": {"name": "a", "vectors": np.zeros((1, 5), np.float32)}}, "64 numbers each"),
+        ({"encoder": {"name": "a", "vectors": np.full((1, 64), np.nan, "f4")}}, "finite"),
+        ({"encoder": "HashEncoder"}, "a name and vectors"),
+        ({"vocabulary_size": 1}, "vocabulary_size"),
+        ({"network": {"input_size": 3}}, "its network lacks"),
+        ({"network": {"vocabulary_size": 3}}, "do not belong together"),
+    ],
+)
+def test_a_damaged_state_is_refused(fitted: HANClassifier, change: Any, message: str) -> None:
+    with pytest.raises(sk_han.ModelFormatError, match=message):
+        HANClassifier().from_state(fitted.to_state() | change)
+
+
+def test_weights_of_other_sizes_are_refused(fitted: HANClassifier) -> None:
+    state = fitted.to_state()
+    for name, value in (("input_size", 65), ("recurrent", not state["network"]["recurrent"])):
+        with pytest.raises(sk_han.ModelFormatError, match="weight"):
+            HANClassifier().from_state(state | {"network": state["network"] | {name: value}})

@@ -25,8 +25,16 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # draws the same floors.
 FLOORS = [
     {"documents", "datasets", "kernels", "nn", "options", "utils"},
-    {"explanation", "sentence_encoders", "text", "training"},
-    {"embeddings", "linear", "model_files", "sentence_embedder", "tokenizer", "validation"},
+    {"explanation", "text", "training"},
+    {
+        "embeddings",
+        "linear",
+        "model_files",
+        "sentence_embedder",
+        "sentence_encoders",
+        "tokenizer",
+        "validation",
+    },
     {
         "attribution",
         "checkpoints",
@@ -55,8 +63,11 @@ ON_ONE_FLOOR = {
     ("nn", "kernels"),
     ("nn", "options"),
     ("nn", "utils"),
+    ("sentence_embedder", "sentence_encoders"),
     ("sentence_embedder", "tokenizer"),
     ("sentence_embedder", "validation"),
+    ("sentence_encoders", "embeddings"),
+    ("sentence_encoders", "tokenizer"),
     ("tagger", "fitted_state"),
     ("tagger", "tagger_fitting"),
     ("tokenizer", "validation"),
