@@ -91,8 +91,8 @@ def _loss_of(net: Net) -> float:
 def _start_from_means(net: Net, training: LabelledDocuments) -> None:
     """Let a net begin as a logistic regression on the mean sentence of each document.
 
-    That model is convex and hard to beat; from random weights the same network ends 2 to 4 points
-    below it with 1,000 documents (docs/benchmarks.md).
+    That model is convex and hard to beat: from random weights the same network ended 2 to 4 points
+    below it, on folds of 1,000 training documents of IMDB and of 20 newsgroups.
     """
     documents = training.documents
     assert isinstance(documents, SentenceArray)
