@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sk_han.checkpoints import Checkpoint
     from sk_han.classifier import HANClassifier
-    from sk_han.documents import DocumentArray
+    from sk_han.documents import DocumentArray, SentenceArray
     from sk_han.explainers import explain, explain_iter
     from sk_han.explanation import DocumentExplanation, ExplanationList
     from sk_han.faithfulness import faithfulness_report
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
     from sk_han.persistence import load, save
+    from sk_han.sentence_embedder import SentenceEmbedder
     from sk_han.tagger import SequenceTagger
     from sk_han.tokenizer import HierarchicalTokenizer
     from sk_han.translator import AttentionTranslator
@@ -39,6 +40,8 @@ __all__ = [
     "HierarchicalTokenizer",
     "ModelFormatError",
     "MultiHopAttention",
+    "SentenceArray",
+    "SentenceEmbedder",
     "SequenceTagger",
     "explain",
     "explain_iter",
@@ -61,6 +64,8 @@ _MODULE_OF = {
     "HANClassifier": "sk_han.classifier",
     "HierarchicalTokenizer": "sk_han.tokenizer",
     "ModelFormatError": "sk_han.utils.model_format",
+    "SentenceArray": "sk_han.documents",
+    "SentenceEmbedder": "sk_han.sentence_embedder",
     "SequenceTagger": "sk_han.tagger",
     "explain": "sk_han.explainers",
     "explain_iter": "sk_han.explainers",

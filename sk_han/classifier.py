@@ -18,11 +18,12 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.documents import DocumentArray
+from sk_han.documents import DocumentArray, EncoderFingerprint
 from sk_han.fitted_state import (
     StatefulEstimator,
     attributes_of,
     is_fitted,
+    known_documents,
     replace_attributes,
     snapshot_of,
     state_of,
@@ -46,7 +47,7 @@ from sk_han.utils.compat import (
     validate_parameter_constraints,
 )
 from sk_han.utils.softmax import log_softmax, softmax
-from sk_han.validation.documents import as_documents, within_vocabulary
+from sk_han.validation.documents import as_documents
 from sk_han.validation.labels import as_labels
 from sk_han.validation.params import check_nested_params
 
@@ -75,8 +76,9 @@ class HANClassifier(
     latent model: logistic regression on the directions in which all documents differ most (latent
     semantic analysis, Deerwester et al., 1990). ``linear_ngrams=None`` leaves linear models out.
 
-    X may be raw texts, or documents of word ids from a `HierarchicalTokenizer` before it in a
-    `Pipeline`: both have the same results.
+    X may be raw texts, or documents from a `HierarchicalTokenizer` before it in a `Pipeline`: both
+    have the same results. Of documents from a `SentenceEmbedder` the network reads the sentence
+    vectors, by its sentence level alone; linear models read the words.
 
     Parameters
     ----------
@@ -117,8 +119,7 @@ ContextAttention, default="attention"
         of the loss is that of the documents with noise. An epoch takes about 1.5 times as long as
         with 0. It has no effect in epochs with frozen vectors.
     linear_ngrams : tuple of int, default=(1, 3)
-        Smallest and largest number of words in the n-grams of the linear model; None leaves it
-        out.
+        Smallest and largest number of words in the linear model's n-grams; None leaves it out.
     optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
         "adamw" updates only the word vectors that a batch used (`RowwiseAdamW`).
     lr : float, default=0.006
@@ -213,6 +214,8 @@ ContextAttention, default="attention"
         What computes here: "numba" or "torch".
     vocabulary_size_ : int
         Number of word ids, padding and the unknown word included. Larger ids are read as unknown.
+    encoder_ : EncoderFingerprint or None
+        The encoder of the sentence vectors that the network reads; vectors of others are refused.
 
     See Also
     --------
@@ -232,9 +235,7 @@ ContextAttention, default="attention"
     Journal of the American Society for Information Science.
 
     Miyato, Dai, Goodfellow (2017). Adversarial Training Methods for Semi-Supervised Text
-    Classification. ICLR.
-
-    The others are in the user guide.
+    Classification. ICLR. The others are in the user guide.
 
     Examples
     --------
@@ -260,6 +261,7 @@ ContextAttention, default="attention"
     n_iter_: int
     device_: str
     vocabulary_size_: int
+    encoder_: EncoderFingerprint | None
 
     _newest_format = 2
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
@@ -376,7 +378,7 @@ ContextAttention, default="attention"
         Parameters
         ----------
         X : n_documents raw texts, DocumentArray, or ndarray of int of shape (D, S, W) or (D, W)
-            Integers are word ids padded with 0.
+            Integers are word ids padded with 0. A `SentenceArray` is a DocumentArray.
         y : array-like of shape (n_documents,)
             Labels: strings, integers or booleans.
         sample_weight : array-like of shape (n_documents,), default=None
@@ -707,8 +709,7 @@ ContextAttention, default="attention"
 
     def _documents(self, X: Any) -> DocumentArray:
         """Return X as documents of known word ids."""
-        documents = as_documents(X, self.tokenizer_)
-        return within_vocabulary(documents, self.vocabulary_size_)
+        return known_documents(self, as_documents(X, self.tokenizer_))
 
     def _logits(self, X: Any) -> NDArray[np.float64]:
         """Return the logits of network and linear model together, shape (D, C)."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from sk_han.documents import DocumentArray, LabelledDocuments
+from sk_han.documents import DocumentArray, LabelledDocuments, SentenceArray
 from sk_han.embeddings.initial import check_embedding_init
 from sk_han.linear.hashing import check_ngram_range
 from sk_han.options import NetworkOptions
@@ -19,6 +19,7 @@ from sk_han.utils.warnings import warn_user
 from sk_han.validation.documents import (
     as_documents,
     check_documents,
+    check_sentence_vectors,
     holds_word_ids,
     vocabulary_size_of,
     within_vocabulary,
@@ -73,6 +74,12 @@ class FitData(NamedTuple):
         return len(self.classes)
 
     @property
+    def sentences(self) -> SentenceArray | None:
+        """The documents of `data` if they have sentence vectors."""
+        documents = self.data.documents
+        return documents if isinstance(documents, SentenceArray) else None
+
+    @property
     def validation(self) -> LabelledDocuments | None:
         """Documents that the network does not learn from."""
         return self.given_validation if self.held_out is None else self.data[self.held_out]
@@ -82,11 +89,11 @@ class FitData(NamedTuple):
 
         A document without a label weighs as much as one with a label on average.
         """
-        documents, weights = self.data.documents, self.data.weights
+        documents, weights = _words(self.data.documents), self.data.weights
         if self.unlabelled is None:
             return documents, weights
         return (
-            DocumentArray.concatenate([documents, self.unlabelled]),
+            DocumentArray.concatenate([documents, _words(self.unlabelled)]),
             np.append(weights, np.full(len(self.unlabelled), weights.mean())),
         )
 
@@ -175,6 +182,10 @@ def fit_data(
     )
 
 
+def _words(documents: DocumentArray) -> DocumentArray:
+    return documents.words() if isinstance(documents, SentenceArray) else documents
+
+
 class _CheckedData(NamedTuple):
     """The user's data, checked but not tokenized."""
 
@@ -207,7 +218,9 @@ def _checked(
     if resume:
         options.check_same_structure(classifier.net_.module_.options)
     X = check_documents(X)
-    if not resume:
+    if resume:
+        check_sentence_vectors(X, classifier.net_.dimension, classifier.encoder_)
+    else:
         _warn_of_features(X)
     _check_without_labels(X_unlabelled, X)
     labels = check_labels(y, len(X))
@@ -226,6 +239,8 @@ def _checked(
         raise ValueError("X_val and y_val go together: give both or neither.")
     if X_val is not None:
         X_val = check_documents(X_val)
+        if isinstance(X, SentenceArray):
+            check_sentence_vectors(X_val, X.dimension, X.encoder, "X_val")
         targets_val = encode_labels(check_labels(y_val, len(X_val), "y_val"), classes, "y_val")
     return _CheckedData(X, labels, targets, weights, classes, X_val, targets_val)
 

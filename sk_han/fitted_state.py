@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from sk_han.documents import DocumentArray, EncoderFingerprint
 from sk_han.linear.stored import stored_models
 from sk_han.training.devices import available_devices
 from sk_han.training.net_state import net_from_state, net_to_state
 from sk_han.training.tagging import stored_tagging_net
 from sk_han.utils.model_format import ModelFormatError, checked_state
+from sk_han.validation.documents import check_sentence_vectors, within_vocabulary
 from sk_han.validation.fitted_state import check_classifier_state, check_tagger_state
 from sk_han.validation.sentences import forbidden_by_iob2
 
@@ -25,6 +27,7 @@ __all__ = [
     "StatefulEstimator",
     "attributes_of",
     "is_fitted",
+    "known_documents",
     "replace_attributes",
     "snapshot_of",
     "state_of",
@@ -110,7 +113,13 @@ def _fitted_names(estimator: type) -> set[str]:
 def state_of(classifier: HANClassifier) -> dict[str, Any]:
     """Return the state of a fitted classifier; see `HANClassifier.to_state`."""
     ngram_model, latent_model = classifier.ngram_model_, classifier.latent_model_
-    return {
+    of_sentences = {}
+    if classifier.net_.dimension is not None:
+        of_sentences = {
+            "encoder": None if classifier.encoder_ is None else classifier.encoder_._asdict(),
+            "vocabulary_size": classifier.vocabulary_size_,
+        }
+    return of_sentences | {
         "classes": classifier.classes_,
         "tokenizer": classifier.tokenizer_,
         "network": net_to_state(classifier.net_),
@@ -155,8 +164,23 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
         "best_score_": state["best_score"],
         "n_iter_": len(state["history"]),
         "device_": device,
-        "vocabulary_size_": state["network"]["vocabulary_size"],
+        "vocabulary_size_": state.get("vocabulary_size", state["network"].get("vocabulary_size")),
+        "encoder_": None
+        if state.get("encoder") is None
+        else EncoderFingerprint(**state["encoder"]),
     }
+
+
+def known_documents(classifier: HANClassifier, documents: DocumentArray) -> DocumentArray:
+    """Return documents as a fitted classifier knows them: without words beyond its vocabulary.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it reads sentence vectors, and the documents have none, or those of another encoder.
+    """
+    check_sentence_vectors(documents, classifier.net_.dimension, classifier.encoder_)
+    return within_vocabulary(documents, classifier.vocabulary_size_)
 
 
 def tagger_state_of(tagger: SequenceTagger) -> dict[str, Any]:

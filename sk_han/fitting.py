@@ -20,6 +20,8 @@ from sk_han.embeddings.initial import initial_vectors
 from sk_han.fit_data import FitData, fit_data, network_options
 from sk_han.linear.calibration import (
     PRETRAINED_SCALES,
+    SENTENCE_SCALES,
+    SENTENCE_SPREADS,
     SPREADS,
     USUAL_SCALES,
     fit_scales,
@@ -45,6 +47,7 @@ from sk_han.training.pretraining import (
     sample_to_pretrain,
     take_weights,
 )
+from sk_han.training.sentences import trained_sentence_net
 from sk_han.utils.softmax import softmax
 
 if TYPE_CHECKING:
@@ -66,6 +69,7 @@ _RANKS_MAY_DIFFER = {
     "tokenizer__n_jobs",
 }
 _FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # of those without pre-training
+_SENTENCES_LR = 1 / 6  # of that for words: training begins at a logistic regression
 
 
 @torch.inference_mode(mode=False)  # training needs gradients even inside the caller's mode
@@ -130,6 +134,13 @@ def fitted_attributes(
         holds_out=not one_epoch,
         random_state=rng,
     )
+    sentences = given.sentences
+    if sentences is not None and (ranks is not None or checkpoint is not None):
+        raise ValueError(
+            "Training on sentence vectors is done by a single process and without checkpoints: it "
+            "takes seconds for thousands of documents. Leave checkpoint or torch.distributed out; "
+            "SentenceEmbedder(memory=...) keeps what took long, the vectors."
+        )
     checkpoints.check(data_fingerprint, given)
     training, validation = given.data[given.training], given.validation
     if ranks is not None:
@@ -156,7 +167,11 @@ def fitted_attributes(
     if given.unlabelled is not None and ngram_range is not None and given.n_classes > 1:
         space = fit_latent_space(text, ngram_range, rng)
         n_halved = np.count_nonzero(given.unlabelled.words_per_document > 1)
-        if not (resume or one_epoch or own_loss) and n_halved >= _ENOUGH_TO_PRETRAIN:
+        if (
+            sentences is None
+            and not (resume or one_epoch or own_loss)
+            and n_halved >= _ENOUGH_TO_PRETRAIN
+        ):
             teacher, _ = fit_linear_parts(
                 training, given.n_classes, ngram_range, space, None, halves
             )
@@ -168,6 +183,7 @@ def fitted_attributes(
         "tokenizer_": given.tokenizer,
         "device_": device,
         "vocabulary_size_": given.vocabulary_size,
+        "encoder_": None if sentences is None else sentences.encoder,
     }
     fitted |= _linear_attributes(linear_parts_of(classifier) if partial else LinearParts())
     fitted["network_scale_"] = classifier.network_scale_ if partial else 1.0
@@ -179,10 +195,14 @@ def fitted_attributes(
     epochs_before = classifier.history_ if partial else []
     network = network_options(classifier).get_params(deep=False)
     del network["embedding_dropout"]  # net_params may have it
-    network |= {"vocabulary_size": given.vocabulary_size, "n_classes": given.n_classes}
+    network |= {"n_classes": given.n_classes}
+    if sentences is None:
+        network |= {"vocabulary_size": given.vocabulary_size, "unknown_id": UNKNOWN_ID}
+    else:
+        network |= {"input_size": sentences.dimension}
     new = with_arguments(
         new_net,
-        network | {"unknown_id": UNKNOWN_ID},
+        network,
         optimizer=classifier.optimizer,
         weight_averaging=classifier.weight_averaging,
         net_params=classifier.net_params,
@@ -191,24 +211,37 @@ def fitted_attributes(
         random_state=_going_on(rng, classifier, one_epoch) if resume else rng,
     )
     frozen_epochs = epochs_frozen(classifier.freeze_embedding)
-    net = new(
+    new_main = with_arguments(
+        new,
         n_documents=len(training),
         max_epochs=n_epochs,
         batch_size=batch_size,
-        lr=classifier.lr * (_FINE_TUNING_LR if pretrains else 1),
         lr_schedule="constant" if one_epoch else classifier.lr_schedule,
-        noise=float(classifier.adversarial_noise),
-        frozen_epochs=frozen_epochs - len(epochs_before),
         keep_best=validation is not None,
         n_iter_no_change=classifier.n_iter_no_change,
         callbacks=classifier.callbacks,
-        fit_tasks=tasks,
         checkpoints=checkpoints.callback("training"),
     )
-    if resume:
+    if sentences is not None:
+        net = trained_sentence_net(
+            with_arguments(new_main, lr=classifier.lr * _SENTENCES_LR, noise=0.0, frozen_epochs=0),
+            training,
+            validation,
+            fit_tasks=tasks,
+            before=classifier.net_ if resume else None,
+            with_moments=one_epoch,
+        )
+    else:
+        net = new_main(
+            lr=classifier.lr * (_FINE_TUNING_LR if pretrains else 1),
+            noise=float(classifier.adversarial_noise),
+            frozen_epochs=frozen_epochs - len(epochs_before),
+            fit_tasks=tasks,
+        )
+    if resume and sentences is None:
         # A schedule from its beginning needs none, and copies of the classifier have none.
         net.continue_from(classifier.net_, with_moments=one_epoch)
-    else:
+    elif sentences is None:
         vectors = initial_vectors(
             classifier.embedding_init,
             text,
@@ -241,7 +274,8 @@ def fitted_attributes(
         take_weights(pretrained, net)
         pretrained.train(soft, None, ranks)
         take_weights(net, pretrained)
-    net.train(training, validation, ranks)
+    if sentences is None:
+        net.train(training, validation, ranks)
     if ranks is not None:
         ranks.dismiss()
         if not ranks.is_first:
@@ -264,12 +298,14 @@ def fitted_attributes(
         fitted["network_scale_"] = classifier.network_scale_
     else:
         unseen = None if keep_scales or given.n_classes == 1 else validation
-        usual = PRETRAINED_SCALES if pretrains else USUAL_SCALES
+        usual, spreads = PRETRAINED_SCALES if pretrains else USUAL_SCALES, SPREADS
+        if sentences is not None:
+            usual, spreads = SENTENCE_SCALES, SENTENCE_SPREADS
         if resume and before.models:
             # The network goes on; linear models that stay have their factor in their scales.
             stays = parts.latent_model is not None and space is None
             usual = max(classifier.network_scale_, 0.01), 1.0 if stays else usual[1]
-        scales = _scales(net, parts, scored, unseen, usual)
+        scales = _scales(net, parts, scored, unseen, usual, spreads)
         parts = parts.times(scales[-1])
         fitted["network_scale_"] = float(scales[0])
     fitted |= _linear_attributes(parts)
@@ -344,6 +380,7 @@ def _scales(
     scored: NDArray[np.float64] | None,
     validation: LabelledDocuments | None,
     usual_scales: tuple[float, float],
+    spreads: tuple[float, float],
 ) -> NDArray[np.float64]:
     """Fit the scales of the network, and of the sum of the linear models if there are any.
 
@@ -376,7 +413,7 @@ def _scales(
         validation.weights[known],
     )
     logits = [net.logits(documents).astype(np.float64), linear[known]]
-    return fit_scales_near(logits, targets, weights, usual, np.array(SPREADS))
+    return fit_scales_near(logits, targets, weights, usual, np.array(spreads))
 
 
 def linear_parts_of(classifier: HANClassifier) -> LinearParts:

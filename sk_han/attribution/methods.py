@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sk_han.attribution.log_odds import LogOdds, log_odds
 from sk_han.attribution.perturbation import without_each_sentence, without_each_word
-from sk_han.documents import DocumentArray
+from sk_han.documents import DocumentArray, SentenceArray
 from sk_han.explanation.document import combine_attention
 from sk_han.linear.ngrams import NgramModel
 from sk_han.linear.pool import pooled_logits
@@ -113,14 +113,19 @@ def _by_gradient_attention(batch: Batch) -> Contributions:
 
 
 def _by_occlusion(batch: Batch) -> Contributions:
-    """Predict each document again without each word, and without each sentence."""
+    """Predict each document again without each word, and without each sentence.
+
+    Words of a sentence vector share the contribution of their sentence equally.
+    """
     documents, base = batch.documents, attention_only(batch)
     logits, n_words = base.logits, documents.words_per_document
     n_sentences = documents.sentences_per_document
-    return base._replace(
-        words=_drops(batch, logits, without_each_word(documents), n_words),
-        sentences=_drops(batch, logits, without_each_sentence(documents), n_sentences),
-    )
+    sentences = _drops(batch, logits, without_each_sentence(documents), n_sentences)
+    if isinstance(documents, SentenceArray):
+        lengths = documents.words_per_sentence
+        return base._replace(words=np.repeat(sentences / lengths, lengths), sentences=sentences)
+    words = _drops(batch, logits, without_each_word(documents), n_words)
+    return base._replace(words=words, sentences=sentences)
 
 
 def _by_attention(batch: Batch) -> Contributions:

@@ -44,13 +44,7 @@ def keep_words(documents: DocumentArray, kept: NDArray[np.bool_]) -> DocumentArr
             f"kept must be boolean with one value for each of the {documents.n_words} words; "
             f"got dtype {kept.dtype} and shape {kept.shape}."
         )
-    sentence_starts = starts_of(kept)[documents.sentence_starts]
-    has_words = np.diff(sentence_starts) > 0
-    return DocumentArray(
-        documents.word_ids[kept],
-        np.append(0, sentence_starts[1:][has_words]),
-        starts_of(has_words)[documents.document_starts],
-    )
+    return documents.keep_words(kept)
 
 
 def without_each_word(documents: DocumentArray, max_words: int = 65_536) -> Iterator[DocumentArray]:

@@ -8,12 +8,15 @@ from sk_han.documents.array import (
     starts_of,
 )
 from sk_han.documents.labelled import LabelledDocuments
+from sk_han.documents.sentences import EncoderFingerprint, SentenceArray
 
 __all__ = [
     "PADDING_ID",
     "UNKNOWN_ID",
     "DocumentArray",
+    "EncoderFingerprint",
     "LabelledDocuments",
+    "SentenceArray",
     "concatenated_ranges",
     "starts_of",
 ]

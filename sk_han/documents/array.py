@@ -146,7 +146,13 @@ class DocumentArray:
         if len(parts) == 1:
             return parts[0]
         from sk_han.documents.lazy import JoinedDocuments, LazyDocuments
+        from sk_han.documents.sentences import SentenceArray
 
+        of_sentences = [part for part in parts if isinstance(part, SentenceArray)]
+        if of_sentences and len(of_sentences) == len(parts):
+            return SentenceArray._joined(of_sentences)
+        if of_sentences:
+            raise TypeError("Documents with sentence vectors and without them cannot be joined.")
         if any(isinstance(part, LazyDocuments) for part in parts):
             return LazyDocuments(JoinedDocuments(tuple(parts)))
         none = np.empty(0, dtype=np.int64)
@@ -312,6 +318,32 @@ class DocumentArray:
         kept = sentence_of_word[fits]
         cube[document[kept], row[kept], column[fits]] = self.word_ids[fits]
         return cube
+
+    def with_word_ids(self, word_ids: NDArray[np.int32]) -> DocumentArray:
+        """Return the same documents with other ids of their words, shape (n_words,)."""
+        _check_ids(word_ids)
+        return DocumentArray._checked(word_ids, self.sentence_starts, self.document_starts)
+
+    def keep_words(self, kept: NDArray[np.bool_]) -> DocumentArray:
+        """Return the documents with only the marked words.
+
+        Parameters
+        ----------
+        kept : ndarray of bool, shape (n_words,)
+            Whether each word stays.
+
+        Returns
+        -------
+        DocumentArray of shape (n_documents,)
+            Sentences that lose all their words are dropped; documents stay, perhaps empty.
+        """
+        sentence_starts = starts_of(kept)[self.sentence_starts]
+        has_words = np.diff(sentence_starts) > 0
+        return DocumentArray._checked(
+            self.word_ids[kept],
+            np.append(0, sentence_starts[1:][has_words]),
+            starts_of(has_words)[self.document_starts],
+        )
 
     def to_nested(self) -> list[list[list[int]]]:
         """Return the documents as lists of lists of word ids."""

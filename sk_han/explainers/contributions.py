@@ -30,6 +30,7 @@ from sk_han.fitting import linear_parts_of
 from sk_han.linear.ngrams import NgramModel
 from sk_han.linear.pool import pooled_logits
 from sk_han.nn.attribution import gradient_attention, gradient_input
+from sk_han.nn.sentence_level import sentence_gradient
 
 __all__ = ["METHODS", "contributions_to"]
 
@@ -39,6 +40,9 @@ class _ExplainedClassifier:
 
     def __init__(self, classifier: HANClassifier) -> None:
         self.net = classifier.net_
+        words = self.net.dimension is None
+        self.by_attention = gradient_attention if words else sentence_gradient
+        self.by_input = gradient_input if words else sentence_gradient
         self.n_classes = len(classifier.classes_)
         self.network_scale = classifier.network_scale_
         self.linear_models: Sequence[tuple[float, NgramModel]] = linear_parts_of(classifier).models
@@ -53,7 +57,7 @@ class _ExplainedClassifier:
         )
 
     def gradient_attention(self, documents: DocumentArray, score: LogOdds) -> Attribution:
-        return self.by(gradient_attention, documents, score)
+        return self.by(self.by_attention, documents, score)
 
     def by(
         self, attribution: Callable[..., Any], documents: DocumentArray, score: LogOdds
@@ -113,7 +117,7 @@ def contributions_to(
 
 
 def _by_gradient_input(batch: Batch) -> Contributions:
-    return with_ngrams(batch, batch.model.by(gradient_input, batch.documents, batch.score))
+    return with_ngrams(batch, batch.model.by(batch.model.by_input, batch.documents, batch.score))
 
 
 def _by_integrated_gradients(batch: Batch) -> Contributions:
@@ -125,12 +129,12 @@ def _by_integrated_gradients(batch: Batch) -> Contributions:
     positions, weights = np.polynomial.legendre.leggauss(batch.steps)  # from -1 to 1
     for position, weight in zip((1 + positions) / 2, weights / 2, strict=True):
         score = batch.score.toward(targets).at(position, without_words)
-        found = model.by(partial(gradient_input, by=position), documents, score)
+        found = model.by(partial(model.by_input, by=position), documents, score)
         words += weight * found.words
         factors += weight * score.factors(score.logits(found.logits))
     ngrams = ngram_contributions(batch, factors)
     start = batch.score.toward(targets).at(0.0, without_words)
-    logits = start.logits(model.by(partial(gradient_input, by=0.0), documents, start).logits)
+    logits = start.logits(model.by(partial(model.by_input, by=0.0), documents, start).logits)
     change = log_odds(base.logits, targets) - log_odds(logits, targets)
     document = np.repeat(np.arange(len(documents)), documents.words_per_document)
     sums = np.bincount(document, words + ngrams, len(documents))

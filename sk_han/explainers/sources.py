@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from sk_han.attribution.sources import Source, word_id_sources
 from sk_han.classifier import HANClassifier
 from sk_han.documents import DocumentArray
-from sk_han.fitted_state import snapshot_of
+from sk_han.fitted_state import known_documents, snapshot_of
+from sk_han.sentence_embedder import SentenceEmbedder
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
+from sk_han.validation.documents import as_documents, holds_word_ids
 from sk_han.validation.texts import check_texts
 
 __all__ = ["ExplainedModel"]
@@ -24,7 +25,7 @@ class ExplainedModel(NamedTuple):
     """A fitted classifier, with the tokenizer and the Pipeline steps before it."""
 
     classifier: HANClassifier
-    tokenizer: HierarchicalTokenizer | None
+    tokenizer: HierarchicalTokenizer | SentenceEmbedder | None
     steps: list[Any]  # of a Pipeline, before the tokenizer
     estimator: Any  # the Pipeline, or the classifier itself
 
@@ -53,7 +54,7 @@ class ExplainedModel(NamedTuple):
         check_is_fitted(classifier)
         classifier = snapshot_of(classifier)
         for position, step in enumerate(steps):
-            if isinstance(step, HierarchicalTokenizer):
+            if isinstance(step, (HierarchicalTokenizer, SentenceEmbedder)):
                 if step is not steps[-1]:
                     raise TypeError(
                         f"explain cannot see through {steps[position + 1]!r} between tokenizer and "
@@ -84,7 +85,7 @@ class ExplainedModel(NamedTuple):
     def _batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
         for chunk in _chunks(X, size):
             for documents, sources in self._with_sources(self._apply_steps(chunk), size):
-                yield within_vocabulary(documents, self.classifier.vocabulary_size_), sources
+                yield known_documents(self.classifier, documents), sources
 
     def _apply_steps(self, X: Any) -> Any:
         """Transform X by the steps before the tokenizer."""

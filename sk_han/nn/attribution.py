@@ -11,7 +11,7 @@ from torch import Tensor
 from sk_han.nn.han import HierarchicalAttentionNetwork
 from sk_han.nn.ragged.words import in_chunks
 
-__all__ = ["Attribution", "gradient_attention", "gradient_input"]
+__all__ = ["Attribution", "gradient_attention", "gradient_input", "gradient_of"]
 
 # Takes logits (D, C), returns the factors (D, C) of the logits in the score of each document.
 Score = Callable[[Tensor], Tensor]
@@ -81,7 +81,7 @@ def gradient_attention(
     with torch.enable_grad():
         sentences.requires_grad_()
         logits, sentence_weights, _, _ = network.read_sentences(sentences, sentences_per_document)
-        gradient = _gradient(logits, score(logits.detach()), sentences)  # (N, H)
+        gradient = gradient_of(logits, score(logits.detach()), sentences)  # (N, H)
     return Attribution(
         logits.detach(),
         word_weights.mean(1),
@@ -131,7 +131,7 @@ def gradient_input(
     return Attribution(logits, word_weights, sentence_weights, words)
 
 
-def _gradient(logits: Tensor, factors: Tensor, inputs: Tensor) -> Tensor:
+def gradient_of(logits: Tensor, factors: Tensor, inputs: Tensor) -> Tensor:
     """Compute the gradient of the scores with respect to these inputs; weights get none."""
     if not logits.requires_grad:  # encoders build no graph if there is nothing to encode
         return torch.zeros_like(inputs)
@@ -155,7 +155,7 @@ def _read_states(
             states, words_per_sentence, sentences_per_document
         )
         logits, sentence_weights, _, _ = network.read_sentences(sentences, sentences_per_document)
-        gradient = _gradient(logits, score(logits.detach()), states)
+        gradient = gradient_of(logits, score(logits.detach()), states)
     return (
         logits.detach(),
         word_weights.detach().mean(1),
@@ -197,7 +197,7 @@ def _input_times_gradient(
         with torch.enable_grad():
             scaled = (by * vectors).requires_grad_()
             states = network.word_encoder(scaled, each, lengths)
-            vector_gradient = _gradient(states, gradient[words], scaled)
+            vector_gradient = gradient_of(states, gradient[words], scaled)
         return ((vectors * vector_gradient).sum(1),)
 
     every = torch.arange(len(word_ids), device=word_ids.device)

@@ -9,21 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.options.base import Range
+from sk_han.options.base import Choice, Range
 from sk_han.options.network import NetworkOptions
-from sk_han.options.shapes import weight_shapes
+from sk_han.options.shapes import sentence_network_shapes, weight_shapes
 
-__all__ = ["check_network", "check_weights"]
+__all__ = ["check_network", "check_sentence_network", "check_weights", "reads_sentences"]
 
 # Far beyond what training finds. Products of two weights and sums of these stay within single
 # precision, so that no finite weights in a file predict NaN.
 _LARGEST_WEIGHT = 1e12
 
 # Padding and the unknown word have ids too.
-_SIZES = {
+_SIZES: dict[str, Range | Choice] = {
     "vocabulary_size": Range(Integral, 2),
     "n_classes": Range(Integral, 1),
     "max_words": Range(Integral, 1),
+    "valid_batch_size": Range(Integral, 1),
+}
+_SENTENCE_SIZES: dict[str, Range | Choice] = {
+    "input_size": Range(Integral, 1),
+    "n_classes": Range(Integral, 1),
+    "recurrent": Choice((False, True)),
     "valid_batch_size": Range(Integral, 1),
 }
 
@@ -46,10 +52,32 @@ def check_network(state: Mapping[str, Any]) -> NetworkOptions:
         If an entry is missing or invalid. Shapes of weights are compared before memory of their
         size is allocated.
     """
-    lacking = sorted({*_SIZES, "options", "weights"} - state.keys())
+    options = _checked_options(state, _SIZES)
+    shapes = weight_shapes(state["vocabulary_size"], state["n_classes"], options)
+    check_weights(state["weights"], shapes)
+    return options
+
+
+def reads_sentences(state: Mapping[str, Any]) -> bool:
+    """Whether a state is that of a network over sentence vectors."""
+    return "input_size" in state
+
+
+def check_sentence_network(state: Mapping[str, Any]) -> NetworkOptions:
+    """Check the state of a network over sentence vectors, as `check_network` does."""
+    options = _checked_options(state, _SENTENCE_SIZES)
+    sizes = state["input_size"], state["n_classes"], state["recurrent"]
+    check_weights(state["weights"], sentence_network_shapes(*sizes, options))
+    return options
+
+
+def _checked_options(
+    state: Mapping[str, Any], sizes: Mapping[str, Range | Choice]
+) -> NetworkOptions:
+    lacking = sorted({*sizes, "options", "weights"} - state.keys())
     if lacking:
         raise ValueError(f"its network lacks {lacking}")
-    for name, constraint in _SIZES.items():
+    for name, constraint in sizes.items():
         if not constraint.accepts(state[name]):
             raise ValueError(
                 f"{name} of its network must be {constraint}; got {brief(state[name])}"
@@ -58,7 +86,6 @@ def check_network(state: Mapping[str, Any]) -> NetworkOptions:
     weights = state["weights"]
     if isinstance(weights, Mapping) and options.recurrent.num_layers > len(weights):
         raise ValueError(f"it has {len(weights)} arrays for {options.recurrent.num_layers} layers")
-    check_weights(weights, weight_shapes(state["vocabulary_size"], state["n_classes"], options))
     return options
 
 

@@ -10,7 +10,7 @@ from sk_han.options.network import (
     NetworkOptions,
 )
 
-__all__ = ["Shapes", "encoder_shapes", "weight_shapes"]
+__all__ = ["Shapes", "encoder_shapes", "sentence_network_shapes", "weight_shapes"]
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -53,6 +53,26 @@ def weight_shapes(vocabulary_size: int, n_classes: int, options: NetworkOptions)
         **encoder_shapes("sentence_encoder", sentence_input, options.sentence_hidden, rnn),
         **_pooling("sentence_attention", attention, sentence_size, hops),
         "output.weight": (n_classes, hops * sentence_size),
+        "output.bias": (n_classes,),
+    }
+
+
+def sentence_network_shapes(
+    input_size: int, n_classes: int, recurrent: bool, options: NetworkOptions
+) -> Shapes:
+    """Return the shape of each weight of a `SentenceNetwork`, as `weight_shapes` does."""
+    rnn, attention = options.recurrent, options.attention
+    size, encoder = input_size, {}
+    if recurrent:
+        encoder = encoder_shapes("sentence_encoder", input_size, options.sentence_hidden, rnn)
+        size = (2 if rnn.bidirectional else 1) * options.sentence_hidden
+    hops = attention.hops if isinstance(attention, MultiHopAttention) else 1
+    return {
+        "center": (input_size,),
+        "scale": (input_size,),
+        **encoder,
+        **_pooling("sentence_attention", attention, size, hops),
+        "output.weight": (n_classes, hops * size + input_size),
         "output.bias": (n_classes,),
     }
 

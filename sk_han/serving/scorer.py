@@ -76,6 +76,10 @@ class Scorer:
 
     def __init__(self, state: dict[str, Any], tokenizer: ServedTokenizer | None) -> None:
         check_classifier_state(state)
+        if "encoder" in state:
+            raise ValueError(
+                "it reads sentence vectors, which a Scorer does not: sk_han.load reads it"
+            )
         self.classes_ = state["classes"]
         self.n_classes = len(self.classes_)
         self.network_scale: float = state["network_scale"]

@@ -34,11 +34,11 @@ _Tensors = TypeVar("_Tensors", bound=tuple[Tensor, ...])
 class Net(NeuralNet):
     """skorch net for a network over ragged batches.
 
-    The network is a module with word vectors ``embedding``, a ``generator`` of random numbers, and
-    two methods. ``attend`` takes the tensors of a batch and returns a named tuple with ``logits``
-    and ``penalty`` (one for each target, or a single one); calling the network returns the logits.
-    ``start_from`` sets the initial word vectors. The net does not know which estimator trains it,
-    nor what its targets are.
+    The network is a module with word vectors ``embedding`` (or None), a last layer ``output``, a
+    ``generator`` of random numbers, and two methods. ``attend`` takes the tensors of a batch and
+    returns a named tuple with ``logits`` and ``penalty`` (one for each target, or a single one);
+    calling the network returns the logits. ``start_from`` sets the initial word vectors. The net
+    does not know which estimator trains it, nor what its targets are.
 
     Parameters
     ----------
@@ -134,6 +134,11 @@ class Net(NeuralNet):
         if self.device == "cpu" and hasattr(self.module_, "tabulate"):
             with self._own_settings():
                 self.module_.tabulate()
+
+    @property
+    def dimension(self) -> int | None:
+        """Size of the sentence vectors that the network reads; None if it reads words."""
+        return getattr(self.module_, "input_size", None)
 
     @property
     def weights(self) -> dict[str, NDArray[Any]]:
@@ -325,8 +330,15 @@ class Net(NeuralNet):
         """Compute gradients for a batch, in some steps with noise too, and clip them."""
         self._set_training(True)
         (X, y), ranks = batch, self._ranks
-        vectors = self.module_.embedding.weight
-        noisy = self.noise > 0 and vectors.requires_grad and self._step % self.noise_every == 0
+        embedding = self.module_.embedding
+        # Without word vectors any weight serves the exchange of gradients, which reads its rows.
+        vectors = self.module_.output.weight if embedding is None else embedding.weight
+        noisy = (
+            embedding is not None
+            and self.noise > 0
+            and vectors.requires_grad
+            and self._step % self.noise_every == 0
+        )
         share = 0.5 if noisy else 1.0
         loss, logits = self._add_gradients(X, y, share)
         losses = [loss]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.documents import UNKNOWN_ID, DocumentArray, EncoderFingerprint, SentenceArray
 from sk_han.documents.lazy import KnownDocuments, LazyDocuments, highest_id
+from sk_han.documents.sentences import check_same_encoder
 from sk_han.validation.texts import check_texts
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "as_documents",
     "check_documents",
+    "check_sentence_vectors",
     "holds_word_ids",
     "vocabulary_size_of",
     "within_vocabulary",
@@ -77,6 +79,41 @@ def as_documents(X: Any, tokenizer: HierarchicalTokenizer | None) -> DocumentArr
     return X if isinstance(X, DocumentArray) else DocumentArray.from_padded(X)
 
 
+def check_sentence_vectors(
+    X: Any, dimension: int | None, encoder: EncoderFingerprint | None, name: str = "X"
+) -> None:
+    """Check that documents have the sentence vectors that a network reads.
+
+    Parameters
+    ----------
+    X : object
+        Documents of a user.
+    dimension : int or None
+        Size of the vectors; None for a network that reads words, to which vectors are nothing.
+    encoder : EncoderFingerprint or None
+        Of the encoder of the training documents; None checks the size alone.
+    name : str
+        For the message.
+
+    Raises
+    ------
+    TypeError
+        If X has no vectors.
+    ValueError
+        If its vectors are of another encoder.
+    """
+    if dimension is None:
+        return
+    if not isinstance(X, SentenceArray):
+        known = "" if encoder is None else f" from {encoder.name}"
+        raise TypeError(
+            f"{name} is a {type(X).__name__}, but this HANClassifier reads sentence vectors"
+            f"{known}. Give it a SentenceArray of the SentenceEmbedder that made its training "
+            "data, or put both in a Pipeline."
+        )
+    check_same_encoder(encoder, dimension, X, "the training documents")
+
+
 def vocabulary_size_of(
     documents: DocumentArray,
     unlabelled: DocumentArray | None,
@@ -102,5 +139,4 @@ def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> Documen
     beyond = documents.word_ids >= vocabulary_size
     if not beyond.any():
         return documents
-    known = np.where(beyond, UNKNOWN_ID, documents.word_ids)
-    return DocumentArray(known, documents.sentence_starts, documents.document_starts)
+    return documents.with_word_ids(np.where(beyond, UNKNOWN_ID, documents.word_ids))

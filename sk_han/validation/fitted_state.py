@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID
-from sk_han.options.network_state import check_network, check_weights
+from sk_han.options.network_state import (
+    check_network,
+    check_sentence_network,
+    check_weights,
+    reads_sentences,
+)
 from sk_han.options.tagging import TaggingOptions, tagging_shapes
 from sk_han.options.translation import TranslationOptions, translation_shapes
 from sk_han.text.attributes import N_FROM_WORD
@@ -48,6 +53,9 @@ _NAMES = {
 # Files written before there were latent models lack these.
 _LATER_NAMES = {"latent_model", "latent_scale"}
 
+# Those of a classifier over sentence vectors, besides all others.
+_NAMES_OF_SENTENCES = {"encoder", "vocabulary_size"}
+
 _TAGGER_NAMES = {
     "best_epoch",
     "best_score",
@@ -75,7 +83,8 @@ def check_classifier_state(state: Any) -> None:
         If an entry is missing or invalid; the message names it.
     """
     names = _NAMES | _LATER_NAMES
-    if not isinstance(state, Mapping) or state.keys() not in (names, _NAMES):
+    of_sentences = names | _NAMES_OF_SENTENCES
+    if not isinstance(state, Mapping) or state.keys() not in (names, _NAMES, of_sentences):
         found = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
         raise ValueError(f"its fitted state has {found}; it must have {sorted(names)}")
     classes = state["classes"]
@@ -83,7 +92,7 @@ def check_classifier_state(state: Any) -> None:
     network = state["network"]
     if not isinstance(network, Mapping):
         raise ValueError("its network is no mapping of names to values")
-    check_network(network)
+    vocabulary_size = _checked_vocabulary_size(state, network)
     if network["n_classes"] != len(classes):
         raise ValueError(
             f"its network has {network['n_classes']} outputs for {len(classes)} classes"
@@ -92,10 +101,8 @@ def check_classifier_state(state: Any) -> None:
         vocabulary = getattr(state["tokenizer"], "vocabulary_", None)
         if not vocabulary:
             raise ValueError("its tokenizer is no fitted HierarchicalTokenizer")
-        if max(vocabulary.values()) >= network["vocabulary_size"]:
-            raise ValueError(
-                f"its vocabulary has ids beyond the {network['vocabulary_size']} word vectors"
-            )
+        if max(vocabulary.values()) >= vocabulary_size:
+            raise ValueError(f"its vocabulary has ids beyond the {vocabulary_size} word vectors")
     for name in ("network_scale", "ngram_scale", "latent_scale"):
         scale = state.get(name, 0.0)
         if type(scale) is not float or not 0 <= scale < _LARGEST_SCALE:
@@ -109,6 +116,39 @@ def check_classifier_state(state: Any) -> None:
         if state.get(name) is None and scale > 0:
             raise ValueError(f"it has no {kind}, and a scale of {scale} for one")
     _check_training(state)
+
+
+def _checked_vocabulary_size(state: Mapping[str, Any], network: Mapping[str, Any]) -> int:
+    """Check the network of words or of sentence vectors; return the number of word ids."""
+    if reads_sentences(network) != ("encoder" in state):
+        raise ValueError("its network and its encoder of sentences do not belong together")
+    if "encoder" not in state:
+        check_network(network)
+        return int(network["vocabulary_size"])
+    check_sentence_network(network)
+    size = state["vocabulary_size"]
+    if type(size) is not int or size < UNKNOWN_ID + 1:
+        raise ValueError(f"its vocabulary_size must be at least 2; got {brief(size)}")
+    encoder = state["encoder"]
+    if encoder is not None:
+        _check_encoder(encoder, network["input_size"])
+    return size
+
+
+def _check_encoder(encoder: Any, dimension: int) -> None:
+    if not isinstance(encoder, Mapping) or encoder.keys() != {"name", "vectors"}:
+        raise ValueError("its encoder must have a name and vectors")
+    vectors = encoder["vectors"]
+    if not isinstance(encoder["name"], str):
+        raise ValueError("the name of its encoder is no string")
+    if (
+        not isinstance(vectors, np.ndarray)
+        or vectors.dtype != np.float32
+        or vectors.ndim != 2
+        or vectors.shape[1] != dimension
+        or not np.isfinite(vectors).all()
+    ):
+        raise ValueError(f"the vectors of its encoder must be finite, of {dimension} numbers each")
 
 
 def check_tagger_state(state: Any) -> tuple[list[int], TaggingOptions]:

@@ -43,6 +43,10 @@ def onnx_model(onnx: Any, state: Mapping[str, Any]) -> Any:
     ValueError
         If operators do not cover the classifier.
     """
+    if "encoder" in state:
+        raise ValueError(
+            "export_onnx covers networks that read words; this one reads sentence vectors."
+        )
     check_covered(NetworkOptions.from_plain(state["network"]["options"]))
     models = [
         (state[f"{name}_scale"], model)

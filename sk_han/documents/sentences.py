@@ -1,0 +1,362 @@
+"""Documents of sentences that are vectors too, beside their words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sk_han.documents.array import UNKNOWN_ID, DocumentArray, concatenated_ranges, starts_of
+
+__all__ = ["EncoderFingerprint", "SentenceArray", "check_same_encoder"]
+
+# Of the largest number of a fingerprint. Devices and versions of PyTorch differ by less, encoders
+# by more.
+_SAME_WITHIN = 0.02
+
+
+class EncoderFingerprint(NamedTuple):
+    """What tells one sentence encoder from another.
+
+    Attributes
+    ----------
+    name : str
+        Of its class or model.
+    vectors : ndarray of float32, shape (n_probes, d)
+        The vectors that it gives to some sentences.
+    """
+
+    name: str
+    vectors: NDArray[np.float32]
+
+    @property
+    def dimension(self) -> int:
+        """Size d of its vectors."""
+        return self.vectors.shape[1]
+
+    def is_of_same(self, other: EncoderFingerprint) -> bool:
+        """Whether both are of one encoder, up to the rounding of another machine."""
+        if self.vectors.shape != other.vectors.shape:
+            return False
+        difference = np.abs(self.vectors - other.vectors).max(initial=0)
+        return bool(difference <= _SAME_WITHIN * np.abs(self.vectors).max(initial=0))
+
+
+class SentenceArray(DocumentArray):
+    """Documents of sentence vectors, and of the words of the same sentences.
+
+    It is a `DocumentArray`, so that models of words, such as the n-gram model of `HANClassifier`,
+    read it as they read documents of word ids. Beside that, each sentence has a vector: that of
+    sentence ``j`` is ``vectors[sentence_numbers[j]]``. Rows that are chosen of it share `vectors`.
+
+    Parameters
+    ----------
+    documents : DocumentArray of shape (n_documents,)
+        The words.
+    vectors : array-like of float, shape (n_vectors, d)
+        Of the distinct sentences.
+    sentence_numbers : array-like of int, shape (n_sentences,), default=None
+        The row of `vectors` of each sentence; None if there is one for each sentence, in order.
+    sentence_spans : array-like of int, shape (n_sentences, 2), default=None
+        Start and end of each sentence in the raw text of its document; None if there is no text.
+    encoder : EncoderFingerprint, default=None
+        The encoder that made the vectors; None if it is not known.
+
+    Attributes
+    ----------
+    word_ids, sentence_starts, document_starts : ndarray
+        As of `DocumentArray`.
+    vectors : ndarray of float32, shape (n_vectors, d)
+    sentence_numbers : ndarray of int64, shape (n_sentences,)
+    sentence_spans : ndarray of int64, shape (n_sentences, 2), or None
+    encoder : EncoderFingerprint or None
+
+    Raises
+    ------
+    TypeError
+        If vectors are no numbers, or numbers of sentences no integers.
+    ValueError
+        If shapes do not match, a vector holds NaN or infinity, or a sentence has no vector.
+
+    Notes
+    -----
+    ``joblib.dump(X, path)`` stores it, and ``joblib.load(path, mmap_mode="r")`` opens it with the
+    vectors on the disk: a batch reads its own. A pickle of chosen rows holds their vectors only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_han import SentenceArray
+    >>> one, other = np.zeros((2, 3)), np.ones((1, 3))
+    >>> X = SentenceArray.from_vectors([one, other])
+    >>> X
+    SentenceArray(2 documents, 3 sentences, 3 words, vectors of 3 numbers)
+    >>> X[[1]].sentence_vectors()
+    array([[1., 1., 1.]], dtype=float32)
+    """
+
+    __slots__ = ("encoder", "sentence_numbers", "sentence_spans", "vectors")
+
+    def __init__(
+        self,
+        documents: DocumentArray,
+        vectors: ArrayLike,
+        sentence_numbers: ArrayLike | None = None,
+        sentence_spans: ArrayLike | None = None,
+        encoder: EncoderFingerprint | None = None,
+    ) -> None:
+        documents = documents.in_memory()
+        n = documents.n_sentences
+        found = _finite_vectors(vectors)
+        numbers = np.arange(n) if sentence_numbers is None else np.asarray(sentence_numbers)
+        if numbers.dtype.kind not in "iu" and numbers.size:
+            raise TypeError(f"sentence_numbers must be integers; got dtype {numbers.dtype}.")
+        if numbers.shape != (n,):
+            raise ValueError(
+                f"sentence_numbers must have one number for each of the {n} sentences; got shape "
+                f"{numbers.shape}."
+            )
+        if n and not 0 <= numbers.min() <= numbers.max() < len(found):
+            raise ValueError(
+                f"Sentences have the vectors {numbers.min()} to {numbers.max()}, and there are "
+                f"{len(found)} vectors for {n} sentences."
+            )
+        spans = None if sentence_spans is None else np.asarray(sentence_spans, dtype=np.int64)
+        if spans is not None and spans.shape != (n, 2):
+            raise ValueError(f"sentence_spans must have the shape {(n, 2)}; got {spans.shape}.")
+        if encoder is not None and encoder.dimension != found.shape[1]:
+            raise ValueError(
+                f"Vectors have {found.shape[1]} numbers, and those of their encoder "
+                f"{encoder.dimension}."
+            )
+        self._fill(documents, found, numbers.astype(np.int64, copy=False), spans, encoder)
+
+    @classmethod
+    def from_vectors(cls, documents: Iterable[ArrayLike]) -> SentenceArray:
+        """Build from the sentence vectors of each document, without text.
+
+        Parameters
+        ----------
+        documents : iterable of array-like of shape (n_sentences, d)
+            The vectors of the sentences of each document; shape (0, d) for an empty one.
+
+        Returns
+        -------
+        SentenceArray of shape (n_documents,)
+            Each sentence has one unknown word, which tells the n-gram model nothing.
+        """
+        each = [np.atleast_2d(np.asarray(vectors)) for vectors in documents]
+        dimensions = {vectors.shape[-1] for vectors in each}
+        if len(dimensions) != 1:
+            raise ValueError(
+                "All sentence vectors need the same number of entries; got "
+                f"{sorted(dimensions) or 'no documents'}."
+            )
+        starts = starts_of(np.array([len(vectors) for vectors in each]))
+        words = np.full(starts[-1], UNKNOWN_ID, dtype=np.int32)
+        return cls(DocumentArray(words, np.arange(starts[-1] + 1), starts), np.concatenate(each))
+
+    @classmethod
+    def _like(
+        cls,
+        other: SentenceArray,
+        documents: DocumentArray,
+        numbers: NDArray[np.int64],
+        spans: NDArray[np.int64] | None,
+        vectors: NDArray[np.float32] | None = None,
+    ) -> SentenceArray:
+        """Build from parts of another one, which need no second check."""
+        array = object.__new__(cls)
+        array._fill(
+            documents, other.vectors if vectors is None else vectors, numbers, spans, other.encoder
+        )
+        return array
+
+    def _fill(
+        self,
+        documents: DocumentArray,
+        vectors: NDArray[np.float32],
+        numbers: NDArray[np.int64],
+        spans: NDArray[np.int64] | None,
+        encoder: EncoderFingerprint | None,
+    ) -> None:
+        for name in DocumentArray.__slots__:
+            setattr(self, name, getattr(documents, name))
+        self.vectors, self.sentence_numbers = vectors, numbers
+        self.sentence_spans, self.encoder = spans, encoder
+
+    @property
+    def dimension(self) -> int:
+        """Size d of a sentence vector."""
+        return self.vectors.shape[1]
+
+    def sentence_vectors(self) -> NDArray[np.float32]:
+        """Return the vector of each sentence, in order.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_sentences, d)
+        """
+        return np.asarray(self.vectors[self.sentence_numbers])
+
+    def words(self) -> DocumentArray:
+        """Return the documents as words alone."""
+        return DocumentArray._checked(self.word_ids, self.sentence_starts, self.document_starts)
+
+    def with_word_ids(self, word_ids: NDArray[np.int32]) -> SentenceArray:
+        """Return the same documents with other ids of their words."""
+        words = super().with_word_ids(word_ids)
+        return self._like(self, words, self.sentence_numbers, self.sentence_spans)
+
+    def keep_words(self, kept: NDArray[np.bool_]) -> SentenceArray:
+        """Return the documents without some of their sentences; see `DocumentArray.keep_words`.
+
+        Raises
+        ------
+        ValueError
+            If a sentence loses some of its words: what its vector would be, only its encoder can
+            tell.
+        """
+        words = super().keep_words(kept)
+        n_kept = np.diff(starts_of(kept)[self.sentence_starts])
+        stays = n_kept > 0
+        if np.any(stays & (n_kept < self.words_per_sentence)):
+            raise ValueError(
+                "A sentence vector belongs to the whole sentence, so words cannot be left out of "
+                "it. Leave whole sentences out, or transform changed texts by the SentenceEmbedder."
+            )
+        spans = None if self.sentence_spans is None else self.sentence_spans[stays]
+        return self._like(self, words, self.sentence_numbers[stays], spans)
+
+    def save(self, folder: Any, *, overwrite: bool = False) -> None:
+        """Raise an error: a folder holds words alone.
+
+        Raises
+        ------
+        TypeError
+            Always; it names the repair.
+        """
+        raise TypeError(
+            "A folder of documents holds words and no sentence vectors. joblib.dump(X, path) "
+            "stores both, and joblib.load(path, mmap_mode='r') leaves the vectors on the disk."
+        )
+
+    def in_memory(self) -> SentenceArray:
+        """Return itself."""
+        return self
+
+    def __repr__(self) -> str:
+        words = super().__repr__().partition("(")[2][:-1]
+        return f"SentenceArray({words}, vectors of {self.dimension} numbers)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = {name: getattr(self, name) for name in _NAMES}
+        used = np.unique(self.sentence_numbers)
+        if len(used) < len(self.vectors):
+            state["vectors"] = np.asarray(self.vectors[used])
+            state["sentence_numbers"] = np.searchsorted(used, self.sentence_numbers)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name in _NAMES:
+            setattr(self, name, state[name])
+
+    def _take(self, rows: NDArray[np.int64]) -> SentenceArray:
+        sentences = concatenated_ranges(
+            self.document_starts[rows], self.sentences_per_document[rows]
+        )
+        spans = None if self.sentence_spans is None else self.sentence_spans[sentences]
+        return self._like(self, super()._take(rows), self.sentence_numbers[sentences], spans)
+
+    @classmethod
+    def _joined(cls, parts: Sequence[SentenceArray]) -> SentenceArray:
+        """Put the documents of several arrays into one, in order.
+
+        Raises
+        ------
+        ValueError
+            If they are of several encoders.
+        """
+        first = parts[0]
+        for part in parts[1:]:
+            check_same_encoder(first.encoder, first.dimension, part, "the documents before it")
+        tables = list({id(part.vectors): part.vectors for part in parts}.values())
+        start_of = dict(
+            zip(map(id, tables), starts_of(np.array([len(t) for t in tables])), strict=False)
+        )
+        spans = [part.sentence_spans for part in parts if part.sentence_spans is not None]
+        return cls._like(
+            first,
+            DocumentArray._of_lengths(
+                np.concatenate([part.word_ids for part in parts]),
+                np.concatenate([part.words_per_sentence for part in parts]),
+                np.concatenate([part.sentences_per_document for part in parts]),
+            ),
+            np.concatenate([part.sentence_numbers + start_of[id(part.vectors)] for part in parts]),
+            np.concatenate(spans) if len(spans) == len(parts) else None,
+            tables[0] if len(tables) == 1 else np.concatenate(tables),
+        )
+
+
+_NAMES = (*DocumentArray.__slots__, *SentenceArray.__slots__)
+
+
+def check_same_encoder(
+    encoder: EncoderFingerprint | None, dimension: int, given: SentenceArray, of: str
+) -> None:
+    """Check that sentence vectors are from a certain encoder.
+
+    Parameters
+    ----------
+    encoder : EncoderFingerprint or None
+        None checks the size alone.
+    dimension : int
+        Size of the vectors of that encoder.
+    given : SentenceArray
+    of : str
+        What that encoder has encoded, for the message.
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
+    if given.dimension == dimension and (
+        encoder is None or given.encoder is None or encoder.is_of_same(given.encoder)
+    ):
+        return
+    names = [
+        f"{size} numbers from {'an unknown encoder' if found is None else found.name}"
+        for size, found in ((given.dimension, given.encoder), (dimension, encoder))
+    ]
+    raise ValueError(
+        f"Sentence vectors of {names[0]} are given, and those of {of} are of {names[1]}"
+        f"{', which gives other vectors' if names[0] == names[1] else ''}. Use the "
+        "SentenceEmbedder that was used there."
+    )
+
+
+def _finite_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
+    found = np.asarray(vectors)
+    if found.dtype.kind not in "biuf":
+        raise TypeError(f"Sentence vectors must be numbers; got dtype {found.dtype}.")
+    if found.ndim != 2 or found.shape[1] == 0:
+        raise ValueError(
+            f"Sentence vectors must be an array of shape (n_vectors, d); got shape {found.shape}."
+        )
+    if found.dtype != np.float32:
+        with np.errstate(over="ignore"):
+            found = found.astype(np.float32)
+    for start in range(0, len(found), _ROWS_AT_ONCE):
+        finite = np.isfinite(found[start : start + _ROWS_AT_ONCE]).all(axis=1)
+        if not finite.all():
+            row = start + int(np.flatnonzero(~finite)[0])
+            raise ValueError(
+                f"Sentence vector {row} holds NaN, infinity or a number beyond single precision."
+            )
+    return found
+
+
+_ROWS_AT_ONCE = 1 << 14

@@ -1,0 +1,106 @@
+"""A cache of sentence vectors in a file, by encoder and sentence."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import EncoderFingerprint
+
+__all__ = ["VectorCache"]
+
+_FILE = "sentence_vectors.sqlite"
+_PATIENCE = 60  # seconds for another process that writes
+
+
+class VectorCache:
+    """Vectors of sentences that an encoder has encoded before, in this process or another.
+
+    Each sentence is looked up alone, so that documents that come later have theirs encoded, and no
+    others again. Several processes may use it at the same time.
+
+    Parameters
+    ----------
+    folder : path of a folder
+        It is made.
+    encoder : EncoderFingerprint
+        Vectors of others are not found.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be made.
+    ValueError
+        If its file is damaged or no cache.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], encoder: EncoderFingerprint) -> None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        self._path = Path(folder) / _FILE
+        self._encoder = _digest(encoder.name.encode() + encoder.vectors.tobytes())
+        self._dimension = encoder.dimension
+        with self._opened() as connection, connection:
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS vectors (encoder BLOB, sentence BLOB, vector BLOB, "
+                "PRIMARY KEY (encoder, sentence)) WITHOUT ROWID"
+            )
+
+    def read(self, sentences: Sequence[str], vectors: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Fill in the vectors of sentences that are known.
+
+        Parameters
+        ----------
+        sentences : sequence of str
+        vectors : ndarray of float32, shape (n_sentences, d)
+            Its rows are filled in.
+
+        Returns
+        -------
+        ndarray of int64
+            The rows that are not known.
+        """
+        unknown = []
+        with self._opened() as connection:
+            find = "SELECT vector FROM vectors WHERE encoder = ? AND sentence = ?"
+            for row, sentence in enumerate(sentences):
+                found = connection.execute(find, (self._encoder, _key(sentence))).fetchone()
+                if found is None or len(found[0]) != 4 * self._dimension:
+                    unknown.append(row)
+                else:
+                    vectors[row] = np.frombuffer(found[0], "<f4")
+        return np.array(unknown, dtype=np.int64)
+
+    def write(self, sentences: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """Add the vectors of sentences."""
+        rows = [
+            (self._encoder, _key(sentence), vector.astype("<f4").tobytes())
+            for sentence, vector in zip(sentences, vectors, strict=True)
+        ]
+        with self._opened() as connection, connection:
+            connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+
+    def _opened(self) -> closing[sqlite3.Connection]:
+        try:
+            connection = sqlite3.connect(self._path, timeout=_PATIENCE)
+            connection.execute("PRAGMA schema_version")
+        except sqlite3.DatabaseError as error:
+            raise ValueError(
+                f"The cache {self._path} cannot be used: {error}. Delete it, or give another "
+                "folder as memory."
+            ) from error
+        return closing(connection)
+
+
+def _key(sentence: str) -> bytes:
+    return _digest(sentence.encode("utf-8", "surrogatepass"))
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()

@@ -1,0 +1,90 @@
+"""PooledWordEncoder: sentence vectors learnt from the sentences themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, diags
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.decomposition import TruncatedSVD
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_random_state
+
+from sk_han.documents import UNKNOWN_ID
+from sk_han.embeddings.cooccurrence import cooccurrence_vectors
+from sk_han.tokenizer import HierarchicalTokenizer
+
+__all__ = ["PooledWordEncoder"]
+
+
+class PooledWordEncoder(TransformerMixin, BaseEstimator):
+    """Sums of word vectors that are learnt in two ways, one half of the numbers each.
+
+    One half is learnt from the neighbours of words in the sentences (see
+    `sk_han.embeddings.learn_embeddings`), by which words of one topic are similar. The other half
+    is latent semantic analysis (Deerwester et al., 1990), which keeps words apart that have the
+    same neighbours, as "good" and "bad" have. Words are weighted by inverse document frequency.
+    Vectors have the length 1, or 0 without a known word.
+
+    On folds of the training documents, the first way alone was better for 20 newsgroups and worse
+    for IMDB, and the second alone far worse for 20 newsgroups.
+
+    Parameters
+    ----------
+    n_components : int
+        Size of a vector.
+    random_state : int, RandomState instance or None
+        Source of the decomposition, and of the vectors of words without neighbours.
+
+    References
+    ----------
+    Deerwester, Dumais, Furnas, Landauer, Harshman (1990). Indexing by Latent Semantic Analysis.
+    Journal of the American Society for Information Science.
+    """
+
+    def __init__(self, n_components: int = 400, random_state: Any = None) -> None:
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def fit(self, X: list[str], y: Any = None) -> PooledWordEncoder:
+        """Learn the vectors of words.
+
+        Parameters
+        ----------
+        X : list of str
+            Sentences.
+        y : None
+            Ignored.
+        """
+        self.tokenizer_ = HierarchicalTokenizer()
+        sentences = self.tokenizer_.fit_transform(X)
+        rng = check_random_state(self.random_state)
+        n_words, half = len(self.tokenizer_.vocabulary_) + UNKNOWN_ID + 1, self.n_components // 2
+        shape = n_words, self.n_components - half
+        vectors, _ = cooccurrence_vectors(sentences, shape, random_state=rng)
+        vectors[: UNKNOWN_ID + 1] = 0
+        counts = _counts(sentences, n_words)
+        n_sentences = np.diff(counts.tocsc().indptr)
+        weights = np.log((len(X) + 1) / np.maximum(n_sentences, 1)).astype(np.float32)
+        directions = np.zeros((n_words, half), dtype=np.float32)
+        size = min(half, min(counts.shape) - 1)
+        if size > 0:
+            weighted = normalize(counts @ diags(weights))
+            directions[:, :size] = TruncatedSVD(size, random_state=rng).fit(weighted).components_.T
+        self.tables_ = [table * weights[:, None] for table in (vectors, directions)]
+        return self
+
+    def transform(self, X: list[str]) -> NDArray[np.float32]:
+        """Return the vectors of sentences, shape (n_sentences, n_components)."""
+        counts = _counts(self.tokenizer_.transform(X), len(self.tables_[0]))
+        found = np.hstack([normalize(counts @ table) for table in self.tables_])
+        return normalize(found, copy=False).astype(np.float32, copy=False)
+
+
+def _counts(sentences: Any, n_words: int) -> csr_matrix:
+    """Count the words of each sentence, shape (n_sentences, n_words)."""
+    row = np.repeat(np.arange(len(sentences)), sentences.words_per_document)
+    ones = np.ones(len(row), dtype=np.float32)
+    return csr_matrix((ones, (row, sentences.word_ids)), (len(sentences), n_words))

@@ -1,0 +1,157 @@
+"""Documents of sentence vectors and of the words of the same sentences."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.model_selection import KFold
+
+from sk_han.attribution.perturbation import keep_words, without_each_sentence
+from sk_han.documents import DocumentArray, EncoderFingerprint, SentenceArray
+from sk_han.validation.documents import within_vocabulary
+
+# Documents of 2, 0 and 3 sentences; the second sentence occurs twice.
+NESTED = [[[2, 3], [4]], [], [[4], [5, 2, 2], [6]]]
+VECTORS = np.arange(20, dtype=np.float32).reshape(4, 5)
+NUMBERS = [0, 1, 1, 2, 3]
+SPANS = [[0, 9], [10, 15], [0, 5], [6, 20], [21, 24]]
+FINGERPRINT = EncoderFingerprint("Encoder", np.ones((2, 5), np.float32))
+
+
+def sentences() -> SentenceArray:
+    return SentenceArray(DocumentArray.from_nested(NESTED), VECTORS, NUMBERS, SPANS, FINGERPRINT)
+
+
+def same(found: SentenceArray, expected: SentenceArray) -> bool:
+    return (
+        found.to_nested() == expected.to_nested()
+        and np.array_equal(found.sentence_vectors(), expected.sentence_vectors())
+        and np.array_equal(found.sentence_spans, expected.sentence_spans)
+        and found.encoder is not None
+        and found.encoder.is_of_same(FINGERPRINT)
+    )
+
+
+def test_every_sentence_has_its_vector() -> None:
+    assert np.array_equal(sentences().sentence_vectors(), VECTORS[NUMBERS])
+
+
+def test_chosen_rows_keep_words_vectors_and_spans_together() -> None:
+    X = sentences()[[2, 0]]
+    assert X.to_nested() == [NESTED[2], NESTED[0]]
+    assert np.array_equal(X.sentence_vectors(), VECTORS[[1, 2, 3, 0, 1]])
+    assert X.sentence_spans.tolist() == [*SPANS[2:], *SPANS[:2]]
+    assert same(sentences()[[1, 2, 0]][1:][::-1], sentences()[[0, 2]])
+
+
+def test_chosen_rows_share_the_vectors() -> None:
+    X = sentences()
+    assert X[1:].vectors is X.vectors
+
+
+def test_splitters_choose_rows() -> None:
+    X = sentences()
+    for training, test in KFold(3).split(X):
+        assert len(X[training]) == 2
+        assert same(SentenceArray.concatenate([X[test]]), X[test])
+
+
+def test_joined_arrays_are_the_whole() -> None:
+    X = sentences()
+    assert same(SentenceArray.concatenate([X[:1], X[1:]]), X)
+    apart = pickle.loads(pickle.dumps(X[1:]))
+    assert same(DocumentArray.concatenate([X[:1], apart]), X)
+
+
+def test_a_pickle_of_rows_holds_their_vectors_alone() -> None:
+    X = sentences()
+    assert same(pickle.loads(pickle.dumps(X)), X)
+    part = pickle.loads(pickle.dumps(X[:1]))
+    assert same(part, X[:1])
+    assert part.vectors.shape == (2, 5)
+
+
+def test_vectors_stay_on_the_disk_when_joblib_maps_them(tmp_path: Path) -> None:
+    joblib.dump(sentences(), tmp_path / "X")
+    opened = joblib.load(tmp_path / "X", mmap_mode="r")
+    assert isinstance(opened.vectors, np.memmap)
+    assert same(opened, sentences())
+    assert same(opened[[2, 0]], sentences()[[2, 0]])
+    assert not isinstance(opened[[2]].sentence_vectors(), np.memmap)
+
+
+def test_words_beyond_the_vocabulary_become_unknown_and_vectors_stay() -> None:
+    X = within_vocabulary(sentences(), 5)
+    assert isinstance(X, SentenceArray)
+    assert X.to_nested() == [[[2, 3], [4]], [], [[4], [1, 2, 2], [1]]]
+    assert np.array_equal(X.sentence_vectors(), VECTORS[NUMBERS])
+
+
+def test_a_sentence_is_left_out_with_its_vector() -> None:
+    X = sentences()
+    copies = DocumentArray.concatenate(list(without_each_sentence(X)))
+    assert isinstance(copies, SentenceArray)
+    assert copies.to_nested()[:2] == [[[4]], [[2, 3]]]
+    assert np.array_equal(copies[:2].sentence_vectors(), VECTORS[[1, 0]])
+
+
+def test_a_word_cannot_be_left_out_of_a_vector() -> None:
+    kept = np.ones(8, dtype=bool)
+    kept[0] = False
+    with pytest.raises(ValueError, match="words cannot be left out"):
+        keep_words(sentences(), kept)
+
+
+def test_vectors_without_text_have_an_unknown_word_for_each_sentence() -> None:
+    X = SentenceArray.from_vectors([VECTORS[:2], VECTORS[:0], VECTORS[2:3]])
+    assert X.to_nested() == [[[1], [1]], [], [[1]]]
+    assert np.array_equal(X.sentence_vectors(), VECTORS[:3])
+
+
+def test_a_folder_of_words_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"joblib\.dump"):
+        sentences().save("folder")
+
+
+def test_arrays_of_several_encoders_are_not_joined() -> None:
+    other = EncoderFingerprint("Other", np.zeros((2, 5), np.float32))
+    X = SentenceArray(DocumentArray.from_nested(NESTED), VECTORS, NUMBERS, encoder=other)
+    with pytest.raises(ValueError, match="Other"):
+        DocumentArray.concatenate([sentences(), X])
+    with pytest.raises(TypeError, match="with sentence vectors and without"):
+        DocumentArray.concatenate([sentences(), DocumentArray.from_nested(NESTED)])
+
+
+def test_a_fingerprint_bears_rounding_and_no_more() -> None:
+    assert FINGERPRINT.is_of_same(EncoderFingerprint("Encoder", FINGERPRINT.vectors + 1e-3))
+    assert not FINGERPRINT.is_of_same(EncoderFingerprint("Encoder", FINGERPRINT.vectors + 0.1))
+    assert not FINGERPRINT.is_of_same(EncoderFingerprint("Encoder", FINGERPRINT.vectors[:, :4]))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"vectors": [["a"]]}, TypeError, "must be numbers"),
+        ({"vectors": np.zeros(3)}, ValueError, r"shape \(3,\)"),
+        ({"vectors": np.full((4, 5), np.nan)}, ValueError, "Sentence vector 0 holds NaN"),
+        ({"vectors": np.full((4, 5), 1e300)}, ValueError, "beyond single precision"),
+        ({"vectors": np.zeros((4, 3))}, ValueError, "their encoder 5"),
+        ({"sentence_numbers": [0, 1]}, ValueError, "each of the 5 sentences"),
+        ({"sentence_numbers": [0, 1, 2, 3, 4]}, ValueError, "there are 4 vectors"),
+        ({"sentence_numbers": [0.0] * 5}, TypeError, "must be integers"),
+        ({"sentence_spans": [[0, 1]]}, ValueError, "sentence_spans must have the shape"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change: dict, error: type, message: str) -> None:
+    given = {
+        "vectors": VECTORS,
+        "sentence_numbers": NUMBERS,
+        "sentence_spans": SPANS,
+        "encoder": FINGERPRINT,
+    }
+    with pytest.raises(error, match=message):
+        SentenceArray(DocumentArray.from_nested(NESTED), **(given | change))

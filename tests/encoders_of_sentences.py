@@ -1,0 +1,53 @@
+"""Small sentence encoders for tests, called as those of several libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["HashEncoder", "StreamEncoder", "WrongEncoder"]
+
+
+class HashEncoder:
+    """Sums of random vectors of words; counts its calls and sentences."""
+
+    def __init__(self, size: int = 12, seed: int = 0) -> None:
+        self.size, self.seed = size, seed
+        self.calls: list[list[str]] = []
+
+    def encode(self, sentences: list[str]) -> NDArray[np.float32]:
+        self.calls.append(list(sentences))
+        return np.stack([self._vector(sentence) for sentence in sentences])
+
+    def __deepcopy__(self, memo: Any) -> HashEncoder:
+        raise RuntimeError("an encoder must not be copied")
+
+    def _vector(self, sentence: str) -> NDArray[np.float32]:
+        found = np.zeros(self.size, dtype=np.float32)
+        for word in sentence.lower().replace(".", " ").replace("!", " ").split():
+            rng = np.random.default_rng(crc32(word.encode()) + self.seed)
+            found += rng.normal(size=self.size).astype(np.float32)
+        return found / max(float(np.linalg.norm(found)), 1e-9)
+
+
+class StreamEncoder(HashEncoder):
+    """The same vectors one by one, as fastembed yields them."""
+
+    encode = None  # type: ignore[assignment]
+
+    def embed(self, sentences: list[str]) -> Iterator[NDArray[np.float32]]:
+        return iter(HashEncoder.encode(self, sentences))
+
+
+class WrongEncoder:
+    """Gives what it is told to."""
+
+    def __init__(self, result: Any) -> None:
+        self.result = result
+
+    def encode(self, sentences: list[str]) -> Any:
+        return self.result(len(sentences))

