@@ -51,23 +51,22 @@ def check_memory_of_linear_model(
         return
     n_known = 0 if before is None else len(before.buckets)
     n_chunks = n_chunks_of(documents, ngram_range)
-    of_ngram = _BYTES_OF_NGRAM if n_chunks == 1 else _BYTES_OF_NGRAM_IN_CHUNKS
-    of_document = _BYTES_OF_DOCUMENT / n_chunks * len(documents)
-
-    def n_bytes(n_ngrams: int) -> int:
-        return round(n_classes * (of_ngram * n_ngrams + of_document))
-
     smallest, largest = ngram_range
     n_words = int(documents.words_per_document.sum())
     n_ngrams = n_known + min(n_words * (largest - smallest + 1), 1 << BITS)
-    if n_bytes(n_ngrams) > limit:
+    if _n_bytes(n_classes, n_ngrams, len(documents), n_chunks) > limit:
         # Fewer, as a rule: that was one for every word. To count them takes longer.
         counts = document_counts(documents, ngram_range)
         kept = counts >= (1 if in_portions else MIN_DOCUMENTS)
         n_ngrams = n_known + int(np.count_nonzero(kept))
     check_memory(
-        n_bytes(n_ngrams),
+        _n_bytes(n_classes, n_ngrams, len(documents), n_chunks),
         f"A linear model of {n_classes:,} classes and {n_ngrams:,} n-grams",
         "linear_ngrams=None fits the network alone, and (1, 1) has fewer n-grams; or merge rare "
         "classes.",
     )
+
+
+def _n_bytes(n_classes: int, n_ngrams: int, n_documents: int, n_chunks: int) -> int:
+    of_ngram = _BYTES_OF_NGRAM if n_chunks == 1 else _BYTES_OF_NGRAM_IN_CHUNKS
+    return round(n_classes * (of_ngram * n_ngrams + _BYTES_OF_DOCUMENT * n_documents / n_chunks))

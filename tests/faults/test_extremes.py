@@ -126,7 +126,7 @@ class TestManyClasses:
             taken = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        named = linear_memory._n_bytes(n_classes, len(parts.ngram_model.buckets), len(texts))
+        named = linear_memory._n_bytes(n_classes, len(parts.ngram_model.buckets), len(texts), 1)
         assert 0.5 * named < taken < 1.2 * named + 100_000_000
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,14 @@ pytest.importorskip("matplotlib").use("agg")
 @pytest.fixture
 def alignment() -> Alignment:
     return Alignment("", "", ["ein", "$x$", "c"], ["a", "b"], [[0.5, 0.25, 0.0], [0.0, 1.0, 0.0]])
+
+
+@pytest.fixture(autouse=True)
+def _figures_are_closed() -> Iterator[None]:
+    from matplotlib import pyplot
+
+    yield
+    pyplot.close("all")
 
 
 def test_rows_are_target_words_and_columns_source_words(alignment: Alignment) -> None:
