@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from sk_han.linear.hashing import check_ngram_range
 from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer, hold_out
+from sk_han.utils.caching import cached_property
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.documents import (
     as_documents,
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["FitData", "fit_data", "network_options"]
 
 
-class FitData(NamedTuple):
+@dataclass(frozen=True)
+class FitData:
     """What a fit learns from.
 
     Attributes
@@ -80,12 +83,23 @@ class FitData(NamedTuple):
         return documents if isinstance(documents, SentenceArray) else None
 
     @property
+    def encoder(self) -> Any:
+        """What made the sentence vectors; None for documents of word ids."""
+        return None if self.sentences is None else self.sentences.encoder
+
+    @cached_property
+    def training_data(self) -> LabelledDocuments:
+        """Documents that the network learns from."""
+        return self.data[self.training]
+
+    @cached_property
     def validation(self) -> LabelledDocuments | None:
         """Documents that the network does not learn from."""
         return self.given_validation if self.held_out is None else self.data[self.held_out]
 
+    @cached_property
     def text(self) -> tuple[DocumentArray, NDArray[np.float64]]:
-        """Return all documents to learn words from, those of `data` first, and their weights.
+        """All documents to learn words from, those of `data` first, and their weights.
 
         A document without a label weighs as much as one with a label on average.
         """

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-import math
-import zlib
-from functools import partial as with_arguments
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,49 +12,25 @@ from sklearn.utils import check_random_state
 
 from sk_han.checkpoints.fingerprint import data_fingerprint, settings_fingerprint
 from sk_han.checkpoints.fit_checkpoints import FitCheckpoints
-from sk_han.documents import UNKNOWN_ID, DocumentArray, LabelledDocuments
-from sk_han.embeddings.initial import initial_vectors
-from sk_han.fit_data import FitData, fit_data, network_options
-from sk_han.linear.calibration import (
-    PRETRAINED_SCALES,
-    SENTENCE_SCALES,
-    SENTENCE_SPREADS,
-    SPREADS,
-    USUAL_SCALES,
-    fit_scales,
-    fit_scales_near,
-)
+from sk_han.documents import LabelledDocuments
+from sk_han.fit_data import FitData, fit_data
+from sk_han.linear.calibration import fit_scales, fit_scales_near
 from sk_han.linear.latent import LatentSpace, fit_latent_space
 from sk_han.linear.memory import check_memory_of_linear_model
 from sk_han.linear.parts import LinearParts, fit_linear_parts, partial_fit_linear_parts
-from sk_han.training.builder import batch_size_for, epochs_for, new_net
-from sk_han.training.callbacks.freezing import epochs_frozen
+from sk_han.network_fitting import Fit, TrainedNetwork, network_training
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
 from sk_han.training.data_parallel import Ranks, next_number, with_ranks
 from sk_han.training.devices import resolve_device
 from sk_han.training.history import best_of, plain_history
 from sk_han.training.net import Net
 from sk_han.training.outcome import warn_if_nothing_learnt
-from sk_han.training.pretraining import (
-    PRETRAINING_BATCH_SIZE,
-    SoftlyLabelledDocuments,
-    halves,
-    labelled_by_other_half,
-    pretraining_epochs,
-    sample_to_pretrain,
-    take_weights,
-)
-from sk_han.training.sentences import trained_sentence_net
-from sk_han.utils.softmax import softmax
 
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
 
 __all__ = ["fitted_attributes", "linear_parts_of"]
 
-# With 3,000 tweets without labels a pre-trained network was no better, with 8,000 messages of
-# newsgroups 2.6 points (docs/benchmarks.md).
-_ENOUGH_TO_PRETRAIN = 5_000
 # Of processes that train together.
 _RANKS_MAY_DIFFER = {
     "callbacks",
@@ -68,8 +41,6 @@ _RANKS_MAY_DIFFER = {
     "the engine",
     "tokenizer__n_jobs",
 }
-_FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # of those without pre-training
-_SENTENCES_LR = 1 / 6  # of that for words: training begins at a logistic regression
 
 
 @torch.inference_mode(mode=False)  # training needs gradients even inside the caller's mode
@@ -134,25 +105,10 @@ def fitted_attributes(
         holds_out=not one_epoch,
         random_state=rng,
     )
-    sentences = given.sentences
-    if sentences is not None and (ranks is not None or checkpoint is not None):
-        raise ValueError(
-            "Training on sentence vectors is done by a single process and without checkpoints: it "
-            "takes seconds for thousands of documents. Leave checkpoint or torch.distributed out; "
-            "SentenceEmbedder(memory=...) keeps what took long, the vectors."
-        )
+    train_network = network_training(given, alone=ranks is None and checkpoint is None)
     checkpoints.check(data_fingerprint, given)
-    training, validation = given.data[given.training], given.validation
     if ranks is not None:
-        settings = settings_fingerprint(classifier, device, resume)
-        facts: dict[str, Any] = {
-            "random_state": next_number(rng),
-            "a fitted model to go on from": resume,
-            **data_fingerprint(given),
-        }
-        same = {name: v for name, v in settings.items() if name not in _RANKS_MAY_DIFFER}
-        ranks.check_same(same | facts)
-    text, text_weights = given.text()
+        _check_ranks_agree(ranks, classifier, device, given, rng, resume)
     ngram_range = _ngram_range(classifier)
     if ngram_range is not None:  # before training, which may take long
         check_memory_of_linear_model(
@@ -162,192 +118,79 @@ def fitted_attributes(
             before=classifier.ngram_model_ if resume and one_epoch else None,
             in_portions=one_epoch,
         )
-    space, teacher = None, LinearParts()
-    own_loss = "criterion" in (classifier.net_params or {})  # it may take no probabilities
-    if given.unlabelled is not None and ngram_range is not None and given.n_classes > 1:
-        space = fit_latent_space(text, ngram_range, rng)
-        n_halved = np.count_nonzero(given.unlabelled.words_per_document > 1)
-        if (
-            sentences is None
-            and not (resume or one_epoch or own_loss)
-            and n_halved >= _ENOUGH_TO_PRETRAIN
-        ):
-            teacher, _ = fit_linear_parts(
-                training, given.n_classes, ngram_range, space, None, halves
-            )
-    pretrains = bool(teacher.models)
+    space = _latent_space(given, ngram_range, rng)
 
-    partial = resume and one_epoch
-    fitted: dict[str, Any] = {
-        "classes_": given.classes,
-        "tokenizer_": given.tokenizer,
-        "device_": device,
-        "vocabulary_size_": given.vocabulary_size,
-        "encoder_": None if sentences is None else sentences.encoder,
-    }
-    fitted |= _linear_attributes(linear_parts_of(classifier) if partial else LinearParts())
-    fitted["network_scale_"] = classifier.network_scale_ if partial else 1.0
-    batch_size = batch_size_for(classifier.batch_size, len(training))
-    n_epochs = epochs_for(1 if one_epoch else classifier.max_epochs, len(training), batch_size)
-    if pretrains and classifier.max_epochs == "auto":
-        n_epochs = math.ceil(n_epochs * _FINE_TUNING_EPOCHS)
-    tasks = FitTasks(classifier, given.documents, given.labels, sample_weight, n_epochs, fitted)
-    epochs_before = classifier.history_ if partial else []
-    network = network_options(classifier).get_params(deep=False)
-    del network["embedding_dropout"]  # net_params may have it
-    network |= {"n_classes": given.n_classes}
-    if sentences is None:
-        network |= {"vocabulary_size": given.vocabulary_size, "unknown_id": UNKNOWN_ID}
-    else:
-        network |= {"input_size": sentences.dimension}
-    new = with_arguments(
-        new_net,
-        network,
-        optimizer=classifier.optimizer,
-        weight_averaging=classifier.weight_averaging,
-        net_params=classifier.net_params,
-        verbose=classifier.verbose if ranks is None or ranks.is_first else 0,
-        device=device,
-        random_state=_going_on(rng, classifier, one_epoch) if resume else rng,
+    fit = Fit(
+        classifier, given, ngram_range, space, resume, one_epoch, device, rng, checkpoints, ranks
     )
-    frozen_epochs = epochs_frozen(classifier.freeze_embedding)
-    new_main = with_arguments(
-        new,
-        n_documents=len(training),
-        max_epochs=n_epochs,
-        batch_size=batch_size,
-        lr_schedule="constant" if one_epoch else classifier.lr_schedule,
-        keep_best=validation is not None,
-        n_iter_no_change=classifier.n_iter_no_change,
-        callbacks=classifier.callbacks,
-        checkpoints=checkpoints.callback("training"),
-    )
-    if sentences is not None:
-        net = trained_sentence_net(
-            with_arguments(new_main, lr=classifier.lr * _SENTENCES_LR, noise=0.0, frozen_epochs=0),
-            training,
-            validation,
-            fit_tasks=tasks,
-            before=classifier.net_ if resume else None,
-            with_moments=one_epoch,
-        )
-    else:
-        net = new_main(
-            lr=classifier.lr * (_FINE_TUNING_LR if pretrains else 1),
-            noise=float(classifier.adversarial_noise),
-            frozen_epochs=frozen_epochs - len(epochs_before),
-            fit_tasks=tasks,
-        )
-    if resume and sentences is None:
-        # A schedule from its beginning needs none, and copies of the classifier have none.
-        net.continue_from(classifier.net_, with_moments=one_epoch)
-    elif sentences is None:
-        vectors = initial_vectors(
-            classifier.embedding_init,
-            text,
-            text_weights,
-            None if given.tokenizer is None else given.tokenizer.vocabulary_,
-            (given.vocabulary_size, classifier.embedding_dim),
-            rng,
-        )
-        if vectors is not None:
-            net.set_embedding(vectors)
-    if pretrains and not checkpoints.has_passed("pretraining"):
-        own_rng = copy.deepcopy(rng)  # the user's is the same behind a fit that leaves this out
-        rows = sample_to_pretrain(text, own_rng)
-        soft = _softly_labelled(text, text_weights, rows, given, teacher)
-        pretrained = new(
-            n_documents=len(soft),
-            max_epochs=pretraining_epochs(len(soft), PRETRAINING_BATCH_SIZE),
-            batch_size=PRETRAINING_BATCH_SIZE,
-            lr=classifier.lr,
-            lr_schedule="one_cycle",
-            noise=0.0,
-            frozen_epochs=frozen_epochs,
-            keep_best=False,
-            n_iter_no_change=None,
-            callbacks=None,
-            fit_tasks=None,
-            checkpoints=checkpoints.callback("pretraining"),
-            random_state=own_rng,
-        )
-        take_weights(pretrained, net)
-        pretrained.train(soft, None, ranks)
-        take_weights(net, pretrained)
-    if sentences is None:
-        net.train(training, validation, ranks)
+    fitted = _attributes_before_training(fit)
+    begin_tasks = partial(FitTasks, classifier, given.documents, given.labels, sample_weight)
+    trained = train_network(fit, partial(begin_tasks, fitted=fitted))
     if ranks is not None:
         ranks.dismiss()
         if not ranks.is_first:
-            tasks.end(fitted)
+            trained.tasks.end(fitted)
             return {"_rank": f"rank {ranks.rank} of {ranks.size}"}
-    if not one_epoch and not own_loss:  # a portion may have other class frequencies
-        warn_if_nothing_learnt(net, training, classifier.lr)
+    if not one_epoch and not fit.own_loss:  # a portion may have other class frequencies
+        warn_if_nothing_learnt(trained.net, given.training_data, classifier.lr)
 
-    before = linear_parts_of(classifier) if resume else LinearParts()
-    keep_scales = resume and given.given_validation is None
-    scored = None
-    if one_epoch:
-        parts = partial_fit_linear_parts(
-            before, given.data, given.n_classes, ngram_range, space, begin=not resume
-        )
-    else:
-        parts, scored = _linear_parts(given, ngram_range, space, before)
-    if keep_scales and parts.kinds == before.kinds and space is None:
-        parts = parts.with_scales_of(before)
-        fitted["network_scale_"] = classifier.network_scale_
-    else:
-        unseen = None if keep_scales or given.n_classes == 1 else validation
-        usual, spreads = PRETRAINED_SCALES if pretrains else USUAL_SCALES, SPREADS
-        if sentences is not None:
-            usual, spreads = SENTENCE_SCALES, SENTENCE_SPREADS
-        if resume and before.models:
-            # The network goes on; linear models that stay have their factor in their scales.
-            stays = parts.latent_model is not None and space is None
-            usual = max(classifier.network_scale_, 0.01), 1.0 if stays else usual[1]
-        scales = _scales(net, parts, scored, unseen, usual, spreads)
-        parts = parts.times(scales[-1])
-        fitted["network_scale_"] = float(scales[0])
-    fitted |= _linear_attributes(parts)
-    history = epochs_before + plain_history(net, first_epoch=len(epochs_before) + 1)
-    fitted |= {"net_": net, "history_": history, "n_iter_": len(history)}
-    fitted |= best_of(net)
-    tasks.end(fitted)
+    parts, scored = _linear_parts(fit)
+    network_scale, parts = _scaled(fit, trained, parts, scored)
+    fitted |= {"network_scale_": network_scale, **_linear_attributes(parts)}
+    fitted |= _training_attributes(fit, trained.net)
+    trained.tasks.end(fitted)
     checkpoints.end()
     return fitted
 
 
-def _softly_labelled(
-    text: DocumentArray,
-    weights: NDArray[np.float64],
-    rows: NDArray[np.int64],
+def _check_ranks_agree(
+    ranks: Ranks,
+    classifier: HANClassifier,
+    device: str,
     given: FitData,
-    teacher: LinearParts,
-) -> SoftlyLabelledDocuments:
-    """Label halves of some documents; held-out documents as if they had no label."""
-    known = np.full(len(text), -1)
-    known[given.training] = given.data.targets[given.training]
-    return labelled_by_other_half(
-        text[rows],
-        lambda half: softmax(teacher.logits(half)),
-        targets=known[rows],
-        weights=weights[rows],
-    )
+    rng: np.random.RandomState,
+    resume: bool,
+) -> None:
+    """Check that all ranks have the same parameters, data and random numbers."""
+    settings = settings_fingerprint(classifier, device, resume)
+    facts: dict[str, Any] = {
+        "random_state": next_number(rng),
+        "a fitted model to go on from": resume,
+        **data_fingerprint(given),
+    }
+    same = {name: v for name, v in settings.items() if name not in _RANKS_MAY_DIFFER}
+    ranks.check_same(same | facts)
 
 
-def _going_on(
-    rng: np.random.RandomState, classifier: HANClassifier, one_epoch: bool
-) -> np.random.RandomState:
-    """Return a source of other noise than that of the fits before, the same in copies.
+def _latent_space(
+    given: FitData, ngram_range: tuple[int, int] | None, rng: np.random.RandomState
+) -> LatentSpace | None:
+    """Learn from the text without labels, if there is any, what the latent model starts from."""
+    if given.unlabelled is None or ngram_range is None or given.n_classes == 1:
+        return None
+    text, _ = given.text
+    return fit_latent_space(text, ngram_range, rng)
 
-    Portions count their epochs. A warm start does not, so its noise depends on the weights: equal
-    noise in each of many short fits would be learnt by heart.
-    """
-    seeds = [rng.randint(2**31 - 1, size=classifier.n_iter_ + 1)[-1]]
-    if not one_epoch:
-        weights = classifier.net_.weights
-        seeds += [zlib.crc32(weights[name].tobytes()) for name in sorted(weights)]
-    return np.random.RandomState(seeds)
+
+def _attributes_before_training(fit: Fit) -> dict[str, Any]:
+    """Return the fitted attributes as they are while the network learns."""
+    classifier, given = fit.classifier, fit.given
+    return {
+        "classes_": given.classes,
+        "tokenizer_": given.tokenizer,
+        "device_": fit.device,
+        "vocabulary_size_": given.vocabulary_size,
+        "encoder_": given.encoder,
+        "network_scale_": classifier.network_scale_ if fit.learns_on else 1.0,
+        **_linear_attributes(linear_parts_of(classifier) if fit.learns_on else LinearParts()),
+    }
+
+
+def _training_attributes(fit: Fit, net: Net) -> dict[str, Any]:
+    """Return the fitted attributes that tell of the network and its epochs."""
+    before = fit.classifier.history_ if fit.learns_on else []
+    history = before + plain_history(net, first_epoch=len(before) + 1)
+    return {"net_": net, "history_": history, "n_iter_": len(history), **best_of(net)}
 
 
 def _ngram_range(classifier: HANClassifier) -> tuple[int, int] | None:
@@ -357,21 +200,45 @@ def _ngram_range(classifier: HANClassifier) -> tuple[int, int] | None:
     return int(smallest), int(largest)  # a search passes NumPy integers
 
 
-def _linear_parts(
-    given: FitData,
-    ngram_range: tuple[int, int] | None,
-    space: LatentSpace | None,
-    before: LinearParts,
-) -> tuple[LinearParts, NDArray[np.float64] | None]:
+def _linear_parts(fit: Fit) -> tuple[LinearParts, NDArray[np.float64] | None]:
     """Fit the linear models, and score the held-out documents by models that do not know them."""
-    if ngram_range is None:
+    given, before = fit.given, _linear_parts_before(fit)
+    if fit.one_epoch:
+        parts = partial_fit_linear_parts(
+            before, given.data, given.n_classes, fit.ngram_range, fit.space, begin=not fit.resume
+        )
+        return parts, None
+    if fit.ngram_range is None:
         return LinearParts(), None
-    held_out = given.held_out
-    parts, scored = fit_linear_parts(given.data, given.n_classes, ngram_range, space, held_out)
-    if space is None and before.latent_model is not None:
+    parts, scored = fit_linear_parts(
+        given.data, given.n_classes, fit.ngram_range, fit.space, given.held_out
+    )
+    if fit.space is None and before.latent_model is not None:
         # There is no text to learn another latent model from: that of the earlier fit stays.
         return parts.with_latent_model_of(before), None
     return parts, scored
+
+
+def _scaled(
+    fit: Fit, trained: TrainedNetwork, parts: LinearParts, scored: NDArray[np.float64] | None
+) -> tuple[float, LinearParts]:
+    """Return the scale of the network, and the linear models with theirs."""
+    given, before = fit.given, _linear_parts_before(fit)
+    keep_scales = fit.resume and given.given_validation is None
+    if keep_scales and parts.kinds == before.kinds and fit.space is None:
+        return fit.classifier.network_scale_, parts.with_scales_of(before)
+    unseen = None if keep_scales or given.n_classes == 1 else given.validation
+    usual = trained.usual_scales
+    if fit.resume and before.models:
+        # The network goes on; linear models that stay have their factor in their scales.
+        stays = parts.latent_model is not None and fit.space is None
+        usual = max(fit.classifier.network_scale_, 0.01), 1.0 if stays else usual[1]
+    scales = _scales(trained.net, parts, scored, unseen, usual, trained.spreads)
+    return float(scales[0]), parts.times(scales[-1])
+
+
+def _linear_parts_before(fit: Fit) -> LinearParts:
+    return linear_parts_of(fit.classifier) if fit.resume else LinearParts()
 
 
 def _scales(
