@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from numbers import Integral, Real
+from numbers import Integral
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,13 @@ from sk_han.utils.compat import (
 from sk_han.utils.softmax import log_softmax, softmax
 from sk_han.validation.documents import as_documents
 from sk_han.validation.labels import as_labels
-from sk_han.validation.params import check_nested_params
+from sk_han.validation.params import (
+    FRACTION,
+    LEARNING_RATE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    check_nested_params,
+)
 
 if TYPE_CHECKING:
     from sk_han.checkpoints import Checkpoint
@@ -276,25 +282,24 @@ ContextAttention, default="attention"
         "pooling": _OPTIONS["pooling"],
         "dropout": _OPTIONS["dropout"],
         "word_dropout": _OPTIONS["word_dropout"],
-        "adversarial_noise": [Interval(Real, 0, None, closed="left")],
+        "adversarial_noise": [NOT_NEGATIVE],
         "linear_ngrams": [tuple, None],
         "optimizer": [StrOptions(set(OPTIMIZERS)), type],
-        # A larger one overflows single precision in the products of the optimizer.
-        "lr": [Interval(Real, 0, 1e36, closed="right")],
+        "lr": [LEARNING_RATE],
         "lr_schedule": [StrOptions({"one_cycle", "constant"})],
-        "weight_averaging": [Interval(Real, 0, 1, closed="neither"), None],
-        "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "weight_averaging": [FRACTION, None],
+        "max_epochs": [POSITIVE, StrOptions({"auto"})],
+        "batch_size": [POSITIVE, StrOptions({"auto"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "validation_fraction": [FRACTION, None],
+        "n_iter_no_change": [POSITIVE, None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "device": [str],
         "callbacks": [list, None],
         "net_params": [dict, None],
         "engine": [StrOptions(set(ENGINES))],
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "n_threads": [POSITIVE, None],
         "verbose": ["verbose"],
     }
 

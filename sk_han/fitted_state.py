@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from sklearn.base import BaseEstimator
@@ -13,26 +14,25 @@ from sk_han.documents import DocumentArray, EncoderFingerprint
 from sk_han.linear.stored import stored_models
 from sk_han.training.devices import available_devices
 from sk_han.training.net_state import net_from_state, net_to_state
-from sk_han.training.tagging import stored_tagging_net
 from sk_han.utils.model_format import ModelFormatError, checked_state
 from sk_han.validation.documents import check_sentence_vectors, within_vocabulary
-from sk_han.validation.fitted_state import check_classifier_state, check_tagger_state
-from sk_han.validation.sentences import forbidden_by_iob2
+from sk_han.validation.fitted_state import check_classifier_state
 
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
-    from sk_han.tagger import SequenceTagger
 
 __all__ = [
     "StatefulEstimator",
     "attributes_of",
+    "device_of",
     "is_fitted",
     "known_documents",
     "replace_attributes",
+    "restored_training",
+    "restoring",
     "snapshot_of",
     "state_of",
-    "tagger_attributes_of",
-    "tagger_state_of",
+    "training_state",
 ]
 
 _Estimator = TypeVar("_Estimator")
@@ -110,6 +110,41 @@ def _fitted_names(estimator: type) -> set[str]:
     return {name for name in annotated if name.endswith("_")}
 
 
+@contextmanager
+def restoring(name: str) -> Iterator[None]:
+    """Turn errors of an invalid state into ModelFormatError, with the name of the estimator."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise ModelFormatError(f"This {name} cannot be restored: {error}.") from error
+
+
+def training_state(estimator: Any) -> dict[str, Any]:
+    """Return what the state of each fitted estimator says about its training."""
+    return {
+        "history": estimator.history_,
+        "best_epoch": estimator.best_epoch_,
+        "best_score": estimator.best_score_,
+        "device": estimator.device_,
+    }
+
+
+def restored_training(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fitted attributes that a checked state has by `training_state`."""
+    return {
+        "history_": state["history"],
+        "best_epoch_": state["best_epoch"],
+        "best_score_": state["best_score"],
+        "n_iter_": len(state["history"]),
+        "device_": device_of(state),
+    }
+
+
+def device_of(state: Mapping[str, Any]) -> str:
+    """Return the device that a restored estimator computes with: the CPU where its own is not."""
+    return state["device"] if state["device"] in available_devices() else "cpu"
+
+
 def state_of(classifier: HANClassifier) -> dict[str, Any]:
     """Return the state of a fitted classifier; see `HANClassifier.to_state`."""
     ngram_model, latent_model = classifier.ngram_model_, classifier.latent_model_
@@ -128,10 +163,7 @@ def state_of(classifier: HANClassifier) -> dict[str, Any]:
         "network_scale": classifier.network_scale_,
         "ngram_scale": classifier.ngram_scale_,
         "latent_scale": classifier.latent_scale_,
-        "history": classifier.history_,
-        "best_epoch": classifier.best_epoch_,
-        "best_score": classifier.best_score_,
-        "device": classifier.device_,
+        **training_state(classifier),
     }
 
 
@@ -143,13 +175,10 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
     ModelFormatError
         If an entry is missing or invalid.
     """
-    try:
+    with restoring("HANClassifier"):
         check_classifier_state(state)
         ngram_model, latent_model = stored_models(state)
-        device = state["device"] if state["device"] in available_devices() else "cpu"
-        net = net_from_state(state["network"], device)
-    except (TypeError, ValueError) as error:
-        raise ModelFormatError(f"This HANClassifier cannot be restored: {error}.") from error
+        net = net_from_state(state["network"], device_of(state))
     return {
         "classes_": state["classes"].copy(),
         "tokenizer_": state["tokenizer"],
@@ -159,15 +188,11 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
         "ngram_scale_": state["ngram_scale"],
         "latent_model_": latent_model,
         "latent_scale_": state.get("latent_scale", 0.0),
-        "history_": state["history"],
-        "best_epoch_": state["best_epoch"],
-        "best_score_": state["best_score"],
-        "n_iter_": len(state["history"]),
-        "device_": device,
         "vocabulary_size_": state.get("vocabulary_size", state["network"].get("vocabulary_size")),
         "encoder_": None
         if state.get("encoder") is None
         else EncoderFingerprint(**state["encoder"]),
+        **restored_training(state),
     }
 
 
@@ -181,48 +206,3 @@ def known_documents(classifier: HANClassifier, documents: DocumentArray) -> Docu
     """
     check_sentence_vectors(documents, classifier.net_.dimension, classifier.encoder_)
     return within_vocabulary(documents, classifier.vocabulary_size_)
-
-
-def tagger_state_of(tagger: SequenceTagger) -> dict[str, Any]:
-    """Return the state of a fitted tagger; see `SequenceTagger.to_state`."""
-    network = tagger.net_.module_
-    return {
-        "classes": tagger.classes_,
-        "vocabularies": tagger.vocabularies_,
-        "n_columns": tagger.n_columns_,
-        "scheme": "iob2" if bool(network.forbidden.any()) else None,
-        "network": {"options": network.options.to_plain(), "weights": tagger.net_.weights},
-        "history": tagger.history_,
-        "best_epoch": tagger.best_epoch_,
-        "best_score": tagger.best_score_,
-        "device": tagger.device_,
-    }
-
-
-def tagger_attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fitted attributes of a tagger's state, after a check of all its entries.
-
-    Raises
-    ------
-    ModelFormatError
-        If an entry is missing or invalid.
-    """
-    try:
-        sizes, options = check_tagger_state(state)
-        forbidden = forbidden_by_iob2(state["classes"]) if state["scheme"] else None
-        device = state["device"] if state["device"] in available_devices() else "cpu"
-        weights = state["network"]["weights"]
-        net = stored_tagging_net(sizes, len(state["classes"]), forbidden, options, weights, device)
-    except (TypeError, ValueError) as error:
-        raise ModelFormatError(f"This SequenceTagger cannot be restored: {error}.") from error
-    return {
-        "classes_": state["classes"].copy(),
-        "vocabularies_": state["vocabularies"],
-        "n_columns_": state["n_columns"],
-        "net_": net,
-        "history_": state["history"],
-        "best_epoch_": state["best_epoch"],
-        "best_score_": state["best_score"],
-        "n_iter_": len(state["history"]),
-        "device_": device,
-    }

@@ -22,7 +22,7 @@ from sk_han.network_fitting import Fit, TrainedNetwork, network_training
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
 from sk_han.training.data_parallel import Ranks, next_number, with_ranks
 from sk_han.training.devices import resolve_device
-from sk_han.training.history import best_of, plain_history
+from sk_han.training.history import training_attributes
 from sk_han.training.net import Net
 from sk_han.training.outcome import warn_if_nothing_learnt
 
@@ -137,7 +137,7 @@ def fitted_attributes(
     parts, scored = _linear_parts(fit)
     network_scale, parts = _scaled(fit, trained, parts, scored)
     fitted |= {"network_scale_": network_scale, **_linear_attributes(parts)}
-    fitted |= _training_attributes(fit, trained.net)
+    fitted |= training_attributes(trained.net, classifier.history_ if fit.learns_on else ())
     trained.tasks.end(fitted)
     checkpoints.end()
     return fitted
@@ -184,13 +184,6 @@ def _attributes_before_training(fit: Fit) -> dict[str, Any]:
         "network_scale_": classifier.network_scale_ if fit.learns_on else 1.0,
         **_linear_attributes(linear_parts_of(classifier) if fit.learns_on else LinearParts()),
     }
-
-
-def _training_attributes(fit: Fit, net: Net) -> dict[str, Any]:
-    """Return the fitted attributes that tell of the network and its epochs."""
-    before = fit.classifier.history_ if fit.learns_on else []
-    history = before + plain_history(net, first_epoch=len(before) + 1)
-    return {"net_": net, "history_": history, "n_iter_": len(history), **best_of(net)}
 
 
 def _ngram_range(classifier: HANClassifier) -> tuple[int, int] | None:

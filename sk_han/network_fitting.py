@@ -314,7 +314,6 @@ def _pretrain(net: Net, fit: Fit, teacher: LinearParts, new: Callable[..., Net])
         keep_best=False,
         n_iter_no_change=None,
         callbacks=None,
-        fit_tasks=None,
         checkpoints=fit.checkpoints.callback("pretraining"),
         random_state=own_rng,
     )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 import os
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray, EncoderFingerprint, SentenceArray
@@ -22,8 +21,10 @@ from sk_han.sentence_encoders import (
 )
 from sk_han.text.reader import DocumentSpans
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.utils.compat import HasMethods, Interval, fit_context
+from sk_han.utils.compat import HasMethods, fit_context
+from sk_han.utils.document_transformer import DocumentTransformer
 from sk_han.utils.model_format import checked_state
+from sk_han.validation.params import POSITIVE
 from sk_han.validation.texts import check_texts, text_portions
 
 __all__ = ["SentenceEmbedder"]
@@ -33,10 +34,7 @@ STATE_FORMAT = 1
 _N_PROBES = 8  # sentences by which a fitted encoder is known again
 
 
-# Not wrapped: scikit-learn would put the documents into the frame that `set_output` asks for.
-class SentenceEmbedder(  # type: ignore[call-arg]
-    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
-):
+class SentenceEmbedder(DocumentTransformer, BaseEstimator):
     """Turn raw texts into documents of sentence vectors, which `HANClassifier` reads.
 
     Texts are split into sentences as `HierarchicalTokenizer` splits them, and an encoder, usually a
@@ -96,7 +94,7 @@ class SentenceEmbedder(  # type: ignore[call-arg]
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's name and type)
         "encoder": [object],  # call_of checks it
         "tokenizer": [HierarchicalTokenizer, None],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [POSITIVE],
         "memory": [str, os.PathLike, HasMethods("cache"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -213,42 +211,6 @@ class SentenceEmbedder(  # type: ignore[call-arg]
         """
         check_is_fitted(self)
         return self.tokenizer_.inverse_transform(documents)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the one name of what it makes, for the steps behind it in a Pipeline.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Ignored.
-
-        Returns
-        -------
-        ndarray of str, shape (1,)
-        """
-        check_is_fitted(self)
-        return np.array(["documents"], dtype=object)
-
-    def set_output(self, *, transform: str | None = None) -> SentenceEmbedder:
-        """Return itself: documents are no table; see `HierarchicalTokenizer.set_output`.
-
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"} or None, default=None
-            Ignored.
-
-        Returns
-        -------
-        SentenceEmbedder
-        """
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.transformer_tags.preserves_dtype = []
-        return tags
 
     def __sklearn_clone__(self) -> SentenceEmbedder:
         """Return an unfitted copy with the same encoder, which may be large or a session."""

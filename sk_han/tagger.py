@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -12,27 +11,26 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.fitted_state import (
-    StatefulEstimator,
-    replace_attributes,
-    snapshot_of,
-    tagger_attributes_of,
-    tagger_state_of,
-)
+from sk_han.fitted_state import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.kernels.loading import ENGINES
 from sk_han.options.tagging import TaggingOptions
-from sk_han.tagger_fitting import encoded_sentences, learnt_attributes
+from sk_han.tagger_fitting import (
+    encoded_sentences,
+    learnt_attributes,
+    tagger_attributes,
+    tagger_state,
+)
 from sk_han.text.attributes import token_kinds
 from sk_han.training.computing import computing
 from sk_han.training.tagging import Sentences, TaggingNet, split_tokens
 from sk_han.utils.compat import (
     HasMethods,
-    Interval,
     StrOptions,
     check_sample_weight,
     fit_context,
     of_option,
 )
+from sk_han.validation.params import FRACTION, LEARNING_RATE, NOT_NEGATIVE, POSITIVE
 from sk_han.validation.sentences import as_sentences, as_tags
 
 __all__ = ["SequenceTagger"]
@@ -158,18 +156,18 @@ mapping of word to vector, default="random"
         "scheme": [StrOptions({"iob2"}), None],
         "dropout": _OPTIONS["dropout"],
         "word_dropout": _OPTIONS["word_dropout"],
-        "adversarial_noise": [Interval(Real, 0, None, closed="left")],
-        "min_count": [Interval(Integral, 1, None, closed="left")],
-        "lr": [Interval(Real, 0, 1e36, closed="right")],
-        "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "adversarial_noise": [NOT_NEGATIVE],
+        "min_count": [POSITIVE],
+        "lr": [LEARNING_RATE],
+        "max_epochs": [POSITIVE, StrOptions({"auto"})],
+        "batch_size": [POSITIVE],
+        "validation_fraction": [FRACTION, None],
+        "n_iter_no_change": [POSITIVE, None],
         "random_state": ["random_state"],
         "device": [str],
         "callbacks": [list, None],
         "engine": [StrOptions(set(ENGINES))],
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "n_threads": [POSITIVE, None],
         "verbose": ["verbose"],
     }
 
@@ -315,12 +313,12 @@ mapping of word to vector, default="random"
     def to_state(self) -> dict[str, Any]:
         """Return the fitted state as arrays and plain values, which are no copies."""
         check_is_fitted(self)
-        return tagger_state_of(snapshot_of(self))
+        return tagger_state(snapshot_of(self))
 
     def from_state(self, state: Mapping[str, Any]) -> SequenceTagger:
         """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
         with self._computing():
-            replace_attributes(self, tagger_attributes_of(state))
+            replace_attributes(self, tagger_attributes(state))
         return self
 
     def _computing(self) -> AbstractContextManager[None]:

@@ -1,7 +1,8 @@
-"""One fit of a SequenceTagger: from the user's data to the fitted attributes."""
+"""One fit of a SequenceTagger, from the user's data to the fitted attributes, and its state."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,25 +11,28 @@ from sklearn.utils import check_random_state
 
 from sk_han.documents import UNKNOWN_ID
 from sk_han.embeddings.initial import check_embedding_init, initial_vectors
+from sk_han.fitted_state import device_of, restored_training, restoring, training_state
 from sk_han.options.tagging import TaggingOptions
 from sk_han.text.attributes import Kinds, attribute_ids, learn_attributes, token_kinds
 from sk_han.training.builder import new_net
 from sk_han.training.devices import resolve_device
-from sk_han.training.history import best_of, plain_history
+from sk_han.training.history import training_attributes
 from sk_han.training.tagging import (
     LabelledSentences,
     Sentences,
     epochs_for_tagging,
     sentences_of,
+    stored_tagging_net,
     tagging_net,
 )
+from sk_han.validation.fitted_state import check_tagger_state
 from sk_han.validation.labels import document_weights, encode_labels
 from sk_han.validation.sentences import as_sentences, as_tags, check_iob2, forbidden_by_iob2
 
 if TYPE_CHECKING:
     from sk_han.tagger import SequenceTagger
 
-__all__ = ["encoded_sentences", "learnt_attributes"]
+__all__ = ["encoded_sentences", "learnt_attributes", "tagger_attributes", "tagger_state"]
 
 
 def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
@@ -92,15 +96,11 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
         optimizer="adamw",
         lr=tagger.lr,
         lr_schedule="one_cycle",
-        weight_averaging=None,
         noise=float(tagger.adversarial_noise),
         frozen_epochs=0,
         keep_best=validation is not None,
         n_iter_no_change=tagger.n_iter_no_change,
         callbacks=tagger.callbacks,
-        fit_tasks=None,
-        checkpoints=None,
-        net_params=None,
         verbose=tagger.verbose,
         device=device,
         random_state=rng,
@@ -116,11 +116,8 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
         "classes_": classes,
         "vocabularies_": learnt,
         "n_columns_": len(kinds.rows[0]),
-        "net_": net,
-        "history_": plain_history(net, first_epoch=1),
-        "n_iter_": len(net.history),
         "device_": device,
-        **best_of(net),
+        **training_attributes(net),
     }
 
 
@@ -130,6 +127,41 @@ def encoded_sentences(kinds: Kinds, vocabularies: list[dict[str, int]]) -> Sente
     attributes = attribute_ids(kinds.rows, vocabularies)
     ids = sentences_of(kinds.numbers + len(unused), kinds.lengths)
     return Sentences(ids, np.concatenate([unused, attributes]))
+
+
+def tagger_state(tagger: SequenceTagger) -> dict[str, Any]:
+    """Return the state of a fitted tagger; see `SequenceTagger.to_state`."""
+    network = tagger.net_.module_
+    return {
+        "classes": tagger.classes_,
+        "vocabularies": tagger.vocabularies_,
+        "n_columns": tagger.n_columns_,
+        "scheme": "iob2" if bool(network.forbidden.any()) else None,
+        "network": {"options": network.options.to_plain(), "weights": tagger.net_.weights},
+        **training_state(tagger),
+    }
+
+
+def tagger_attributes(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fitted attributes of a tagger's state, after a check of all its entries.
+
+    Raises
+    ------
+    ModelFormatError
+        If an entry is missing or invalid.
+    """
+    with restoring("SequenceTagger"):
+        sizes, options = check_tagger_state(state)
+        forbidden = forbidden_by_iob2(state["classes"]) if state["scheme"] else None
+        weights, device = state["network"]["weights"], device_of(state)
+        net = stored_tagging_net(sizes, len(state["classes"]), forbidden, options, weights, device)
+    return {
+        "classes_": state["classes"].copy(),
+        "vocabularies_": state["vocabularies"],
+        "n_columns_": state["n_columns"],
+        "net_": net,
+        **restored_training(state),
+    }
 
 
 def _add_words_of_vectors(vocabulary: dict[str, int], vectors: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -38,7 +38,9 @@ from sk_han.utils.compat import (
     StrOptions,
     fit_context,
 )
+from sk_han.utils.document_transformer import DocumentTransformer
 from sk_han.utils.model_format import checked_state
+from sk_han.validation.params import POSITIVE
 from sk_han.validation.texts import check_texts, check_texts_without_labels, text_portions
 
 __all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer"]
@@ -47,10 +49,7 @@ __all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer"]
 STATE_FORMAT = 1
 
 
-# Not wrapped: scikit-learn would put the documents into the frame that `set_output` asks for.
-class HierarchicalTokenizer(  # type: ignore[call-arg]
-    CallbackSupportMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
-):
+class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstimator):
     """Turn raw texts into documents of sentences of word ids.
 
     Id 0 is the padding, 1 the unknown word, 2 the most frequent word of the training texts, and
@@ -147,11 +146,11 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         "stop_words": [StrOptions({"english"}), list, None],
         "min_df": [
             Interval(RealNotInt, 0, 1, closed="both"),
-            Interval(Integral, 1, None, closed="left"),
+            POSITIVE,
         ],
-        "max_features": [Interval(Integral, 1, None, closed="left"), None],
-        "max_sentences": [Interval(Integral, 1, None, closed="left"), None],
-        "max_words": [Interval(Integral, 1, None, closed="left"), None],
+        "max_features": [POSITIVE, None],
+        "max_sentences": [POSITIVE, None],
+        "max_words": [POSITIVE, None],
         "vocabulary": [Mapping, HasMethods("__iter__"), None],
         "sentence_splitter": [callable, None],
         "word_tokenizer": [callable, None],
@@ -409,46 +408,8 @@ class HierarchicalTokenizer(  # type: ignore[call-arg]
         check_is_fitted(self)
         return self._reader().locate(check_texts(texts), self.vocabulary_)
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the one name of what it makes, for the steps behind it in a Pipeline.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Ignored.
-
-        Returns
-        -------
-        ndarray of str, shape (1,)
-        """
-        check_is_fitted(self)
-        return np.array(["documents"], dtype=object)
-
-    def set_output(self, *, transform: str | None = None) -> HierarchicalTokenizer:
-        """Return itself: documents are no table, and stay what they are in every container.
-
-        A Pipeline or ColumnTransformer asks all of its steps for "pandas" or "polars".
-
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"} or None, default=None
-            Ignored.
-
-        Returns
-        -------
-        HierarchicalTokenizer
-        """
-        return self
-
     # A Pipeline routes neither.
     __metadata_request__transform = {"out": UNUSED, "overwrite": UNUSED}  # noqa: RUF012
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.transformer_tags.preserves_dtype = []
-        return tags
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_state_format": STATE_FORMAT}

@@ -28,12 +28,12 @@ from sk_han.translator_fitting import (
 from sk_han.utils.compat import Interval, fit_context, of_option
 from sk_han.utils.optional import import_optional
 from sk_han.validation.pairs import check_pairs
+from sk_han.validation.params import FRACTION, LEARNING_RATE, POSITIVE
 from sk_han.validation.texts import check_texts
 
 __all__ = ["AttentionTranslator"]
 
 _OPTIONS = {name: of_option(c) for name, c in TranslationOptions.constraints().items()}
-_POSITIVE = Interval(Integral, 1, None, closed="left")
 
 
 class AttentionTranslator(StatefulEstimator):
@@ -147,18 +147,18 @@ class AttentionTranslator(StatefulEstimator):
         "target_tokenizer": [HierarchicalTokenizer, None],
         **_OPTIONS,
         "label_smoothing": [Interval(Real, 0, 1, closed="left")],
-        "lr": [Interval(Real, 0, 1e36, closed="right")],
-        "max_epochs": [_POSITIVE],
-        "batch_size": [_POSITIVE],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
-        "n_iter_no_change": [_POSITIVE, None],
+        "lr": [LEARNING_RATE],
+        "max_epochs": [POSITIVE],
+        "batch_size": [POSITIVE],
+        "validation_fraction": [FRACTION, None],
+        "n_iter_no_change": [POSITIVE, None],
         "beam_size": [Interval(Integral, 1, 1000, closed="both")],
         "length_penalty": [Interval(Real, 0, 10, closed="both")],
-        "max_words": [_POSITIVE],
+        "max_words": [POSITIVE],
         "random_state": ["random_state"],
         "device": [str],
         "callbacks": [list, None],
-        "n_threads": [_POSITIVE, None],
+        "n_threads": [POSITIVE, None],
         "verbose": ["verbose"],
     }
 

@@ -10,18 +10,18 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from sk_han.documents import DocumentArray, concatenated_ranges
+from sk_han.fitted_state import device_of, restored_training, restoring, training_state
 from sk_han.options.translation import TranslationOptions
 from sk_han.text.surface import SIGN_PATTERN, learn_forms
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import hold_out, new_net
-from sk_han.training.devices import available_devices, resolve_device
-from sk_han.training.history import best_of, plain_history
+from sk_han.training.devices import resolve_device
+from sk_han.training.history import training_attributes
 from sk_han.training.translation import (
     TextPairs,
     smoothed_translation_net,
     stored_translation_net,
 )
-from sk_han.utils.model_format import ModelFormatError
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.fitted_state import check_translator_state
 from sk_han.validation.labels import document_weights
@@ -120,15 +120,11 @@ def learnt_attributes(
         optimizer="adamw",
         lr=translator.lr,
         lr_schedule="one_cycle",
-        weight_averaging=None,
         noise=0.0,
         frozen_epochs=0,
         keep_best=validation is not None,
         n_iter_no_change=translator.n_iter_no_change,
         callbacks=translator.callbacks,
-        fit_tasks=None,
-        checkpoints=None,
-        net_params=None,
         verbose=translator.verbose,
         device=device,
         random_state=rng,
@@ -141,11 +137,8 @@ def learnt_attributes(
         "forms_": forms,
         "glued_": glued,
         "capitals_": capitals,
-        "net_": net,
-        "history_": plain_history(net),
-        "n_iter_": len(net.history),
         "device_": device,
-        **best_of(net),
+        **training_attributes(net),
     }
 
 
@@ -171,10 +164,7 @@ def translator_state(translator: AttentionTranslator) -> dict[str, Any]:
             "options": translator.net_.module_.options.to_plain(),
             "weights": translator.net_.weights,
         },
-        "history": translator.history_,
-        "best_epoch": translator.best_epoch_,
-        "best_score": translator.best_score_,
-        "device": translator.device_,
+        **training_state(translator),
     }
 
 
@@ -186,18 +176,15 @@ def translator_attributes(state: Mapping[str, Any]) -> dict[str, Any]:
     ModelFormatError
         If an entry is missing or invalid.
     """
-    try:
+    with restoring("AttentionTranslator"):
         sizes, options = check_translator_state(state)
-        device = state["device"] if state["device"] in available_devices() else "cpu"
-        net = stored_translation_net(sizes, options, state["network"]["weights"], device)
-    except (TypeError, ValueError) as error:
-        raise ModelFormatError(f"This AttentionTranslator cannot be restored: {error}.") from error
-    attributes = {f"{name}_": value for name, value in state.items() if name != "network"}
-    return attributes | {
+        net = stored_translation_net(sizes, options, state["network"]["weights"], device_of(state))
+    own = ("source_tokenizer", "target_tokenizer", "forms", "capitals")
+    return {
+        **{f"{name}_": state[name] for name in own},
         "glued_": state["glued"].copy(),
         "net_": net,
-        "n_iter_": len(state["history"]),
-        "device_": device,
+        **restored_training(state),
     }
 
 

@@ -1,13 +1,9 @@
 """Tokenized documents: word ids with the offsets of sentences and documents."""
 
-from sk_han.documents.array import (
-    PADDING_ID,
-    UNKNOWN_ID,
-    DocumentArray,
-    concatenated_ranges,
-    starts_of,
-)
+from sk_han.documents.array import DocumentArray
+from sk_han.documents.checks import PADDING_ID, UNKNOWN_ID
 from sk_han.documents.labelled import LabelledDocuments
+from sk_han.documents.offsets import concatenated_ranges, starts_of
 from sk_han.documents.sentences import EncoderFingerprint, SentenceArray
 
 __all__ = [

@@ -10,19 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "LARGEST_ID",
-    "PADDING_ID",
-    "UNKNOWN_ID",
-    "DocumentArray",
-    "concatenated_ranges",
-    "row_numbers",
-    "starts_of",
-]
+from sk_han.documents.checks import PADDING_ID, as_integers, check_ids, check_starts
+from sk_han.documents.offsets import concatenated_ranges, row_numbers, starts_of
 
-PADDING_ID = 0
-UNKNOWN_ID = 1
-LARGEST_ID = int(np.iinfo(np.int32).max)
+__all__ = ["DocumentArray"]
 
 
 class DocumentArray:
@@ -80,22 +71,22 @@ class DocumentArray:
     def __init__(
         self, word_ids: ArrayLike, sentence_starts: ArrayLike, document_starts: ArrayLike
     ) -> None:
-        ids = _as_integers(word_ids, "word_ids")
-        self.sentence_starts = _as_integers(sentence_starts, "sentence_starts").astype(
+        ids = as_integers(word_ids, "word_ids")
+        self.sentence_starts = as_integers(sentence_starts, "sentence_starts").astype(
             np.int64, copy=False
         )
-        self.document_starts = _as_integers(document_starts, "document_starts").astype(
+        self.document_starts = as_integers(document_starts, "document_starts").astype(
             np.int64, copy=False
         )
-        _check_starts(self.sentence_starts, len(ids), "sentence_starts", "words")
-        _check_starts(self.document_starts, self.n_sentences, "document_starts", "sentences")
+        check_starts(self.sentence_starts, len(ids), "sentence_starts", "words")
+        check_starts(self.document_starts, self.n_sentences, "document_starts", "sentences")
         empty = np.flatnonzero(np.diff(self.sentence_starts) == 0)
         if len(empty):
             raise ValueError(
                 f"Sentence {empty[0]} is empty; leave sentences without words out "
                 "(DocumentArray.from_nested does)."
             )
-        _check_ids(ids)
+        check_ids(ids)
         self.word_ids: NDArray[np.int32] = ids.astype(np.int32, copy=False)
 
     @classmethod
@@ -106,7 +97,7 @@ class DocumentArray:
         sentences_per_document: NDArray[np.int64],
     ) -> DocumentArray:
         """Build from lengths that are known to be right; only the ids are checked."""
-        _check_ids(word_ids)
+        check_ids(word_ids)
         return DocumentArray._checked(
             word_ids, starts_of(words_per_sentence), starts_of(sentences_per_document)
         )
@@ -203,7 +194,7 @@ class DocumentArray:
         DocumentArray of shape (n_documents,)
             Without the padding, which may stand anywhere in the cube.
         """
-        cube = _as_integers(padded, "padded", ndim=(2, 3))
+        cube = as_integers(padded, "padded", ndim=(2, 3))
         if cube.ndim == 2:
             cube = cube[:, np.newaxis, :]  # (D, 1, W)
         real = cube != PADDING_ID  # (D, S, W)
@@ -321,7 +312,7 @@ class DocumentArray:
 
     def with_word_ids(self, word_ids: NDArray[np.int32]) -> DocumentArray:
         """Return the same documents with other ids of their words, shape (n_words,)."""
-        _check_ids(word_ids)
+        check_ids(word_ids)
         return DocumentArray._checked(word_ids, self.sentence_starts, self.document_starts)
 
     def keep_words(self, kept: NDArray[np.bool_]) -> DocumentArray:
@@ -438,67 +429,4 @@ class DocumentArray:
             self.word_ids[words],
             starts_of(words_per_sentence),
             starts_of(self.sentences_per_document[rows]),
-        )
-
-
-def starts_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the offsets of consecutive pieces of these lengths: ``[0, 2, 5]`` of ``[2, 3]``."""
-    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=starts[1:])
-    return starts
-
-
-def concatenated_ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """Concatenate ``range(start, start + length)`` of all pieces."""
-    shift = starts - starts_of(lengths)[:-1]
-    return np.repeat(shift, lengths) + np.arange(int(lengths.sum()))
-
-
-def row_numbers(rows: Any, n_documents: int) -> NDArray[np.int64]:
-    """Return the rows of a slice, a boolean mask or integers as numbers from 0."""
-    if isinstance(rows, slice):
-        return np.arange(*rows.indices(n_documents))
-    chosen = np.asarray(rows)
-    if chosen.size == 0 and chosen.dtype != bool:
-        chosen = chosen.astype(np.int64)
-    if chosen.ndim != 1 or chosen.dtype.kind not in "iub":
-        raise IndexError(
-            "Rows of a DocumentArray are chosen by a slice, integers or a boolean mask; got "
-            f"{type(rows).__name__} of dtype {chosen.dtype} and shape {chosen.shape}."
-        )
-    if chosen.dtype == bool:
-        return np.arange(n_documents)[chosen]
-    if len(chosen) and not -n_documents <= chosen.min() <= chosen.max() < n_documents:
-        wrong = chosen[(chosen < -n_documents) | (chosen >= n_documents)][0]
-        raise IndexError(f"document {wrong} is out of bounds: there are {n_documents}.")
-    numbers = chosen.astype(np.int64, copy=False)
-    return np.where(numbers < 0, numbers + n_documents, numbers)
-
-
-def _as_integers(array: ArrayLike, name: str, ndim: tuple[int, ...] = (1,)) -> NDArray[Any]:
-    found = np.asarray(array)
-    if found.dtype.kind not in "iu":
-        raise TypeError(f"{name} must hold integers; got dtype {found.dtype}.")
-    if found.ndim not in ndim:
-        dimensions = " or ".join(map(str, ndim))
-        raise ValueError(f"{name} must have {dimensions} dimensions; got shape {found.shape}.")
-    return found
-
-
-def _check_starts(starts: NDArray[np.int64], end: int, name: str, pieces: str) -> None:
-    if len(starts) == 0 or starts[0] != 0 or starts[-1] != end or np.any(np.diff(starts) < 0):
-        raise ValueError(
-            f"{name} must rise from 0 to the number of {pieces}, {end}; got {starts!r}."
-        )
-
-
-def _check_ids(ids: NDArray[Any]) -> None:
-    if not len(ids) or (ids.min() >= UNKNOWN_ID and ids.max() <= LARGEST_ID):
-        return
-    wrong = np.flatnonzero((ids < UNKNOWN_ID) | (ids > LARGEST_ID))
-    if len(wrong):
-        raise ValueError(
-            f"Word {wrong[0]} has the id {ids[wrong[0]]}; ids run from {UNKNOWN_ID} (unknown "
-            f"word) to 2**31 - 1, and {PADDING_ID} is the padding, which a DocumentArray does "
-            "not hold (DocumentArray.from_padded takes it off)."
         )

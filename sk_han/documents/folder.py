@@ -18,8 +18,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents.array import LARGEST_ID, UNKNOWN_ID, DocumentArray, starts_of
+from sk_han.documents.array import DocumentArray
+from sk_han.documents.checks import LARGEST_ID, UNKNOWN_ID
 from sk_han.documents.integer_file import IntegerFile
+from sk_han.documents.offsets import starts_of
 from sk_han.utils.atomic_write import replacing
 
 __all__ = ["DocumentFolder", "FolderWriter", "writing"]

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents.array import UNKNOWN_ID, DocumentArray, starts_of
+from sk_han.documents.array import DocumentArray
+from sk_han.documents.checks import UNKNOWN_ID
+from sk_han.documents.offsets import starts_of
 
 __all__ = [
     "DocumentSource",

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sk_han.documents.array import UNKNOWN_ID, DocumentArray, concatenated_ranges, starts_of
+from sk_han.documents.array import DocumentArray
+from sk_han.documents.checks import UNKNOWN_ID
+from sk_han.documents.offsets import concatenated_ranges, starts_of
 
 __all__ = ["EncoderFingerprint", "SentenceArray", "check_same_encoder"]
 

@@ -153,18 +153,18 @@ def new_net(
     optimizer: str | type[torch.optim.Optimizer],
     lr: float,
     lr_schedule: str,
-    weight_averaging: float | None,
     noise: float,
     frozen_epochs: float,
     keep_best: bool,
     n_iter_no_change: int | None,
     callbacks: list[Any] | None,
-    fit_tasks: Callback | None,
-    checkpoints: Callback | None,
-    net_params: Mapping[str, Any] | None,
     verbose: int,
     device: str,
     random_state: np.random.RandomState,
+    weight_averaging: float | None = None,
+    fit_tasks: Callback | None = None,
+    checkpoints: Callback | None = None,
+    net_params: Mapping[str, Any] | None = None,
     make_net: Callable[..., Net] | None = None,
 ) -> Net:
     """Create a net with initial weights.
@@ -183,12 +183,12 @@ def new_net(
         Whether the weights of the best epoch on the validation documents are kept.
     n_iter_no_change : int or None
         Number of epochs without improvement after which training stops; None for no stop.
-    fit_tasks : Callback or None
-        Notifies scikit-learn's callbacks of the epochs.
-    checkpoints : Callback or None
-        Stores the state of the training.
     random_state : RandomState
         Source of the initial weights, of dropout and of the order of documents.
+    fit_tasks : Callback, optional
+        Notifies scikit-learn's callbacks of the epochs.
+    checkpoints : Callback, optional
+        Stores the state of the training.
     make_net : callable, optional
         Takes the parameters of a `Net`; `document_net` by default.
     max_epochs, batch_size, optimizer, lr, lr_schedule, weight_averaging, callbacks, net_params, \

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.net import Net
 
-__all__ = ["best_of", "plain_history"]
+__all__ = ["best_of", "plain_history", "training_attributes"]
+
+
+def training_attributes(net: Net, epochs_before: Sequence[dict[str, float]] = ()) -> dict[str, Any]:
+    """Return the fitted attributes that tell of a trained net, after epochs of earlier fits."""
+    history = [*epochs_before, *plain_history(net, first_epoch=len(epochs_before) + 1)]
+    return {"net_": net, "history_": history, "n_iter_": len(history), **best_of(net)}
 
 
 def best_of(net: Net) -> dict[str, Any]:

@@ -84,9 +84,7 @@ def check_classifier_state(state: Any) -> None:
     """
     names = _NAMES | _LATER_NAMES
     of_sentences = names | _NAMES_OF_SENTENCES
-    if not isinstance(state, Mapping) or state.keys() not in (names, _NAMES, of_sentences):
-        found = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
-        raise ValueError(f"its fitted state has {found}; it must have {sorted(names)}")
+    _check_names(state, names, _NAMES, of_sentences)
     classes = state["classes"]
     _check_classes(classes)
     network = state["network"]
@@ -170,9 +168,7 @@ def check_tagger_state(state: Any) -> tuple[list[int], TaggingOptions]:
     ValueError
         If an entry is missing or invalid; the message names it.
     """
-    if not isinstance(state, Mapping) or state.keys() != _TAGGER_NAMES:
-        found = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
-        raise ValueError(f"its fitted state has {found}; it must have {sorted(_TAGGER_NAMES)}")
+    _check_names(state, _TAGGER_NAMES)
     classes, vocabularies, n_columns = state["classes"], state["vocabularies"], state["n_columns"]
     _check_classes(classes)
     if type(n_columns) is not int or n_columns < 1:
@@ -190,13 +186,70 @@ def check_tagger_state(state: Any) -> tuple[list[int], TaggingOptions]:
         sizes.append(size)
     if state["scheme"] not in (None, "iob2"):
         raise ValueError(f"its scheme must be 'iob2' or None; got {brief(state['scheme'])}")
-    network = state["network"]
-    if not isinstance(network, Mapping) or network.keys() != {"options", "weights"}:
-        raise ValueError("its network must have options and weights")
+    network = _checked_network(state)
     options = TaggingOptions.from_plain(network["options"])
     check_weights(network["weights"], tagging_shapes(sizes, len(classes), options))
     _check_training(state)
     return sizes, options
+
+
+def check_translator_state(state: Any) -> tuple[tuple[int, int], TranslationOptions]:
+    """Check the fitted state of an `AttentionTranslator`.
+
+    Parameters
+    ----------
+    state : mapping
+        As `AttentionTranslator.to_state` returns it.
+
+    Returns
+    -------
+    sizes : tuple of int
+        Vocabulary sizes of source and target.
+    options : TranslationOptions
+
+    Raises
+    ------
+    ValueError
+        If an entry is missing or invalid; the message names it.
+    """
+    _check_names(state, _TRANSLATOR_NAMES)
+    sizes = []
+    for side in ("source", "target"):
+        vocabulary = getattr(state[f"{side}_tokenizer"], "vocabulary_", None)
+        if not vocabulary:
+            raise ValueError(f"its {side} tokenizer is no fitted HierarchicalTokenizer")
+        sizes.append(max(vocabulary.values()) + 1)
+    forms, glued = state["forms"], state["glued"]
+    if not isinstance(forms, list) or not all(isinstance(form, str) for form in forms):
+        raise ValueError("its forms are no list of strings")
+    if len(forms) != sizes[1]:
+        raise ValueError(f"it has {len(forms)} forms for {sizes[1]} target words")
+    if not isinstance(glued, np.ndarray) or (glued.shape, glued.dtype.kind) != ((sizes[1],), "i"):
+        raise ValueError(f"its glued must be {sizes[1]} integers; got {brief(glued)}")
+    if len(glued) and not (glued.min() >= 0 and glued.max() <= 3):
+        raise ValueError("its glued holds numbers that are not from 0 to 3")
+    if not isinstance(state["capitals"], bool):
+        raise ValueError(f"its capitals must be true or false; got {brief(state['capitals'])}")
+    network = _checked_network(state)
+    options = TranslationOptions.from_plain(network["options"])
+    check_weights(network["weights"], translation_shapes(sizes[0], sizes[1], options))
+    _check_training(state)
+    return (sizes[0], sizes[1]), options
+
+
+def _check_names(state: Any, *allowed: set[str]) -> None:
+    """Check which entries a state has: those of the newest format, which come first, or others."""
+    if not isinstance(state, Mapping) or state.keys() not in allowed:
+        found = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
+        raise ValueError(f"its fitted state has {found}; it must have {sorted(allowed[0])}")
+
+
+def _checked_network(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options and weights of a network, which are still to be checked."""
+    network = state["network"]
+    if not isinstance(network, Mapping) or network.keys() != {"options", "weights"}:
+        raise ValueError("its network must have options and weights")
+    return network
 
 
 def _check_training(state: Mapping[str, Any]) -> None:
@@ -244,51 +297,3 @@ def _check_history(history: Any) -> None:
             isinstance(name, str) and type(value) in (int, float) for name, value in epoch.items()
         ):
             raise ValueError("its history is no list of named numbers")
-
-
-def check_translator_state(state: Any) -> tuple[tuple[int, int], TranslationOptions]:
-    """Check the fitted state of an `AttentionTranslator`.
-
-    Parameters
-    ----------
-    state : mapping
-        As `AttentionTranslator.to_state` returns it.
-
-    Returns
-    -------
-    sizes : tuple of int
-        Vocabulary sizes of source and target.
-    options : TranslationOptions
-
-    Raises
-    ------
-    ValueError
-        If an entry is missing or invalid; the message names it.
-    """
-    if not isinstance(state, Mapping) or state.keys() != _TRANSLATOR_NAMES:
-        found = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
-        raise ValueError(f"its fitted state has {found}; it must have {sorted(_TRANSLATOR_NAMES)}")
-    sizes = []
-    for side in ("source", "target"):
-        vocabulary = getattr(state[f"{side}_tokenizer"], "vocabulary_", None)
-        if not vocabulary:
-            raise ValueError(f"its {side} tokenizer is no fitted HierarchicalTokenizer")
-        sizes.append(max(vocabulary.values()) + 1)
-    forms, glued = state["forms"], state["glued"]
-    if not isinstance(forms, list) or not all(isinstance(form, str) for form in forms):
-        raise ValueError("its forms are no list of strings")
-    if len(forms) != sizes[1]:
-        raise ValueError(f"it has {len(forms)} forms for {sizes[1]} target words")
-    if not isinstance(glued, np.ndarray) or (glued.shape, glued.dtype.kind) != ((sizes[1],), "i"):
-        raise ValueError(f"its glued must be {sizes[1]} integers; got {brief(glued)}")
-    if len(glued) and not (glued.min() >= 0 and glued.max() <= 3):
-        raise ValueError("its glued holds numbers that are not from 0 to 3")
-    if not isinstance(state["capitals"], bool):
-        raise ValueError(f"its capitals must be true or false; got {brief(state['capitals'])}")
-    network = state["network"]
-    if not isinstance(network, Mapping) or network.keys() != {"options", "weights"}:
-        raise ValueError("its network must have options and weights")
-    options = TranslationOptions.from_plain(network["options"])
-    check_weights(network["weights"], translation_shapes(sizes[0], sizes[1], options))
-    _check_training(state)
-    return (sizes[0], sizes[1]), options

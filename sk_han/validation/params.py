@@ -1,11 +1,20 @@
-"""Parameters of objects that are parameters themselves, such as ``pooling__size``."""
+"""Parameters of several estimators, and those of objects that are parameters themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Integral, Real
 from typing import Any
 
-__all__ = ["check_nested_params"]
+from sk_han.utils.compat import Interval
+
+__all__ = ["FRACTION", "LEARNING_RATE", "NOT_NEGATIVE", "POSITIVE", "check_nested_params"]
+
+POSITIVE = Interval(Integral, 1, None, closed="left")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+FRACTION = Interval(Real, 0, 1, closed="neither")
+# A larger one overflows single precision in the products of the optimizer.
+LEARNING_RATE = Interval(Real, 0, 1e36, closed="right")
 
 # What to give where a parameter is no object: by default, and for parameters that only some have.
 _OBJECTS = {

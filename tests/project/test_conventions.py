@@ -76,9 +76,11 @@ ON_ONE_FLOOR = {
     ("sentence_encoders", "tokenizer"),
     ("tagger", "fitted_state"),
     ("tagger", "tagger_fitting"),
+    ("tagger_fitting", "fitted_state"),
     ("tokenizer", "validation"),
     ("translator", "fitted_state"),
     ("translator", "translator_fitting"),
+    ("translator_fitting", "fitted_state"),
     ("utils", "options"),
 }
 FLOOR_OF = {room: number for number, floor in enumerate(FLOORS) for room in floor}

@@ -1,0 +1,53 @@
+"""Word ids, and the checks of the arrays that documents are built from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "LARGEST_ID",
+    "PADDING_ID",
+    "UNKNOWN_ID",
+    "as_integers",
+    "check_ids",
+    "check_starts",
+]
+
+PADDING_ID = 0
+UNKNOWN_ID = 1
+LARGEST_ID = int(np.iinfo(np.int32).max)
+
+
+def as_integers(array: ArrayLike, name: str, ndim: tuple[int, ...] = (1,)) -> NDArray[Any]:
+    """Return an array of integers; raise TypeError or ValueError for anything else."""
+    found = np.asarray(array)
+    if found.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold integers; got dtype {found.dtype}.")
+    if found.ndim not in ndim:
+        dimensions = " or ".join(map(str, ndim))
+        raise ValueError(f"{name} must have {dimensions} dimensions; got shape {found.shape}.")
+    return found
+
+
+def check_starts(starts: NDArray[np.int64], end: int, name: str, pieces: str) -> None:
+    """Check that offsets rise from 0 to the end of what they divide."""
+    if len(starts) == 0 or starts[0] != 0 or starts[-1] != end or np.any(np.diff(starts) < 0):
+        raise ValueError(
+            f"{name} must rise from 0 to the number of {pieces}, {end}; got {starts!r}."
+        )
+
+
+def check_ids(ids: NDArray[Any]) -> None:
+    """Check that word ids are those of words."""
+    if not len(ids) or (ids.min() >= UNKNOWN_ID and ids.max() <= LARGEST_ID):
+        return
+    wrong = np.flatnonzero((ids < UNKNOWN_ID) | (ids > LARGEST_ID))
+    if len(wrong):
+        raise ValueError(
+            f"Word {wrong[0]} has the id {ids[wrong[0]]}; ids run from {UNKNOWN_ID} (unknown "
+            f"word) to 2**31 - 1, and {PADDING_ID} is the padding, which a DocumentArray does "
+            "not hold (DocumentArray.from_padded takes it off)."
+        )

@@ -1,0 +1,61 @@
+"""What transformers of texts into documents have in common."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = ["DocumentTransformer"]
+
+_Transformer = TypeVar("_Transformer", bound="DocumentTransformer")
+
+
+class DocumentTransformer(TransformerMixin):
+    """Mixin for estimators whose `transform` takes raw texts and returns documents."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        # scikit-learn would put the documents into the frame that `set_output` asks for.
+        super().__init_subclass__(auto_wrap_output_keys=None, **kwargs)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the one name of what it makes, for the steps behind it in a Pipeline.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str, shape (1,)
+        """
+        check_is_fitted(self)
+        return np.array(["documents"], dtype=object)
+
+    def set_output(self: _Transformer, *, transform: str | None = None) -> _Transformer:
+        """Return itself: documents are no table, and stay what they are in every container.
+
+        A Pipeline or ColumnTransformer asks all of its steps for "pandas" or "polars".
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"} or None, default=None
+            Ignored.
+
+        Returns
+        -------
+        estimator
+            Itself.
+        """
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []
+        return tags
