@@ -93,8 +93,8 @@ class SentenceEmbedder(  # type: ignore[call-arg]
     encoder_: Any
     fingerprint_: EncoderFingerprint
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's name and type)
-        "encoder": [object],  # call_of checks it
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's name and type)
+        "encoder": "no_validation",  # call_of checks it
         "tokenizer": [HierarchicalTokenizer, None],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "memory": [str, os.PathLike, HasMethods("cache"), None],
@@ -292,6 +292,7 @@ class SentenceEmbedder(  # type: ignore[call-arg]
         return split
 
     def _embedded(self, split: _Split) -> SentenceArray:
+        self._validate_params()  # they may be set after the fit
         fingerprint = self.fingerprint_
         folder = getattr(self.memory, "location", self.memory)
         vectors = encoded(

@@ -11,7 +11,13 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from sk_han import HANClassifier, HierarchicalTokenizer
+from sk_han import (
+    AttentionTranslator,
+    HANClassifier,
+    HierarchicalTokenizer,
+    SentenceEmbedder,
+    SequenceTagger,
+)
 from tests.checks_table import results_of, table
 from tests.row_documents import explained_failures, row_estimators
 
@@ -36,6 +42,14 @@ WITHOUT_NUMBERS = [
     "check_parameters_default_constructible",
     "check_set_params",
     "check_valid_tag_types",
+]
+
+OF_TEXT = [
+    AttentionTranslator,
+    HANClassifier,
+    HierarchicalTokenizer,
+    SentenceEmbedder,
+    SequenceTagger,
 ]
 
 each_estimator = pytest.mark.parametrize(
@@ -118,12 +132,12 @@ class TestTable:
 
 
 class TestOnText:
-    @pytest.mark.parametrize("estimator", [HANClassifier, HierarchicalTokenizer])
+    @pytest.mark.parametrize("estimator", OF_TEXT)
     @pytest.mark.parametrize("name", WITHOUT_NUMBERS)
     def test_checks_without_numbers_hold(self, estimator, name):
         getattr(estimator_checks, name)(estimator.__name__, estimator())
 
-    @pytest.mark.parametrize("estimator", [HANClassifier, HierarchicalTokenizer])
+    @pytest.mark.parametrize("estimator", OF_TEXT)
     def test_scikit_learn_alone_would_run_a_single_check(self, estimator):
         with pytest.warns(SkipTestWarning, match="Can't test estimator"):
             assert len(list(estimator_checks_generator(estimator()))) == 1
