@@ -223,7 +223,7 @@ def test_parameters_set_after_the_fit_are_checked(
 def test_the_side_that_is_wrong_is_named() -> None:
     with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
         tiny().fit(SOURCES, None)
-    with pytest.raises(ValueError, match="target_texts: .*string object received"):
+    with pytest.raises(ValueError, match=r"target_texts: .*string object received"):
         tiny().fit(SOURCES, "A dog.")
     with pytest.raises(TypeError, match="X_val: Documents need an order; got a set"):
         tiny().fit(SOURCES, TARGETS, X_val=set(SOURCES), y_val=TARGETS)
