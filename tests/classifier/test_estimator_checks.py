@@ -19,7 +19,7 @@ from sk_han import (
     SequenceTagger,
 )
 from tests.checks_table import results_of, table
-from tests.row_documents import explained_failures, row_estimators
+from tests.row_documents import explained_failures, row_estimators, sentence_estimator
 
 # How many checks there are in scikit-learn 1.6; later releases have more.
 EXPECTED = {"RowClassifier": 67, "RowTokenizer": 45}
@@ -101,6 +101,15 @@ class TestSampleWeight:
         classifier, _ = row_estimators()
         classifier.set_params(linear_ngrams=None)
         estimator_checks.check_sample_weight_equivalence_on_dense_data("RowClassifier", classifier)
+
+
+class TestOnSentenceVectors:
+    @pytest.mark.thorough
+    def test_every_check_holds(self, monkeypatch):
+        monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+        results = results_of(sentence_estimator())
+        assert len(results) >= EXPECTED["RowClassifier"]
+        assert {result["status"] for result in results} == {"passed", "xfail"}, table(results)
 
 
 class TestTable:

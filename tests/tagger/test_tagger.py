@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from skorch.callbacks import Callback
 
+from tests.interrupted_fits import Interrupt
 from tests.tiny_sentences import UNSEEN, X, Y, tiny_tagger, with_columns
 
 
@@ -183,6 +185,26 @@ class TestCitizenship:
     def test_arrays_and_tuples_are_sequences_too(self, fitted):
         arrays = [np.array(sentence) for sentence in UNSEEN if sentence]
         assert fitted.predict(tuple(arrays)) == fitted.predict([s for s in UNSEEN if s])
+
+    def test_nothing_that_is_given_changes(self):
+        given = deepcopy([X, Y, np.arange(1.0, len(X) + 1)])
+        tagger = tiny_tagger(max_epochs=1, callbacks=[Interrupt(never=True)])
+        params = deepcopy(tagger.get_params())
+        assert tagger.fit(*given).predict(given[0])
+        assert given[:2] == [X, Y]
+        np.testing.assert_array_equal(given[2], np.arange(1.0, len(X) + 1))
+        assert tagger.get_params().keys() == params.keys()
+        assert all(
+            tagger.get_params()[name] == params[name] for name in params.keys() - {"callbacks"}
+        )
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+    def test_an_interrupted_fit_keeps_the_fitted_state(self, fitted, error):
+        copy = deepcopy(fitted).set_params(callbacks=[Interrupt(error)])
+        with pytest.raises(error):
+            copy.fit(X[:5], Y[:5])
+        for a, b in zip(copy.predict_proba(UNSEEN), fitted.predict_proba(UNSEEN), strict=True):
+            np.testing.assert_array_equal(a, b)
 
     def test_a_failed_fit_keeps_the_fitted_state(self, fitted):
         copy = pickle.loads(pickle.dumps(fitted))

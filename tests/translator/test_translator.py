@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sk_han import AttentionTranslator, HierarchicalTokenizer, ModelFormatError
+from tests.interrupted_fits import Interrupt
 from tests.tiny_pairs import pairs, tiny
 
 SOURCES, TARGETS = pairs()
@@ -245,6 +246,16 @@ def test_a_failed_fit_keeps_the_earlier_state() -> None:
     with pytest.raises(TypeError):
         fitted.fit([*SOURCES[:-1], None], TARGETS)
     assert fitted.predict(SOURCES[:3]) == before
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_an_interrupted_fit_keeps_the_earlier_state(
+    translator: AttentionTranslator, error: type[BaseException]
+) -> None:
+    copy = pickle.loads(pickle.dumps(translator)).set_params(callbacks=[Interrupt(error)])
+    with pytest.raises(error):
+        copy.fit(SOURCES, TARGETS)
+    assert copy.predict(SOURCES) == translator.predict(SOURCES)
 
 
 def test_a_training_that_diverges_is_an_error() -> None:
