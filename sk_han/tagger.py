@@ -263,6 +263,7 @@ mapping of word to vector, default="random"
         Returns
         -------
         list of list of labels
+            scikit-learn's `cross_val_predict` joins arrays, and cannot join these.
         """
         check_is_fitted(self)
         fitted = snapshot_of(self)

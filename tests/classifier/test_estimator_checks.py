@@ -105,6 +105,7 @@ class TestSampleWeight:
 
 class TestOnSentenceVectors:
     @pytest.mark.thorough
+    @pytest.mark.filterwarnings("ignore:n_iter_no_change=20 has no effect:UserWarning")
     def test_every_check_holds(self, monkeypatch):
         monkeypatch.setenv("SCIPY_ARRAY_API", "1")
         results = results_of(sentence_estimator())
