@@ -91,8 +91,8 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
     encoder_: Any
     fingerprint_: EncoderFingerprint
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's name and type)
-        "encoder": [object],  # call_of checks it
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's name and type)
+        "encoder": "no_validation",  # call_of checks it
         "tokenizer": [HierarchicalTokenizer, None],
         "batch_size": [POSITIVE],
         "memory": [str, os.PathLike, HasMethods("cache"), None],
@@ -254,6 +254,7 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         return split
 
     def _embedded(self, split: _Split) -> SentenceArray:
+        self._validate_params()  # they may be set after the fit
         fingerprint = self.fingerprint_
         folder = getattr(self.memory, "location", self.memory)
         vectors = encoded(

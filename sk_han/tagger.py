@@ -36,6 +36,7 @@ from sk_han.validation.sentences import as_sentences, as_tags
 __all__ = ["SequenceTagger"]
 
 _OPTIONS = {name: of_option(c) for name, c in TaggingOptions.constraints().items()}
+_NOTHING_TO_SCORE = "X has no token with a weight: there is nothing to score."
 
 
 class SequenceTagger(StatefulEstimator):
@@ -260,6 +261,7 @@ mapping of word to vector, default="random"
         Returns
         -------
         list of list of labels
+            scikit-learn's `cross_val_predict` joins arrays, and cannot join these.
         """
         check_is_fitted(self)
         fitted = snapshot_of(self)
@@ -300,9 +302,23 @@ mapping of word to vector, default="random"
         """
         found = self.predict(X)
         lengths = [len(labels) for labels in found]
-        right = as_tags(y, lengths) == np.array([label for labels in found for label in labels])
-        weights = check_sample_weight(sample_weight, lengths, dtype=np.float64)
-        return float(np.average(right, weights=np.repeat(weights, lengths)))
+        labels = as_tags(y, lengths)
+        if not sum(lengths):
+            raise ValueError(_NOTHING_TO_SCORE)
+        of_sentences = check_sample_weight(
+            sample_weight, lengths, dtype=np.float64, ensure_non_negative=True
+        )
+        weights = np.repeat(of_sentences, lengths)
+        if not weights.any():
+            raise ValueError(_NOTHING_TO_SCORE)
+        given, own = (type(values[:1].tolist()[0]) for values in (labels, self.classes_))
+        if given is not own:
+            raise ValueError(
+                f"y holds labels of type {given.__name__}, and those of training are of type "
+                f"{own.__name__}. Convert them, for example with {own.__name__}(label)."
+            )
+        predicted = np.array([label for labels in found for label in labels])
+        return float(np.average(labels == predicted, weights=weights))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,6 +25,7 @@ from sk_han.training.tagging import (
     stored_tagging_net,
     tagging_net,
 )
+from sk_han.utils.warnings import warn_user
 from sk_han.validation.fitted_state import check_tagger_state
 from sk_han.validation.labels import document_weights, encode_labels
 from sk_han.validation.sentences import as_sentences, as_tags, check_iob2, forbidden_by_iob2
@@ -54,8 +55,11 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
     device = resolve_device(tagger.device)
     rng = check_random_state(tagger.random_state)
     given = as_sentences(X)
+    if not given:
+        raise ValueError("Found 0 sentence(s) while a minimum of 1 is required: X is empty.")
     labels = as_tags(y, [len(sentence) for sentence in given])
     weights = document_weights(sample_weight, None, np.zeros(len(given)), np.zeros(1))
+    weights = weights / weights.max()  # only ratios matter; now their sums are finite
     kinds = token_kinds(given)
     classes = np.unique(labels)
     targets = encode_labels(labels, classes, "y")
@@ -74,6 +78,12 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
         raise ValueError(
             f"validation_fraction={tagger.validation_fraction} holds all {len(order)} sentences "
             "out. Lower it, or give more sentences."
+        )
+    if not n_held_out and tagger.n_iter_no_change is not None:
+        warn_user(
+            f"n_iter_no_change={tagger.n_iter_no_change} has no effect without held-out sentences, "
+            f"and validation_fraction={tagger.validation_fraction} of {len(order)} sentences is "
+            "none. Raise it, or set n_iter_no_change=None."
         )
     learnt = learn_attributes(
         token_kinds([given[i] for i in rows]), min_count=int(tagger.min_count)

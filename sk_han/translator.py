@@ -258,6 +258,7 @@ class AttentionTranslator(StatefulEstimator):
             Their `target_text` is what `predict` returns.
         """
         check_is_fitted(self)
+        self._validate_params()  # those of the search may be set after the fit
         fitted, texts = snapshot_of(self), check_texts(source_texts)
         documents, spans = fitted.source_tokenizer_.locate(texts)
         sources = as_sequences(documents, self.max_words)

@@ -100,6 +100,12 @@ def learnt_attributes(
         )
         order = np.argsort(validation.translations.words_per_document, kind="stable")
         validation = validation[order] if len(order) else None
+    if given is not None and validation is None and X_val is not None:
+        raise ValueError(
+            f"None of the {len(given[0])} pairs of X_val and y_val has 1 to "
+            f"max_words={translator.max_words} words on both sides: they cannot tell which epoch "
+            "is best. Give others, or leave X_val and y_val out."
+        )
     if validation is None and translator.n_iter_no_change is not None:
         raise ValueError(
             f"n_iter_no_change={translator.n_iter_no_change} needs held-out pairs, and there are "

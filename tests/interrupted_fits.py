@@ -40,6 +40,21 @@ class StopAt(Callback):
             StopAt.stop()
 
 
+class Interrupt(Callback):
+    """Raise an error behind the second step, as Ctrl-C does."""
+
+    def __init__(self, error=KeyboardInterrupt, *, never=False):
+        self.error, self.never = error, never
+
+    def on_train_begin(self, net, **kwargs):
+        self.n_steps = 0
+
+    def on_batch_end(self, net, **kwargs):
+        self.n_steps += 1
+        if self.n_steps == 2 and not self.never:
+            raise self.error
+
+
 def classifier_of(**params):
     """Make a classifier of four short epochs, and without linear models, which learn after them."""
     settings = {"max_epochs": 4, "batch_size": 3, "n_threads": 1, "linear_ngrams": None}

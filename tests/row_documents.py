@@ -9,7 +9,13 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import (
+    Attention,
+    DocumentArray,
+    HANClassifier,
+    HierarchicalTokenizer,
+    SentenceArray,
+)
 
 N_BINS = 32
 WORDS_PER_SENTENCE = 2
@@ -38,6 +44,16 @@ class RowClassifier(HANClassifier):
         missing = -X.shape[1] % WORDS_PER_SENTENCE
         padded = np.pad(word_ids, ((0, 0), (0, missing)))
         return DocumentArray.from_padded(padded.reshape(len(X), -1, WORDS_PER_SENTENCE))
+
+
+class RowSentenceClassifier(RowClassifier):
+    """HANClassifier to which a row is a document of sentence vectors: one of two columns each."""
+
+    def _read(self, X, *, reset):
+        X = validate_data(self, X, reset=reset, dtype=np.float64)
+        return SentenceArray.from_vectors(
+            np.pad(X, ((0, 0), (0, X.shape[1] % 2))).reshape(len(X), -1, 2)
+        )
 
 
 class RowTokenizer(HierarchicalTokenizer):
@@ -84,6 +100,12 @@ def row_estimators():
         device="cpu",
     )
     return [classifier, RowTokenizer(output="padded")]
+
+
+def sentence_estimator():
+    """Make the classifier of sentence vectors to check, with a sixth of this rate."""
+    params = row_estimators()[0].get_params(deep=False)
+    return RowSentenceClassifier(**params | {"lr": 0.6})
 
 
 def explained_failures(estimator):

@@ -191,6 +191,31 @@ def test_wrong_vectors_are_refused(result: Any, error: type, message: str) -> No
         SentenceEmbedder(WrongEncoder(result)).fit(TEXTS)
 
 
+def test_a_batch_size_set_after_the_fit_is_checked() -> None:
+    embedder = SentenceEmbedder(HashEncoder()).fit(TEXTS)
+    for wrong in (0, -1):
+        with pytest.raises(ValueError, match="The 'batch_size' parameter"):
+            embedder.set_params(batch_size=wrong).transform(TEXTS)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda found: torch.from_numpy(found).bfloat16(),
+        lambda found: [torch.from_numpy(row).requires_grad_() for row in found],
+    ],
+    ids=["half precision", "a list with gradients"],
+)
+def test_tensors_of_any_kind_become_vectors(of: Any) -> None:
+    class Tensors(HashEncoder):
+        def encode(self, sentences: list[str]) -> Any:
+            return of(super().encode(sentences))
+
+    expected = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS).vectors
+    found = SentenceEmbedder(Tensors()).fit_transform(TEXTS).vectors
+    assert np.allclose(found, expected, atol=2**-8)
+
+
 def test_an_encoder_that_changes_its_size_is_refused() -> None:
     encoder = HashEncoder()
     embedder = SentenceEmbedder(encoder).fit(TEXTS)

@@ -43,8 +43,10 @@ def beam_search(
 ) -> list[Hypothesis]:
     """Find the best of the hypotheses that a beam of the best beginnings leads to.
 
-    With a beam of 1, the most probable word follows each word. A sum of logarithms would prefer
-    short hypotheses, so it is divided by a power of their length (Wu et al., 2016).
+    With a beam of 1, the most probable word follows each word. A hypothesis that has ended keeps a
+    place in the beam while it is among the best, and is lost when beginnings pass it. A sum of
+    logarithms would prefer short hypotheses, so it is divided by a power of their length (Wu et
+    al., 2016).
 
     Parameters
     ----------

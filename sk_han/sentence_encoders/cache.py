@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +38,8 @@ class VectorCache:
     OSError
         If the folder cannot be made.
     ValueError
-        If its file is damaged or no cache.
+        If its file is damaged or no cache, or another process holds it for a minute. So do `read`
+        and `write`.
     """
 
     def __init__(self, folder: str | os.PathLike[str], encoder: EncoderFingerprint) -> None:
@@ -46,7 +47,7 @@ class VectorCache:
         self._path = Path(folder) / _FILE
         self._encoder = _digest(encoder.name.encode() + encoder.vectors.tobytes())
         self._dimension = encoder.dimension
-        with self._opened() as connection, connection:
+        with self._opened() as connection:
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS vectors (encoder BLOB, sentence BLOB, vector BLOB, "
                 "PRIMARY KEY (encoder, sentence)) WITHOUT ROWID"
@@ -71,10 +72,11 @@ class VectorCache:
             find = "SELECT vector FROM vectors WHERE encoder = ? AND sentence = ?"
             for row, sentence in enumerate(sentences):
                 found = connection.execute(find, (self._encoder, _key(sentence))).fetchone()
-                if found is None or len(found[0]) != 4 * self._dimension:
+                vector = None if found is None else self._vector(found[0])
+                if vector is None:
                     unknown.append(row)
                 else:
-                    vectors[row] = np.frombuffer(found[0], "<f4")
+                    vectors[row] = vector
         return np.array(unknown, dtype=np.int64)
 
     def write(self, sentences: Sequence[str], vectors: NDArray[np.float32]) -> None:
@@ -83,19 +85,28 @@ class VectorCache:
             (self._encoder, _key(sentence), vector.astype("<f4").tobytes())
             for sentence, vector in zip(sentences, vectors, strict=True)
         ]
-        with self._opened() as connection, connection:
+        with self._opened() as connection:
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
-    def _opened(self) -> closing[sqlite3.Connection]:
+    def _vector(self, stored: object) -> NDArray[np.float32] | None:
+        """Return a stored vector, or None if it is none: its sentence is then encoded again."""
+        if not isinstance(stored, bytes) or len(stored) != 4 * self._dimension:
+            return None
+        vector = np.frombuffer(stored, "<f4")
+        return vector if np.isfinite(vector).all() else None
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """Open the file, and keep what is done with it if there is no error."""
         try:
             connection = sqlite3.connect(self._path, timeout=_PATIENCE)
-            connection.execute("PRAGMA schema_version")
-        except sqlite3.DatabaseError as error:
-            raise ValueError(
-                f"The cache {self._path} cannot be used: {error}. Delete it, or give another "
-                "folder as memory."
-            ) from error
-        return closing(connection)
+            with closing(connection), connection:
+                yield connection
+        except sqlite3.Error as error:
+            repair = "Delete it, or give another folder as memory."
+            if "locked" in str(error):
+                repair = "Wait for it, or give another folder as memory."
+            raise ValueError(f"The cache {self._path} cannot be used: {error}. {repair}") from error
 
 
 def _key(sentence: str) -> bytes:

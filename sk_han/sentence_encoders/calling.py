@@ -133,12 +133,11 @@ def _checked(found: Any, sentences: list[str], encoder: Any) -> NDArray[np.float
             f"The encoder {name} gives a sparse matrix of {found.shape[1]:,} columns, and the "
             "network needs short vectors: put TruncatedSVD behind it, in a Pipeline."
         )
-    if hasattr(found, "cpu"):  # a tensor, perhaps of a GPU
-        found = found.detach().cpu()
     if not hasattr(found, "__len__") and hasattr(found, "__iter__"):
         found = list(found)  # fastembed yields them one by one
+    tensors = isinstance(found, list) and any(hasattr(vector, "cpu") for vector in found)
     try:
-        vectors = np.asarray(found)
+        vectors = np.asarray([_on_cpu(each) for each in found] if tensors else _on_cpu(found))
     except ValueError as error:
         raise ValueError(f"The encoder {name} gives vectors of several sizes: {error}") from error
     expected = f"one vector for each of {len(sentences)} sentences, shape ({len(sentences)}, d)"
@@ -158,6 +157,11 @@ def _checked(found: Any, sentences: list[str], encoder: Any) -> NDArray[np.float
             f"{len(wrong)} of {len(sentences)} sentences, such as {sentences[wrong[0]][:60]!r}."
         )
     return vectors
+
+
+def _on_cpu(found: Any) -> Any:
+    """Return a tensor, perhaps of a GPU or in half precision, as NumPy can read it."""
+    return found.detach().cpu().float() if hasattr(found, "cpu") else found
 
 
 def _bar(n_sentences: int) -> Any:

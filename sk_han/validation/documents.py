@@ -70,9 +70,9 @@ def as_documents(X: Any, tokenizer: HierarchicalTokenizer | None) -> DocumentArr
     if not holds_word_ids(X):
         if tokenizer is None:
             raise TypeError(
-                f"X is a {type(X).__name__}, but this HANClassifier was fitted on word ids. Give "
-                "it a DocumentArray or an array of integers from the tokenizer that made its "
-                "training data, or fit it on raw text."
+                f"X is a {type(X).__name__}, but this HANClassifier was fitted on word ids or on "
+                "sentence vectors. Give it what the tokenizer or SentenceEmbedder that made its "
+                "training data makes of X, or fit it on raw text."
             )
         X = tokenizer.transform(X)
     X = check_documents(X)
@@ -106,10 +106,16 @@ def check_sentence_vectors(
         return
     if not isinstance(X, SentenceArray):
         known = "" if encoder is None else f" from {encoder.name}"
+        pipeline = "put both in a Pipeline"
+        if name != "X":  # which a Pipeline passes on as it is
+            pipeline = (
+                f"Pipeline(..., transform_input=[{name!r}]) makes it one, with metadata routing "
+                "enabled"
+            )
         raise TypeError(
             f"{name} is a {type(X).__name__}, but this HANClassifier reads sentence vectors"
             f"{known}. Give it a SentenceArray of the SentenceEmbedder that made its training "
-            "data, or put both in a Pipeline."
+            f"data, or {pipeline}."
         )
     check_same_encoder(encoder, dimension, X, "the training documents")
 

@@ -22,8 +22,8 @@ def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[lis
     Raises
     ------
     ValueError, TypeError, UnicodeDecodeError
-        As of `check_texts`, with the number of the pair; or if there are not as many targets as
-        sources.
+        As of `check_texts`, with the side and the number of the pair; or if there are no targets,
+        or not as many as sources.
 
     Examples
     --------
@@ -31,7 +31,12 @@ def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[lis
     >>> check_pairs(["Ein Hund."], ["A dog."], ("source_texts", "target_texts"))
     (['Ein Hund.'], ['A dog.'])
     """
-    lists = [_as_list(texts) for texts in (sources, targets)]
+    if targets is None:
+        raise ValueError(
+            "This AttentionTranslator estimator requires y to be passed, but the target y is None: "
+            f"give {names[1]}, the translations of {names[0]}."
+        )
+    lists = [_listed(texts, name) for texts, name in zip((sources, targets), names, strict=True)]
     lengths = [len(texts) for texts in lists]
     if lengths[0] != lengths[1]:
         raise ValueError(
@@ -45,3 +50,12 @@ def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[lis
         for texts, name in zip(lists, names, strict=True)
     ]
     return checked[0], checked[1]
+
+
+def _listed(texts: Any, name: str) -> list[Any]:
+    try:
+        return _as_list(texts)
+    except (TypeError, ValueError) as error:
+        if type(error) not in (TypeError, ValueError):  # of an iterator of the user
+            raise
+        raise type(error)(f"{name}: {error}") from None

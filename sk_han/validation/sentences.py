@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from reprlib import repr as brief
 from typing import Any
@@ -33,8 +33,8 @@ def as_sentences(X: Any, n_columns: int | None = None) -> list[list[Token]]:
         If X is something else; the message names sentence and token.
     """
     sentences = []
-    for i, sentence in enumerate(_listed(X, "X")):
-        tokens = list(_listed(sentence, f"Sentence {i} of X"))
+    for i, sentence in enumerate(_listed(X, "X", "sentences, each a list of tokens")):
+        tokens = list(_listed(sentence, f"Sentence {i} of X", "tokens"))
         if all(type(token) is str for token in tokens):
             found: list[Token] = [(token,) for token in tokens]
         else:
@@ -70,7 +70,10 @@ def as_tags(y: Any, lengths: Sequence[int], name: str = "y") -> NDArray[Any]:
         raise ValueError(
             "This SequenceTagger estimator requires y to be passed, but the target y is None."
         )
-    sequences = [list(_listed(tags, f"Sentence {i} of {name}")) for i, tags in enumerate(y)]
+    sequences = [
+        list(_listed(tags, f"Sentence {i} of {name}", "labels, one for each token"))
+        for i, tags in enumerate(_listed(y, name, "sentences, each a list of labels"))
+    ]
     if len(sequences) != len(lengths):
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {len(lengths)} sentences "
@@ -86,7 +89,8 @@ def as_tags(y: Any, lengths: Sequence[int], name: str = "y") -> NDArray[Any]:
             if not isinstance(tag, (str, int, np.integer, np.bool_)):
                 raise TypeError(
                     f"Token {j} of sentence {i} has the label {brief(tag)} of type "
-                    f"{type(tag).__name__} in {name}; labels are strings, integers or booleans."
+                    f"{type(tag).__name__} in {name}; labels are strings, integers or booleans. "
+                    "Convert them, for example with str(label)."
                 )
     return as_labels(list(chain.from_iterable(sequences)), name)
 
@@ -161,18 +165,23 @@ def check_iob2(
         )
 
 
-def _listed(value: Any, what: str) -> Iterable[Any]:
-    """Return a value if it is a sequence, but no string or mapping."""
+def _listed(value: Any, what: str, of: str) -> Iterable[Any]:
+    """Return a value if it is a sequence, but no string, frame, or what has no order."""
     if isinstance(value, (str, bytes)):
-        raise TypeError(
-            f"{what} is the string {brief(value)}; expected a list: of sentences, each a list of "
-            "tokens. text.split() makes a list of a string's tokens."
-        )
-    if isinstance(value, dict) or not hasattr(value, "__len__") or not hasattr(value, "__iter__"):
-        raise TypeError(
-            f"{what} is a {type(value).__name__}; expected a list: of sentences, each a list of "
-            "tokens."
-        )
+        repair = " text.split() makes a list of a string's tokens." if "tokens" in of else ""
+        raise TypeError(f"{what} is the string {brief(value)}; expected a list of {of}.{repair}")
+    is_frame = hasattr(value, "columns")
+    has_order = hasattr(value, "__len__") and hasattr(value, "__iter__")
+    if is_frame or not has_order or isinstance(value, (Mapping, Set)):
+        repair = ""
+        if is_frame:  # to iterate one gives the names of its columns
+            repair = (
+                " Of a table with a token in each row, "
+                "df.groupby('sentence')['word'].apply(list) makes one."
+            )
+        elif hasattr(value, "__iter__"):
+            repair = " Give it an order, for example with list(...)."
+        raise TypeError(f"{what} is a {type(value).__name__}; expected a list of {of}.{repair}")
     found: Iterable[Any] = value
     return found
 
@@ -185,6 +194,6 @@ def _token(token: Any, sentence: int, number: int) -> Token:
         raise TypeError(
             f"Token {number} of sentence {sentence} of X is {brief(token)} of type "
             f"{type(token).__name__}; a token is a string, or a tuple of strings: the word, then "
-            "its further columns."
+            "its further columns. Convert it with str, or leave it out."
         )
     return tuple(str.__str__(column) for column in columns)

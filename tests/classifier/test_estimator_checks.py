@@ -11,9 +11,15 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from sk_han import HANClassifier, HierarchicalTokenizer
+from sk_han import (
+    AttentionTranslator,
+    HANClassifier,
+    HierarchicalTokenizer,
+    SentenceEmbedder,
+    SequenceTagger,
+)
 from tests.checks_table import results_of, table
-from tests.row_documents import explained_failures, row_estimators
+from tests.row_documents import explained_failures, row_estimators, sentence_estimator
 
 # How many checks there are in scikit-learn 1.6; later releases have more.
 EXPECTED = {"RowClassifier": 67, "RowTokenizer": 45}
@@ -36,6 +42,14 @@ WITHOUT_NUMBERS = [
     "check_parameters_default_constructible",
     "check_set_params",
     "check_valid_tag_types",
+]
+
+OF_TEXT = [
+    AttentionTranslator,
+    HANClassifier,
+    HierarchicalTokenizer,
+    SentenceEmbedder,
+    SequenceTagger,
 ]
 
 each_estimator = pytest.mark.parametrize(
@@ -89,6 +103,16 @@ class TestSampleWeight:
         estimator_checks.check_sample_weight_equivalence_on_dense_data("RowClassifier", classifier)
 
 
+class TestOnSentenceVectors:
+    @pytest.mark.thorough
+    @pytest.mark.filterwarnings("ignore:n_iter_no_change=20 has no effect:UserWarning")
+    def test_every_check_holds(self, monkeypatch):
+        monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+        results = results_of(sentence_estimator())
+        assert len(results) >= EXPECTED["RowClassifier"]
+        assert {result["status"] for result in results} == {"passed", "xfail"}, table(results)
+
+
 class TestTable:
     def test_it_counts_every_check(self, monkeypatch):
         monkeypatch.setenv("SCIPY_ARRAY_API", "1")
@@ -118,12 +142,12 @@ class TestTable:
 
 
 class TestOnText:
-    @pytest.mark.parametrize("estimator", [HANClassifier, HierarchicalTokenizer])
+    @pytest.mark.parametrize("estimator", OF_TEXT)
     @pytest.mark.parametrize("name", WITHOUT_NUMBERS)
     def test_checks_without_numbers_hold(self, estimator, name):
         getattr(estimator_checks, name)(estimator.__name__, estimator())
 
-    @pytest.mark.parametrize("estimator", [HANClassifier, HierarchicalTokenizer])
+    @pytest.mark.parametrize("estimator", OF_TEXT)
     def test_scikit_learn_alone_would_run_a_single_check(self, estimator):
         with pytest.warns(SkipTestWarning, match="Can't test estimator"):
             assert len(list(estimator_checks_generator(estimator()))) == 1

@@ -251,8 +251,10 @@ def test_words_alone_are_refused(X: SentenceArray, fitted: HANClassifier) -> Non
         for use in (fitted.predict, fitted.explain):
             with pytest.raises(TypeError, match="reads sentence vectors from HashEncoder"):
                 use(given)
-    with pytest.raises(TypeError, match="fitted on word ids"):
+    with pytest.raises(TypeError, match=r"on sentence vectors\. Give it what .* SentenceEmbedder"):
         fitted.predict(TEXTS)
+    with pytest.raises(TypeError, match=r"X_val is a list.*transform_input=\['X_val'\]"):
+        quick().fit(X, LABELS, X_val=TEXTS, y_val=LABELS)
 
 
 def test_a_classifier_of_words_reads_the_words_of_sentence_vectors(X: SentenceArray) -> None:

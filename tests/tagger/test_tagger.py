@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from skorch.callbacks import Callback
 
+from tests.interrupted_fits import Interrupt
 from tests.tiny_sentences import UNSEEN, X, Y, tiny_tagger, with_columns
 
 
@@ -184,6 +186,26 @@ class TestCitizenship:
         arrays = [np.array(sentence) for sentence in UNSEEN if sentence]
         assert fitted.predict(tuple(arrays)) == fitted.predict([s for s in UNSEEN if s])
 
+    def test_nothing_that_is_given_changes(self):
+        given = deepcopy([X, Y, np.arange(1.0, len(X) + 1)])
+        tagger = tiny_tagger(max_epochs=1, callbacks=[Interrupt(never=True)])
+        params = deepcopy(tagger.get_params())
+        assert tagger.fit(*given).predict(given[0])
+        assert given[:2] == [X, Y]
+        np.testing.assert_array_equal(given[2], np.arange(1.0, len(X) + 1))
+        assert tagger.get_params().keys() == params.keys()
+        assert all(
+            tagger.get_params()[name] == params[name] for name in params.keys() - {"callbacks"}
+        )
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+    def test_an_interrupted_fit_keeps_the_fitted_state(self, fitted, error):
+        copy = deepcopy(fitted).set_params(callbacks=[Interrupt(error)])
+        with pytest.raises(error):
+            copy.fit(X[:5], Y[:5])
+        for a, b in zip(copy.predict_proba(UNSEEN), fitted.predict_proba(UNSEEN), strict=True):
+            np.testing.assert_array_equal(a, b)
+
     def test_a_failed_fit_keeps_the_fitted_state(self, fitted):
         copy = pickle.loads(pickle.dumps(fitted))
         with pytest.raises(ValueError, match="labels"):
@@ -213,7 +235,7 @@ class TestBadInput:
             ([["a"]], None, "requires y"),
             ([["a", "b"]], [["O", None]], "Token 1 of sentence 0 has the label None"),
             ([["a", "b"]], [["O", 3]], "mixes labels"),
-            ([], [], "empty|least one|No sentence"),
+            ([], [], "Found 0 sentence.*X is empty"),
             ([[]], [[]], "No sentence has a token"),
         ],
     )
@@ -237,6 +259,36 @@ class TestBadInput:
             tiny_tagger().fit(X, Y, sample_weight=[-1.0] * len(X))
         with pytest.raises(ValueError, match=r"zero"):
             tiny_tagger().fit(X, Y, sample_weight=[0.0] * len(X))
+
+    @pytest.mark.parametrize(
+        ("sentences", "labels", "message"),
+        [
+            ([], [], "no token"),
+            ([[]], [[]], "no token"),
+            ([["a"]], [[1]], "labels of type int.*those of training are of type str"),
+        ],
+    )
+    def test_a_score_of_nothing_or_of_other_labels_is_refused(
+        self, fitted, sentences, labels, message
+    ):
+        with pytest.raises(ValueError, match=message):
+            fitted.score(sentences, labels)
+
+    def test_weights_of_a_score_are_checked(self, fitted):
+        with pytest.raises(ValueError, match="Negative"):
+            fitted.score(X, Y, sample_weight=[-1.0] * len(X))
+        with pytest.raises(ValueError, match="no token with a weight"):
+            fitted.score([["Anna"], []], [["B-NAME"], []], sample_weight=[0, 1])
+
+    def test_huge_weights_are_ratios_too(self):
+        huge = tiny_tagger(max_epochs=1).fit(X, Y, sample_weight=[1e308] * len(X))
+        assert np.isfinite(huge.history_[0]["train_loss"])
+
+    @pytest.mark.parametrize("fraction", [None, 1e-3])
+    def test_a_stop_without_held_out_sentences_is_warned_of(self, fraction):
+        tagger = tiny_tagger(max_epochs=1, n_iter_no_change=2, validation_fraction=fraction)
+        with pytest.warns(UserWarning, match="n_iter_no_change=2 has no effect"):
+            tagger.fit(X, Y)
 
     def test_strange_words_do_no_harm(self, fitted):
         words = ["", " ", "\x00", "\ud800", "é" * 10_000, "<b>", "日本語"]

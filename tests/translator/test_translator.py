@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sk_han import AttentionTranslator, HierarchicalTokenizer, ModelFormatError
+from tests.interrupted_fits import Interrupt
 from tests.tiny_pairs import pairs, tiny
 
 SOURCES, TARGETS = pairs()
@@ -208,6 +209,32 @@ def test_bad_parameters_are_refused(name: str, value: Any) -> None:
         tiny(**{name: value}).fit(SOURCES, TARGETS)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("beam_size", 0), ("length_penalty", -1.0), ("max_words", 0), ("n_threads", 0)],
+)
+def test_parameters_set_after_the_fit_are_checked(
+    translator: AttentionTranslator, name: str, value: Any
+) -> None:
+    fitted = pickle.loads(pickle.dumps(translator)).set_params(**{name: value})
+    with pytest.raises(ValueError, match=f"The '{name}' parameter"):
+        fitted.predict(SOURCES[:1])
+
+
+def test_the_side_that_is_wrong_is_named() -> None:
+    with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
+        tiny().fit(SOURCES, None)
+    with pytest.raises(ValueError, match=r"target_texts: .*string object received"):
+        tiny().fit(SOURCES, "A dog.")
+    with pytest.raises(TypeError, match="X_val: Documents need an order; got a set"):
+        tiny().fit(SOURCES, TARGETS, X_val=set(SOURCES), y_val=TARGETS)
+
+
+def test_held_out_pairs_that_tell_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"None of the 2 pairs of X_val and y_val has 1 to"):
+        tiny().fit(SOURCES, TARGETS, X_val=["", "Hund"], y_val=["", " "])
+
+
 def test_pairs_beyond_the_limit_are_left_out_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="1 of 28 pairs have more than max_words=9 words"):
         tiny(max_words=9).fit([*SOURCES, "Hund " * 10], [*TARGETS, "dog"])
@@ -219,6 +246,16 @@ def test_a_failed_fit_keeps_the_earlier_state() -> None:
     with pytest.raises(TypeError):
         fitted.fit([*SOURCES[:-1], None], TARGETS)
     assert fitted.predict(SOURCES[:3]) == before
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_an_interrupted_fit_keeps_the_earlier_state(
+    translator: AttentionTranslator, error: type[BaseException]
+) -> None:
+    copy = pickle.loads(pickle.dumps(translator)).set_params(callbacks=[Interrupt(error)])
+    with pytest.raises(error):
+        copy.fit(SOURCES, TARGETS)
+    assert copy.predict(SOURCES) == translator.predict(SOURCES)
 
 
 def test_a_training_that_diverges_is_an_error() -> None:
