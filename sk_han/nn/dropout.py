@@ -22,7 +22,7 @@ def dropout(vectors: Tensor, p: float, generator: torch.Generator | None) -> Ten
     if p == 0.0:
         return vectors
     keep = _bernoulli(vectors.shape, 1.0 - p, generator)
-    return vectors * keep.div_(1.0 - p).to(vectors)
+    return vectors * keep.to(vectors).div_(1.0 - p)
 
 
 def word_dropout(
@@ -32,13 +32,20 @@ def word_dropout(
     if p == 0.0:
         return word_ids
     drop = _bernoulli(word_ids.shape, p, generator)
-    return word_ids.masked_fill(drop.bool().to(word_ids.device), unknown_id)
+    return word_ids.masked_fill(drop.to(word_ids.device), unknown_id)
 
 
 def _bernoulli(shape: torch.Size, p: float, generator: torch.Generator | None) -> Tensor:
-    # The noise of a seed must not depend on PyTorch's default dtype and device.
-    draw = torch.empty(shape, dtype=torch.float32, device="cpu")
-    return draw.bernoulli_(p, generator=generator)
+    """Draw True with probability `p`, to the nearest 1 / 65,536 but not less than that.
+
+    Four numbers of 16 bits from each of 64 take a seventh of the time of `Tensor.bernoulli_`. The
+    noise of a seed does not depend on PyTorch's default dtype and device.
+    """
+    n = shape.numel()
+    bits = torch.empty((n + 3) // 4, dtype=torch.int64, device="cpu")
+    bits.random_(-(2**63), None, generator=generator)
+    smallest = 2**15 - max(round(p * 2**16), 1)
+    return (bits.view(torch.int16)[:n] >= smallest).view(shape)
 
 
 def row_dropout(
@@ -59,4 +66,4 @@ def row_dropout(
     if p == 0.0:
         return None
     keep = _bernoulli(torch.Size((n_rows, 1)), 1.0 - p, generator)
-    return keep.div_(1.0 - p).to(like)
+    return keep.to(like).div_(1.0 - p)
