@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from skorch.callbacks import Callback
 
+from tests.thorough import first_fast
 from tests.tiny_sentences import UNSEEN, X, Y, tiny_tagger, with_columns
 
 
@@ -24,7 +25,9 @@ class TestLearning:
         assert fitted.predict(X) == Y
         assert fitted.score(X, Y) == 1
 
-    @pytest.mark.parametrize("params", [{"crf": False}, {"scheme": None}, {"engine": "torch"}])
+    @pytest.mark.parametrize(
+        "params", first_fast([{"crf": False}, {"scheme": None}, {"engine": "torch"}])
+    )
     def test_other_ways_learn_too(self, params):
         assert tiny_tagger(**({"scheme": "iob2"} | params)).fit(X, Y).score(X, Y) == 1
 
