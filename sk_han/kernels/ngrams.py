@@ -28,7 +28,7 @@ def _look_up(
     start: int,
     n_ngrams: int,
     n: int,
-    column_of_bucket: NDArray[np.int32],
+    column_table: NDArray[np.int32],
     hashes: NDArray[np.uint64],
     columns: NDArray[np.int32],
 ) -> None:
@@ -41,7 +41,7 @@ def _look_up(
             mixed ^= mixed >> _SHIFT_2
         hashes[i] = mixed
     for i in range(n_ngrams):
-        columns[i] = column_of_bucket[(hashes[i] * _MIX_1) >> _SHIFT_OF_BUCKET]
+        columns[i] = column_table[(hashes[i] * _MIX_1) >> _SHIFT_OF_BUCKET] - 1
 
 
 @inner(int64, int32, uint64, int32[::1], int64, int32[::1], int64)
@@ -96,7 +96,7 @@ def scores(
     document_starts: NDArray[np.int64],
     smallest: int,
     largest: int,
-    column_of_bucket: NDArray[np.int32],
+    column_table: NDArray[np.int32],
     factor: int,
     ratios: NDArray[np.float32],
     weights: NDArray[np.float32],
@@ -112,6 +112,8 @@ def scores(
     ----------
     task_size : int
         Number of documents of a task.
+    column_table : ndarray of shape (number of hash values,)
+        The number of each n-gram from 1, and 0 for unknown ones.
     factor : int
         Random number of 64 bits, odd. It changes where a table holds an n-gram, and no result:
         nobody can write a document whose n-grams all fall into one place.
@@ -158,7 +160,7 @@ def scores(
                         n_ngrams = sentence_starts[sentence + 1] - start - n + 1
                         if n_ngrams <= 0:
                             break
-                        _look_up(word_ids, start, n_ngrams, n, column_of_bucket, hashes, columns)
+                        _look_up(word_ids, start, n_ngrams, n, column_table, hashes, columns)
                         if n < smallest:
                             continue
                         for i in range(n_ngrams):

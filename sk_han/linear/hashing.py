@@ -18,6 +18,7 @@ __all__ = [
     "WORDS_AT_ONCE",
     "batches",
     "check_ngram_range",
+    "column_table",
     "hash_ngrams",
     "occurrences",
     "sized_ngrams",
@@ -106,3 +107,14 @@ def occurrences(
     bucket, first_word = hash_ngrams(documents, ngram_range)
     document = np.repeat(np.arange(len(documents)), documents.words_per_document)
     return document[first_word], bucket
+
+
+def column_table(buckets: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return a look-up table from a hash value to the number of its column, from 1.
+
+    Other hash values have 0: the system gives a page of zeros when one of it is first read, so the
+    table of few n-grams costs little.
+    """
+    table = np.zeros(1 << BITS, dtype=np.int32)
+    table[buckets] = np.arange(1, len(buckets) + 1)
+    return table

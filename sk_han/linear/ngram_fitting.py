@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from sk_han.documents import LabelledDocuments
 from sk_han.linear.ngrams import NgramCounts, NgramModel
-from sk_han.linear.presence import lengths_of, presences
+from sk_han.linear.presence import frequent_ngrams, lengths_of
 
 __all__ = [
     "INVERSE_STRENGTH",
@@ -65,11 +65,9 @@ def fit_ngram_model(
     ACL.
     """
     ngram_range = int(ngram_range[0]), int(ngram_range[1])  # a search passes NumPy integers
-    present = presences(data.documents, ngram_range)
-    buckets = np.flatnonzero(present.getnnz(axis=0) >= MIN_DOCUMENTS)
+    buckets, present = frequent_ngrams(data.documents, ngram_range, MIN_DOCUMENTS)  # (D, F)
     if n_classes == 1 or not len(buckets) or len(np.unique(data.targets)) < n_classes:
         return None
-    present = present[:, buckets]  # (D, F)
     in_class = in_classes(data.targets, n_classes)  # (D, S)
     counts = _counts(present, in_class, data.weights)
     ratios = log_count_ratios(counts)
@@ -127,9 +125,8 @@ def partial_fit_ngram_model(
     ngram_range = int(ngram_range[0]), int(ngram_range[1])
     if model is not None:
         ngram_range = model.ngram_range
-    present = presences(data.documents, ngram_range)
-    of_portion = np.flatnonzero(present.getnnz(axis=0))
-    present, in_class = present[:, of_portion], in_classes(data.targets, n_classes)
+    of_portion, present = frequent_ngrams(data.documents, ngram_range, 1)
+    in_class = in_classes(data.targets, n_classes)
     n_scores = in_class.shape[1]
     buckets, intercept = of_portion, np.zeros(n_scores)
     coefficients = np.zeros((len(buckets), n_scores))

@@ -7,9 +7,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
 from sk_han.documents import DocumentArray
-from sk_han.linear.hashing import BITS, batches, occurrences
+from sk_han.linear.hashing import BITS, batches, column_table, occurrences
 
-__all__ = ["document_counts", "lengths_of", "presences"]
+__all__ = ["document_counts", "frequent_ngrams", "lengths_of", "presences"]
+
+# So few occurrences are sorted in less time than an array of all hash values is walked through.
+_FEW = 1 << 16
 
 
 def presences(
@@ -35,8 +38,7 @@ def presences(
     """
     n_columns, column_of = 1 << BITS, None
     if buckets is not None:
-        n_columns, column_of = len(buckets), np.full(1 << BITS, -1, dtype=np.int32)
-        column_of[buckets] = np.arange(len(buckets))
+        n_columns, column_of = len(buckets), column_table(buckets)
     return vstack(
         [
             _presence(*_known(*occurrences(batch, ngram_range), column_of), (len(batch), n_columns))
@@ -44,6 +46,28 @@ def presences(
         ],
         format="csr",
     )
+
+
+def frequent_ngrams(
+    documents: DocumentArray, ngram_range: tuple[int, int], least: int
+) -> tuple[NDArray[np.int64], csr_matrix]:
+    """Mark those n-grams of each document that occur in so many documents.
+
+    Returns
+    -------
+    buckets : ndarray of int64, shape (F,)
+        Their hash values, in rising order.
+    present : csr_matrix of float32, shape (D, F)
+    """
+    present = presences(documents, ngram_range)
+    buckets = None
+    if present.nnz < _FEW:
+        buckets, columns = np.unique(present.indices, return_inverse=True)
+        present = csr_matrix(
+            (present.data, columns, present.indptr), (len(documents), len(buckets))
+        )
+    kept = np.flatnonzero(present.getnnz(axis=0) >= least)
+    return kept if buckets is None else buckets[kept].astype(np.int64), present[:, kept]
 
 
 def document_counts(documents: DocumentArray, ngram_range: tuple[int, int]) -> NDArray[np.int64]:
@@ -60,7 +84,7 @@ def _known(
     """Return rows and columns of the occurrences of n-grams that have a column."""
     if column_of is None:
         return rows, found
-    columns = column_of[found]
+    columns = column_of[found] - 1
     known = columns >= 0
     return rows[known], columns[known].astype(np.int64)
 

@@ -48,7 +48,7 @@ PLACES = {
 
 
 class TestTheSameBits:
-    @pytest.mark.parametrize("engine", ["torch", "numba"])
+    @pytest.mark.parametrize("engine", first_fast(["numba", "torch"]))
     @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
     def test_wherever_it_stopped(self, place, engine, tmp_path):
         if engine == "numba":

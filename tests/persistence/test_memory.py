@@ -84,9 +84,9 @@ class TestWhateverTheFileHolds:
         "place",
         [
             ("params", "lr"),
-            ("fitted", "best_epoch"),
-            ("fitted", "network_scale"),
             ("fitted", "ngram_model", "state", "ngram_range"),
+            pytest.param(("fitted", "best_epoch"), marks=pytest.mark.thorough),
+            pytest.param(("fitted", "network_scale"), marks=pytest.mark.thorough),
         ],
     )
     def test_values_that_grow_in_an_error_take_their_share(self, load_bytes, place):

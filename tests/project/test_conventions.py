@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from pathlib import Path
 from typing import Any
 
@@ -140,11 +141,17 @@ def imports(node: ast.AST, *, in_functions: bool) -> Iterator[str]:
                 yield from imports(child, in_functions=in_functions)
 
 
-def imported_by(file: Path, *, in_functions: bool) -> set[str]:
-    return set(imports(ast.parse(file.read_text("utf-8")), in_functions=in_functions))
+@functools.cache
+def syntax_tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text("utf-8"))
 
 
-def packages(names: set[str]) -> set[str]:
+@functools.cache
+def imported_by(file: Path, *, in_functions: bool) -> frozenset[str]:
+    return frozenset(imports(syntax_tree(file), in_functions=in_functions))
+
+
+def packages(names: Set[str]) -> set[str]:
     """Third-party packages among imported names."""
     found = {name.partition(".")[0] for name in names}
     return found - sys.stdlib_module_names - {"sk_han"}
@@ -195,7 +202,7 @@ def test_rooms_of_one_floor_import_each_other_in_one_direction() -> None:
 
 
 def test_only_core_dependencies_are_imported_at_top_level() -> None:
-    def others(file: Path) -> set[str]:
+    def others(file: Path) -> Set[str]:
         optional = {"numba", "llvmlite"} if file in KERNELS else set()
         return packages(imported_by(file, in_functions=False)) - CORE_PACKAGES - optional
 
@@ -253,7 +260,7 @@ def test_private_names_of_scikit_learn_are_imported_in_one_place() -> None:
 
 def test_a_missing_package_is_never_passed_over_in_silence() -> None:
     def silent(file: Path) -> Iterator[str]:
-        tries = [n for n in ast.walk(ast.parse(file.read_text("utf-8"))) if type(n) is ast.Try]
+        tries = [n for n in ast.walk(syntax_tree(file)) if type(n) is ast.Try]
         for handler in (handler for n in tries for handler in n.handlers):
             caught = ast.unparse(handler.type) if handler.type else ""
             about_imports = "ImportError" in caught or "ModuleNotFoundError" in caught
@@ -264,7 +271,7 @@ def test_a_missing_package_is_never_passed_over_in_silence() -> None:
 
 
 def test_no_attribute_waits_for_the_lock_of_its_class() -> None:
-    def locked(file: Path) -> set[str]:
+    def locked(file: Path) -> Set[str]:
         return imported_by(file, in_functions=True) & {"functools.cached_property"}
 
     assert offenders(locked) == []

@@ -1,6 +1,7 @@
 """The page "What you can rely on" names tests that exist."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ PAGE = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
 NAMED = sorted(set(re.findall(r"`(tests/[^`]+)`", PAGE)))
 
 
+@functools.cache
 def names_in(file):
     """Names below a test file: of its test functions, of its classes, and of the tests of these."""
     names = set()

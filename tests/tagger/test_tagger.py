@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from skorch.callbacks import Callback
 
 from tests.interrupted_fits import Interrupt
+from tests.thorough import first_fast
 from tests.tiny_sentences import UNSEEN, X, Y, tiny_tagger, with_columns
 
 
@@ -26,7 +27,9 @@ class TestLearning:
         assert fitted.predict(X) == Y
         assert fitted.score(X, Y) == 1
 
-    @pytest.mark.parametrize("params", [{"crf": False}, {"scheme": None}, {"engine": "torch"}])
+    @pytest.mark.parametrize(
+        "params", first_fast([{"crf": False}, {"scheme": None}, {"engine": "torch"}])
+    )
     def test_other_ways_learn_too(self, params):
         assert tiny_tagger(**({"scheme": "iob2"} | params)).fit(X, Y).score(X, Y) == 1
 
@@ -131,7 +134,7 @@ class TestResults:
             assert not len(rows) or rows[0, inside] == 0
 
     def test_a_seed_gives_the_same_bits(self, one_thread):
-        twice = [tiny_tagger().fit(X, Y).predict_proba(UNSEEN) for _ in range(2)]
+        twice = [tiny_tagger(max_epochs=2).fit(X, Y).predict_proba(UNSEEN) for _ in range(2)]
         for a, b in zip(*twice, strict=True):
             np.testing.assert_array_equal(a, b)
 

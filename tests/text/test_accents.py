@@ -13,13 +13,14 @@ OF_SCIKIT_LEARN = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicod
 @pytest.mark.parametrize("name", OF_SCIKIT_LEARN)
 def test_every_character_becomes_what_scikit_learn_makes_of_it(name):
     ours, theirs = ACCENT_STRIPPERS[name], OF_SCIKIT_LEARN[name]
-    characters = map(chr, range(sys.maxunicode + 1))
-    assert [found for found in characters if ours(found) != theirs(found)] == []
+    for start in range(0, sys.maxunicode + 1, 4096):  # a line each, since a call takes longer
+        lines = "\n".join(map(chr, range(start, start + 4096)))
+        assert ours(lines).split("\n") == theirs(lines).split("\n"), f"from {start:#x} on"
 
 
 @pytest.mark.parametrize("name", OF_SCIKIT_LEARN)
 @pytest.mark.parametrize(
-    "word", ["", "Ångström", "naı̈ve", "\ud800x", "ﬁancé", "東京", "e\u0301\u0302"]
+    "word", ["", "film", "Ångström", "naı̈ve", "\ud800x", "ﬁancé", "東京", "e\u0301\u0302"]
 )
 def test_words_become_what_scikit_learn_makes_of_them(name, word):
     assert ACCENT_STRIPPERS[name](word) == OF_SCIKIT_LEARN[name](word)

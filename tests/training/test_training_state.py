@@ -7,6 +7,7 @@ from skorch.callbacks import Callback, EpochScoring, LRScheduler
 
 from sk_han import Checkpoint
 from tests.interrupted_fits import N_STEPS, StopAt, assert_same, classifier_of, file_of, stop_fit
+from tests.thorough import first_fast
 from tests.tiny_models import LABELS, TEXTS
 
 
@@ -62,11 +63,14 @@ class TestCallbacksOfTheUser:
     @pytest.mark.parametrize(
         "schedule",
         [
-            {"policy": "StepLR", "step_size": 2, "step_every": "epoch"},
             {"policy": torch.optim.lr_scheduler.ReduceLROnPlateau, "patience": 0, "threshold": 9.0},
             {"policy": torch.optim.lr_scheduler.ExponentialLR, "gamma": 0.9, "step_every": "batch"},
+            pytest.param(
+                {"policy": "StepLR", "step_size": 2, "step_every": "epoch"},
+                marks=pytest.mark.thorough,
+            ),
         ],
-        ids=["steps", "plateau", "each step"],
+        ids=["plateau", "each step", "steps"],
     )
     def test_schedules_of_skorch_go_on(self, schedule, tmp_path):
         if schedule["policy"] == "StepLR":
@@ -102,7 +106,7 @@ def n_epochs(net, X, y=None):
 
 class TestOptimizersOfTheUser:
     @pytest.mark.parametrize(
-        "optimizer", [torch.optim.RMSprop, torch.optim.Adagrad, torch.optim.LBFGS]
+        "optimizer", first_fast([torch.optim.LBFGS, torch.optim.RMSprop, torch.optim.Adagrad])
     )
     def test_those_of_pytorch_go_on(self, optimizer, tmp_path):
         goes_on(

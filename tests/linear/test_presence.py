@@ -1,0 +1,41 @@
+"""Which n-grams occur in which documents."""
+
+import numpy as np
+import pytest
+
+from sk_han import DocumentArray
+from sk_han.linear import presence
+from sk_han.linear.hashing import column_table
+from sk_han.linear.presence import frequent_ngrams, presences
+
+# The pair 2 3 and the words 2 and 3 are in two documents; 5 twice in one.
+DOCUMENTS = DocumentArray.from_nested([[[2, 3, 4]], [[2, 3], [5, 5]], [], [[6]]])
+
+
+@pytest.mark.parametrize("few", [0, 1 << 16], ids=["counted for all hash values", "sorted"])
+@pytest.mark.parametrize(
+    ("least", "n_ngrams", "n_each"), [(1, 9, [6, 5, 0, 1]), (2, 3, [3, 3, 0, 0])]
+)
+def test_an_ngram_is_kept_that_is_in_enough_documents(few, least, n_ngrams, n_each, monkeypatch):
+    monkeypatch.setattr(presence, "_FEW", few)
+    buckets, present = frequent_ngrams(DOCUMENTS, (1, 3), least)
+    assert present.shape == (4, n_ngrams)
+    assert present.has_sorted_indices
+    assert np.diff(present.indptr).tolist() == n_each
+    expected = presences(DOCUMENTS, (1, 3), buckets)
+    np.testing.assert_array_equal(present.toarray(), expected.toarray())
+    assert (buckets.dtype, present.dtype) == (np.int64, np.float32)
+    assert np.all(np.diff(buckets) > 0)
+
+
+@pytest.mark.parametrize("few", [0, 1 << 16])
+def test_there_may_be_none(few, monkeypatch):
+    monkeypatch.setattr(presence, "_FEW", few)
+    buckets, present = frequent_ngrams(DOCUMENTS[[2]], (1, 3), 1)
+    assert (len(buckets), present.shape) == (0, (1, 0))
+
+
+def test_columns_have_numbers_from_one():
+    table = column_table(np.array([3, 7]))
+    assert table[[0, 3, 6, 7]].tolist() == [0, 1, 0, 2]
+    assert table.sum() == 3
