@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HeldOutLogits", "fit_summary", "held_out_logits", "warn_of_a_useless_network"]
 
-# Fewer tell too little: of 30, one is 3 %.
-_ENOUGH_TO_TELL = 30
+# Fewer tell too little: of 50, one is 2 %.
+_ENOUGH_TO_TELL = 50
 _COUNTS_FOR_NOTHING = 0.02
 
 
@@ -132,7 +132,7 @@ def warn_of_a_useless_network(summary: FitSummary, net: Net, unseen: HeldOutLogi
     -----
     ConvergenceWarning
         If in no epoch it is better than the class frequencies, by accuracy or by loss, or counts
-        for nothing beside the linear models. Fewer than 30 held-out documents do not tell.
+        for nothing beside the linear models. Fewer than 50 held-out documents do not tell.
     """
     if unseen is None or summary.n_classes == 1 or summary.n_scored < _ENOUGH_TO_TELL:
         return

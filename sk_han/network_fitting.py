@@ -180,13 +180,14 @@ def _trained_on_words(fit: Fit, begin_tasks: _BeginTasks) -> TrainedNetwork:
     tasks = begin_tasks(n_epochs)
     epochs_before = len(classifier.history_) if fit.learns_on else 0
     new = _net_maker(fit, vocabulary_size=given.vocabulary_size, unknown_id=UNKNOWN_ID)
-    net = new(
-        **_main_training(fit, n_epochs),
-        lr=lr,
-        noise=float(classifier.adversarial_noise),
-        frozen_epochs=epochs_frozen(classifier.freeze_embedding) - epochs_before,
-        fit_tasks=tasks,
-    )
+    with fit.stages("set-up"):  # the first optimizer of a process loads PyTorch's compiler
+        net = new(
+            **_main_training(fit, n_epochs),
+            lr=lr,
+            noise=float(classifier.adversarial_noise),
+            frozen_epochs=epochs_frozen(classifier.freeze_embedding) - epochs_before,
+            fit_tasks=tasks,
+        )
     if fit.resume:
         # A schedule from its beginning needs no moments, and copies of the classifier have none.
         net.continue_from(classifier.net_, with_moments=fit.one_epoch)

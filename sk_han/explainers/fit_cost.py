@@ -15,13 +15,12 @@ __all__ = ["MEGABYTES", "SECONDS", "estimated_cost", "quantities"]
 # Seconds of one thread and megabytes for one of each quantity, measured by benchmarks/fit_cost.py;
 # docs/how_to/how_long_it_takes.md has the table.
 SECONDS = {
-    "fit": 2.0,
-    "words": 2e-6,
-    "distinct words": 2e-5,
-    "words of all epochs": 6e-6,
-    "steps of all epochs": 0.01,
+    "words": 5.3e-6,
+    "distinct words": 4.1e-5,
+    "words of all epochs": 6.0e-6,
+    "steps of all epochs": 0.0077,
 }
-MEGABYTES = {"fit": 400.0, "words": 1e-4, "distinct words": 0.003}
+MEGABYTES = {"fit": 656.0, "words": 0.00015, "distinct words": 0.0053}
 # Of a fit, what more threads do not share: 2.79 s with one and 2.41 with two (docs/benchmarks.md).
 _ALONE = 0.73
 

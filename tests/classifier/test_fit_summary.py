@@ -1,9 +1,11 @@
 """What is said after a fit: the summary, the representation, warnings."""
 
+import dataclasses
 import json
 import pickle
 import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sk_han import HANClassifier, HierarchicalTokenizer, load, save
 from sk_han.datasets import make_reviews
 from sk_han.explanation import FitSummary
+from sk_han.fit_reporting import HeldOutLogits, warn_of_a_useless_network
 from tests.html_page import Page
 from tests.tiny_models import LABELS, TEXTS, tiny
 
@@ -64,7 +67,7 @@ def test_a_network_alone_has_the_whole_share():
 
 def test_the_seconds_of_the_stages_are_within_those_of_the_fit(fitted):
     summary = fitted.fit_summary_
-    assert list(summary.seconds) == ["texts", "word vectors", "network", "linear models"]
+    assert list(summary.seconds) == ["texts", "set-up", "word vectors", "network", "linear models"]
     assert 0 < sum(summary.seconds.values()) <= summary.total_seconds
 
 
@@ -195,11 +198,31 @@ def test_a_network_that_tells_nothing_is_a_warning():
 def test_a_network_that_learns_is_none():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        texts = [f"w{n} {kind} y{n}" for n, kind in enumerate(np.repeat(["good", "bad"], 60))]
-        tiny(max_epochs=8, lr=0.03, validation_fraction=0.3).fit(texts, np.repeat([1, 0], 60))
+        texts = [f"w{n} {kind} y{n}" for n, kind in enumerate(np.repeat(["good", "bad"], 90))]
+        tiny(max_epochs=8, lr=0.03, validation_fraction=0.3).fit(texts, np.repeat([1, 0], 90))
 
 
 def test_few_held_out_documents_do_not_tell():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tiny(lr=1e-9).fit(REVIEWS, KINDS)
+        tiny(lr=1e-9, validation_fraction=0.4).fit(REVIEWS, KINDS)  # 48 of them
+
+
+@pytest.mark.parametrize(("network", "warned"), [(0.01, True), (1.0, False)])
+def test_a_network_of_next_to_no_share_is_a_warning(network, warned):
+    targets = np.arange(100) % 2
+    signs = np.eye(2)[targets]
+    unseen = HeldOutLogits(network * signs, 5.0 * signs, targets, np.ones(100))
+    summary = FitSummary(
+        **{field.name: 0 for field in dataclasses.fields(FitSummary)}
+        | {"n_classes": 2, "n_scored": 100, "majority_accuracy": 0.5}
+        | {"shares": {"network": network / (network + 5), "n-gram model": 5 / (network + 5)}}
+    )
+    net = SimpleNamespace(history=[{"valid_accuracy": 0.9, "valid_loss": 0.1}])
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        warn_of_a_useless_network(summary, net, unseen)
+    assert [w.category for w in found] == [ConvergenceWarning] * warned
+    assert all(
+        "share of the log-odds of held-out documents is 0.2 %" in str(w.message) for w in found
+    )
