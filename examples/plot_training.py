@@ -13,7 +13,7 @@ from sk_han import HANClassifier, describe
 from sk_han.datasets import make_reviews
 from sk_han.rendering import plot_history
 
-texts, labels = make_reviews(300, random_state=0)
+texts, labels = make_reviews(600, random_state=0)
 description = describe(texts, labels)
 description
 
@@ -21,8 +21,15 @@ description
 # Losses and accuracy of each epoch
 # ---------------------------------
 # The dashed line is the loss on the documents that the network learns from, the others are those of
-# held-out documents. The dotted line marks the epoch whose weights are kept.
-classifier = HANClassifier(embedding_dim=50, word_hidden=25, max_epochs=12, random_state=0)
+# held-out documents. The grey line marks the epoch whose weights are kept.
+classifier = HANClassifier(
+    embedding_dim=100,
+    word_hidden=30,
+    adversarial_noise=0,
+    lr=0.01,
+    max_epochs=12,
+    random_state=0,
+)
 classifier.fit(texts, labels)
 axes = plot_history(classifier)
 axes.axvline(classifier.best_epoch_, linestyle=":", color="gray")

@@ -223,6 +223,5 @@ def test_a_network_of_next_to_no_share_is_a_warning(network, warned):
         warnings.simplefilter("always")
         warn_of_a_useless_network(summary, net, unseen)
     assert [w.category for w in found] == [ConvergenceWarning] * warned
-    assert all(
-        "share of the log-odds of held-out documents is 0.2 %" in str(w.message) for w in found
-    )
+    told = "share of the log-odds of held-out documents is 0.2 %"
+    assert all(told in str(warning.message) for warning in found)
