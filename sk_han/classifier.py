@@ -59,7 +59,7 @@ from sk_han.validation.params import (
 
 if TYPE_CHECKING:
     from sk_han.checkpoints import Checkpoint
-    from sk_han.explanation import ExplanationList
+    from sk_han.explanation import ExplanationList, FitSummary
 
 __all__ = ["HANClassifier"]
 
@@ -183,7 +183,8 @@ ContextAttention, default="attention"
         Number of threads on the CPU. None takes the number that PyTorch is set to (environment
         variable ``OMP_NUM_THREADS``), at most one for each core; a number, at most four for each.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows the progress of each stage on standard error, as a bar where lines can be replaced,
+        and then ``fit_summary_``; `explain` shows its progress, too. 2 adds words a second.
 
     Attributes
     ----------
@@ -222,6 +223,10 @@ ContextAttention, default="attention"
         Number of word ids, padding and the unknown word included. Larger ids are read as unknown.
     encoder_ : EncoderFingerprint or None
         The encoder of the sentence vectors that the network reads; vectors of others are refused.
+    fit_summary_ : FitSummary or None
+        What the last fit has come to: accuracy and loss of network and linear models together on
+        held-out documents, the share of each, why training ended, seconds of each stage. None if
+        the model comes from a file without one.
 
     See Also
     --------
@@ -268,6 +273,7 @@ ContextAttention, default="attention"
     device_: str
     vocabulary_size_: int
     encoder_: EncoderFingerprint | None
+    fit_summary_: FitSummary | None
 
     _newest_format = 2
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)

@@ -26,6 +26,11 @@ from sk_han.validation.documents import (
     vocabulary_size_of,
     within_vocabulary,
 )
+from sk_han.validation.doubtful import (
+    conflicting_documents,
+    warn_of_conflicts,
+    warn_of_rare_classes,
+)
 from sk_han.validation.features import why_no_documents
 from sk_han.validation.labels import check_labels, document_weights, encode_labels
 from sk_han.validation.texts import check_texts_without_labels
@@ -58,6 +63,8 @@ class FitData:
     given_validation : LabelledDocuments or None
         The validation documents that the user gives.
     unlabelled : DocumentArray or None
+    n_conflicting : int
+        Documents of `data` with the words of one of another class.
     """
 
     tokenizer: HierarchicalTokenizer | None
@@ -70,6 +77,7 @@ class FitData:
     held_out: NDArray[np.int64] | None
     given_validation: LabelledDocuments | None
     unlabelled: DocumentArray | None
+    n_conflicting: int
 
     @property
     def n_classes(self) -> int:
@@ -161,7 +169,9 @@ def fit_data(
     data = LabelledDocuments(
         within_vocabulary(documents, vocabulary_size), checked.targets, weights
     )
-    data = data[data.weights > 0]
+    counts = np.flatnonzero(data.weights > 0)
+    data = data[counts]
+    conflicting = conflicting_documents(data.documents, data.targets)
     validation, training, held_out = None, np.arange(len(data)), None
     if checked.X_val is not None:
         validation = _validation(checked.X_val, checked.targets_val, tokenizer, vocabulary_size)
@@ -170,6 +180,8 @@ def fit_data(
         training, held_out = hold_out(data.targets, fraction, random_state)
     if holds_out:
         _warn_of_single_documents(data.targets, checked.classes, given=validation is not None)
+        warn_of_rare_classes(data.targets, checked.classes)
+        warn_of_conflicts(counts[conflicting], len(data))
         if validation is None and held_out is None and classifier.n_iter_no_change is not None:
             why = (
                 "validation_fraction is None"
@@ -193,6 +205,7 @@ def fit_data(
         held_out,
         validation,
         None if unlabelled is None else within_vocabulary(unlabelled, vocabulary_size),
+        len(conflicting),
     )
 
 

@@ -11,9 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from sk_han.documents import DocumentArray, EncoderFingerprint
+from sk_han.explanation.fit_summary import FitSummary
 from sk_han.linear.stored import stored_models
 from sk_han.training.devices import available_devices
 from sk_han.training.net_state import net_from_state, net_to_state
+from sk_han.utils.compat import VisualBlock, shown_as_estimator
 from sk_han.utils.model_format import ModelFormatError, checked_state
 from sk_han.validation.documents import check_sentence_vectors, within_vocabulary
 from sk_han.validation.fitted_state import check_classifier_state
@@ -51,6 +53,20 @@ class StatefulEstimator(BaseEstimator):
     """
 
     _newest_format: ClassVar[int]
+
+    @shown_as_estimator
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the parameters and, in a comment of Python, what a fit has come to."""
+        text: str = super().__repr__(N_CHAR_MAX)
+        summary = vars(self).get("fit_summary_")
+        return text if summary is None else f"{text}  # fitted: {summary.in_short}"
+
+    def _sk_visual_block_(self) -> VisualBlock:
+        """Return the box of scikit-learn's diagram, with what a fit has come to below the name."""
+        summary = vars(self).get("fit_summary_")
+        block = VisualBlock("single", self, names=type(self).__name__, name_details=str(self))
+        block.name_caption = None if summary is None else summary.in_short
+        return block
 
     def __getstate__(self) -> dict[str, Any]:
         """Return parameters and fitted state as arrays and plain types, for any device."""
@@ -148,6 +164,7 @@ def device_of(state: Mapping[str, Any]) -> str:
 def state_of(classifier: HANClassifier) -> dict[str, Any]:
     """Return the state of a fitted classifier; see `HANClassifier.to_state`."""
     ngram_model, latent_model = classifier.ngram_model_, classifier.latent_model_
+    summary = classifier.fit_summary_
     of_sentences = {}
     if classifier.net_.dimension is not None:
         of_sentences = {
@@ -164,6 +181,7 @@ def state_of(classifier: HANClassifier) -> dict[str, Any]:
         "ngram_scale": classifier.ngram_scale_,
         "latent_scale": classifier.latent_scale_,
         **training_state(classifier),
+        "fit_summary": None if summary is None else summary.to_dict(),
     }
 
 
@@ -179,6 +197,7 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
         check_classifier_state(state)
         ngram_model, latent_model = stored_models(state)
         net = net_from_state(state["network"], device_of(state))
+        summary = None if state.get("fit_summary") is None else FitSummary(**state["fit_summary"])
     return {
         "classes_": state["classes"].copy(),
         "tokenizer_": state["tokenizer"],
@@ -188,6 +207,7 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
         "ngram_scale_": state["ngram_scale"],
         "latent_model_": latent_model,
         "latent_scale_": state.get("latent_scale", 0.0),
+        "fit_summary_": summary,
         "vocabulary_size_": state.get("vocabulary_size", state["network"].get("vocabulary_size")),
         "encoder_": None
         if state.get("encoder") is None

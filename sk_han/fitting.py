@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,13 @@ from sklearn.utils import check_random_state
 
 from sk_han.checkpoints.fingerprint import data_fingerprint, settings_fingerprint
 from sk_han.checkpoints.fit_checkpoints import FitCheckpoints
-from sk_han.documents import LabelledDocuments
 from sk_han.fit_data import FitData, fit_data
+from sk_han.fit_reporting import (
+    HeldOutLogits,
+    fit_summary,
+    held_out_logits,
+    warn_of_a_useless_network,
+)
 from sk_han.linear.calibration import fit_scales, fit_scales_near
 from sk_han.linear.latent import LatentSpace, fit_latent_space
 from sk_han.linear.memory import check_memory_of_linear_model
@@ -23,8 +29,8 @@ from sk_han.training.callbacks.sklearn_callbacks import FitTasks
 from sk_han.training.data_parallel import Ranks, next_number, with_ranks
 from sk_han.training.devices import resolve_device
 from sk_han.training.history import training_attributes
-from sk_han.training.net import Net
-from sk_han.training.outcome import warn_if_nothing_learnt
+from sk_han.training.outcome import warned_that_nothing_is_learnt
+from sk_han.utils.stages import Stages
 
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
@@ -92,19 +98,21 @@ def fitted_attributes(
     rng = checkpoints.random_state(
         check_random_state(seed), own=classifier.random_state is not None
     )
-    given = fit_data(
-        classifier,
-        X,
-        y,
-        sample_weight=sample_weight,
-        X_val=X_val,
-        y_val=y_val,
-        X_unlabelled=X_unlabelled,
-        classes=classes,
-        resume=resume,
-        holds_out=not one_epoch,
-        random_state=rng,
-    )
+    stages = Stages(classifier.verbose if ranks is None or ranks.is_first else 0)
+    with stages("texts"):
+        given = fit_data(
+            classifier,
+            X,
+            y,
+            sample_weight=sample_weight,
+            X_val=X_val,
+            y_val=y_val,
+            X_unlabelled=X_unlabelled,
+            classes=classes,
+            resume=resume,
+            holds_out=not one_epoch,
+            random_state=rng,
+        )
     train_network = network_training(given, alone=ranks is None and checkpoint is None)
     checkpoints.check(data_fingerprint, given)
     if ranks is not None:
@@ -118,10 +126,20 @@ def fitted_attributes(
             before=classifier.ngram_model_ if resume and one_epoch else None,
             in_portions=one_epoch,
         )
-    space = _latent_space(given, ngram_range, rng)
+    space = _latent_space(given, ngram_range, rng, stages)
 
     fit = Fit(
-        classifier, given, ngram_range, space, resume, one_epoch, device, rng, checkpoints, ranks
+        classifier,
+        given,
+        ngram_range,
+        space,
+        resume,
+        one_epoch,
+        device,
+        rng,
+        checkpoints,
+        ranks,
+        stages,
     )
     fitted = _attributes_before_training(fit)
     begin_tasks = partial(FitTasks, classifier, given.documents, given.labels, sample_weight)
@@ -131,13 +149,24 @@ def fitted_attributes(
         if not ranks.is_first:
             trained.tasks.end(fitted)
             return {"_rank": f"rank {ranks.rank} of {ranks.size}"}
-    if not one_epoch and not fit.own_loss:  # a portion may have other class frequencies
-        warn_if_nothing_learnt(trained.net, given.training_data, classifier.lr)
-
-    parts, scored = _linear_parts(fit)
-    network_scale, parts = _scaled(fit, trained, parts, scored)
+    # A portion may have other class frequencies, and a loss of the user's no probabilities.
+    checks = not one_epoch and not fit.own_loss
+    warned = checks and warned_that_nothing_is_learnt(
+        trained.net, given.training_data, classifier.lr
+    )
+    with stages("linear models"):
+        parts, scored = _linear_parts(fit)
+    with stages("scores"):
+        unseen = held_out_logits(fit, trained.net, parts, scored)
+        network_scale, linear_scale, parts = _scaled(fit, trained, parts, unseen)
+        summary = fit_summary(fit, trained.net, parts, unseen, network_scale, linear_scale)
+    if checks and not warned:
+        warn_of_a_useless_network(summary, trained.net, unseen)
     fitted |= {"network_scale_": network_scale, **_linear_attributes(parts)}
     fitted |= training_attributes(trained.net, classifier.history_ if fit.learns_on else ())
+    fitted["fit_summary_"] = summary
+    if stages.verbose:
+        print(summary, file=sys.stderr, flush=True)
     trained.tasks.end(fitted)
     checkpoints.end()
     return fitted
@@ -163,13 +192,17 @@ def _check_ranks_agree(
 
 
 def _latent_space(
-    given: FitData, ngram_range: tuple[int, int] | None, rng: np.random.RandomState
+    given: FitData,
+    ngram_range: tuple[int, int] | None,
+    rng: np.random.RandomState,
+    stages: Stages,
 ) -> LatentSpace | None:
     """Learn from the text without labels, if there is any, what the latent model starts from."""
     if given.unlabelled is None or ngram_range is None or given.n_classes == 1:
         return None
     text, _ = given.text
-    return fit_latent_space(text, ngram_range, rng)
+    with stages("text without labels"):
+        return fit_latent_space(text, ngram_range, rng)
 
 
 def _attributes_before_training(fit: Fit) -> dict[str, Any]:
@@ -213,21 +246,35 @@ def _linear_parts(fit: Fit) -> tuple[LinearParts, NDArray[np.float64] | None]:
 
 
 def _scaled(
-    fit: Fit, trained: TrainedNetwork, parts: LinearParts, scored: NDArray[np.float64] | None
-) -> tuple[float, LinearParts]:
-    """Return the scale of the network, and the linear models with theirs."""
-    given, before = fit.given, _linear_parts_before(fit)
-    keep_scales = fit.resume and given.given_validation is None
+    fit: Fit, trained: TrainedNetwork, parts: LinearParts, unseen: HeldOutLogits | None
+) -> tuple[float, float | None, LinearParts]:
+    """Return the scale of the network, and the linear models with theirs.
+
+    Between them stands what the scales of the linear models were multiplied by; None if they have
+    no common factor.
+    """
+    before = _linear_parts_before(fit)
+    keep_scales = fit.resume and fit.given.given_validation is None
     if keep_scales and parts.kinds == before.kinds and fit.space is None:
-        return fit.classifier.network_scale_, parts.with_scales_of(before)
-    unseen = None if keep_scales or given.n_classes == 1 else given.validation
+        kept = parts.with_scales_of(before)
+        return fit.classifier.network_scale_, _common_factor(parts, kept), kept
     usual = trained.usual_scales
     if fit.resume and before.models:
         # The network goes on; linear models that stay have their factor in their scales.
         stays = parts.latent_model is not None and fit.space is None
         usual = max(fit.classifier.network_scale_, 0.01), 1.0 if stays else usual[1]
-    scales = _scales(trained.net, parts, scored, unseen, usual, trained.spreads)
-    return float(scales[0]), parts.times(scales[-1])
+    fits_none = keep_scales or fit.given.n_classes == 1
+    scales = _scales(parts, None if fits_none else unseen, usual, trained.spreads)
+    return float(scales[0]), float(scales[-1]), parts.times(scales[-1])
+
+
+def _common_factor(parts: LinearParts, kept: LinearParts) -> float | None:
+    """Return by what all scales of `parts` are multiplied to be those of `kept`."""
+    factors = {
+        new / old if old else None
+        for (old, _), (new, _) in zip(parts.models, kept.models, strict=True)
+    }
+    return factors.pop() if len(factors) == 1 else None if factors else 1.0
 
 
 def _linear_parts_before(fit: Fit) -> LinearParts:
@@ -235,10 +282,8 @@ def _linear_parts_before(fit: Fit) -> LinearParts:
 
 
 def _scales(
-    net: Net,
     parts: LinearParts,
-    scored: NDArray[np.float64] | None,
-    validation: LabelledDocuments | None,
+    unseen: HeldOutLogits | None,
     usual_scales: tuple[float, float],
     spreads: tuple[float, float],
 ) -> NDArray[np.float64]:
@@ -248,32 +293,14 @@ def _scales(
     trained together with it has little left to learn. Training on the residual of cross-fitted
     logits of the linear model was not better (docs/benchmarks.md). What linear models count among
     each other is fitted before, on many documents.
-
-    Parameters
-    ----------
-    scored : ndarray of shape (D, C) or None
-        Logits of the validation documents from linear models that have not learnt from them; None
-        if `parts` have not. Rows of NaN are left out.
-    validation : LabelledDocuments or None
-        Documents that the network has not learnt from.
     """
     usual = np.array(usual_scales if parts.models else [1.0])
-    if validation is None:
+    if unseen is None:
         return usual
-    if not parts.models:
-        alone = net.logits(validation.documents).astype(np.float64)
-        return fit_scales([alone], validation.targets, validation.weights, usual)
-    linear = parts.logits(validation.documents) if scored is None else scored
-    known = ~np.isnan(linear[:, 0])
-    if not known.any():
-        return usual
-    documents, targets, weights = (
-        validation.documents[known],
-        validation.targets[known],
-        validation.weights[known],
-    )
-    logits = [net.logits(documents).astype(np.float64), linear[known]]
-    return fit_scales_near(logits, targets, weights, usual, np.array(spreads))
+    if unseen.linear is None:
+        return fit_scales([unseen.network], unseen.targets, unseen.weights, usual)
+    logits = [unseen.network, unseen.linear]
+    return fit_scales_near(logits, unseen.targets, unseen.weights, usual, np.array(spreads))
 
 
 def linear_parts_of(classifier: HANClassifier) -> LinearParts:

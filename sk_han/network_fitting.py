@@ -42,6 +42,7 @@ from sk_han.training.pretraining import (
 )
 from sk_han.training.sentences import trained_sentence_net
 from sk_han.utils.softmax import softmax
+from sk_han.utils.stages import Stages
 
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
@@ -77,6 +78,8 @@ class Fit:
     checkpoints : FitCheckpoints
     ranks : Ranks or None
         The processes that train the network together.
+    stages : Stages
+        What measures the time.
     """
 
     classifier: HANClassifier
@@ -89,6 +92,7 @@ class Fit:
     rng: np.random.RandomState
     checkpoints: FitCheckpoints
     ranks: Ranks | None
+    stages: Stages
 
     @property
     def learns_on(self) -> bool:
@@ -176,21 +180,25 @@ def _trained_on_words(fit: Fit, begin_tasks: _BeginTasks) -> TrainedNetwork:
     tasks = begin_tasks(n_epochs)
     epochs_before = len(classifier.history_) if fit.learns_on else 0
     new = _net_maker(fit, vocabulary_size=given.vocabulary_size, unknown_id=UNKNOWN_ID)
-    net = new(
-        **_main_training(fit, n_epochs),
-        lr=lr,
-        noise=float(classifier.adversarial_noise),
-        frozen_epochs=epochs_frozen(classifier.freeze_embedding) - epochs_before,
-        fit_tasks=tasks,
-    )
+    with fit.stages("set-up"):  # the first optimizer of a process loads PyTorch's compiler
+        net = new(
+            **_main_training(fit, n_epochs),
+            lr=lr,
+            noise=float(classifier.adversarial_noise),
+            frozen_epochs=epochs_frozen(classifier.freeze_embedding) - epochs_before,
+            fit_tasks=tasks,
+        )
     if fit.resume:
         # A schedule from its beginning needs no moments, and copies of the classifier have none.
         net.continue_from(classifier.net_, with_moments=fit.one_epoch)
     else:
-        _set_initial_vectors(net, fit)
+        with fit.stages("word vectors"):
+            _set_initial_vectors(net, fit)
     if teacher is not None and not fit.checkpoints.has_passed("pretraining"):
-        _pretrain(net, fit, teacher, new)
-    net.train(given.training_data, given.validation, fit.ranks)
+        with fit.stages("pre-training", tells=False):
+            _pretrain(net, fit, teacher, new)
+    with fit.stages("network", tells=False):
+        net.train(given.training_data, given.validation, fit.ranks)
     usual_scales = USUAL_SCALES if teacher is None else PRETRAINED_SCALES
     return TrainedNetwork(net, tasks, usual_scales, SPREADS)
 
@@ -199,20 +207,21 @@ def _trained_on_sentences(fit: Fit, begin_tasks: _BeginTasks) -> TrainedNetwork:
     """Train on sentence vectors: from a logistic regression, with or without their order."""
     assert fit.given.sentences is not None
     tasks = begin_tasks(fit.n_epochs)
-    net = trained_sentence_net(
-        partial(
-            _net_maker(fit, input_size=fit.given.sentences.dimension),
-            **_main_training(fit, fit.n_epochs),
-            lr=fit.classifier.lr * _SENTENCES_LR,
-            noise=0.0,
-            frozen_epochs=0,
-        ),
-        fit.given.training_data,
-        fit.given.validation,
-        fit_tasks=tasks,
-        before=fit.classifier.net_ if fit.resume else None,
-        with_moments=fit.one_epoch,
-    )
+    with fit.stages("network", tells=False):
+        net = trained_sentence_net(
+            partial(
+                _net_maker(fit, input_size=fit.given.sentences.dimension),
+                **_main_training(fit, fit.n_epochs),
+                lr=fit.classifier.lr * _SENTENCES_LR,
+                noise=0.0,
+                frozen_epochs=0,
+            ),
+            fit.given.training_data,
+            fit.given.validation,
+            fit_tasks=tasks,
+            before=fit.classifier.net_ if fit.resume else None,
+            with_moments=fit.one_epoch,
+        )
     return TrainedNetwork(net, tasks, SENTENCE_SCALES, SENTENCE_SPREADS)
 
 
@@ -234,7 +243,7 @@ def _net_maker(fit: Fit, **inputs: int) -> Callable[..., Net]:
         optimizer=classifier.optimizer,
         weight_averaging=classifier.weight_averaging,
         net_params=classifier.net_params,
-        verbose=classifier.verbose if fit.ranks is None or fit.ranks.is_first else 0,
+        verbose=fit.stages.verbose,
         device=fit.device,
         random_state=_going_on(fit) if fit.resume else fit.rng,
     )
@@ -292,9 +301,10 @@ def _teacher(fit: Fit) -> LinearParts | None:
         return None
     if np.count_nonzero(given.unlabelled.words_per_document > 1) < _ENOUGH_TO_PRETRAIN:
         return None
-    teacher, _ = fit_linear_parts(
-        given.training_data, given.n_classes, fit.ngram_range, fit.space, None, halves
-    )
+    with fit.stages("teacher of pre-training"):
+        teacher, _ = fit_linear_parts(
+            given.training_data, given.n_classes, fit.ngram_range, fit.space, None, halves
+        )
     return teacher if teacher.models else None
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import ast
 import os
-import sys
 import time
 from typing import Any
 
@@ -13,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.cli.arguments import STANDARD, UsageError
-from sk_han.cli.progress import tell
 from sk_han.cli.tables import check_files, records
+from sk_han.utils.progress import tell
 
 __all__ = ["fit"]
 
@@ -46,15 +45,11 @@ def fit(arguments: argparse.Namespace) -> None:
         unlabelled = records(arguments.unlabelled, arguments)
         more["X_unlabelled"] = (record.text for record in unlabelled)
     model.fit(texts, labels, **more)
-    # A file holds no callbacks, and who loads it has not asked for a bar.
-    model.set_params(callbacks=None, verbose=0)
+    model.set_params(verbose=0)  # who loads the file has not asked for a bar
 
     from sk_han import save
 
     save(model, arguments.output)
-    if model.best_score_ is not None:
-        held_out = "the validation documents" if arguments.validation else "held-out documents"
-        tell(f"Accuracy of the network alone on {held_out}: {model.best_score_:.4f}.", quiet=quiet)
     size = os.path.getsize(arguments.output) / 1e6
     seconds = time.monotonic() - started
     tell(f"Saved {arguments.output}, {size:.1f} MB, after {seconds:.1f} s.", quiet=quiet)
@@ -69,7 +64,6 @@ def _classifier(settings: dict[str, Any], arguments: argparse.Namespace) -> Any:
     """Make the classifier that the arguments ask for, which shows how far it is."""
     try:
         from sk_han import HANClassifier, HierarchicalTokenizer
-        from sk_han.training.callbacks.epoch_lines import EpochLines
     except ModuleNotFoundError as error:
         raise ImportError(
             f"fit needs {error.name}, which is not installed: pip install sk-han."
@@ -79,12 +73,7 @@ def _classifier(settings: dict[str, Any], arguments: argparse.Namespace) -> Any:
         model.set_params(**settings)
     except ValueError as error:
         raise UsageError(f"--set: {error}") from error
-    if not arguments.quiet:
-        if sys.stderr.isatty():
-            model.set_params(verbose=1)
-        else:
-            model.set_params(callbacks=[EpochLines()])
-    return model
+    return model.set_params(verbose=0 if arguments.quiet else 1)
 
 
 def _setting(given: str) -> tuple[str, Any]:

@@ -20,6 +20,7 @@ from sk_han.explainers.sources import ExplainedModel
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.document import COMBINATIONS, DocumentExplanation
 from sk_han.training.computing import computing
+from sk_han.utils.progress import Progress
 
 __all__ = ["explain", "explain_iter"]
 
@@ -217,31 +218,33 @@ def _explained(
     spread: float,
     **how: Any,
 ) -> Iterator[DocumentExplanation]:
-    """Explain batch by batch."""
+    """Explain batch by batch, and tell of it if the classifier is to tell of its work."""
     n_read = 0
-    for documents, sources in batches:
-        numbers = _numbers_of(targets, n_read, len(documents))
-        n_read += len(documents)
-        with computing(model.classifier.engine, model.classifier.n_threads):
-            found = contributions_to(
-                numbers,
-                model.classifier,
+    with Progress("Explained", quiet=not model.classifier.verbose) as progress:
+        for documents, sources in batches:
+            numbers = _numbers_of(targets, n_read, len(documents))
+            n_read += len(documents)
+            with computing(model.classifier.engine, model.classifier.n_threads):
+                found = contributions_to(
+                    numbers,
+                    model.classifier,
+                    documents,
+                    method=method,
+                    combine=combine,
+                    spread=spread,
+                    **how,
+                )
+            yield from explanations_of(
+                found,
                 documents,
+                sources,
+                numbers,
+                model.classifier.classes_,
                 method=method,
                 combine=combine,
                 spread=spread,
-                **how,
             )
-        yield from explanations_of(
-            found,
-            documents,
-            sources,
-            numbers,
-            model.classifier.classes_,
-            method=method,
-            combine=combine,
-            spread=spread,
-        )
+            progress.advance(len(documents))
     if not isinstance(targets, int) and n_read < len(targets):
         raise wrong_length(len(targets), f"{n_read} documents")
 

@@ -2,6 +2,16 @@
 
 from sk_han.explanation.alignment import Alignment
 from sk_han.explanation.collection import ExplanationList
+from sk_han.explanation.description import FitCost, TextDescription
 from sk_han.explanation.document import DocumentExplanation, ScoredText
+from sk_han.explanation.fit_summary import FitSummary
 
-__all__ = ["Alignment", "DocumentExplanation", "ExplanationList", "ScoredText"]
+__all__ = [
+    "Alignment",
+    "DocumentExplanation",
+    "ExplanationList",
+    "FitCost",
+    "FitSummary",
+    "ScoredText",
+    "TextDescription",
+]

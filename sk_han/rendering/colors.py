@@ -162,6 +162,15 @@ _LAYOUT = """\
 }
 .sk-han .han-scale { display: inline-flex; flex-wrap: wrap; align-items: center; gap: 0 .5rem; }
 .sk-han .han-scale span { display: inline-flex; align-items: center; white-space: pre; }
+.sk-han .han-facts { border-collapse: collapse; margin: .5rem 0; font-size: .875rem; }
+.sk-han .han-facts th, .sk-han .han-facts td {
+  padding: .25rem 1.5rem .25rem 0; text-align: start; vertical-align: top; line-height: 1.5;
+  border: 0; border-bottom: 1px solid var(--rule); background: none; color: inherit;
+}
+.sk-han .han-facts th { color: var(--muted); font-weight: 400; overflow-wrap: normal; }
+.sk-han .han-figures td, .sk-han .han-figures thead th {
+  text-align: end; font-variant-numeric: tabular-nums; padding-inline-end: 1rem;
+}
 .sk-han .han-scale mark { display: inline-block; width: 1.1rem; height: 1rem; border-radius: 0; }
 """
 
@@ -180,6 +189,8 @@ _AFTER_MARKS = """\
 }
 .sk-han .han-text details > summary { margin-inline-start: 4.25rem; }
 .sk-han .han-scale mark { width: .5rem; }
+.sk-han .han-facts th, .sk-han .han-facts td { padding-inline-end: .5rem; }
+.sk-han .han-facts.han-figures { font-size: .75rem; }
 .sk-han .han-document > summary { white-space: normal; }
 .sk-han .han-excerpt {
   display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap;

@@ -27,6 +27,7 @@ NOTES = {
     "integrated_gradients": "gradients averaged while the words' vectors grow from zero",
     "occlusion": "what is lost when one word, or one sentence, is left out",
 }
+_COUNTS_FOR_NOTHING = 0.02
 GRADIENT_METHODS = ("gradient_attention", "gradient_input", "integrated_gradients")
 
 
@@ -47,12 +48,14 @@ def contribution_note(explanation: DocumentExplanation, write: Callable[[Any], s
         return "random numbers, a control"
     method = explanation.method
     note = f": {NOTES[method]}" if method in NOTES else ""
-    if explanation.spread:
+    has_ngrams = method in GRADIENT_METHODS and np.any(explanation.ngram_contributions)
+    if has_ngrams and _network_share(explanation) < _COUNTS_FOR_NOTHING:
+        note += "; nearly all of it comes from n-grams, and next to nothing from the network"
+    elif explanation.spread:
         note += (
             f"; {100 * explanation.spread:.3g} % of what a sentence gets from the network is "
             "shared evenly by its words"
         )
-    has_ngrams = method in GRADIENT_METHODS and np.any(explanation.ngram_contributions)
     # With two classes the log-odds are linear in the n-grams, with more they are not.
     if has_ngrams and len(explanation.classes) == 2:
         note += "; the n-grams' part is exact"
@@ -62,6 +65,14 @@ def contribution_note(explanation: DocumentExplanation, write: Callable[[Any], s
         f"plus speaks for {write(explanation.target)}, minus against it, in log-odds "
         f"(0.69 doubles the odds), by {write(method)}{note}"
     )
+
+
+def _network_share(explanation: DocumentExplanation) -> float:
+    """Return the network's share of the contributions, by absolute values."""
+    ngrams = np.asarray(explanation.ngram_contributions)
+    network = float(np.abs(explanation.contributions - ngrams).sum())
+    whole = network + float(np.abs(ngrams).sum())
+    return network / whole if whole else 0.0
 
 
 def fold_note(shading: Shading, run: range) -> str:

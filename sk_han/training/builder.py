@@ -22,7 +22,7 @@ from sk_han.training.batches import document_tensors
 from sk_han.training.callbacks.averaging import WeightAveraging
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.callbacks.freezing import FrozenEmbedding
-from sk_han.training.callbacks.progress import TrainingProgress
+from sk_han.training.callbacks.progress import progress_of
 from sk_han.training.metrics import accuracy
 from sk_han.training.net import Net
 
@@ -216,7 +216,7 @@ verbose, device
     if weight_averaging is not None:
         own_callbacks.append(("weight_averaging", WeightAveraging(weight_averaging)))
     if verbose:
-        own_callbacks.append(("progress", TrainingProgress(n_steps)))
+        own_callbacks.append(("progress", progress_of(n_steps, max_epochs, verbose)))
 
     own_callbacks += clone(list(callbacks or ()), safe=False)
     if keep_best:  # after the user's callbacks, which may change weights

@@ -9,7 +9,7 @@ from sk_han.training.net import Net
 from sk_han.utils.softmax import log_softmax
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["warn_if_nothing_learnt"]
+__all__ = ["warned_that_nothing_is_learnt"]
 
 _N_DOCUMENTS = 1000
 # After a single epoch of a few documents the loss is up to 0.3 above that of a guess that takes all
@@ -17,7 +17,7 @@ _N_DOCUMENTS = 1000
 _MARGIN = 0.5
 
 
-def warn_if_nothing_learnt(net: Net, training: LabelledDocuments, lr: float) -> None:
+def warned_that_nothing_is_learnt(net: Net, training: LabelledDocuments, lr: float) -> bool:
     """Warn if a blind guess tells much more of the training documents than the network.
 
     Parameters
@@ -28,6 +28,11 @@ def warn_if_nothing_learnt(net: Net, training: LabelledDocuments, lr: float) -> 
         What it was trained on; up to 1,000 of them are read.
     lr : float
         The learning rate, for the message.
+
+    Returns
+    -------
+    bool
+        Whether it warned.
     """
     rows = np.linspace(0, len(training) - 1, min(len(training), _N_DOCUMENTS)).astype(np.int64)
     some = training[rows]
@@ -37,9 +42,11 @@ def warn_if_nothing_learnt(net: Net, training: LabelledDocuments, lr: float) -> 
     frequencies = np.bincount(some.targets, some.weights) / some.weights.sum()
     frequencies = frequencies[frequencies > 0]
     of_frequencies = -float(frequencies @ np.log(frequencies))
-    if loss > np.log(logits.shape[1]) + _MARGIN:
-        warn_user(
-            f"The network has learnt nothing: on its training documents its loss is {loss:.3g}, "
-            f"and that of the class frequencies alone {of_frequencies:.3g}. Lower lr={lr:g} (by "
-            "default 0.006), train for more epochs, or check that labels belong to their documents."
-        )
+    if loss <= np.log(logits.shape[1]) + _MARGIN:
+        return False
+    warn_user(
+        f"The network has learnt nothing: on its training documents its loss is {loss:.3g}, "
+        f"and that of the class frequencies alone {of_frequencies:.3g}. Lower lr={lr:g} (by "
+        "default 0.006), train for more epochs, or check that labels belong to their documents."
+    )
+    return True

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID
+from sk_han.explanation.fit_summary import FitSummary
 from sk_han.options.network_state import (
     check_network,
     check_sentence_network,
@@ -52,6 +53,8 @@ _NAMES = {
 }
 # Files written before there were latent models lack these.
 _LATER_NAMES = {"latent_model", "latent_scale"}
+# What no prediction reads; files written before there was one lack it.
+_SUMMARY = "fit_summary"
 
 # Those of a classifier over sentence vectors, besides all others.
 _NAMES_OF_SENTENCES = {"encoder", "vocabulary_size"}
@@ -84,7 +87,8 @@ def check_classifier_state(state: Any) -> None:
     """
     names = _NAMES | _LATER_NAMES
     of_sentences = names | _NAMES_OF_SENTENCES
-    _check_names(state, names, _NAMES, of_sentences)
+    kinds = (names, _NAMES, of_sentences)
+    _check_names(state, *kinds, *({*kind, _SUMMARY} for kind in kinds))
     classes = state["classes"]
     _check_classes(classes)
     network = state["network"]
@@ -114,6 +118,8 @@ def check_classifier_state(state: Any) -> None:
         if state.get(name) is None and scale > 0:
             raise ValueError(f"it has no {kind}, and a scale of {scale} for one")
     _check_training(state)
+    if state.get(_SUMMARY) is not None:
+        FitSummary.from_dict(state[_SUMMARY])
 
 
 def _checked_vocabulary_size(state: Mapping[str, Any], network: Mapping[str, Any]) -> int:

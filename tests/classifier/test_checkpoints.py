@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 import tests.classifier.test_unlabelled as unlabelled
 from sk_han import Checkpoint, HierarchicalTokenizer, ModelFormatError, load, save
+from sk_han.training.callbacks import progress
 from tests.interrupted_fits import (
     N_STEPS,
     StopAt,
@@ -89,7 +90,7 @@ class TestTheSameBits:
             raise Stopped
 
         with monkeypatch.context() as patched:  # the stage behind the training
-            patched.setattr("sk_han.fitting.warn_if_nothing_learnt", fail)
+            patched.setattr("sk_han.fitting.warned_that_nothing_is_learnt", fail)
             with pytest.raises(Stopped):
                 classifier_of(**params).fit(TEXTS, LABELS, checkpoint=tmp_path)
         StopAt.step = 0  # it would be reached if an epoch began
@@ -329,11 +330,20 @@ class TestAnotherFit:
         again = classifier_of(verbose=1).fit(TEXTS, LABELS, checkpoint=tmp_path)
         assert_same(again, whole_fit())
 
-    def test_a_bar_goes_on_where_it_was(self, tmp_path, capsys):
+    def test_a_bar_goes_on_where_it_was(self, tmp_path, capsys, monkeypatch):
+        monkeypatch.setattr(progress, "rewrites_lines", lambda: True)
         stop_fit(classifier_of(verbose=1), tmp_path, step=8)
         capsys.readouterr()
         classifier_of(verbose=1).fit(TEXTS, LABELS, checkpoint=tmp_path)
         assert f"{4 * N_STEPS}/{4 * N_STEPS}" in capsys.readouterr().err
+
+    def test_a_fit_of_a_terminal_goes_on_in_a_log(self, tmp_path, capsys, monkeypatch):
+        with monkeypatch.context() as terminal:
+            terminal.setattr(progress, "rewrites_lines", lambda: True)
+            stop_fit(classifier_of(verbose=1), tmp_path, step=8)
+        capsys.readouterr()
+        classifier_of(verbose=1).fit(TEXTS, LABELS, checkpoint=tmp_path)
+        assert "epoch 4 of 4: " in capsys.readouterr().err
 
     def test_a_refused_fit_leaves_the_earlier_model(self, stopped):
         fitted = classifier_of().fit(TEXTS, LABELS)

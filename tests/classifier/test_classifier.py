@@ -901,10 +901,10 @@ class TestNet:
         assert rates[0] < 0.001
         assert rates[-1] < 0.001
 
-    def test_verbose_shows_a_progress_bar(self, capfd):
+    def test_verbose_shows_the_epochs(self, capfd):
         tiny(verbose=1).fit(TEXTS, LABELS)
         shown = capfd.readouterr().err
-        assert "epoch 2" in shown
+        assert "epoch 2 of 2" in shown
         assert "valid_accuracy" in shown
 
     def test_silence_is_the_default(self, capfd):

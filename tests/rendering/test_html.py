@@ -203,6 +203,16 @@ def test_the_legend_is_silent_where_nothing_is_spread(spread):
     assert "estimate</span>" in legend
 
 
+def test_the_legend_does_not_speak_of_a_network_that_gives_nothing():
+    numbers = signed().contributions
+    explanation = signed(
+        method="gradient_attention", spread=0.25, ngram_contributions=0.99 * numbers
+    )
+    legend = legend_of(render_html(explanation))
+    assert "nearly all of it comes from n-grams, and next to nothing from the network" in legend
+    assert "shared evenly" not in legend
+
+
 def test_the_legend_says_that_contributions_of_n_grams_are_exact():
     by_gradients = signed(method="gradient_input", ngram_contributions=np.ones(5))
     assert "; the n-grams' part is exact</span>" in legend_of(render_html(by_gradients))

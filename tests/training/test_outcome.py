@@ -35,7 +35,7 @@ def test_few_epochs_and_labels_without_meaning_are_no_fault_of_training(max_epoc
 
 
 def test_weights_count_in_the_frequencies():
-    rare = np.where(np.arange(80) < 76, "pos", "neg")
+    rare = np.where(np.arange(80) < 75, "pos", "neg")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tiny(class_weight="balanced", max_epochs=1).fit(TEXTS, rare)

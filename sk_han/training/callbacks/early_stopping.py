@@ -52,8 +52,12 @@ class EarlyStopping(Callback):
         if score > self.best_score_:
             self.best_score_, self.best_epoch_ = score, epoch["epoch"]
             self.best_weights_ = copy.deepcopy(net.module_.state_dict())
-        elif epoch["epoch"] - self.best_epoch_ >= (self.n_iter_no_change or math.inf):
+        elif self.has_stopped(epoch["epoch"]):
             raise StopTraining
+
+    def has_stopped(self, epoch: int) -> bool:
+        """Return whether the best epoch was so long ago at this one that training ends."""
+        return epoch - self.best_epoch_ >= (self.n_iter_no_change or math.inf)
 
     def on_train_end(self, net: Any, **kwargs: Any) -> None:
         """Restore the best weights."""

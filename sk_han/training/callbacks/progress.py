@@ -1,4 +1,4 @@
-"""The progress bar of training."""
+"""How far training is: a bar on a terminal and in a notebook, lines in a log."""
 
 from __future__ import annotations
 
@@ -8,8 +8,33 @@ from typing import Any
 from skorch.callbacks import Callback
 
 from sk_han.kernels.loading import compile_kernels
+from sk_han.training.callbacks.epoch_lines import EpochLines, words_of
+from sk_han.utils.progress import rewrites_lines
 
-__all__ = ["TrainingProgress"]
+__all__ = ["TrainingProgress", "progress_of"]
+
+
+def progress_of(n_steps: int, n_epochs: int, verbose: int) -> Callback:
+    """Return what shows the progress of a training on standard error.
+
+    Parameters
+    ----------
+    n_steps : int
+        Number of training batches of all epochs together.
+    n_epochs : int
+    verbose : int
+        2 for rates too.
+
+    Returns
+    -------
+    Callback
+        A bar where a line can be rewritten. A log would get thousands of carriage returns: it has a
+        line for each epoch.
+    """
+    with_rates = verbose > 1
+    if rewrites_lines():
+        return TrainingProgress(n_steps, with_rates)
+    return EpochLines(n_epochs, with_rates)
 
 
 class TrainingProgress(Callback):
@@ -19,12 +44,15 @@ class TrainingProgress(Callback):
     ----------
     n_steps : int
         Number of training batches of all epochs together.
+    with_rates : bool
+        Whether it shows words a second.
     """
 
-    def __init__(self, n_steps: int) -> None:
+    def __init__(self, n_steps: int, with_rates: bool = False) -> None:
         self.n_steps = n_steps
+        self.with_rates = with_rates
 
-    def on_train_begin(self, net: Any, **kwargs: Any) -> None:
+    def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
         """Open the bar."""
         # tqdm comes with skorch; its `auto` chooses the bar for a terminal or a notebook.
         from tqdm.auto import tqdm
@@ -37,33 +65,40 @@ class TrainingProgress(Callback):
             )
         self.bar_ = tqdm(total=self.n_steps, desc="epoch 1", unit="batch", dynamic_ncols=True)
         self.validation_: dict[str, str] = {}
+        n_words = words_of(X) if self.with_rates else None
+        self.words_per_step_ = None if n_words is None else n_words * net.max_epochs / self.n_steps
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
         """Show the number of the epoch."""
         self.bar_.set_description(f"epoch {len(net.history)}", refresh=False)
+        self.n_before_ = sum(epoch["train_batch_count"] for epoch in net.history[:-1])
 
     def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
         """Advance by one training batch."""
         if training:
             loss = net.history[-1, "batches", -1, "train_loss"]
-            self.bar_.set_postfix(loss=f"{loss:.3f}", **self.validation_, refresh=False)
+            self.bar_.set_postfix(
+                loss=f"{loss:.3f}", **self.validation_, **self._rate(), refresh=False
+            )
+            n_steps = self.n_before_ + len(net.history[-1]["batches"])
+            if n_steps > self.bar_.n + 1:  # a checkpoint brought them; they took no time here
+                self.bar_.initial = self.bar_.n = n_steps - 1
             self.bar_.update()
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return where the bar is, for a checkpoint."""
-        return {"n_steps": self.bar_.n}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where the bar of a checkpoint was."""
-        self.bar_.update(int(state["n_steps"]))
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """Show the scores of the epoch on the held-out documents."""
         epoch = net.history[-1]
         names = ["valid_loss", *(net.measures or {})]
         self.validation_ = {name: f"{epoch[name]:.3f}" for name in names if name in epoch}
-        self.bar_.set_postfix(loss=f"{epoch['train_loss']:.3f}", **self.validation_)
+        self.bar_.set_postfix(loss=f"{epoch['train_loss']:.3f}", **self.validation_, **self._rate())
 
     def on_train_end(self, net: Any, **kwargs: Any) -> None:
         """Close the bar."""
         self.bar_.close()
+
+    def _rate(self) -> dict[str, str]:
+        """Return the words a second, once the bar knows its batches a second."""
+        rate = self.bar_.format_dict["rate"]
+        if self.words_per_step_ is None or not rate:
+            return {}
+        return {"words/s": f"{self.words_per_step_ * rate:,.0f}"}

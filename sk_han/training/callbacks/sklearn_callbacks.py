@@ -55,7 +55,8 @@ class FitTasks(Callback):
         def fitted_so_far() -> dict[str, Any]:
             history = plain_history(net)
             so_far = {"net_": copied_net(net), "history_": history, "n_iter_": len(history)}
-            return {**self.fitted, "best_epoch_": None, "best_score_": None, **so_far}
+            not_known = dict.fromkeys(("best_epoch_", "best_score_", "fit_summary_"))
+            return {**self.fitted, **not_known, **so_far}
 
         stop = self.epoch_.call_on_fit_task_end(
             **self.arguments,

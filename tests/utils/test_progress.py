@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from sk_han.cli import progress
-from sk_han.cli.progress import Progress
+from sk_han.utils import progress
+from sk_han.utils.progress import Progress
 
 
 @pytest.fixture

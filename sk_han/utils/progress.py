@@ -1,11 +1,11 @@
-"""How far a command is: a line that changes on a terminal, plain lines in a log."""
+"""How far something is: a line that changes on a terminal, plain lines in a log."""
 
 from __future__ import annotations
 
 import sys
 import time
 
-__all__ = ["Progress", "tell"]
+__all__ = ["Progress", "duration", "rewrites_lines", "tell"]
 
 _SECONDS_ON_TERMINAL = 0.2
 _SECONDS_IN_LOG = 30.0
@@ -15,6 +15,31 @@ def tell(message: str, *, quiet: bool) -> None:
     """Write a line on standard error."""
     if not quiet:
         print(message, file=sys.stderr, flush=True)
+
+
+def rewrites_lines() -> bool:
+    """Return whether what is written on standard error can be replaced: a terminal, a notebook."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        return True
+    # IPython is no dependency; a notebook has loaded it. Its class for notebooks is the one that
+    # tqdm looks for, too.
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def duration(seconds: float) -> str:
+    """Return seconds in the unit that a reader would use.
+
+    Examples
+    --------
+    >>> from sk_han.utils.progress import duration
+    >>> duration(0.04), duration(31.4), duration(600), duration(9000)
+    ('0.04 s', '31 s', '10 min', '2.5 h')
+    """
+    if seconds < 99.5:
+        return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5970 else f"{seconds / 3600:.1f} h"
 
 
 class Progress:
@@ -32,7 +57,7 @@ class Progress:
 
     def __init__(self, done: str, *, quiet: bool, beside_rows: bool = False) -> None:
         self._done = done
-        self._on_terminal = sys.stderr.isatty()
+        self._on_terminal = rewrites_lines()
         shown_by_rows = self._on_terminal and beside_rows and sys.stdout.isatty()
         self._quiet = quiet or shown_by_rows
         self._started = self._shown = time.monotonic()

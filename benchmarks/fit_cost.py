@@ -1,0 +1,126 @@
+"""What a fit takes: seconds and memory from documents, words and vocabulary, and a formula of them.
+
+``OMP_NUM_THREADS=1 python benchmarks/fit_cost.py`` fits HANClassifier with its defaults to texts of
+random words, frequent and rare as Zipf has them, each collection in a process of its own. It prints
+the processor time of each stage (those of `fit_summary_`, without the time that other programs
+took), the peak memory, and the constants of `sk_han.explainers.fit_cost`: those with the smallest
+relative error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from time import perf_counter, process_time
+
+import numpy as np
+from memory import peak_megabytes
+from scipy.optimize import nnls
+
+from sk_han import HANClassifier
+from sk_han.explainers.fit_cost import MEGABYTES, SECONDS, quantities
+
+WORDS_PER_SENTENCE = 18
+# Documents, words a document, words to draw from.
+COLLECTIONS = [
+    (300, 60, 5_000),
+    (300, 240, 20_000),
+    (1_000, 20, 5_000),
+    (1_000, 120, 20_000),
+    (1_000, 240, 80_000),
+    (3_000, 60, 20_000),
+    (3_000, 240, 40_000),
+    (6_000, 120, 40_000),
+]
+
+
+def collection(n_documents: int, n_words: int, n_distinct: int) -> tuple[list[str], list[str]]:
+    """Make texts; one word in twenty tells the class."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, n_documents)
+    ranks = np.exp(rng.random((n_documents, n_words)) * np.log(n_distinct)).astype(np.int64)
+    tells = rng.random(ranks.shape) < 0.05
+    ranks = np.where(tells, 2 * ranks + labels[:, np.newaxis], ranks)
+    texts = []
+    for row in ranks.tolist():
+        words = [f"w{rank:x}" for rank in row]
+        starts = range(0, n_words, WORDS_PER_SENTENCE)
+        texts.append(" ".join(" ".join(words[i : i + WORDS_PER_SENTENCE]) + "." for i in starts))
+    return texts, labels.tolist()
+
+
+def measure(n_documents: int, n_words: int, n_distinct: int) -> None:
+    """Fit once, and print what it took as JSON."""
+    texts, labels = collection(n_documents, n_words, n_distinct)
+    warm, warm_labels = collection(40, 20, 100)
+    HANClassifier(max_epochs=1, random_state=0, device="cpu").fit(warm, warm_labels)
+    of_processor, start = process_time(), perf_counter()
+    model = HANClassifier(random_state=0, device="cpu").fit(texts, labels)
+    share = (process_time() - of_processor) / (perf_counter() - start)
+    summary = model.fit_summary_
+    stages = dict(summary.seconds) | {"whole": summary.total_seconds}
+    documents = model.tokenizer_.transform(texts)
+    print(
+        json.dumps(
+            {
+                "seconds": {name: share * seconds for name, seconds in stages.items()},
+                "megabytes": peak_megabytes(),
+                "quantities": quantities(documents, len(model.tokenizer_.vocabulary_)),
+            }
+        )
+    )
+
+
+def measured_apart(*size: int) -> dict:
+    command = [sys.executable, __file__, "--measure", *map(str, size)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def fitted_constants(found: list[dict], names: dict, what: str) -> dict[str, float]:
+    """Find the constants >= 0 with the smallest sum of squared relative errors."""
+    table = np.array([[run["quantities"][name] for name in names] for run in found])
+    values = np.array(
+        [run["megabytes"] if what == "megabytes" else run["seconds"]["whole"] for run in found]
+    )
+    # Of columns of like size, so that the solver does not stop early.
+    sizes = table.max(axis=0)
+    constants, _ = nnls(table / sizes / values[:, np.newaxis], np.ones(len(values)))
+    return dict(zip(names, (constants / sizes).tolist(), strict=True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--measure", type=int, nargs=3, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.measure:
+        measure(*arguments.measure)
+        return
+    stages = ["texts", "word vectors", "network", "linear models", "whole"]
+    print(
+        f"{'documents x words, vocabulary':32}" + "".join(f"{name:>15}" for name in [*stages, "MB"])
+    )
+    found = []
+    for size in COLLECTIONS:
+        run = measured_apart(*size)
+        found.append(run)
+        name = f"{size[0]:,} x {size[1]}, {run['quantities']['distinct words']:,}"
+        values = [run["seconds"][stage] for stage in stages]
+        print(
+            f"{name:32}" + "".join(f"{v:15.1f}" for v in values) + f"{run['megabytes']:15,.0f}",
+            flush=True,
+        )
+    for what, names in (("seconds", SECONDS), ("megabytes", MEGABYTES)):
+        constants = fitted_constants(found, names, what)
+        print(f"\n{what}: " + ", ".join(f"{name} {value:.3g}" for name, value in constants.items()))
+        ratios = []
+        for run in found:
+            estimate = sum(run["quantities"][name] * value for name, value in constants.items())
+            real = run["megabytes"] if what == "megabytes" else run["seconds"]["whole"]
+            ratios.append(estimate / real)
+        print(f"estimate over measurement: {min(ratios):.2f} to {max(ratios):.2f}")
+
+
+if __name__ == "__main__":
+    main()

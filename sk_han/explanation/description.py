@@ -1,0 +1,145 @@
+"""A collection of texts in numbers, as it is before a fit: read-only data."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sk_han.explanation.document import written
+
+__all__ = ["FitCost", "TextDescription"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FitCost:
+    """What a fit is estimated to take.
+
+    Parameters
+    ----------
+    seconds : float
+        By the clock.
+    megabytes : float
+        Largest memory of the process.
+    epochs : int
+        Number of passes over the documents.
+    n_threads : int
+        Number of threads that the estimate is for.
+    """
+
+    seconds: float
+    megabytes: float
+    epochs: int
+    n_threads: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
+class TextDescription:
+    """A collection of texts in numbers, as `sk_han.describe` finds them.
+
+    ``print`` shows it as text, a notebook as a table. Row numbers count texts from 0.
+
+    Parameters
+    ----------
+    n_documents, n_sentences, n_words : int
+        What the network reads: within the limits of the tokenizer.
+    n_distinct_words : int
+        Words of the vocabulary.
+    lengths : mapping of str to mapping of str to float
+        For "words a document", "sentences a document" and "words a sentence" the values "shortest",
+        "10 %", "median", "mean", "90 %" and "longest".
+    scripts : mapping of str to float
+        Share of the words with a letter that are written in each script, the most frequent first.
+    without_words : sequence of int
+        Rows of texts in which no word was found.
+    repeated : sequence of int
+        Rows of texts with the same words as an earlier one.
+    conflicting : sequence of int
+        Rows of texts with the same words as one with another label.
+    class_counts : mapping of label to int, or None
+        Number of documents of each class, in the order of `classes_`; None without labels.
+    dropped_characters : mapping of str to int
+        Characters that belong to no word, the most frequent first, in up to 1,000 texts.
+    dropped_share : float
+        Their share of all characters but white space in these texts.
+    truncated : sequence of int
+        Rows of texts that `max_sentences` or `max_words` cut.
+    unknown_share : float
+        Share of the words that are not in the vocabulary, by `min_df` or `max_features`.
+    samples : mapping of int to sequence of sequence of str
+        Some rows, each with its sentences as lists of words.
+    cost : FitCost
+        Estimate of a fit of `HANClassifier()`.
+    """
+
+    n_documents: int
+    n_sentences: int
+    n_words: int
+    n_distinct_words: int
+    lengths: Mapping[str, Mapping[str, float]]
+    scripts: Mapping[str, float]
+    without_words: Sequence[int]
+    repeated: Sequence[int]
+    conflicting: Sequence[int]
+    class_counts: Mapping[Any, int] | None
+    dropped_characters: Mapping[str, int]
+    dropped_share: float
+    truncated: Sequence[int]
+    unknown_share: float
+    samples: Mapping[int, Sequence[Sequence[str]]]
+    cost: FitCost
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values as dicts, lists, strings and numbers, which JSON can hold.
+
+        Returns
+        -------
+        dict of str to object
+            ``class_counts`` is a list of pairs of label and number, since labels may be numbers;
+            ``samples`` a list of pairs of row and sentences.
+        """
+        values = dataclasses.asdict(self)
+        for name in ("class_counts", "samples"):
+            if values[name] is not None:
+                values[name] = [list(pair) for pair in values[name].items()]
+        return values
+
+    def to_text(self) -> str:
+        """Return what is worth knowing as lines of text.
+
+        Returns
+        -------
+        str
+        """
+        from sk_han.rendering.description import description_text
+
+        return description_text(self)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
+        """Return the same as HTML, without scripts or outside assets.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            File to write, in UTF-8.
+        full_page : bool, default=True
+            Whether it is a page, or a fragment for a notebook.
+
+        Returns
+        -------
+        str
+        """
+        from sk_han.rendering.description import description_html
+
+        return written(description_html(self, full_page=full_page), path)
+
+    def _repr_html_(self) -> str:
+        return self.to_html(full_page=False)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        classes = "" if self.class_counts is None else f", {len(self.class_counts)} classes"
+        return f"TextDescription({self.n_documents:,} documents{classes})"

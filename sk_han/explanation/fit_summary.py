@@ -1,0 +1,176 @@
+"""What a fit has come to: read-only data."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from sk_han.explanation.document import written
+from sk_han.utils.progress import duration
+
+__all__ = ["FitSummary"]
+
+_ENDS = ("all epochs", "no improvement", "a callback")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
+class FitSummary:
+    """What a fit of a `HANClassifier` has come to; its attribute ``fit_summary_``.
+
+    ``print`` shows it as text, a notebook as a table. Scores are of documents that the network has
+    not learnt from, by linear models that have not learnt from them: held-out documents, or
+    `X_val`. They are None where there are no such documents.
+
+    Parameters
+    ----------
+    n_documents : int
+        Documents with a label that were learnt from, held-out ones included.
+    n_classes : int
+    n_conflicting : int
+        Documents with the same words as one with another label.
+    n_epochs : int
+        Epochs of this fit.
+    kept_epoch : int or None
+        The epoch whose weights were kept, from 1; None for the last one, without scores.
+    ended : {"all epochs", "no improvement", "a callback"}
+        Why training ended: there were no more epochs, `n_iter_no_change` was reached, or a callback
+        asked for it.
+    n_scored : int
+        Documents that the scores are of.
+    accuracy, loss : float or None
+        Of the whole model, which predicts: accuracy, and mean negative log-likelihood in nats.
+    network_accuracy, linear_accuracy : float or None
+        Accuracy of the network alone, and of the linear models alone.
+    majority_accuracy : float or None
+        Accuracy of always predicting the most frequent class.
+    shares : mapping of str to float
+        What each part brings to the log-odds of these documents, as a share of all (mean absolute
+        values); empty without scores.
+    seconds : mapping of str to float
+        Of each stage, by the clock, in the process that ended the fit.
+    total_seconds : float
+        Of all of it.
+
+    Notes
+    -----
+    The scale of the network is fitted to the same documents, one or two numbers, so accuracy and
+    loss are a little too good; the kept epoch is chosen by the accuracy of the network on them,
+    which is therefore too good too. Measure what matters on documents of your own.
+    """
+
+    n_documents: int
+    n_classes: int
+    n_conflicting: int
+    n_epochs: int
+    kept_epoch: int | None
+    ended: str
+    n_scored: int
+    accuracy: float | None
+    loss: float | None
+    network_accuracy: float | None
+    linear_accuracy: float | None
+    majority_accuracy: float | None
+    shares: Mapping[str, float]
+    seconds: Mapping[str, float]
+    total_seconds: float
+
+    @property
+    def in_short(self) -> str:
+        """What matters most, as a phrase: documents, classes, accuracy, seconds."""
+        classes = "1 class" if self.n_classes == 1 else f"{self.n_classes:,} classes"
+        documents = "1 document" if self.n_documents == 1 else f"{self.n_documents:,} documents"
+        score = "" if self.accuracy is None else f"held-out accuracy {self.accuracy:.3f}, "
+        return f"{documents}, {classes}, {score}{duration(self.total_seconds)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values as plain numbers, strings and dicts.
+
+        Returns
+        -------
+        dict of str to object
+        """
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> FitSummary:
+        """Make a summary of what `to_dict` returned.
+
+        Parameters
+        ----------
+        values : mapping of str to object
+
+        Returns
+        -------
+        FitSummary
+
+        Raises
+        ------
+        ValueError
+            If a value is missing, of another kind, or one too many.
+        """
+        kinds = {field.name: str(field.type) for field in dataclasses.fields(cls)}
+        if not isinstance(values, Mapping) or values.keys() != kinds.keys():
+            raise ValueError(f"a summary of a fit has the values {sorted(kinds)}")
+        for name, kind in kinds.items():
+            if not _is_of_kind(values[name], kind):
+                raise ValueError(f"{name} in the summary of a fit is no {kind}")
+        if values["ended"] not in _ENDS:
+            raise ValueError(f"a fit ends by one of {_ENDS}")
+        return cls(**values)
+
+    def to_text(self) -> str:
+        """Return the summary as lines of text.
+
+        Returns
+        -------
+        str
+        """
+        from sk_han.rendering.fit_summary import summary_text
+
+        return summary_text(self)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
+        """Return the summary as HTML, without scripts or outside assets.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            File to write, in UTF-8.
+        full_page : bool, default=True
+            Whether it is a page, or a fragment for a notebook.
+
+        Returns
+        -------
+        str
+        """
+        from sk_han.rendering.fit_summary import summary_html
+
+        return written(summary_html(self, full_page=full_page), path)
+
+    def _repr_html_(self) -> str:
+        return self.to_html(full_page=False)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"FitSummary({self.in_short})"
+
+
+def _is_of_kind(value: Any, kind: str) -> bool:
+    """Return whether a value is of an annotated kind; numbers are finite and not negative."""
+    if value is None:
+        return kind.endswith("| None")
+    kind = kind.removesuffix(" | None")
+    if kind == "int":
+        return type(value) is int and value >= 0
+    if kind == "float":
+        return type(value) is float and math.isfinite(value) and value >= 0
+    if kind == "str":
+        return isinstance(value, str)
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and _is_of_kind(number, "float") for name, number in value.items()
+    )

@@ -1,0 +1,145 @@
+"""A description of texts as lines of text and as HTML."""
+
+from __future__ import annotations
+
+from sk_han.explanation.description import TextDescription
+from sk_han.rendering.facts import (
+    fact_lines,
+    facts_table,
+    percent,
+    rows_in_words,
+    table_markup,
+)
+from sk_han.rendering.markup import escaped, page
+from sk_han.rendering.rows import in_one_line
+from sk_han.utils.progress import duration
+
+__all__ = ["description_html", "description_text"]
+
+_CLASSES_SHOWN = 10
+_SCRIPTS_SHOWN = 5
+_DROPPED_SHOWN = 8
+_SENTENCES_SHOWN = 4
+_WORDS_SHOWN = 25
+
+
+def description_text(description: TextDescription) -> str:
+    """Return the description as lines of text, as `print` shows it."""
+    header, rows = _lengths(description)
+    cells = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    table = [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in cells
+    ]
+    lines = [_title(description), "", *table, "", *fact_lines(_facts(description))]
+    for row in description.samples:
+        lines += ["", f"Row {row} is read as"]
+        lines += [f"  {sentence}" for sentence in _sentences(description, row)]
+    return "\n".join(lines)
+
+
+def description_html(description: TextDescription, *, full_page: bool) -> str:
+    """Return the description as HTML."""
+    samples = "".join(
+        f'<details><summary>Row {row} is read as</summary><ol class="han-small">'
+        + "".join(f"<li><bdi>{escaped(text)}</bdi></li>" for text in _sentences(description, row))
+        + "</ol></details>"
+        for row in description.samples
+    )
+    title = _title(description)
+    body = (
+        f'<p class="han-label">{escaped(title)}</p>{table_markup(*_lengths(description))}'
+        f"{facts_table(_facts(description))}{samples}"
+    )
+    return page(body, escaped(title), full_page)
+
+
+def _title(description: TextDescription) -> str:
+    documents = "document" if description.n_documents == 1 else "documents"
+    return (
+        f"{description.n_documents:,} {documents}, {description.n_words:,} words, "
+        f"{description.n_distinct_words:,} different ones"
+    )
+
+
+def _lengths(description: TextDescription) -> tuple[list[str], list[list[str]]]:
+    names = list(next(iter(description.lengths.values())))
+    rows = [
+        [what, *(f"{values[name]:,.0f}" for name in names)]
+        for what, values in description.lengths.items()
+    ]
+    return ["", *names], rows
+
+
+def _facts(description: TextDescription) -> list[tuple[str, str]]:
+    facts = []
+    if description.class_counts is not None:
+        facts.append(("classes", _classes(description)))
+    scripts = list(description.scripts.items())[:_SCRIPTS_SHOWN]
+    facts.append(("scripts", ", ".join(f"{name} {percent(share)}" for name, share in scripts)))
+    facts.append(("without words", _count(description.without_words, "none")))
+    facts.append(("repeated texts", _count(description.repeated, "none")))
+    if description.class_counts is not None:
+        conflicts = _count(description.conflicting, "none")
+        facts.append(("same text, other label", conflicts))
+    facts.append(("dropped characters", _dropped(description)))
+    if description.truncated:
+        facts.append(("cut texts", _count(description.truncated, "none")))
+    if description.unknown_share:
+        facts.append(("unknown words", percent(description.unknown_share)))
+    cost = description.cost
+    threads = "1 thread" if cost.n_threads == 1 else f"{cost.n_threads} threads"
+    facts.append(
+        (
+            "a fit",
+            f"about {duration(cost.seconds)} and {_megabytes(cost.megabytes)} on {threads}, "
+            f"{cost.epochs} epochs (an estimate)",
+        )
+    )
+    return facts
+
+
+def _classes(description: TextDescription) -> str:
+    counts = description.class_counts or {}
+    by_size = sorted(counts.items(), key=lambda pair: -pair[1])
+    if len(by_size) <= _CLASSES_SHOWN:
+        shares = [
+            f"{in_one_line(label)} {n:,} ({percent(n / description.n_documents)})"
+            for label, n in by_size
+        ]
+        return ", ".join(shares)
+    (most, n_most), (least, n_least) = by_size[0], by_size[-1]
+    return (
+        f"{len(by_size):,}, from {in_one_line(least)} with {n_least:,} to {in_one_line(most)} "
+        f"with {n_most:,} documents"
+    )
+
+
+def _count(rows: object, none: str) -> str:
+    assert isinstance(rows, (list, tuple))
+    return f"{len(rows):,}: {rows_in_words(rows)}" if rows else none
+
+
+def _dropped(description: TextDescription) -> str:
+    if not description.dropped_characters:
+        return "none"
+    some = list(description.dropped_characters.items())[:_DROPPED_SHOWN]
+    named = ", ".join(f"{in_one_line(character)} {n:,}" for character, n in some)
+    return f"{percent(description.dropped_share)}: {named}"
+
+
+def _megabytes(megabytes: float) -> str:
+    return f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes:.0f} MB"
+
+
+def _sentences(description: TextDescription, row: int) -> list[str]:
+    """Return the first sentences of a sample, their words apart."""
+    sentences = description.samples[row]
+    lines = []
+    for words in sentences[:_SENTENCES_SHOWN]:
+        more = f" ... and {len(words) - _WORDS_SHOWN:,} more" if len(words) > _WORDS_SHOWN else ""
+        lines.append(" | ".join(map(in_one_line, words[:_WORDS_SHOWN])) + more)
+    if len(sentences) > _SENTENCES_SHOWN:
+        lines.append(f"... and {len(sentences) - _SENTENCES_SHOWN:,} more sentences")
+    return lines

@@ -1,0 +1,69 @@
+"""The summary of a fit as lines of text and as HTML."""
+
+from __future__ import annotations
+
+from sk_han.explanation.fit_summary import FitSummary
+from sk_han.rendering.facts import fact_lines, facts_table, percent
+from sk_han.rendering.markup import escaped, page
+from sk_han.utils.progress import duration
+
+__all__ = ["summary_html", "summary_text"]
+
+
+def summary_text(summary: FitSummary) -> str:
+    """Return a title and a line for each fact."""
+    return "\n".join([_title(summary), *(f"  {line}" for line in fact_lines(_facts(summary)))])
+
+
+def summary_html(summary: FitSummary, *, full_page: bool) -> str:
+    """Return the same as HTML."""
+    title = _title(summary)
+    body = f'<p class="han-label">{escaped(title)}</p>{facts_table(_facts(summary))}'
+    return page(body, escaped(title), full_page)
+
+
+def _title(summary: FitSummary) -> str:
+    documents = "document" if summary.n_documents == 1 else "documents"
+    classes = "class" if summary.n_classes == 1 else "classes"
+    return (
+        f"Fitted to {summary.n_documents:,} {documents} of {summary.n_classes:,} {classes} in "
+        f"{duration(summary.total_seconds)}"
+    )
+
+
+def _facts(summary: FitSummary) -> list[tuple[str, str]]:
+    facts = []
+    if summary.accuracy is None:
+        facts.append(("accuracy", "not measured: no document was held out"))
+    else:
+        facts += [
+            ("accuracy", f"{summary.accuracy:.3f} on {summary.n_scored:,} held-out documents"),
+            ("loss", f"{summary.loss:.3f} on the same"),
+        ]
+        alone = [("network", summary.network_accuracy), ("linear", summary.linear_accuracy)]
+        named = [f"{name} {score:.3f}" for name, score in alone if score is not None]
+        if len(named) > 1:
+            facts.append(("each alone", ", ".join(named)))
+        facts.append(("most frequent class", f"{summary.majority_accuracy:.3f}"))
+    if len(summary.shares) > 1:
+        shares = [f"{name} {percent(share)}" for name, share in summary.shares.items()]
+        facts.append(("share of each part", ", ".join(shares)))
+    facts.append(("training", _training(summary)))
+    if summary.n_conflicting:
+        facts.append(("same text, other label", f"{summary.n_conflicting:,} documents"))
+    other = max(0.0, summary.total_seconds - sum(summary.seconds.values()))
+    stages = {**summary.seconds, "other": other}
+    named = [f"{name} {duration(seconds)}" for name, seconds in stages.items()]
+    facts.append(("time", ", ".join(named)))
+    return facts
+
+
+def _training(summary: FitSummary) -> str:
+    epochs = "1 epoch" if summary.n_epochs == 1 else f"{summary.n_epochs:,} epochs"
+    why = {
+        "all epochs": "all that were planned",
+        "no improvement": "ended since the held-out documents showed no improvement",
+        "a callback": "ended by a callback",
+    }[summary.ended]
+    kept = "the last one" if summary.kept_epoch is None else f"epoch {summary.kept_epoch}"
+    return f"{epochs}, {why}; the weights of {kept} were kept"

@@ -1,0 +1,70 @@
+"""Which stage some work is in, and how long each stage took."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+
+from sk_han.utils.progress import rewrites_lines
+
+__all__ = ["Stages"]
+
+
+class Stages:
+    """Measure the stages of some work, and tell of them on standard error.
+
+    Parameters
+    ----------
+    verbose : int
+        Whether it tells of them: at the beginning where the line can be rewritten, and at the end.
+
+    Attributes
+    ----------
+    verbose : int
+    seconds : dict of str to float
+        Of each stage that has ended, in the order of their first beginning; a stage that comes
+        again adds to it.
+
+    Examples
+    --------
+    >>> from sk_han.utils.stages import Stages
+    >>> stages = Stages()
+    >>> with stages("texts"):
+    ...     pass
+    >>> list(stages.seconds)
+    ['texts']
+    """
+
+    def __init__(self, verbose: int = 0) -> None:
+        self.seconds: dict[str, float] = {}
+        self.verbose = verbose
+        self._start = perf_counter()
+
+    @property
+    def total(self) -> float:
+        """Seconds since the beginning of all."""
+        return perf_counter() - self._start
+
+    @contextmanager
+    def __call__(self, name: str, *, tells: bool = True) -> Iterator[None]:
+        """Measure what is done in the block.
+
+        Parameters
+        ----------
+        name : str
+        tells : bool, default=True
+            False for what tells of its progress itself.
+        """
+        tells = tells and self.verbose > 0
+        if tells and rewrites_lines():
+            print(f"{name} ...", end="\r", file=sys.stderr, flush=True)
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            seconds = perf_counter() - start
+            self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        if tells:
+            print(f"{name}: {seconds:.1f} s", file=sys.stderr, flush=True)

@@ -1,0 +1,227 @@
+"""What is said after a fit: the summary, the representation, warnings."""
+
+import dataclasses
+import json
+import pickle
+import re
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, log_loss
+from sklearn.pipeline import make_pipeline
+
+from sk_han import HANClassifier, HierarchicalTokenizer, load, save
+from sk_han.datasets import make_reviews
+from sk_han.explanation import FitSummary
+from sk_han.fit_reporting import HeldOutLogits, warn_of_a_useless_network
+from tests.html_page import Page
+from tests.tiny_models import LABELS, TEXTS, tiny
+
+REVIEWS, KINDS = make_reviews(120, random_state=0)
+KINDS = np.array(KINDS)
+MORE, MORE_KINDS = make_reviews(60, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return tiny(max_epochs=3).fit(REVIEWS, KINDS)
+
+
+@pytest.fixture(scope="module")
+def validated():
+    return tiny(max_epochs=3).fit(REVIEWS, KINDS, X_val=MORE, y_val=MORE_KINDS)
+
+
+def test_scores_are_those_of_the_whole_model_on_documents_it_does_not_know(validated):
+    summary = validated.fit_summary_
+    assert summary.n_scored == 60
+    assert summary.accuracy == accuracy_score(MORE_KINDS, validated.predict(MORE))
+    assert summary.loss == pytest.approx(log_loss(MORE_KINDS, validated.predict_proba(MORE)))
+    assert summary.network_accuracy == validated.best_score_
+
+
+def test_held_out_documents_are_scored_by_models_that_do_not_know_them(fitted):
+    summary = fitted.fit_summary_
+    assert (summary.n_documents, summary.n_scored, summary.n_classes) == (120, 12, 2)
+    assert 0 <= summary.accuracy <= 1
+    assert summary.majority_accuracy == 0.5
+    assert summary.linear_accuracy < 1.0  # the model that knows them has them all right
+
+
+def test_shares_of_all_parts_sum_to_one(fitted):
+    shares = fitted.fit_summary_.shares
+    assert list(shares) == ["network", "n-gram model"]
+    assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_a_network_alone_has_the_whole_share():
+    summary = tiny(linear_ngrams=None).fit(REVIEWS, KINDS).fit_summary_
+    assert summary.shares == {"network": 1.0}
+    assert summary.linear_accuracy is None
+    assert summary.accuracy == summary.network_accuracy
+
+
+def test_the_seconds_of_the_stages_are_within_those_of_the_fit(fitted):
+    summary = fitted.fit_summary_
+    assert list(summary.seconds) == ["texts", "set-up", "word vectors", "network", "linear models"]
+    assert 0 < sum(summary.seconds.values()) <= summary.total_seconds
+
+
+@pytest.mark.parametrize(
+    ("params", "ended", "n_epochs"),
+    [
+        ({"max_epochs": 2}, "all epochs", 2),
+        ({"max_epochs": 9, "n_iter_no_change": 1, "lr": 1e-12}, "no improvement", 2),
+    ],
+)
+def test_it_says_why_training_ended(params, ended, n_epochs):
+    summary = tiny(**params).fit(TEXTS, LABELS).fit_summary_
+    assert (summary.ended, summary.n_epochs, summary.kept_epoch is not None) == (
+        ended,
+        n_epochs,
+        True,
+    )
+
+
+def test_a_callback_that_ends_training_is_named():
+    from skorch.callbacks import Callback
+
+    class Ends(Callback):
+        def on_epoch_end(self, net, **kwargs):
+            raise KeyboardInterrupt
+
+    summary = tiny(max_epochs=4, callbacks=[Ends()]).fit(TEXTS, LABELS).fit_summary_
+    assert (summary.ended, summary.n_epochs) == ("a callback", 1)
+    assert "ended by a callback" in str(summary)
+
+
+@pytest.mark.parametrize("how", ["fit", "partial_fit"])
+def test_without_held_out_documents_there_are_no_scores(how):
+    if how == "fit":
+        model = tiny(validation_fraction=None).fit(TEXTS, LABELS)
+    else:
+        model = tiny().partial_fit(TEXTS, LABELS, classes=np.unique(LABELS))
+    summary = model.fit_summary_
+    assert (summary.n_scored, summary.accuracy, summary.kept_epoch) == (0, None, None)
+    assert summary.shares == {}
+    assert "no document was held out" in str(summary)
+
+
+def test_a_warm_start_sums_up_the_last_fit():
+    model = tiny(warm_start=True, max_epochs=2).fit(REVIEWS, KINDS).fit(REVIEWS, KINDS)
+    summary = model.fit_summary_
+    assert summary.n_epochs == 2
+    assert summary.n_scored == 12
+    assert sum(summary.shares.values()) == pytest.approx(1)
+
+
+def test_a_summary_survives_pickle_and_file(fitted, tmp_path):
+    save(fitted, tmp_path / "model.han")
+    for copy in (pickle.loads(pickle.dumps(fitted)), load(tmp_path / "model.han")):
+        assert copy.fit_summary_ == fitted.fit_summary_
+        assert repr(copy) == repr(fitted)
+
+
+def test_a_file_without_a_summary_has_none(fitted):
+    state = fitted.to_state()
+    del state["fit_summary"]
+    assert tiny().from_state(state).fit_summary_ is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"n_documents": -1}, {"accuracy": "1"}, {"ended": "rain"}, {"seconds": {"texts": None}}, None],
+)
+def test_a_damaged_summary_is_refused(fitted, change):
+    values = {} if change is None else fitted.fit_summary_.to_dict() | change
+    with pytest.raises(ValueError, match="fit"):
+        FitSummary.from_dict(values)
+    with pytest.raises(ValueError, match="cannot be restored"):
+        tiny().from_state(fitted.to_state() | {"fit_summary": values})
+
+
+def test_a_summary_is_plain_data_with_a_page(fitted):
+    summary = fitted.fit_summary_
+    assert FitSummary.from_dict(json.loads(json.dumps(summary.to_dict()))) == summary
+    Page(summary.to_html())
+    assert "share of each part" in summary._repr_html_()
+
+
+def test_the_representation_has_what_matters_in_a_comment(fitted):
+    shown = repr(fitted)
+    numbers = rf"120 documents, 2 classes, held-out accuracy {fitted.fit_summary_.accuracy:.3f}"
+    assert re.search(rf"\)  # fitted: {numbers}, \d.* s$", shown)
+    assert eval(repr(HANClassifier(lr=0.01))).lr == 0.01
+    assert repr(clone(fitted)) == repr(tiny(max_epochs=3))
+    assert "120 documents, 2 classes" in fitted._repr_html_()
+    assert "documents, 2 classes" not in clone(fitted)._repr_html_()
+
+
+def test_a_fitted_pipeline_is_shown_in_lines_of_its_parts():
+    pipeline = make_pipeline(HierarchicalTokenizer(), tiny())
+    before = repr(pipeline)
+    assert max(map(len, before.splitlines())) < 100
+    assert repr(pipeline.fit(TEXTS, LABELS)) == before
+    assert max(map(len, repr(tiny()).splitlines())) < 100
+
+
+def test_the_summary_is_told_at_the_end(capsys):
+    model = tiny(verbose=1).fit(TEXTS, LABELS)
+    told = capsys.readouterr().err
+    assert told.rstrip().endswith(str(model.fit_summary_))
+    for stage in ("texts", "word vectors", "linear models"):
+        assert re.search(rf"^{stage}: \d+\.\d s$", told, re.M)
+
+
+def test_explanations_tell_how_far_they_are(fitted, capsys):
+    fitted.explain(REVIEWS[:3])
+    assert capsys.readouterr().err == ""
+    clone_of = pickle.loads(pickle.dumps(fitted)).set_params(verbose=1)
+    clone_of.explain(REVIEWS[:3])
+    assert capsys.readouterr().err.startswith("Explained 3 documents in ")
+
+
+# Warnings
+
+
+def test_a_network_that_tells_nothing_is_a_warning():
+    texts = [f"w{n} x{n} y{n}" for n in range(400)]
+    labels = np.random.RandomState(0).permutation(np.repeat(["a", "b"], 200))
+    with pytest.warns(ConvergenceWarning, match="network tells nothing: .* fit_summary_"):
+        tiny(max_epochs=2, lr=1e-9, validation_fraction=0.2).fit(texts, labels)
+
+
+def test_a_network_that_learns_is_none():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        texts = [f"w{n} {kind} y{n}" for n, kind in enumerate(np.repeat(["good", "bad"], 90))]
+        tiny(max_epochs=8, lr=0.03, validation_fraction=0.3).fit(texts, np.repeat([1, 0], 90))
+
+
+def test_few_held_out_documents_do_not_tell():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tiny(lr=1e-9, validation_fraction=0.4).fit(REVIEWS, KINDS)  # 48 of them
+
+
+@pytest.mark.parametrize(("network", "warned"), [(0.01, True), (1.0, False)])
+def test_a_network_of_next_to_no_share_is_a_warning(network, warned):
+    targets = np.arange(100) % 2
+    signs = np.eye(2)[targets]
+    unseen = HeldOutLogits(network * signs, 5.0 * signs, targets, np.ones(100))
+    summary = FitSummary(
+        **{field.name: 0 for field in dataclasses.fields(FitSummary)}
+        | {"n_classes": 2, "n_scored": 100, "majority_accuracy": 0.5}
+        | {"shares": {"network": network / (network + 5), "n-gram model": 5 / (network + 5)}}
+    )
+    net = SimpleNamespace(history=[{"valid_accuracy": 0.9, "valid_loss": 0.1}])
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        warn_of_a_useless_network(summary, net, unseen)
+    assert [w.category for w in found] == [ConvergenceWarning] * warned
+    told = "share of the log-odds of held-out documents is 0.2 %"
+    assert all(told in str(warning.message) for warning in found)

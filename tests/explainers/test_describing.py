@@ -1,0 +1,132 @@
+"""What `describe` finds in texts before a fit."""
+
+import json
+
+import pytest
+
+from sk_han import HierarchicalTokenizer, describe
+from sk_han.explanation import TextDescription
+from tests.html_page import Page
+
+TEXTS = [
+    "One two three. Four five!",
+    "",
+    "One two three. Four five!",
+    "Шесть семь восемь. 好",
+    "one TWO three four five... ~~",
+    "... ?",
+    "One two three.\nFour five!",
+]
+LABELS = ["a", "b", "a", "b", "b", "a", "b"]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return describe(TEXTS, LABELS)
+
+
+def test_words_and_sentences_are_those_of_the_tokenizer(found):
+    documents = HierarchicalTokenizer().fit_transform(TEXTS)
+    assert found.n_documents == len(documents) == 7
+    assert (found.n_words, found.n_sentences) == (documents.n_words, documents.n_sentences)
+    longest = found.lengths["words a document"]["longest"]
+    assert longest == documents.words_per_document.max()
+    assert found.lengths["sentences a document"]["shortest"] == 0
+    assert list(found.lengths) == ["words a document", "sentences a document", "words a sentence"]
+
+
+def test_scripts_are_shares_of_words_with_letters(found):
+    assert found.scripts == pytest.approx({"Latin": 20 / 24, "Cyrillic": 3 / 24, "Han": 1 / 24})
+
+
+def test_texts_without_words_are_named():
+    assert describe(["", " \n", "word"]).without_words == [0, 1]
+
+
+def test_repeated_texts_and_conflicting_labels_are_named(found):
+    assert found.repeated == [2, 6]
+    assert found.conflicting == [0, 2, 6]
+
+
+def test_texts_without_labels_have_no_classes_and_no_conflicts():
+    found = describe(TEXTS)
+    assert (found.class_counts, found.conflicting) == (None, [])
+    assert "label" not in str(found)
+
+
+def test_classes_are_counted_in_their_order(found):
+    assert found.class_counts == {"a": 3, "b": 4}
+    assert list(describe(TEXTS, [3, 1, 3, 2, 2, 1, 1]).class_counts) == [1, 2, 3]
+
+
+def test_characters_outside_of_words_are_dropped(found):
+    assert found.dropped_characters == {"~": 2}
+    n_characters = sum(len("".join(text.split())) for text in TEXTS)
+    assert found.dropped_share == pytest.approx(2 / n_characters)
+
+
+def test_what_limits_of_the_tokenizer_cut_is_named():
+    tokenizer = HierarchicalTokenizer(max_words=3, min_df=2)
+    found = describe(TEXTS, tokenizer=tokenizer)
+    assert 4 in found.truncated
+    assert 1 not in found.truncated
+    assert 0 < found.unknown_share < 1
+    assert not hasattr(tokenizer, "vocabulary_")
+
+
+def test_samples_are_sentences_of_words_of_the_text(found):
+    assert found.samples[0] == [["One", "two", "three", "."], ["Four", "five", "!"]]
+
+
+def test_more_words_are_estimated_to_take_longer():
+    few, many = (describe([f"{TEXTS[0]} {n}" for n in range(size)]).cost for size in (20, 400))
+    assert 0 < few.seconds < many.seconds
+    assert 0 < few.megabytes < many.megabytes
+
+
+def test_a_description_is_plain_data(found):
+    assert isinstance(found, TextDescription)
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["class_counts"] == [["a", 3], ["b", 4]]
+    assert plain["cost"]["epochs"] == found.cost.epochs
+
+
+def test_it_is_shown_as_text(found):
+    text = str(found)
+    assert text.splitlines()[0].startswith("7 documents, ")
+    assert "same text, other label  3: rows 0, 2, 6" in text
+    assert "  One | two | three | ." in text
+    assert repr(found) == "TextDescription(7 documents, 2 classes)"
+
+
+def test_its_page_escapes_the_texts():
+    found = describe(["<script>alert(1)</script> word", "other"], ["<b>", "c"])
+    html = found.to_html()
+    Page(html)
+    assert "<script>" not in html
+    assert "&lt;b&gt;" in html
+    assert "<!DOCTYPE" not in found._repr_html_()
+
+
+def test_many_classes_are_summed_up():
+    texts = [f"word {n}" for n in range(30)]
+    shown = str(describe(texts, [f"c{n % 12:02}" for n in range(30)]))
+    assert "12, from c11 with 2 to c00 with 3 documents" in shown
+
+
+def test_control_characters_stay_out_of_the_terminal():
+    assert "\x1b" not in str(describe(["word \x1b[31m \x1b"], ["\x1b"]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("one text",), ValueError, "string object received"),
+        ((["a", "b"], ["x"]), ValueError, "2 documents in X, 1 labels in labels"),
+        ((["a"], ["x"], "words"), TypeError, "must be a HierarchicalTokenizer; got a str"),
+        (([" ", ""],), ValueError, "empty vocabulary"),
+    ],
+)
+def test_what_a_fit_refuses_is_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        describe(*arguments)

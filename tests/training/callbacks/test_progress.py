@@ -1,0 +1,62 @@
+"""The progress of a training: a bar where lines can be rewritten, lines in a log."""
+
+import re
+import sys
+
+import pytest
+
+from sk_han.training.callbacks import progress
+from sk_han.utils.progress import rewrites_lines
+from tests.tiny_models import LABELS, TEXTS, tiny
+
+N_STEPS = 3  # of batches of 6 of the 16 documents that are not held out
+
+
+def told(capsys, **params):
+    tiny(**{"max_epochs": 4, "batch_size": 6, "verbose": 1} | params).fit(TEXTS, LABELS)
+    return capsys.readouterr().err
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    monkeypatch.setattr(progress, "rewrites_lines", lambda: True)
+
+
+def test_a_log_has_one_line_an_epoch(capsys):
+    text = told(capsys)
+    lines = [line for line in text.splitlines() if line.startswith("epoch")]
+    assert [line.partition(":")[0] for line in lines] == [f"epoch {i} of 4" for i in range(1, 5)]
+    number = r"\d+\.\d+"
+    expected = rf"train_loss {number}, valid_loss {number}, valid_accuracy {number}, {number} s"
+    assert all(re.search(rf": {expected}, .* left$", line) for line in lines[:-1])
+    assert re.search(rf": {expected}$", lines[-1])
+    assert "\r" not in text
+
+
+def test_rates_are_told_at_verbose_2_alone(capsys):
+    assert "/s" not in told(capsys)
+    assert re.search(r" [\d,]+ documents/s, [\d,]+ words/s", told(capsys, verbose=2))
+
+
+def test_a_terminal_has_one_bar_with_the_time_left(capsys, terminal):
+    text = told(capsys)
+    assert f"{4 * N_STEPS}/{4 * N_STEPS}" in text
+    assert re.search(r"epoch 4: 100%.*<00:00", text)
+    assert "train_loss" not in text
+    assert "words/s" not in text
+
+
+def test_the_bar_has_rates_at_verbose_2(capsys, terminal):
+    assert re.search(r"words/s=[\d,]+", told(capsys, verbose=2))
+
+
+def test_a_notebook_has_a_bar(monkeypatch):
+    class ZMQInteractiveShell:
+        """What IPython calls the shell of a notebook."""
+
+    class IPython:
+        get_ipython = ZMQInteractiveShell
+
+    assert not rewrites_lines()
+    monkeypatch.setitem(sys.modules, "IPython", IPython)
+    assert rewrites_lines()
