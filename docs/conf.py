@@ -1,6 +1,10 @@
 """Sphinx configuration: `make docs`. Building needs nothing from the network."""
 
 import inspect
+import os
+
+# Before NumPy and PyTorch load: examples draw small networks, on which a second thread costs time.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import sk_han
 
@@ -14,8 +18,9 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "sg_execution_times.rst", "auto_examples/sg_execution_times.rst"]
 templates_path = ["_templates"]
 # `name` in a docstring is code, and a link where the name is documented.
 default_role = "py:obj"
@@ -29,6 +34,23 @@ autodoc_preserve_defaults = True  # a name in place of the regular expression it
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+
+# Pictures are made by running examples/plot_*.py. The other files there are scripts of their own.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"(^|/)(?!plot_)[^/]*$",
+    "within_subsection_order": "ExampleTitleSortKey",
+    "backreferences_dir": "generated/backreferences",
+    "doc_module": ("sk_han",),
+    "capture_repr": ("_repr_html_",),
+    "image_srcset": ["2x"],
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "plot_gallery": "True",
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"sk_han {release}"
