@@ -26,6 +26,8 @@ templates_path = ["_templates"]
 default_role = "py:obj"
 
 myst_heading_anchors = 3
+# Places that are kept for pages to come.
+suppress_warnings = ["toc.empty_glob"]
 
 autosummary_generate = True
 toc_object_entries_show_parents = "hide"
@@ -53,13 +55,21 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_title = f"sk_han {release}"
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"*": [], "generated/*": ["sidebar-nav-bs"]}
+html_sidebars = {
+    "*": [],
+    "auto_examples/*": [],
+    "generated/*": ["sidebar-nav-bs"],
+    "how_to/*": ["sidebar-nav-bs"],
+}
 html_theme_options = {
     "logo": {"text": "sk_han"},
     "navbar_align": "left",
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "show_prev_next": False,
