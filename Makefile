@@ -90,7 +90,7 @@ audit: sbom
 	$(RELEASE)/python -m tests.audit $(SBOM)
 
 clean:
-	rm -rf .venv .venv-* build dist docs/_build docs/generated docs/auto_examples reviews.html tags.html
+	rm -rf .venv .venv-* build dist docs/_build docs/generated docs/auto_examples reviews.html
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

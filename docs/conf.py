@@ -26,8 +26,7 @@ templates_path = ["_templates"]
 default_role = "py:obj"
 
 myst_heading_anchors = 3
-# Places that are kept for pages to come.
-suppress_warnings = ["toc.empty_glob"]
+smartquotes = False  # pages show text as the tokenizer reads it
 
 autosummary_generate = True
 toc_object_entries_show_parents = "hide"
