@@ -8,6 +8,8 @@ that it has never seen.
 
 import random
 
+from matplotlib import pyplot as plt
+
 from sk_han import SequenceTagger
 from sk_han.rendering import tagged_html, tagged_text
 
@@ -58,6 +60,18 @@ print(f"tokens labelled right, all names unknown: {tagger.score(new_sentences, n
 # ---------------
 found = tagger.predict(new_sentences)
 print(tagged_text(new_sentences[:6], found[:6]))
+
+# %%
+# How sure it is
+# --------------
+# ``predict_proba`` gives the probability of each label at each word.
+sentence = new_sentences[0]
+(probabilities,) = tagger.predict_proba([sentence])
+figure, axes = plt.subplots(figsize=(8, 2.6), layout="constrained")
+image = axes.imshow(probabilities.T, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+axes.set_xticks(range(len(sentence)), sentence)
+axes.set_yticks(range(len(tagger.classes_)), tagger.classes_)
+figure.colorbar(image, label="probability")
 
 
 # %%

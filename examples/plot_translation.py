@@ -17,10 +17,10 @@ draw = random.Random(0)
 
 
 def things():
-    """Draw one to three things with their translation."""
+    """Draw one or two things with their translation."""
     drawn = [
         (draw.choice([*ADJECTIVES.items()]), draw.choice([*NOUNS.items()]))
-        for _ in range(draw.randint(1, 3))
+        for _ in range(draw.randint(1, 2))
     ]
     german = " und ".join(" ".join(["die", *filter(None, [a]), n]) for (a, _), (n, _) in drawn)
     english = " and ".join(" ".join(["the", *filter(None, [a]), n]) for (_, a), (_, n) in drawn)
@@ -28,13 +28,13 @@ def things():
 
 
 sources, targets = [], []
-for _ in range(1_000):
+for _ in range(1_500):
     subject, thing, verb = things(), things(), draw.choice([*VERBS.items()])
     sources.append(f"Ich weiß, dass {subject[0]} {thing[0]} {verb[0]}.")
     targets.append(f"I know that {subject[1]} {verb[1]} {thing[1]}.")
 
 translator = AttentionTranslator(
-    embedding_dim=64, hidden_size=64, lr=0.005, batch_size=32, max_epochs=8, random_state=0
+    embedding_dim=64, hidden_size=64, lr=0.005, batch_size=32, max_epochs=10, random_state=0
 )
 translator.fit(sources, targets)
 
