@@ -70,6 +70,7 @@ lint: $(READY)
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m tests.site_links docs/_build/html
 
 # sdist and wheel in dist/, the wheel made from the sdist: nothing that lies about here gets into it.
 wheel: $(RELEASE_READY)
@@ -89,7 +90,7 @@ audit: sbom
 	$(RELEASE)/python -m tests.audit $(SBOM)
 
 clean:
-	rm -rf .venv .venv-* build dist docs/_build docs/generated reviews.html tags.html
+	rm -rf .venv .venv-* build dist docs/_build docs/generated docs/auto_examples reviews.html
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

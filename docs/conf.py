@@ -1,6 +1,10 @@
 """Sphinx configuration: `make docs`. Building needs nothing from the network."""
 
 import inspect
+import os
+
+# Before NumPy and PyTorch load: examples draw small networks, on which a second thread costs time.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import sk_han
 
@@ -14,13 +18,15 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "sg_execution_times.rst", "auto_examples/sg_execution_times.rst"]
 templates_path = ["_templates"]
 # `name` in a docstring is code, and a link where the name is documented.
 default_role = "py:obj"
 
 myst_heading_anchors = 3
+smartquotes = False  # pages show text as the tokenizer reads it
 
 autosummary_generate = True
 toc_object_entries_show_parents = "hide"
@@ -30,18 +36,48 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+# Pictures are made by running examples/plot_*.py. The other files there are scripts of their own.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"(^|/)(?!plot_)[^/]*$",
+    "within_subsection_order": "ExampleTitleSortKey",
+    "backreferences_dir": "generated/backreferences",
+    "doc_module": ("sk_han",),
+    "capture_repr": ("_repr_html_",),
+    "image_srcset": ["2x"],
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "plot_gallery": "True",
+}
+
 html_theme = "pydata_sphinx_theme"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_title = f"sk_han {release}"
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"*": [], "generated/*": ["sidebar-nav-bs"]}
+html_sidebars = {
+    "*": [],
+    "auto_examples/*": [],
+    "generated/*": ["sidebar-nav-bs"],
+    "how_to/*": ["sidebar-nav-bs"],
+}
 html_theme_options = {
     "logo": {"text": "sk_han"},
     "navbar_align": "left",
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "show_prev_next": False,
-    "secondary_sidebar_items": ["page-toc"],
+    # Not in how_to/, whose pages are short and have a list of all pages beside them.
+    "secondary_sidebar_items": {
+        "*": ["page-toc"],
+        "auto_examples/*": ["page-toc"],
+        "generated/*": ["page-toc"],
+    },
     "footer_start": ["copyright"],
     "footer_end": [],
 }

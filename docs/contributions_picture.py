@@ -1,8 +1,9 @@
-"""Draw docs/contributions.png, the picture at the top of the README: one review explained."""
+"""Draw docs/contributions.png, the picture at the top of README and site: one review explained."""
 
 from pathlib import Path
 
 import matplotlib as mpl
+from matplotlib import pyplot as plt
 from sklearn.pipeline import make_pipeline
 
 from sk_han import HANClassifier, HierarchicalTokenizer, explain
@@ -12,7 +13,15 @@ mpl.use("Agg")
 texts, labels = make_reviews(2500, random_state=0)
 model = make_pipeline(HierarchicalTokenizer(), HANClassifier(random_state=0))
 model.fit(texts[:2000], labels[:2000])
-axes = explain(model, texts[2001:2002])[0].plot()
-axes.figure.savefig(
-    Path(__file__).with_name("contributions.png"), dpi=125, metadata={"Software": None}
+
+# Narrow, so that its letters can be read beside code and on a phone.
+figure, axes = plt.subplots(figsize=(6, 3.9))
+figure.subplots_adjust(left=0.02, right=0.98, top=0.98, bottom=0.02)
+explain(model, texts[2096:2097])[0].plot(ax=axes)
+figure.savefig(
+    Path(__file__).with_name("contributions.png"),
+    dpi=170,
+    bbox_inches="tight",
+    pad_inches=0.02,
+    metadata={"Software": None},
 )

@@ -1,4 +1,4 @@
-"""A stored classifier as a web service, without PyTorch; README.md tells how to start it."""
+"""A stored classifier as a web service, without PyTorch; SERVICE.md tells how to start it."""
 
 from __future__ import annotations
 

@@ -21,7 +21,6 @@ from tests.process_group import ProcessGroup
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 ROOT = Path(__file__).parents[2]
-SECTION = "## Many machines: training"
 
 pytestmark = pytest.mark.xdist_group("process_group")
 
@@ -238,9 +237,9 @@ def run_torchrun(script, folder, timeout=250):
 
 
 def guides_script():
-    """The train.py of the user guide."""
-    section = (ROOT / "docs" / "user_guide.md").read_text("utf-8").split(SECTION)[1]
-    return section.split("```py\n")[1].split("```")[0]
+    """The train.py of the documentation."""
+    page = (ROOT / "docs" / "how_to" / "several_processes.md").read_text("utf-8")
+    return page.split("```py\n")[1].split("```")[0]
 
 
 @pytest.mark.thorough

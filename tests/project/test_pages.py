@@ -11,7 +11,12 @@ import torch
 pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).parents[2]
+FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FILES += sorted((ROOT / "docs" / "how_to").glob("*.md"))
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PAGES = [
+    file.relative_to(ROOT).as_posix() for file in FILES if BLOCK.search(file.read_text("utf-8"))
+]
 
 
 @pytest.fixture
@@ -25,7 +30,6 @@ def page(tmp_path, monkeypatch):
 
     def run(path):
         blocks = BLOCK.findall((ROOT / path).read_text("utf-8"))
-        assert blocks
         for block in blocks:
             exec(compile(block, path, "exec"), vars(module))
 
@@ -33,13 +37,10 @@ def page(tmp_path, monkeypatch):
     torch.set_num_threads(n_threads)
 
 
-def test_blocks_of_the_user_guide_run(page):
-    page("docs/user_guide.md")
+@pytest.mark.parametrize("path", PAGES)
+def test_blocks_of_a_page_run(page, path):
+    page(path)
 
 
-def test_blocks_of_the_page_on_explanations_run(page):
-    page("docs/believing.md")
-
-
-def test_blocks_of_the_readme_run(page):
-    page("README.md")
+def test_pages_with_blocks_are_found():
+    assert {"README.md", "docs/index.md", "docs/how_to/train.md"} <= set(PAGES)

@@ -1,9 +1,14 @@
-"""Find names in sentences: learn from generated ones, draw the labels of others.
+"""
+Names in sentences
+==================
 
-Prints tagged sentences with names that training never saw, and writes tags.html.
+A ``SequenceTagger`` learns from generated sentences to mark people and places, and then marks names
+that it has never seen.
 """
 
 import random
+
+from matplotlib import pyplot as plt
 
 from sk_han import SequenceTagger
 from sk_han.rendering import tagged_html, tagged_text
@@ -20,10 +25,10 @@ SENTENCES = [
 ]
 
 
-def generated(n: int, rng: random.Random, known: bool) -> tuple[list[list[str]], list[list[str]]]:
+def generated(n, rng, known):
     """Give sentences and labels: with the first names of each list, or with the others."""
 
-    def some(names: list[str]) -> str:
+    def some(names):
         return rng.choice(names[: len(names) // 2] if known else names[len(names) // 2 :])
 
     X, y = [], []
@@ -40,15 +45,47 @@ def generated(n: int, rng: random.Random, known: bool) -> tuple[list[list[str]],
     return X, y
 
 
+# %%
+# Training and test sentences share no name. With ``word_dropout`` some words of training are
+# hidden, so that the tagger learns to go by the words around a name.
 rng = random.Random(0)
 X, y = generated(300, rng, known=True)
 new_sentences, new_labels = generated(100, rng, known=False)
-tagger = SequenceTagger(scheme="iob2", word_dropout=0.2, max_epochs=10, random_state=0).fit(X, y)
-print(
-    f"\ntokens labelled right, all names unknown: {tagger.score(new_sentences, new_labels):.3f}\n"
-)
+tagger = SequenceTagger(scheme="iob2", word_dropout=0.2, max_epochs=10, random_state=0)
+tagger.fit(X, y)
+print(f"tokens labelled right, all names unknown: {tagger.score(new_sentences, new_labels):.3f}")
+
+# %%
+# In the terminal
+# ---------------
 found = tagger.predict(new_sentences)
 print(tagged_text(new_sentences[:6], found[:6]))
-with open("tags.html", "w", encoding="utf-8") as file:
-    file.write(tagged_html(new_sentences[:30], found[:30]))
-print("\nThirty of them, coloured, are in tags.html: open it in a browser.")
+
+# %%
+# How sure it is
+# --------------
+# ``predict_proba`` gives the probability of each label at each word.
+sentence = new_sentences[0]
+(probabilities,) = tagger.predict_proba([sentence])
+figure, axes = plt.subplots(figsize=(8, 2.6), layout="constrained")
+image = axes.imshow(probabilities.T, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+axes.set_xticks(range(len(sentence)), sentence)
+axes.set_yticks(range(len(tagger.classes_)), tagger.classes_)
+figure.colorbar(image, label="probability")
+
+
+# %%
+# As a page
+# ---------
+# ``tagged_html`` gives a page of its own, or a fragment for a notebook.
+class Fragment:
+    """Show HTML as the result of a cell."""
+
+    def __init__(self, html):
+        self.html = html
+
+    def _repr_html_(self):
+        return self.html
+
+
+Fragment(tagged_html(new_sentences[:12], found[:12], full_page=False))
