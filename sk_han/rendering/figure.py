@@ -159,7 +159,9 @@ class Sheet:
     def text(self, x: float, text: str, **style: Any) -> Any:
         """Write on the line at `y`; dollar signs do not start mathematics."""
         style = {"color": self.theme.text, "size": FONT_SIZE, "zorder": 3} | style
-        if self.families is not None:
+        if self.families is not None and not text.isascii():
+            # Without weight: matplotlib logs each font that has no bold face.
+            style = {key: value for key, value in style.items() if key != "weight"}
             style["family"] = self.families
         return self.ax.text(
             x,

@@ -33,6 +33,8 @@ PREFERRED = (
     "Segoe UI Symbol",
     "Symbola",
 )
+# Fonts that draw every character as a placeholder; matplotlib 3.11 brings one.
+PLACEHOLDERS = ("Last Resort", ".LastResort")
 EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH"}
 
 
@@ -80,8 +82,8 @@ def families_for(texts: Iterable[str]) -> list[str] | None:
 
 def _is_drawn(character: str) -> bool:
     """Return whether a character has a glyph: no blanks, controls, joiners and selectors."""
-    category = unicodedata.category(character)
-    return category[0] not in "ZC" and not "\ufe00" <= character <= "\ufe0f"
+    invisible = unicodedata.category(character) in ("Zs", "Zl", "Zp", "Cc", "Cf", "Cs")
+    return not (invisible or "\ufe00" <= character <= "\ufe0f")
 
 
 @lru_cache(maxsize=4096)
@@ -106,7 +108,8 @@ def _installed() -> tuple[tuple[str, str], ...]:
 
     files: dict[str, str] = {}
     for entry in fontManager.ttflist:
-        if entry.style == "normal" and entry.weight in (400, "normal", "regular", "book"):
+        upright = entry.style == "normal" and entry.weight in (400, "normal", "regular", "book")
+        if upright and not entry.name.startswith(PLACEHOLDERS):
             files.setdefault(entry.name, entry.fname)
     rank = {name: number for number, name in enumerate(PREFERRED)}
     names = sorted(files, key=lambda name: (rank.get(name, len(rank)), name))
