@@ -174,6 +174,13 @@ _LAYOUT = """\
 .sk-han .han-sides details > summary { margin-inline-start: 0; }
 .sk-han .han-cell .han-weight { grid-template-columns: 3.5rem 6rem; }
 .sk-han .han-of { display: none; }
+.sk-han .han-report { border-collapse: collapse; font-size: .875rem; line-height: 1.4; }
+.sk-han .han-report th, .sk-han .han-report td {
+  padding: .5rem .75rem .5rem 0; min-width: 6.5rem; vertical-align: top; text-align: start;
+  background: none; border-bottom: 1px solid var(--rule);
+}
+.sk-han .han-report th .han-small { font-weight: 400; }
+.sk-han .han-report th[scope=row] { white-space: nowrap; }
 .sk-han .han-scale { display: inline-flex; flex-wrap: wrap; align-items: center; gap: 0 .5rem; }
 .sk-han .han-scale span { display: inline-flex; align-items: center; white-space: pre; }
 .sk-han .han-scale mark { display: inline-block; width: 1.1rem; height: 1rem; border-radius: 0; }

@@ -20,9 +20,9 @@ __all__ = ["legend_markup"]
 
 _RANDOM = "These colours are random numbers, a control: they say nothing about the document."
 _ATTENTION = (
-    "Green words got the model's attention: the darker, the more. Attention is not a reason: it "
-    "speaks neither for a class nor against one, and a word that got much of it may have changed "
-    "nothing. The bar before a sentence is the attention that the sentence got."
+    "Green words got the model's attention: the stronger the colour, the more. Attention is not a "
+    "reason: it speaks neither for a class nor against one, and a word that got much of it may have "
+    "changed nothing. The bar before a sentence is the attention that the sentence got."
 )
 _SCALE_OF_DOCUMENT = "Shades compare words of one document, not of two documents."
 _LOG_ODDS = (
@@ -30,8 +30,8 @@ _LOG_ODDS = (
     "with +2.3 ten times (50 % become 91 %); minus is the same downwards."
 )
 _WEAK = (
-    f"Words without colour are the weakest ones, which together hold at most {WEAK_SHARE:.0%} of "
-    "the {quantity} of their document."
+    "Words without colour are the weakest ones, which together hold at most "
+    f"{100 * WEAK_SHARE:g} % of the {{quantity}} of their document."
 )
 
 
@@ -47,7 +47,7 @@ def legend_markup(explanations: Sequence[DocumentExplanation], show: Quantity) -
     words, folds = [], []
     if signed:
         words.append(_colours(signed))
-        folds += [_scale(signed, show), f"{methods_note(signed, isolated)}.", _LOG_ODDS]
+        folds += [_scale(signed, show), _sentence(methods_note(signed, isolated)), _LOG_ODDS]
     if random:
         words.append(_RANDOM)
     if unsigned:
@@ -75,7 +75,7 @@ def _colours(explanations: Sequence[DocumentExplanation]) -> str:
     )
     return (
         f'<mark class="p6">Blue</mark> words speak for {target}, <mark class="m6">orange</mark> '
-        "words against it: the darker, the more. The number before a sentence "
+        "words against it: the stronger the colour, the more. The number before a sentence "
         f"{weight}, plus for and minus against. Words without colour made next to no difference. "
         "All this is what the model made of the words, whether it is right or wrong."
     )
@@ -107,6 +107,10 @@ def _marks(explanations: Sequence[DocumentExplanation]) -> list[str]:
     if any(explanation.truncated for explanation in explanations):
         marks.append('<mark class="han-unread">hatched</mark>: not read')
     return [", ".join(marks)] if marks else []
+
+
+def _sentence(note: str) -> str:
+    return f"{note[:1].upper()}{note[1:]}."
 
 
 def _swatches(scale: str) -> str:

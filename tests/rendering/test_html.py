@@ -165,7 +165,7 @@ def test_the_legend_of_signed_contributions_names_target_and_method():
         "<span>against −1 <mark",
         "</mark> 0</span>",
         "</mark> +1 toward</span>",
-        "plus speaks for <bdi>neg</bdi>, minus against it, in log-odds",
+        "Plus speaks for <bdi>neg</bdi>, minus against it, in log-odds",
         "by <bdi>occlusion</bdi>: what is lost",
     ):
         assert entry in legend
