@@ -21,8 +21,8 @@ __all__ = ["legend_markup"]
 _RANDOM = "These colours are random numbers, a control: they say nothing about the document."
 _ATTENTION = (
     "Green words got the model's attention: the stronger the colour, the more. Attention is not a "
-    "reason: it speaks neither for a class nor against one, and a word that got much of it may have "
-    "changed nothing. The bar before a sentence is the attention that the sentence got."
+    "reason: it speaks neither for a class nor against one, and a word that got much of it may "
+    "have changed nothing. The bar before a sentence is the attention that the sentence got."
 )
 _SCALE_OF_DOCUMENT = "Shades compare words of one document, not of two documents."
 _LOG_ODDS = (
