@@ -2,8 +2,8 @@
 Why this class and not that one
 ===============================
 
-With several classes a document has reasons for more than one of them. `explain_classes` explains it for each class,
-and shows them side by side with one scale of colours.
+With several classes a document has reasons for more than one of them. `explain_classes` explains it
+for each class, and shows them side by side with one scale of colours.
 """
 
 # %%
@@ -52,7 +52,8 @@ classifier.fit(texts, labels)
 # %%
 # A message between two subjects
 # ------------------------------
-# Two sentences are on delivery and two on payment. What speaks for one class speaks against the others.
+# Two sentences are on delivery and two on payment. What speaks for one class speaks against the
+# others.
 between = [
     "The courier left it with a neighbour. The box was wet when it arrived. "
     "I still wait for the refund. The invoice shows another price."
