@@ -162,6 +162,8 @@ _LAYOUT = """\
 .sk-han .han-legend {
   padding-bottom: .75rem; margin-bottom: .75rem; border-bottom: 1px solid var(--rule);
 }
+.sk-han .han-legend + .han-document { border-top: 0; }
+.sk-han .han-legend bdi { color: var(--text); font-weight: 600; }
 .sk-han .han-legend p { margin: 0 0 .25rem; max-width: 46rem; }
 .sk-han .han-legend details p { margin: .25rem 0 0 1rem; }
 .sk-han:has(.han-sides) { max-width: 84rem; }
@@ -208,6 +210,13 @@ _AFTER_MARKS = """\
 .sk-han .han-document > summary { white-space: normal; }
 .sk-han .han-excerpt {
   display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+}
+}
+@media print {
+.sk-han .han-row, .sk-han .han-side { break-inside: avoid; }
+.sk-han .han-sides { overflow: visible; }
+.sk-han .han-side {
+  grid-template-columns: repeat(var(--han-columns), minmax(0, 1fr)); min-width: 0;
 }
 }
 """
