@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sk_han.checkpoints import Checkpoint
     from sk_han.classifier import HANClassifier
     from sk_han.documents import DocumentArray, SentenceArray
-    from sk_han.explainers import describe, explain, explain_iter
+    from sk_han.explainers import describe, explain, explain_classes, explain_iter
     from sk_han.explanation import DocumentExplanation, ExplanationList
     from sk_han.faithfulness import faithfulness_report
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
@@ -45,6 +45,7 @@ __all__ = [
     "SequenceTagger",
     "describe",
     "explain",
+    "explain_classes",
     "explain_iter",
     "faithfulness_report",
     "load",
@@ -70,6 +71,7 @@ _MODULE_OF = {
     "SequenceTagger": "sk_han.tagger",
     "describe": "sk_han.explainers",
     "explain": "sk_han.explainers",
+    "explain_classes": "sk_han.explainers",
     "explain_iter": "sk_han.explainers",
     "faithfulness_report": "sk_han.faithfulness",
     "load": "sk_han.persistence",

@@ -604,6 +604,7 @@ ContextAttention, default="attention"
         self,
         X: Any,
         *,
+        y_true: Any = None,
         target: Any = None,
         method: str = "gradient_attention",
         combine: str = "product",
@@ -618,6 +619,8 @@ ContextAttention, default="attention"
         ----------
         X : n_documents raw texts, DocumentArray, or ndarray of int
             As in `fit`.
+        y_true : array-like of n_documents labels, default=None
+            True labels, for `ExplanationList.mistakes` and its page.
         target : label or array-like of n_documents labels, default=None
             The class that is explained; None for the predicted one.
         method : {"gradient_attention", "gradient_input", "integrated_gradients", "occlusion", \
@@ -643,6 +646,7 @@ ContextAttention, default="attention"
         return explain(
             self,
             X,
+            y_true=y_true,
             target=target,
             method=method,
             combine=combine,

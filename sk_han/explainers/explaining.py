@@ -7,28 +7,36 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from sk_han.attribution.explaining import explanations_of
 from sk_han.attribution.params import check_choice, check_count, check_spread, random_source
 from sk_han.attribution.sources import Source
 from sk_han.attribution.targets import class_numbers, wrong_length
-from sk_han.classifier import HANClassifier
 from sk_han.documents import DocumentArray
 from sk_han.explainers.contributions import METHODS, contributions_to
-from sk_han.explainers.sources import ExplainedModel
+from sk_han.explainers.ensembles import Ensemble, combined, opened, probabilities_of
+from sk_han.explainers.sources import ExplainedModel, in_portions
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.document import COMBINATIONS, DocumentExplanation
 from sk_han.training.computing import computing
 from sk_han.utils.progress import Progress
+from sk_han.validation.texts import check_texts
 
 __all__ = ["explain", "explain_iter"]
 
 
+# Documents of an iterator that the members of an ensemble explain in turn.
+PORTION = 64
+
+
 def explain(
-    estimator: HANClassifier | Pipeline,
+    estimator: ClassifierMixin | Pipeline,
     X: Any,
     *,
+    y_true: Any = None,
     target: Any = None,
     method: str = "gradient_attention",
     combine: str = "product",
@@ -41,10 +49,15 @@ def explain(
 
     Parameters
     ----------
-    estimator : HANClassifier or Pipeline
-        Fitted. A Pipeline must end in a `HANClassifier`.
+    estimator : HANClassifier, Pipeline, or an estimator around them
+        Fitted: a `HANClassifier`, a Pipeline that ends in one, or a search (GridSearchCV,
+        RandomizedSearchCV, ...), FrozenEstimator, CalibratedClassifierCV, VotingClassifier or
+        StackingClassifier of such. Notes say what is explained where several models predict.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         As the estimator's ``predict`` takes them.
+    y_true : array-like of n_documents labels, default=None
+        True labels, which the list of explanations keeps: for `ExplanationList.mistakes`, its
+        tables and its page. They change no explanation.
     target : label or array-like of n_documents labels, default=None
         The class that is explained; None for the predicted one.
     method : str, default="gradient_attention"
@@ -83,16 +96,17 @@ def explain(
     Raises
     ------
     TypeError
-        If the estimator is neither a HANClassifier nor a Pipeline that ends in one.
+        If the estimator holds no HANClassifier, or one that cannot be explained from outside.
     ValueError
-        If a target is no class, if their number is not that of the documents, or if another
-        parameter is invalid.
+        If a target or a true label is no class, if their number is not that of the documents, if
+        another parameter is invalid, or if models that predict together read different words.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
 
     See Also
     --------
     explain_iter : Yields explanations one by one, for more documents than memory holds.
+    explain_classes : Explains each document for several classes, side by side.
 
     Notes
     -----
@@ -108,6 +122,16 @@ def explain(
 
     The state of a recurrent encoder depends on the words around its own, so the attended word is
     not alone responsible: therefore `spread`; see docs/believing.md for its benefit and cost.
+
+    Of a search, its best estimator is explained. Of a vote, and of the folds of a calibration, the
+    contributions are the mean of the members' own, by the weights of the vote: each member's
+    log-odds, before calibration and before votes are counted. This is exact where log-odds are
+    averaged; a vote averages probabilities, or counts labels, so there it is what the members say
+    on average. Of a stack, each member counts by how much the log-odds of the stack move with
+    its own, the slope at the document. All members must hold a HANClassifier. Probabilities are
+    those of the whole estimator, after calibration; of a hard vote, the shares of the votes.
+    Attention is the mean over the members. With n members all takes n times as long, and a
+    prediction.
 
     With the default method a document takes about twice the time of its prediction.
     "gradient_input" adds a backward pass over the words, "integrated_gradients" `steps` of them,
@@ -140,12 +164,13 @@ def explain(
             steps=steps,
             spread=spread,
             random_state=random_state,
-        )
+        ),
+        y_true=y_true,
     )
 
 
 def explain_iter(
-    estimator: HANClassifier | Pipeline,
+    estimator: ClassifierMixin | Pipeline,
     X: Any,
     *,
     target: Any = None,
@@ -184,15 +209,26 @@ def explain_iter(
     >>> next(explanations).method
     'gradient_attention'
     """
-    model = ExplainedModel.of(estimator)
+    check_is_fitted(estimator)
+    found = opened(estimator)
+    model = None if isinstance(found, Ensemble) else ExplainedModel.of(found)
     check_choice("method", method, METHODS)
     check_choice("combine", combine, COMBINATIONS)
     check_count("steps", steps)
     check_spread(spread)
-    size = model.classifier.net_.valid_batch_size
     if batch_size is not None:
         check_count("batch_size", batch_size)
-        size = int(batch_size)
+    if model is None:
+        how = {
+            "method": method,
+            "combine": combine,
+            "batch_size": batch_size,
+            "steps": steps,
+            "spread": spread,
+            "random_state": random_state,
+        }
+        return _explained_together(found, X, target, how)
+    size = model.classifier.net_.valid_batch_size if batch_size is None else int(batch_size)
     batches = model.batches(X, size)
     targets = class_numbers(target, model.classifier.classes_, _n_documents(X))
     random = random_source(random_state)
@@ -206,6 +242,43 @@ def explain_iter(
         spread=float(spread),
         random=random,
     )
+
+
+def _explained_together(
+    ensemble: Ensemble, X: Any, target: Any, how: dict[str, Any]
+) -> Iterator[DocumentExplanation]:
+    """Check at the call that each member can be explained; explain portion by portion."""
+    if isinstance(X, (str, bytes, bytearray)):
+        check_texts(X)
+    targets = class_numbers(target, ensemble.estimator.classes_, _n_documents(X))
+    labels = [ensemble.labels_of(i) for i in range(len(ensemble.members))]
+    for i, member in enumerate(ensemble.members):
+        try:
+            explain_iter(member, [], **how)
+        except TypeError as error:
+            ways = ", ".join(f"estimator.{name}" for name in ensemble.names)
+            raise TypeError(
+                f"The member {ensemble.names[i]} cannot be explained: {error} The members, to "
+                f"explain those that can be: {ways}. Votes and stacks give them the numbers of the "
+                "classes as labels."
+            ) from error
+
+    def explained() -> Iterator[DocumentExplanation]:
+        n_read = 0
+        for portion in in_portions(X, how["batch_size"] or PORTION):
+            probabilities = probabilities_of(ensemble, portion)
+            numbers = _numbers_of(targets, n_read, len(probabilities))
+            numbers = np.where(numbers < 0, probabilities.argmax(axis=1), numbers)
+            n_read += len(probabilities)
+            of_members = [
+                explain_iter(member, portion, target=known[numbers], **how)
+                for member, known in zip(ensemble.members, labels, strict=True)
+            ]
+            for row, found in zip(probabilities, zip(*of_members, strict=True), strict=True):
+                yield combined(ensemble, found, row)
+        _check_length(targets, n_read)
+
+    return explained()
 
 
 def _explained(
@@ -245,6 +318,10 @@ def _explained(
                 spread=spread,
             )
             progress.advance(len(documents))
+    _check_length(targets, n_read)
+
+
+def _check_length(targets: NDArray[np.int64] | int, n_read: int) -> None:
     if not isinstance(targets, int) and n_read < len(targets):
         raise wrong_length(len(targets), f"{n_read} documents")
 

@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from sk_han.attribution.sources import Source, word_id_sources
 from sk_han.classifier import HANClassifier
 from sk_han.documents import DocumentArray
+from sk_han.explainers.ensembles import Ensemble, opened
 from sk_han.fitted_state import known_documents, snapshot_of
 from sk_han.sentence_embedder import SentenceEmbedder
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.validation.documents import as_documents, holds_word_ids
 from sk_han.validation.texts import check_texts
 
-__all__ = ["ExplainedModel"]
+__all__ = ["ExplainedModel", "in_portions"]
 
 
 class ExplainedModel(NamedTuple):
@@ -31,16 +32,25 @@ class ExplainedModel(NamedTuple):
 
     @classmethod
     def of(cls, estimator: Any) -> ExplainedModel:
-        """Find classifier, tokenizer and steps in an estimator.
+        """Find classifier, tokenizer and steps in an estimator that holds one classifier.
+
+        A search is as good as its best estimator.
 
         Raises
         ------
         TypeError
-            If it is neither a HANClassifier nor a Pipeline that ends in one.
+            If it is neither a HANClassifier nor a Pipeline that ends in one, or holds several.
         sklearn.exceptions.NotFittedError
             If it is not fitted.
         """
         check_is_fitted(estimator)
+        estimator = opened(estimator)
+        if isinstance(estimator, Ensemble):
+            n = len(estimator.members)
+            raise TypeError(
+                f"{type(estimator.estimator).__name__} has {n} model{'s' if n > 1 else ''} behind "
+                f"it, and this measures one by itself: take estimator.{estimator.names[0]}."
+            )
         if isinstance(estimator, HANClassifier):
             classifier = snapshot_of(estimator)
             return cls(classifier, classifier.tokenizer_, [], classifier)
@@ -48,8 +58,9 @@ class ExplainedModel(NamedTuple):
         if not isinstance(classifier, HANClassifier):
             ends_in = f" that ends in {classifier!r}" if isinstance(estimator, Pipeline) else ""
             raise TypeError(
-                f"explain needs a HANClassifier or a Pipeline that ends in one; got "
-                f"{type(estimator).__name__}{ends_in}. After a search, pass search.best_estimator_."
+                "explain needs a HANClassifier, a Pipeline that ends in one, or a search, a "
+                "calibration, a vote or a stack of such; got "
+                f"{type(estimator).__name__}{ends_in}."
             )
         check_is_fitted(classifier)
         classifier = snapshot_of(classifier)
@@ -83,7 +94,7 @@ class ExplainedModel(NamedTuple):
         return self.tokenizer is not None and not holds_word_ids(X)
 
     def _batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
-        for chunk in _chunks(X, size):
+        for chunk in in_portions(X, size):
             for documents, sources in self._with_sources(self._apply_steps(chunk), size):
                 yield known_documents(self.classifier, documents), sources
 
@@ -115,7 +126,7 @@ def _steps(estimator: Any) -> list[Any]:
     return [inner for _, step in estimator.steps for inner in _steps(step)] or [None]
 
 
-def _chunks(X: Any, size: int) -> Iterator[Any]:
+def in_portions(X: Any, size: int) -> Iterator[Any]:
     """Yield an iterator's documents in lists of `size`; yield any other X as it is."""
     if not isinstance(X, Iterator):
         yield X

@@ -1,12 +1,22 @@
-"""Explanations of several documents, and their HTML page."""
+"""Explanations of several documents: selected, sorted, as tables, text, pages and figures."""
 
 from __future__ import annotations
 
+import json
+import operator
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Literal, SupportsIndex, overload
 
-from sk_han.explanation.document import DocumentExplanation, Quantity, written
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sk_han.explanation.document import DocumentExplanation, Level, Quantity, written
+from sk_han.explanation.selection import checked_labels, checked_positions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 __all__ = ["ExplanationList"]
 
@@ -17,25 +27,63 @@ class ExplanationList(Sequence[DocumentExplanation]):
     Parameters
     ----------
     explanations : iterable of DocumentExplanation
+    y_true : array-like of shape (n_explanations,), default=None
+        True labels, if they are known.
+    numbers : array-like of int, shape (n_explanations,), default=None
+        Number of the document that each is about; None for 0, 1, 2, ...
+
+    Attributes
+    ----------
+    numbers : ndarray of int64, shape (n_explanations,)
+        Number of the document among those that were explained. Lists that are selected or sorted
+        keep these numbers, and tables and pages name documents by them.
+    y_true : ndarray of object, shape (n_explanations,), or None
+        True labels.
+
+    Raises
+    ------
+    TypeError
+        If something else than a DocumentExplanation is among the explanations.
+    ValueError
+        If `y_true` or `numbers` is not one for each explanation, or a label is no class.
 
     Notes
     -----
-    A slice is an `ExplanationList` too. Terminal text and notebooks show the first documents and
-    the number of the others; `to_html` writes all of them.
+    An integer gives one explanation. A slice, integers and booleans (a list, an array or a column
+    of pandas) give an `ExplanationList`. Neighbours with the same number are about one document:
+    pages and figures show these side by side, see `sk_han.explain_classes`. Two lists are equal if
+    their explanations and true labels are. Terminal text and notebooks show the first documents
+    and the number of the others; `to_html` writes all of them.
 
     Examples
     --------
-    >>> from sk_han import ExplanationList
-    >>> ExplanationList([])
-    ExplanationList(0 documents)
+    >>> from sk_han import HANClassifier, explain
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(60, random_state=0)
+    >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
+    >>> classifier.fit(texts[:40], labels[:40])  # doctest: +ELLIPSIS
+    HANClassifier(...)
+    >>> explanations = explain(classifier, texts[40:], y_true=labels[40:])
+    >>> explanations[[0, 5, 7]].numbers.tolist()
+    [0, 5, 7]
+    >>> least_sure = explanations.by_confidence(ascending=True)[:3]
+    >>> mistakes = explanations.mistakes()
+    >>> all(mistakes.y_true != [explanation.predicted for explanation in mistakes])
+    True
     """
 
-    __slots__ = ("_explanations",)
+    __slots__ = ("_explanations", "_numbers", "_y_true")
 
     SHOWN_AS_TEXT = 10
     SHOWN_IN_NOTEBOOK = 50
 
-    def __init__(self, explanations: Iterable[DocumentExplanation] = ()) -> None:
+    def __init__(
+        self,
+        explanations: Iterable[DocumentExplanation] = (),
+        *,
+        y_true: ArrayLike | None = None,
+        numbers: ArrayLike | None = None,
+    ) -> None:
         self._explanations = tuple(explanations)
         for i, explanation in enumerate(self._explanations):
             if not isinstance(explanation, DocumentExplanation):
@@ -43,17 +91,38 @@ class ExplanationList(Sequence[DocumentExplanation]):
                     f"An ExplanationList holds DocumentExplanation objects; number {i} is a "
                     f"{type(explanation).__name__}."
                 )
+        self._numbers = _checked_numbers(numbers, len(self))
+        self._y_true = None if y_true is None else tuple(checked_labels(y_true, self))
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Number of the document among those that were explained."""
+        return np.array(self._numbers, dtype=np.int64)
+
+    @property
+    def y_true(self) -> NDArray[np.object_] | None:
+        """True labels, or None."""
+        if self._y_true is None:
+            return None
+        labels = np.empty(len(self), dtype=object)
+        labels[:] = self._y_true
+        return labels
 
     @overload
-    def __getitem__(self, index: int) -> DocumentExplanation: ...
+    def __getitem__(self, index: SupportsIndex) -> DocumentExplanation: ...
 
     @overload
-    def __getitem__(self, index: slice) -> ExplanationList: ...
+    def __getitem__(self, index: slice | ArrayLike) -> ExplanationList: ...
 
-    def __getitem__(self, index: int | slice) -> DocumentExplanation | ExplanationList:
+    def __getitem__(
+        self, index: SupportsIndex | slice | ArrayLike
+    ) -> DocumentExplanation | ExplanationList:
         if isinstance(index, slice):
-            return ExplanationList(self._explanations[index])
-        return self._explanations[index]
+            return self._selected(range(len(self))[index])
+        try:
+            return self._explanations[operator.index(index)]  # type: ignore[arg-type]
+        except TypeError:
+            return self._selected(checked_positions(index, len(self)))
 
     def __len__(self) -> int:
         return len(self._explanations)
@@ -61,28 +130,139 @@ class ExplanationList(Sequence[DocumentExplanation]):
     def __iter__(self) -> Iterator[DocumentExplanation]:
         return iter(self._explanations)
 
+    def mistakes(self, y_true: ArrayLike | None = None) -> ExplanationList:
+        """Return the documents whose predicted label is not the true one.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_explanations,), default=None
+            True labels; None for those that the list has, for example of
+            ``explain(..., y_true=labels)``.
+
+        Returns
+        -------
+        ExplanationList
+            The surest mistakes first, with the true labels and the numbers of the documents.
+
+        Raises
+        ------
+        ValueError
+            If there are no labels, not one for each explanation, or a label is no class.
+        """
+        labelled = self._labelled(y_true, "mistakes")
+        wrong = [
+            i
+            for i, (explanation, true) in enumerate(zip(self, labelled._y_true or (), strict=True))
+            if bool(explanation.predicted != true)
+        ]
+        return labelled._selected(wrong).by_confidence()
+
+    def by_confidence(self, *, ascending: bool = False) -> ExplanationList:
+        """Return the same explanations, sorted by the probability of the predicted class.
+
+        Parameters
+        ----------
+        ascending : bool, default=False
+            Whether the least sure come first.
+
+        Returns
+        -------
+        ExplanationList
+            Documents of equal probability are in the order of this list.
+        """
+        confidence = np.array([explanation.predicted_probability for explanation in self])
+        return self._selected(np.argsort(confidence if ascending else -confidence, kind="stable"))
+
+    def to_frame(self, level: Literal["document"] | Level = "document") -> DataFrame:
+        """Return a pandas DataFrame with one row for each document, sentence or word.
+
+        Parameters
+        ----------
+        level : {"document", "sentence", "word"}, default="document"
+
+        Returns
+        -------
+        pandas.DataFrame
+            The column ``document`` has the number of the document. One row a document has its
+            prediction, its lengths, and the sentence of the largest contribution; with true labels
+            also ``true`` and ``correct``. Rows of sentences and words have the columns of
+            `DocumentExplanation.to_frame` and the explained class, ``target``.
+        """
+        from sk_han.rendering.tables import list_as_frame
+
+        return list_as_frame(self, level)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return a JSON array of all explanations, and write it to a file if there is a path.
+
+        Each is `DocumentExplanation.to_dict` with the number of its ``document`` and its ``true``
+        label, or null.
+
+        Parameters
+        ----------
+        path : path-like, optional
+
+        Returns
+        -------
+        str
+            ASCII, with every other character escaped, so that no encoding can change it.
+        """
+        from sk_han.rendering.tables import list_as_dicts
+
+        return written(json.dumps(list_as_dicts(self)), path)
+
+    def to_text(
+        self,
+        *,
+        show: Quantity = "contributions",
+        color: bool | None = None,
+        width: int | None = None,
+        max_documents: int | None = SHOWN_AS_TEXT,
+    ) -> str:
+        """Return the first documents as lines for a terminal, and the legend once.
+
+        Parameters
+        ----------
+        show, color, width
+            As in `DocumentExplanation.to_text`.
+        max_documents : int or None, default=10
+            Largest number of documents to show; None for all. The others are counted.
+
+        Returns
+        -------
+        str
+        """
+        from sk_han.rendering.terminal_list import render_text_list
+
+        return render_text_list(
+            self, show=show, color=color, width=width, max_documents=max_documents
+        )
+
     def to_html(
         self,
         path: str | os.PathLike[str] | None = None,
         *,
-        y_true: Any = None,
+        y_true: ArrayLike | None = None,
         misclassified_first: bool = False,
         show: Quantity = "contributions",
         full_page: bool = True,
     ) -> str:
         """Return all documents as one HTML page, the first ones open and the others folded.
 
-        The heading of each is its number in this list, the predicted class and its probability.
+        The page begins with what the colours mean, in words; how the numbers were computed is
+        behind a fold. The heading of each document is its number, the predicted class and its
+        probability. Explanations of one document for several classes stand side by side.
 
         Parameters
         ----------
         path : path-like, optional
             File to write, in UTF-8.
-        y_true : array-like of shape (n_documents,), optional
-            True labels, in the order of this list. With them, the heading of every document has
-            its true label, misclassified ones are marked, and the page begins with their count.
+        y_true : array-like of shape (n_explanations,), default=None
+            True labels, in the order of this list; None for those that the list has. With them,
+            the heading of every document has its true label, misclassified ones are marked, and
+            the page begins with their count.
         misclassified_first : bool, default=False
-            Whether misclassified documents come first; needs `y_true`.
+            Whether misclassified documents come first; needs true labels.
         show, full_page
             As in `DocumentExplanation.to_html`.
 
@@ -98,26 +278,94 @@ class ExplanationList(Sequence[DocumentExplanation]):
         """
         from sk_han.rendering.html_list import render_html_list
 
+        labelled = self
+        if y_true is not None or misclassified_first:
+            labelled = self._labelled(y_true, "misclassified_first=True")
         html = render_html_list(
-            self,
-            y_true=y_true,
-            misclassified_first=misclassified_first,
-            show=show,
-            full_page=full_page,
+            labelled, misclassified_first=misclassified_first, show=show, full_page=full_page
         )
         return written(html, path)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        show: Quantity = "contributions",
+        max_documents: int = 5,
+        max_sentences: int = 10,
+    ) -> Axes:
+        """Draw documents below each other, and classes of one document side by side.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+        show : {"contributions", "attention"}, default="contributions"
+            What shades and bars show.
+        max_documents : int, default=5
+            Largest number of documents; the others are counted.
+        max_sentences : int, default=10
+            Largest number of sentences of each; those of the largest values are drawn.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from sk_han.rendering.figure_list import plot_explanations
+
+        return plot_explanations(
+            self, ax, show=show, max_documents=max_documents, max_sentences=max_sentences
+        )
+
+    def by_document(self) -> Iterator[ExplanationList]:
+        """Yield the explanations of each document: neighbours of one number and one text.
+
+        Yields
+        ------
+        ExplanationList
+            Of one explanation, unless a document is explained for several classes.
+        """
+        first = 0
+        for i in range(1, len(self) + 1):
+            if i == len(self) or not self._are_of_one(first, i):
+                yield self[first:i]
+                first = i
+
+    def _are_of_one(self, i: int, j: int) -> bool:
+        one, other = self._explanations[i], self._explanations[j]
+        return (
+            self._numbers[i] == self._numbers[j]
+            and one.text == other.text
+            and np.array_equal(one.word_spans, other.word_spans)
+            and np.array_equal(one.sentence_spans, other.sentence_spans)
+        )
+
+    def _selected(self, positions: Iterable[int]) -> ExplanationList:
+        chosen = list(positions)
+        return ExplanationList(
+            [self._explanations[i] for i in chosen],
+            y_true=None if self._y_true is None else [self._y_true[i] for i in chosen],
+            numbers=[self._numbers[i] for i in chosen],
+        )
+
+    def _labelled(self, y_true: ArrayLike | None, what: str) -> ExplanationList:
+        """Return the list with these true labels, or with its own."""
+        if y_true is not None:
+            return ExplanationList(self, y_true=y_true, numbers=self._numbers)
+        if self._y_true is None:
+            raise ValueError(
+                f"{what} needs to know which documents are misclassified; pass their true labels "
+                "as y_true, here or to explain."
+            )
+        return self
 
     def _repr_html_(self) -> str:
         from sk_han.rendering.html_list import render_html_list
 
-        shown = self[: self.SHOWN_IN_NOTEBOOK]
-        return render_html_list(shown, full_page=False, n_left_out=len(self) - len(shown))
+        return render_html_list(self, full_page=False, max_documents=self.SHOWN_IN_NOTEBOOK)
 
     def __str__(self) -> str:
-        texts = [str(explanation) for explanation in self[: self.SHOWN_AS_TEXT]]
-        if len(self) > len(texts):
-            texts.append(f"... and {len(self) - len(texts)} more documents")
-        return "\n\n".join(texts)
+        return self.to_text()
 
     def __repr__(self) -> str:
         return f"ExplanationList({len(self)} documents)"
@@ -125,7 +373,19 @@ class ExplanationList(Sequence[DocumentExplanation]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ExplanationList):
             return NotImplemented
-        return self._explanations == other._explanations
+        return (self._explanations, self._y_true) == (other._explanations, other._y_true)
 
     def __hash__(self) -> int:
         return hash(self._explanations)
+
+
+def _checked_numbers(numbers: ArrayLike | None, n: int) -> tuple[int, ...]:
+    if numbers is None:
+        return tuple(range(n))
+    found = np.asarray(numbers)
+    if found.shape != (n,) or not (np.issubdtype(found.dtype, np.integer) or n == 0):
+        raise ValueError(
+            f"numbers must be {n} integers, the number of the document of each explanation; got "
+            f"the shape {found.shape} and the type {found.dtype}."
+        )
+    return tuple(found.tolist())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.explanation.document import written
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -128,6 +130,27 @@ class FaithfulnessReport:
 
         return plot_faithfulness(self, ax)
 
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
+        """Return the table as HTML, with what it says in words, without scripts.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            File to write, in UTF-8.
+        full_page : bool, default=True
+            Whether to return a whole page, or a fragment of one.
+
+        Returns
+        -------
+        str
+        """
+        from sk_han.rendering.faithfulness_html import render_faithfulness
+
+        return written(render_faithfulness(self, full_page=full_page), path)
+
+    def _repr_html_(self) -> str:
+        return self.to_html(full_page=False)
+
     def __repr__(self) -> str:
         return f"FaithfulnessReport({self.n_documents} documents, {', '.join(self.methods)})"
 
@@ -154,38 +177,54 @@ class FaithfulnessReport:
         low, high = self.intervals[metric][method]
         if math.isnan(low):
             return f"{self.means[metric][method]:.3f} [-] "
-        mark = "=" if self._may_be_chance(metric, method) else " "
+        mark = "=" if self.may_be_chance(metric, method) else " "
         return f"{self.means[metric][method]:.3f} [{low:.3f}, {high:.3f}]{mark}"
 
-    def _may_be_chance(self, metric: str, method: str) -> bool:
+    def may_be_chance(self, metric: str, method: str) -> bool:
+        """Return whether a method has not been shown to differ from the control.
+
+        Parameters
+        ----------
+        metric, method : str
+            Names of `metrics` and `methods`.
+
+        Returns
+        -------
+        bool
+            Whether the interval of the difference to "random" holds 0.
+        """
         if method not in self.differences[metric]:  # the control itself
             return False
         low, high = self.differences[metric][method]
         return low <= 0 <= high
 
     @property
-    def _footnote(self) -> str:
+    def coverage(self) -> str:
+        """How many documents were measured and left out, and with which shares of words."""
         left_out = ""
         if self.n_without_words:
             left_out = f", {self.n_without_words} of them without words and left out"
         if self.n_without_rationale:
             left_out += f"; {self.n_without_rationale} without a marked word count for no rationale"
+        shares = ", ".join(f"{100 * fraction:g}" for fraction in self.fractions)
+        documents = "1 document" if self.n_documents == 1 else f"{self.n_documents} documents"
+        return (
+            f"{documents}{left_out}. Means with 95 % intervals (bootstrap);\n"
+            f"comprehensiveness and sufficiency over {shares} % of the words."
+        )
+
+    @property
+    def _footnote(self) -> str:
         meaning = ""
         pairs = list(product(self.metrics, self.methods))
-        if any(self._may_be_chance(metric, method) for metric, method in pairs):
+        if any(self.may_be_chance(metric, method) for metric, method in pairs):
             meaning = (
                 "\n= no better or worse than chance here: "
                 "the interval of the difference to random holds 0."
             )
         if any(math.isnan(self.intervals[metric][method][0]) for metric, method in pairs):
             meaning += "\n[-] no interval: a mean of one document does not tell how others vary."
-        shares = ", ".join(f"{100 * fraction:g}" for fraction in self.fractions)
-        documents = "1 document" if self.n_documents == 1 else f"{self.n_documents} documents"
-        return (
-            f"{documents}{left_out}. Means with 95 % intervals (bootstrap);\n"
-            f"comprehensiveness and sufficiency over {shares} % of the words. "
-            f"(+) higher is better, (-) lower.{meaning}"
-        )
+        return f"{self.coverage} (+) higher is better, (-) lower.{meaning}"
 
 
 def _heading(metric: str) -> str:

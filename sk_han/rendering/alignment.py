@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sk_han.explanation.alignment import Alignment
 from sk_han.rendering.colors import shades, theme_of
+from sk_han.rendering.fonts import families_for
 from sk_han.rendering.markup import isolated, page
 from sk_han.rendering.shading import LEVELS
 from sk_han.utils.optional import import_optional
@@ -55,6 +56,10 @@ def plot_alignment(alignment: Alignment, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(n_rows), target)
     ax.xaxis.tick_top()
     ax.tick_params(length=0, labelcolor=theme.text)
+    families = families_for([*alignment.source_words, *alignment.target_words])
+    if families is not None:
+        for label in [*ax.get_xticklabels(), *ax.get_yticklabels()]:
+            label.set_family(families)
     ax.spines[:].set_color(theme.rule)
     return ax
 

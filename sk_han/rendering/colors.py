@@ -72,7 +72,7 @@ def stylesheet() -> str:
     """Return the style sheet; every selector is scoped to the class ``sk-han``."""
     marks = "".join(
         f".sk-han .{letter}{level} {{ background: var(--{scale}-{level}); "
-        f"text-decoration: underline var(--{scale}) {0.7 + 0.3 * level:.1f}px; }}\n"
+        f"text-decoration: underline var(--{scale}-line-{level}) {0.7 + 0.3 * level:.1f}px; }}\n"
         for scale, letter in SCALES.items()
         for level in range(1, LEVELS + 1)
     )
@@ -90,6 +90,9 @@ def _variables(theme: Theme) -> str:
         colors[scale] = getattr(theme, scale)[1]
         for level, color in enumerate(shades(theme, scale), start=1):
             colors[f"{scale}-{level}"] = color
+            # Weak words have weak lines, or a page of them would be a page of lines.
+            share = 1 / 3 + 2 / 3 * level / LEVELS
+            colors[f"{scale}-line-{level}"] = _mix(theme.page, colors[scale], share)
     return " ".join(f"--{name}: {color};" for name, color in colors.items())
 
 
@@ -157,9 +160,29 @@ _LAYOUT = """\
 .sk-han .han-verdict { color: var(--against); font-size: .8125rem; font-weight: 600; }
 .sk-han .han-count { margin: 0 0 .75rem; }
 .sk-han .han-legend {
-  display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; align-items: center;
   padding-bottom: .75rem; margin-bottom: .75rem; border-bottom: 1px solid var(--rule);
 }
+.sk-han .han-legend + .han-document { border-top: 0; }
+.sk-han .han-legend bdi { color: var(--text); font-weight: 600; }
+.sk-han .han-legend p { margin: 0 0 .25rem; max-width: 46rem; }
+.sk-han .han-legend details p { margin: .25rem 0 0 1rem; }
+.sk-han:has(.han-sides) { max-width: 84rem; }
+.sk-han .han-sides { overflow-x: auto; }
+.sk-han .han-side {
+  display: grid; grid-template-columns: repeat(var(--han-columns), minmax(13rem, 1fr));
+  gap: 0 1.25rem; margin-bottom: .5rem; min-width: min-content;
+}
+.sk-han .han-side-head { border-bottom: 1px solid var(--rule); font-size: .875rem; }
+.sk-han .han-sides details > summary { margin-inline-start: 0; }
+.sk-han .han-cell .han-weight { grid-template-columns: 3.5rem 6rem; }
+.sk-han .han-of { display: none; }
+.sk-han .han-report { border-collapse: collapse; font-size: .875rem; line-height: 1.4; }
+.sk-han .han-report th, .sk-han .han-report td {
+  padding: .5rem .75rem .5rem 0; min-width: 6.5rem; vertical-align: top; text-align: start;
+  background: none; border-bottom: 1px solid var(--rule);
+}
+.sk-han .han-report th .han-small { font-weight: 400; }
+.sk-han .han-report th[scope=row] { white-space: nowrap; }
 .sk-han .han-scale { display: inline-flex; flex-wrap: wrap; align-items: center; gap: 0 .5rem; }
 .sk-han .han-scale span { display: inline-flex; align-items: center; white-space: pre; }
 .sk-han .han-facts { border-collapse: collapse; margin: .5rem 0; font-size: .875rem; }
@@ -188,12 +211,23 @@ _AFTER_MARKS = """\
   grid-template-columns: 1fr; height: auto; align-content: start; padding-top: .25rem;
 }
 .sk-han .han-text details > summary { margin-inline-start: 4.25rem; }
+.sk-han .han-side { grid-template-columns: minmax(0, 1fr); min-width: 0; margin-bottom: 1rem; }
+.sk-han .han-side-head { display: none; }
+.sk-han .han-of { display: block; }
+.sk-han .han-cell .han-weight { grid-template-columns: 3.5rem minmax(0, 1fr); }
 .sk-han .han-scale mark { width: .5rem; }
 .sk-han .han-facts th, .sk-han .han-facts td { padding-inline-end: .5rem; }
 .sk-han .han-facts.han-figures { font-size: .75rem; }
 .sk-han .han-document > summary { white-space: normal; }
 .sk-han .han-excerpt {
   display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+}
+}
+@media print {
+.sk-han .han-row, .sk-han .han-side { break-inside: avoid; }
+.sk-han .han-sides { overflow: visible; }
+.sk-han .han-side {
+  grid-template-columns: repeat(var(--han-columns), minmax(0, 1fr)); min-width: 0;
 }
 }
 """

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sk_han.explanation.document import DocumentExplanation, Quantity
 from sk_han.rendering.colors import shades, theme_of
-from sk_han.rendering.notes import NO_WORDS, attention_note, contribution_note
+from sk_han.rendering.fonts import families_for
+from sk_han.rendering.notes import NO_WORDS, attention_note, methods_note
 from sk_han.rendering.rows import (
     FEWEST_WORDS,
     Row,
@@ -25,7 +27,20 @@ from sk_han.utils.optional import import_optional
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_explanation"]
+__all__ = [
+    "GAP",
+    "LINE",
+    "SMALL",
+    "Sheet",
+    "axes_to_write_on",
+    "families_of",
+    "paint_head",
+    "paint_legend",
+    "paint_rest",
+    "paint_row",
+    "plot_explanation",
+    "undo",
+]
 
 # Lengths are in points, as the size of text is, which does not change with the figure's size.
 FONT_SIZE = 9.0
@@ -76,34 +91,58 @@ def plot_explanation(
     -----
     Lines are broken for the current width of the axes, so draw last on a figure of several axes.
     A sentence that starts with Hebrew or Arabic runs from the right, word by word; so do words of
-    another script within it. For characters that its fonts lack, matplotlib draws boxes and
-    warns; set ``rcParams["font.family"]`` to a font that has them.
+    another script within it. Characters that the fonts of ``rcParams["font.family"]`` lack are
+    drawn in installed fonts that have them; where none has, a warning names one to install.
     """
-    pyplot = import_optional("matplotlib.pyplot", "plot", "DocumentExplanation.plot")
     shading = shading_of(explanation, show)
-    own_figure = None
-    if ax is None:
-        own_figure, ax = pyplot.subplots(figsize=(8, 3))
-        own_figure.subplots_adjust(left=0.02, right=0.98, top=0.98, bottom=0.02)
-    ax.set_axis_off()
-    sheet = _Sheet(ax, height=np.inf if own_figure else None)
-    _paint_head(sheet, explanation)
+    given, ax = ax is not None, axes_to_write_on(ax, 8, "DocumentExplanation.plot")
+    sheet = Sheet(ax, None if given else np.inf, families=families_of([explanation]))
+    paint_head(sheet, explanation)
     _paint_rows(sheet, explanation, shading, max_sentences)
-    _paint_legend(sheet, explanation, shading)
-    if own_figure:
-        own_figure.set_figheight(sheet.y / 72 / ax.get_position().height)
+    paint_legend(sheet, [explanation], shading)
+    if not given:
+        sheet.fit_figure()
     return ax
 
 
-class _Sheet:
-    """Axes with coordinates in points from the top left corner; `y` is the current line."""
+def axes_to_write_on(ax: Axes | None, width: float, what: str) -> Axes:
+    """Return these axes, or those of a new figure of this width in inches, without frame."""
+    pyplot = import_optional("matplotlib.pyplot", "plot", what)
+    if ax is None:
+        figure, ax = pyplot.subplots(figsize=(width, 3))
+        side = 0.16 / width
+        figure.subplots_adjust(left=side, right=1 - side, top=0.98, bottom=0.02)
+    ax.set_axis_off()
+    return ax
 
-    def __init__(self, ax: Any, height: float | None) -> None:
+
+def families_of(explanations: Sequence[DocumentExplanation]) -> list[str] | None:
+    """Return the fonts that have all characters of texts and labels, None for the usual ones."""
+    labels = (str(label) for each in explanations for label in each.classes.tolist())
+    return families_for([*(explanation.text for explanation in explanations), *labels])
+
+
+class Sheet:
+    """Axes with coordinates in points from the top left corner; `y` is the current line.
+
+    A column begins `left` points from the left edge and is `width` points wide.
+    """
+
+    def __init__(
+        self,
+        ax: Any,
+        height: float | None,
+        *,
+        left: float = 0.0,
+        width: float | None = None,
+        families: list[str] | None = None,
+    ) -> None:
         from matplotlib.transforms import Affine2D, ScaledTranslation
 
         self.ax = ax
+        self.families = families
         self.points = (
-            Affine2D().scale(1 / 72, -1 / 72)
+            Affine2D().translate(left, 0).scale(1 / 72, -1 / 72)
             + ax.figure.dpi_scale_trans
             + ScaledTranslation(0, 1, ax.transAxes)
         )
@@ -112,7 +151,7 @@ class _Sheet:
             layout.execute(ax.figure.canvas.figure)
         size = ax.get_window_extent()
         self.per_point = ax.figure.dpi / 72
-        self.width = size.width / self.per_point
+        self.width = size.width / self.per_point if width is None else width
         self.height = size.height / self.per_point if height is None else height
         self.theme = theme_of(ax)
         self.y = 0.0
@@ -120,6 +159,10 @@ class _Sheet:
     def text(self, x: float, text: str, **style: Any) -> Any:
         """Write on the line at `y`; dollar signs do not start mathematics."""
         style = {"color": self.theme.text, "size": FONT_SIZE, "zorder": 3} | style
+        if self.families is not None and not text.isascii():
+            # Without weight: matplotlib logs each font that has no bold face.
+            style = {key: value for key, value in style.items() if key != "weight"}
+            style["family"] = self.families
         return self.ax.text(
             x,
             self.y + BASELINE,
@@ -130,12 +173,18 @@ class _Sheet:
             **style,
         )
 
+    def fit_figure(self) -> None:
+        """Make the figure as high as what was written."""
+        self.ax.figure.set_figheight(self.y / 72 / self.ax.get_position().height)
+
     def length(self, artist: Any) -> float:
+        """Return the width of what was written."""
         return float(artist.get_window_extent().width) / self.per_point
 
     def box(
         self, x: float, width: float, color: str, top: float = 1.0, height: float = 13.0
     ) -> None:
+        """Draw a filled rectangle on the line at `y`, `top` points below its upper end."""
         from matplotlib.patches import Rectangle
 
         self.ax.add_patch(
@@ -151,37 +200,45 @@ class _Sheet:
         )
 
 
-def _paint_head(sheet: _Sheet, explanation: DocumentExplanation) -> None:
+def paint_head(sheet: Sheet, explanation: DocumentExplanation, before: str = "") -> None:
+    """Write the predicted class, and at the right the probabilities of the likeliest classes."""
     order = np.argsort(-explanation.probabilities, kind="stable")[:CLASSES_SHOWN].tolist()
     probabilities = "   ".join(
         f"{in_one_line(explanation.classes[i])} {explanation.probabilities[i]:.3f}" for i in order
     )
-    predicted = sheet.text(0, f"predicted {in_one_line(explanation.predicted)}", weight="bold")
+    head = f"{before}predicted {in_one_line(explanation.predicted)}"
+    predicted = sheet.text(0, head, weight="bold")
     _paint_at_end(sheet, sheet.length(predicted), probabilities, color=sheet.theme.muted)
     sheet.y += LINE + 2 * GAP
 
 
 def _paint_rows(
-    sheet: _Sheet, explanation: DocumentExplanation, shading: Shading, max_sentences: int
+    sheet: Sheet, explanation: DocumentExplanation, shading: Shading, max_sentences: int
 ) -> None:
     rows = rows_of(explanation)
     order = np.argsort(-np.abs(shading.sentences), kind="stable")
     chosen = sorted(order[:max_sentences].tolist())
-    legend = GAP + LINE * (1 + len(_broken(sheet, _note(explanation, shading), size=SMALL)))
+    legend = GAP + LINE * (1 + len(_broken(sheet, _note([explanation], shading), size=SMALL)))
     lowest = sheet.height - LINE - GAP - legend
     n_words = words_for_each([rows[i] for i in chosen])
     drawn = 0
     for i in chosen:
-        fits = _paint_row(sheet, rows[i], shading, n_words, lowest)
+        fits = paint_row(sheet, rows[i], shading, n_words, lowest)
         while not (fits or drawn) and n_words > FEWEST_WORDS:
             n_words //= 2
-            fits = _paint_row(sheet, rows[i], shading, n_words, lowest)
+            fits = paint_row(sheet, rows[i], shading, n_words, lowest)
         if not fits:
             break
         sheet.y += GAP
         drawn += 1
-    if drawn < len(shading.sentences):
-        left_out = len(shading.sentences) - drawn
+    paint_rest(sheet, explanation, shading, rows, len(shading.sentences) - drawn)
+
+
+def paint_rest(
+    sheet: Sheet, explanation: DocumentExplanation, shading: Shading, rows: list[Row], left_out: int
+) -> None:
+    """Write how many sentences were left out, and how much text was not read."""
+    if left_out:
         note = f"{left_out} more sentence{'s' if left_out > 1 else ''}"
         sheet.text(TEXT_LEFT, note, color=sheet.theme.muted, style="italic")
         sheet.y += LINE + GAP
@@ -189,18 +246,21 @@ def _paint_rows(
         _paint_words(sheet, rows[-1], shading)
 
 
-def _paint_row(sheet: _Sheet, row: Row, shading: Shading, n_words: int, lowest: float) -> bool:
+def paint_row(
+    sheet: Sheet, row: Row, shading: Shading, n_words: int, lowest: float = np.inf
+) -> bool:
     """Draw a sentence unless it reaches below `lowest`; return whether it was drawn."""
     before = len(sheet.ax.texts), len(sheet.ax.patches), sheet.y
     _paint_margin(sheet, shading, row.sentence or 0)
     _paint_words(sheet, shortened(row, shading.words, n_words), shading)
     if sheet.y > lowest:
-        _undo(sheet, *before)
+        undo(sheet, *before)
         return False
     return True
 
 
-def _paint_margin(sheet: _Sheet, shading: Shading, sentence: int) -> None:
+def _paint_margin(sheet: Sheet, shading: Shading, sentence: int) -> None:
+    """Write the value of a sentence, and draw its bar."""
     value = float(shading.sentences[sentence])
     number = shading.written(sentence)
     sheet.text(NUMBER_RIGHT, number, ha="right", color=sheet.theme.muted, size=SMALL)
@@ -209,7 +269,7 @@ def _paint_margin(sheet: _Sheet, shading: Shading, sentence: int) -> None:
     sheet.box(BAR_LEFT, BAR * shading.share(sentence), strong, top=4.5, height=6)
 
 
-def _paint_words(sheet: _Sheet, row: Row, shading: Shading) -> None:
+def _paint_words(sheet: Sheet, row: Row, shading: Shading) -> None:
     right_to_left = _reads_right_to_left(row)
     x = TEXT_LEFT
     for chunk in chunks_of(row):
@@ -232,41 +292,46 @@ def _paint_words(sheet: _Sheet, row: Row, shading: Shading) -> None:
     sheet.y += LINE
 
 
-def _undo(sheet: _Sheet, n_texts: int, n_patches: int, y: float) -> None:
+def undo(sheet: Sheet, n_texts: int, n_patches: int, y: float) -> None:
+    """Remove what was drawn after so many texts and patches, and go back to the line."""
     for artist in [*sheet.ax.texts[n_texts:], *sheet.ax.patches[n_patches:]]:
         artist.remove()
     sheet.y = y
 
 
-def _paint_legend(sheet: _Sheet, explanation: DocumentExplanation, shading: Shading) -> None:
+def paint_legend(
+    sheet: Sheet, explanations: Sequence[DocumentExplanation], shading: Shading
+) -> None:
+    """Draw the colours, with their numbers if they are of one document, and say what they mean."""
     sheet.y += GAP
     style: dict[str, Any] = {"color": sheet.theme.muted, "size": SMALL}
-    if not len(explanation.word_spans):
+    if not any(len(explanation.word_spans) for explanation in explanations):
         sheet.text(0, NO_WORDS, **style)
         sheet.y += LINE
         return
     limit = shading.word_limit
+    least, most = (brief(-limit, True), brief(limit, True)) if len(explanations) == 1 else ("", "")
     if shading.signed:
-        ends = f"against {brief(-limit, True)}", f"{brief(limit, True)} toward"
+        ends = f"against {least}".strip(), f"{most} toward".strip()
         levels = [*range(-LEVELS, 0), *range(1, LEVELS + 1)]
     else:
-        ends, levels = ("attention 0", brief(limit)), [*range(1, LEVELS + 1)]
+        ends, levels = ("attention 0", most.lstrip("+") or "most"), [*range(1, LEVELS + 1)]
     x = sheet.length(sheet.text(0, ends[0], **style)) + 2 * GAP
     for level in levels:
         sheet.box(x, SWATCH, _shade(sheet, shading, level), top=3, height=9)
         x += SWATCH
     x += GAP + sheet.length(sheet.text(x + GAP, ends[1], **style))
-    _paint_at_end(sheet, x, _note(explanation, shading), **style)
+    _paint_at_end(sheet, x, _note(explanations, shading), **style)
     sheet.y += LINE
 
 
-def _note(explanation: DocumentExplanation, shading: Shading) -> str:
+def _note(explanations: Sequence[DocumentExplanation], shading: Shading) -> str:
     if shading.signed:
-        return contribution_note(explanation, in_one_line)
-    return attention_note(explanation.combine)
+        return methods_note(explanations, in_one_line)
+    return attention_note(explanations[0].combine)
 
 
-def _paint_at_end(sheet: _Sheet, taken: float, text: str, **style: Any) -> None:
+def _paint_at_end(sheet: Sheet, taken: float, text: str, **style: Any) -> None:
     """Write at the right end of the line, or on the next lines if there is no room."""
     artist = sheet.text(sheet.width, text, ha="right", **style)
     if taken + 2 * GAP + sheet.length(artist) > sheet.width * RESERVE:
@@ -276,7 +341,7 @@ def _paint_at_end(sheet: _Sheet, taken: float, text: str, **style: Any) -> None:
             sheet.text(0, line, **style)
 
 
-def _broken(sheet: _Sheet, text: str, **style: Any) -> list[str]:
+def _broken(sheet: Sheet, text: str, **style: Any) -> list[str]:
     """Break text into lines that are no wider than the sheet, unless a single word is."""
     lines, line = [], ""
     width = sheet.width * RESERVE
@@ -291,7 +356,7 @@ def _broken(sheet: _Sheet, text: str, **style: Any) -> list[str]:
     return [*lines, line]
 
 
-def _shade(sheet: _Sheet, shading: Shading, level: int) -> str:
+def _shade(sheet: Sheet, shading: Shading, level: int) -> str:
     return shades(sheet.theme, shading.scale(level))[abs(level) - 1]
 
 

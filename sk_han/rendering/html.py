@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sk_han.explanation.document import DocumentExplanation, Quantity
 from sk_han.rendering.colors import SCALES
+from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
-from sk_han.rendering.notes import NO_WORDS, attention_note, contribution_note, fold_note
+from sk_han.rendering.notes import fold_note
 from sk_han.rendering.rows import Piece, Row, folded, in_one_line, rows_of
-from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
+from sk_han.rendering.shading import Shading, brief, shading_of, side_by_side
 
-__all__ = ["document_markup", "render_html"]
+__all__ = ["classes_markup", "document_markup", "render_html"]
 
 OPEN_SENTENCES = 30
 CLASSES_SHOWN = 5
@@ -26,22 +29,70 @@ def render_html(
     No sentence is shortened: the size of the page is linear in the length of the text.
     """
     title = f"{escaped(in_one_line(explanation.predicted))} {explanation.predicted_probability:.3f}"
-    return page(document_markup(explanation, show), title, full_page)
+    shading = shading_of(explanation, show)
+    body = _head(explanation) + legend_markup([explanation], show) + _text(explanation, shading)
+    return page(body, title, full_page)
 
 
 def document_markup(explanation: DocumentExplanation, show: Quantity) -> str:
-    """Return the prediction, the legend and the coloured text."""
-    shading = shading_of(explanation, show)
-    return _head(explanation) + _legend(explanation, shading) + _text(explanation, shading)
+    """Return the prediction and the coloured text, for pages that have the legend elsewhere."""
+    return _head(explanation) + _text(explanation, shading_of(explanation, show))
 
 
-def _head(explanation: DocumentExplanation) -> str:
+def classes_markup(explanations: Sequence[DocumentExplanation], show: Quantity) -> str:
+    """Return the prediction and the text in a column for each class, of one document.
+
+    All columns have one scale of colours. Of a long document, the sentences of the largest weight
+    for any class are open.
+    """
+    first = explanations[0]
+    shadings = side_by_side(explanations, show)
+    marks = [_marks(e, shading) for e, shading in zip(explanations, shadings, strict=True)]
+    rows = rows_of(first)
+    names = [isolated(explanation.target) for explanation in explanations]
+    heads = "".join(
+        f'<div class="han-cell"><b>{name}</b> <span class="han-number">{_probability(e):.3f}</span>'
+        "</div>"
+        for name, e in zip(names, explanations, strict=True)
+    )
+    blocks = [f'<div class="han-side han-side-head">{heads}</div>']
+    largest = np.abs([shading.sentences for shading in shadings]).max(axis=0)
+    for run, is_folded in folded(largest, OPEN_SENTENCES):
+        markup = "".join(_side(rows[i], shadings, marks, names) for i in run)
+        if is_folded:
+            markup = f"<details><summary>{len(run)} sentences</summary>{markup}</details>"
+        blocks.append(markup)
+    blocks += [_row_of_rest(row, marks[0]) for row in rows if row.sentence is None]
+    return (
+        f"{_head(first, names_target=False)}"
+        f'<div class="han-text han-sides" dir="auto" style="--han-columns: {len(explanations)}">'
+        f"{''.join(blocks)}</div>"
+    )
+
+
+def _side(
+    row: Row, shadings: Sequence[Shading], marks: Sequence[list[str]], names: Sequence[str]
+) -> str:
+    cells = "".join(
+        f'<div class="han-cell"><div class="han-small han-of">{name}</div>'
+        f"{_weight(row.sentence or 0, shading)}{_sentence(row, words)}</div>"
+        for name, shading, words in zip(names, shadings, marks, strict=True)
+    )
+    return f'<div class="han-side">{cells}</div>'
+
+
+def _probability(explanation: DocumentExplanation) -> float:
+    number = explanation.classes.tolist().index(explanation.target)
+    return float(explanation.probabilities[number])
+
+
+def _head(explanation: DocumentExplanation, names_target: bool = True) -> str:
     """Return the predicted label and the probabilities of the likeliest classes and the target."""
     labels = explanation.classes.tolist()
     order = np.argsort(-explanation.probabilities, kind="stable").tolist()
     shown = order[:CLASSES_SHOWN]
     target = labels.index(explanation.target)
-    if target not in shown:
+    if target not in shown and names_target:
         shown[-1] = target
     rows = "".join(
         f"{isolated(labels[i])}{bar(float(explanation.probabilities[i]))}"
@@ -52,7 +103,7 @@ def _head(explanation: DocumentExplanation) -> str:
     rest = f'<span class="han-small">and {more} more</span>' if more else ""
     explained = (
         f'<div class="han-small">explained: {isolated(explanation.target)}</div>'
-        if explanation.target != explanation.predicted
+        if names_target and explanation.target != explanation.predicted
         else ""
     )
     return (
@@ -73,30 +124,37 @@ def _text(explanation: DocumentExplanation, shading: Shading) -> str:
             summary = with_minus(fold_note(shading, run))
             markup = f"<details><summary>{summary}</summary>{markup}</details>"
         blocks.append(markup)
-    for row in rows[len(read) :]:
-        margin = "not read" if row.pieces[0].unread else ""
-        sentence = _sentence(row, marks)
-        markup = f'<div class="han-row"><div class="han-small">{margin}</div>{sentence}</div>'
-        length = sum(len(piece.text) for piece in row.pieces)
-        if length > REST_SHOWN:
-            summary = f"{length:,} more characters"
-            markup = f"<details><summary>{summary}</summary>{markup}</details>"
-        blocks.append(markup)
+    blocks += [_row_of_rest(row, marks) for row in rows[len(read) :]]
     return f'<div class="han-text" dir="auto">{"".join(blocks)}</div>'
 
 
+def _row_of_rest(row: Row, marks: list[str]) -> str:
+    """Return the text outside of all sentences that were read."""
+    margin = "not read" if row.pieces[0].unread else ""
+    sentence = _sentence(row, marks)
+    markup = f'<div class="han-row"><div class="han-small">{margin}</div>{sentence}</div>'
+    length = sum(len(piece.text) for piece in row.pieces)
+    if length > REST_SHOWN:
+        summary = f"{length:,} more characters"
+        markup = f"<details><summary>{summary}</summary>{markup}</details>"
+    return markup
+
+
 def _row(row: Row, shading: Shading, marks: list[str]) -> str:
-    i = row.sentence or 0
+    weight = _weight(row.sentence or 0, shading)
+    return f'<div class="han-row">{weight}{_sentence(row, marks)}</div>'
+
+
+def _weight(i: int, shading: Shading) -> str:
+    """Return the value of a sentence as a number and a bar."""
     value = float(shading.sentences[i])
     scale = shading.scale(value)
     quantity = "contribution" if shading.signed else "attention"
     name = f"sentence {i + 1}: {quantity} {_number(value, shading.signed)}"
     return (
-        '<div class="han-row">'
         f'<div class="han-weight" role="img" aria-label="{name}" title="{name}">'
         f'<span class="han-number">{with_minus(shading.written(i))}</span>'
         f"{bar(shading.share(i), scale)}</div>"
-        f"{_sentence(row, marks)}</div>"
     )
 
 
@@ -143,36 +201,6 @@ def _word_title(
     if not shading.signed:
         return attention
     return f"contribution {_number(shading.words[word], signed=True)}, {attention}"
-
-
-def _legend(explanation: DocumentExplanation, shading: Shading) -> str:
-    """Return the colour scale with its numbers, its meaning, and the marks that occur."""
-    limit = shading.word_limit
-    if shading.signed:
-        # Two spans: if the line breaks, each end stays with its half of the scale.
-        scale = (
-            f"<span>against {_number(-limit, signed=True)} {_swatches('against')} 0</span>"
-            f"<span>{_swatches('toward')} {_number(limit, signed=True)} toward</span>"
-        )
-        note = contribution_note(explanation, isolated)
-    else:
-        scale = f"<span>attention 0 {_swatches('attention')} {_number(limit)}</span>"
-        note = attention_note(explanation.combine)
-    entries = [f'<span class="han-scale">{scale}</span>', f"<span>{note}</span>"]
-    if explanation.unknown.any():
-        entries.append(
-            '<span><mark class="han-unknown">dotted</mark>: not in the vocabulary</span>'
-        )
-    if explanation.truncated:
-        entries.append('<span><mark class="han-unread">hatched</mark>: not read</span>')
-    if not len(explanation.word_spans):
-        entries = [f"<span>{NO_WORDS}</span>"]
-    return f'<div class="han-legend han-small">{"".join(entries)}</div>'
-
-
-def _swatches(scale: str) -> str:
-    levels = range(LEVELS, 0, -1) if scale == "against" else range(1, LEVELS + 1)
-    return "".join(f'<mark class="{SCALES[scale]}{level}"></mark>' for level in levels)
 
 
 def _number(value: float, signed: bool = False) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from sk_han.explanation.document import DocumentExplanation, Quantity
-from sk_han.rendering.html import document_markup
+from sk_han.explanation.collection import ExplanationList
+from sk_han.explanation.document import Quantity
+from sk_han.rendering.html import classes_markup, document_markup
+from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import escaped, isolated, page
 
 __all__ = ["render_html_list"]
@@ -20,68 +19,53 @@ _WRONG = '<span class="han-verdict">\N{BALLOT X} wrong</span>'
 
 
 def render_html_list(
-    explanations: Sequence[DocumentExplanation],
+    explanations: ExplanationList,
     *,
-    y_true: Any = None,
     misclassified_first: bool = False,
     show: Quantity = "contributions",
     full_page: bool = True,
-    n_left_out: int = 0,
+    max_documents: int | None = None,
 ) -> str:
     """Return several documents as HTML, the first three open and the others folded.
 
-    The parameters are those of `ExplanationList.to_html`; `n_left_out` is the number of
-    documents that are not shown, for a note at the end.
+    The parameters are those of `ExplanationList.to_html`. Of more than `max_documents`, the first
+    ones are shown, and a note at the end counts the others.
     """
-    true = None if y_true is None else _checked(y_true, explanations)
-    wrong = [
-        true is not None and bool(explanation.predicted != true[i])
-        for i, explanation in enumerate(explanations)
-    ]
-    order = list(range(len(explanations)))
+    documents = list(explanations.by_document())
+    wrong = [_is_wrong(document) for document in documents]
+    order = list(range(len(documents)))
     if misclassified_first:
-        if true is None:
-            raise ValueError(
-                "misclassified_first=True needs to know which documents are misclassified; "
-                "pass their true labels as y_true."
-            )
         order.sort(key=lambda i: not wrong[i])
-    blocks = [_count(wrong)] if true else []
-    for position, i in enumerate(order):
-        verdict = "" if true is None else _verdict(true[i], wrong[i])
+    shown = order[:max_documents]
+    blocks = []
+    if documents:
+        blocks.append(legend_markup([e for i in shown for e in documents[i]], show))
+    if documents and explanations.y_true is not None:
+        blocks.append(_count(wrong))
+    for position, i in enumerate(shown):
         blocks.append(
             f'<details class="han-document{" han-wrong" if wrong[i] else ""}"'
             f"{' open' if position < OPEN_DOCUMENTS else ''}>"
-            f"<summary>{_summary(explanations[i], i, verdict)}</summary>"
-            f"{document_markup(explanations[i], show)}</details>"
+            f"<summary>{_summary(documents[i], wrong[i])}</summary>"
+            f"{_markup(documents[i], show)}</details>"
         )
-    if n_left_out:
+    if len(shown) < len(order):
         blocks.append(
-            f'<p class="han-small">and {n_left_out} more documents; '
+            f'<p class="han-small">and {len(order) - len(shown)} more documents; '
             "<code>to_html(path)</code> writes all of them.</p>"
         )
-    title = f"{len(explanations)} document{'' if len(explanations) == 1 else 's'}"
+    title = f"{len(documents)} document{'' if len(documents) == 1 else 's'}"
     return page("".join(blocks) or '<p class="han-small">No documents.</p>', title, full_page)
 
 
-def _checked(y_true: Any, explanations: Sequence[DocumentExplanation]) -> list[Any]:
-    n_documents = len(explanations)
-    labels = np.asarray(y_true, dtype=object)
-    if labels.shape != (n_documents,):
-        raise ValueError(
-            f"y_true must hold one label for each of the {n_documents} documents, "
-            f"shape ({n_documents},); got the shape {labels.shape}."
-        )
-    true: list[Any] = labels.tolist()
-    for i, (label, explanation) in enumerate(zip(true, explanations, strict=True)):
-        classes = explanation.classes.tolist()
-        if label not in classes:
-            raise ValueError(
-                f"y_true[{i}] is {label!r}, which is none of the classes {classes}. Give labels of "
-                "classes_, and leave out documents of classes that the classifier was not fitted "
-                "on."
-            )
-    return true
+def _is_wrong(document: ExplanationList) -> bool:
+    return document.y_true is not None and bool(document[0].predicted != document.y_true[0])
+
+
+def _markup(document: ExplanationList, show: Quantity) -> str:
+    if len(document) == 1:
+        return document_markup(document[0], show)
+    return classes_markup(document, show)
 
 
 def _count(wrong: list[bool]) -> str:
@@ -98,11 +82,14 @@ def _verdict(true: Any, is_wrong: bool) -> str:
     return f'{mark}<span class="han-small">true: {isolated(true)}</span> '
 
 
-def _summary(explanation: DocumentExplanation, number: int, verdict: str) -> str:
+def _summary(document: ExplanationList, is_wrong: bool) -> str:
+    explanation = document[0]
+    verdict = "" if document.y_true is None else _verdict(document.y_true[0], is_wrong)
     excerpt = " ".join(explanation.text[: 2 * EXCERPT].split())
     cut = excerpt[:EXCERPT] + ("\N{HORIZONTAL ELLIPSIS}" if len(excerpt) > EXCERPT else "")
     return (
-        f'<span class="han-number">{number}</span> <b>{isolated(explanation.predicted)}</b> '
+        f'<span class="han-number">{document.numbers[0]}</span> '
+        f"<b>{isolated(explanation.predicted)}</b> "
         f'<span class="han-number">{explanation.predicted_probability:.3f}</span> {verdict}'
         f'<span class="han-small han-excerpt"><bdi>{escaped(cut)}</bdi></span>'
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,13 @@ from sk_han.rendering.shading import Shading, brief, number
 
 __all__ = [
     "GRADIENT_METHODS",
+    "MEASURED_METHODS",
     "NOTES",
     "NO_WORDS",
     "attention_note",
-    "contribution_note",
     "fold_note",
+    "methods_note",
+    "target_of",
 ]
 
 NO_WORDS = "No words of this document were read."
@@ -27,6 +29,7 @@ NOTES = {
     "integrated_gradients": "gradients averaged while the words' vectors grow from zero",
     "occlusion": "what is lost when one word, or one sentence, is left out",
 }
+MEASURED_METHODS = ("occlusion",)
 _COUNTS_FOR_NOTHING = 0.02
 GRADIENT_METHODS = ("gradient_attention", "gradient_input", "integrated_gradients")
 
@@ -39,30 +42,52 @@ def attention_note(combine: str) -> str:
     return note
 
 
-def contribution_note(explanation: DocumentExplanation, write: Callable[[Any], str]) -> str:
-    """Describe contributions: their target, their unit and their method.
+def target_of(explanations: Sequence[DocumentExplanation], write: Callable[[Any], str]) -> str:
+    """Name the class that explanations are for, in words if they are for several."""
+    targets = {write(explanation.target) for explanation in explanations}
+    if len(targets) == 1:
+        return targets.pop()
+    if all(explanation.target == explanation.predicted for explanation in explanations):
+        return "the predicted class"
+    return "the class named above them"
+
+
+def methods_note(explanations: Sequence[DocumentExplanation], write: Callable[[Any], str]) -> str:
+    """Describe contributions: their target, their unit, and each method that they were found by.
 
     `write` formats target and method: control characters made visible, or escaped for HTML.
     """
-    if explanation.method == "random":
+    groups: dict[tuple[object, ...], list[DocumentExplanation]] = {}
+    for explanation in explanations:
+        kind = (explanation.method, explanation.spread, len(explanation.classes) == 2)
+        groups.setdefault(kind, []).append(explanation)
+    return "; ".join(_method_note(group, write) for group in groups.values())
+
+
+def _method_note(explanations: Sequence[DocumentExplanation], write: Callable[[Any], str]) -> str:
+    first = explanations[0]
+    method = first.method
+    if method == "random":
         return "random numbers, a control"
-    method = explanation.method
     note = f": {NOTES[method]}" if method in NOTES else ""
-    has_ngrams = method in GRADIENT_METHODS and np.any(explanation.ngram_contributions)
-    if has_ngrams and _network_share(explanation) < _COUNTS_FOR_NOTHING:
+    has_ngrams = any(np.any(explanation.ngram_contributions) for explanation in explanations)
+    by_ngrams = method in GRADIENT_METHODS and has_ngrams
+    if by_ngrams and max(map(_network_share, explanations)) < _COUNTS_FOR_NOTHING:
         note += "; nearly all of it comes from n-grams, and next to nothing from the network"
-    elif explanation.spread:
+    elif first.spread:
         note += (
-            f"; {100 * explanation.spread:.3g} % of what a sentence gets from the network is "
+            f"; {100 * first.spread:.3g} % of what a sentence gets from the network is "
             "shared evenly by its words"
         )
     # With two classes the log-odds are linear in the n-grams, with more they are not.
-    if has_ngrams and len(explanation.classes) == 2:
+    if by_ngrams and len(first.classes) == 2:
         note += "; the n-grams' part is exact"
-    if explanation.completeness_error is not None:
-        note += f"; the sum is {brief(explanation.completeness_error)} off"
+    errors = [e.completeness_error for e in explanations if e.completeness_error is not None]
+    if errors:
+        the_sum = "the sum is" if len(errors) == 1 else "the sums are at most"
+        note += f"; {the_sum} {brief(max(errors))} off"
     return (
-        f"plus speaks for {write(explanation.target)}, minus against it, in log-odds "
+        f"plus speaks for {target_of(explanations, write)}, minus against it, in log-odds "
         f"(0.69 doubles the odds), by {write(method)}{note}"
     )
 

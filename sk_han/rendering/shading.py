@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +11,15 @@ from numpy.typing import NDArray
 from sk_han.explanation.document import DocumentExplanation, Quantity
 from sk_han.utils.caching import cached_property
 
-__all__ = ["LEVELS", "Shading", "brief", "number", "shading_of"]
+__all__ = ["LEVELS", "Shading", "brief", "number", "shading_of", "side_by_side", "too_weak"]
 
 # Shades on each side of zero: about as many as readers can distinguish side by side.
 LEVELS = 8
+
+# Words that together hold no more than this share of a document's contributions are not shaded: the
+# largest of the shares measured at which taking all of them out at once changes at most 2 of 100
+# decisions (docs/benchmarks.md).
+WEAK_SHARE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,22 +29,25 @@ class Shading:
     words: NDArray[np.float64]
     sentences: NDArray[np.float64]
     signed: bool
+    beside: tuple[Shading, ...] = ()  # of the same document, for other classes
 
     @cached_property
     def word_limit(self) -> float:
         """Largest magnitude of a word in the document: the end of the colour scale."""
-        return float(np.abs(self.words).max(initial=0.0))
+        return max(float(np.abs(each.words).max(initial=0.0)) for each in (self, *self.beside))
 
     @cached_property
     def sentence_limit(self) -> float:
         """Largest magnitude of a sentence in the document: the length of a full bar."""
-        return float(np.abs(self.sentences).max(initial=0.0))
+        return max(float(np.abs(each.sentences).max(initial=0.0)) for each in (self, *self.beside))
 
     @cached_property
     def levels(self) -> list[int]:
-        """Shade of each word, from -LEVELS to LEVELS, relative to the limit."""
+        """Shade of each word, from -LEVELS to LEVELS, relative to the limit; 0 if too weak."""
         limit = self.word_limit or 1.0
-        return np.rint(LEVELS * (self.words / limit)).astype(int).tolist()
+        steps = np.rint(LEVELS * (np.abs(self.words) / limit)).astype(int)
+        shown = np.where(too_weak(self.words), 0, np.maximum(steps, 1))
+        return np.where(self.words < 0, -shown, shown).tolist()
 
     def scale(self, value: float) -> str:
         """Return the name of the colour scale of a value."""
@@ -53,6 +62,27 @@ class Shading:
     def share(self, sentence: int) -> float:
         """Return the share of a full bar that a sentence fills, from 0 to 1."""
         return abs(float(self.sentences[sentence])) / (self.sentence_limit or 1.0)
+
+
+def too_weak(values: NDArray[np.float64], share: float = WEAK_SHARE) -> NDArray[np.bool_]:
+    """Return which words are too weak to matter, shape (n_words,).
+
+    They are the weakest ones, as many as together hold no more than this share of the sum of all
+    magnitudes; words of equal magnitude are all weak, or none is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_han.rendering.shading import too_weak
+    >>> too_weak(np.array([0.5, -0.01, 0.4, 0.01, -0.08])).tolist()
+    [False, True, False, True, False]
+    """
+    magnitudes = np.abs(values)
+    rising = np.sort(magnitudes)
+    n_weak = int((np.cumsum(rising) <= share * magnitudes.sum()).sum())
+    if n_weak == len(values):  # all are zero
+        return np.ones(n_weak, dtype=bool)
+    return magnitudes < rising[n_weak]
 
 
 def number(value: float, signed: bool) -> str:
@@ -94,3 +124,9 @@ def shading_of(explanation: DocumentExplanation, show: Quantity) -> Shading:
     if show == "attention":
         return Shading(explanation.combined_attention, explanation.sentence_attention, False)
     raise ValueError(f"show must be 'contributions' or 'attention'; got {show!r}.")
+
+
+def side_by_side(explanations: Sequence[DocumentExplanation], show: Quantity) -> list[Shading]:
+    """Return the values of one document for several classes, with one colour scale for all."""
+    shadings = tuple(shading_of(explanation, show) for explanation in explanations)
+    return [replace(shading, beside=shadings) for shading in shadings]

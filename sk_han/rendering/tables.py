@@ -1,18 +1,19 @@
-"""An explanation as plain dicts and as a table."""
+"""Explanations as plain dicts and as tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.document import DocumentExplanation, Level
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["as_dict", "as_frame"]
+__all__ = ["as_dict", "as_frame", "list_as_dicts", "list_as_frame"]
 
 
 def as_dict(explanation: DocumentExplanation) -> dict[str, Any]:
@@ -106,6 +107,85 @@ def as_frame(explanation: DocumentExplanation, level: Level) -> DataFrame:
             "ngram_contribution": explanation.ngram_contributions,
             "unknown": explanation.unknown,
         }
+    )
+
+
+def list_as_dicts(explanations: ExplanationList) -> list[dict[str, Any]]:
+    """Return the data of each explanation, with the number and the true label of its document."""
+    y_true = explanations.y_true
+    true = [None] * len(explanations) if y_true is None else y_true.tolist()
+    return [
+        {"document": number, "true": _plain(label)} | as_dict(explanation)
+        for number, label, explanation in zip(
+            explanations.numbers.tolist(), true, explanations, strict=True
+        )
+    ]
+
+
+def list_as_frame(explanations: ExplanationList, level: Literal["document"] | Level) -> DataFrame:
+    """Return the documents, sentences or words of explanations as rows of a pandas DataFrame."""
+    if level not in ("document", "sentence", "word"):
+        raise ValueError(f"level must be 'document', 'sentence' or 'word'; got {level!r}.")
+    pandas = import_optional("pandas", None, "ExplanationList.to_frame")
+    if level == "document":
+        return _documents(explanations, pandas)
+    frames = []
+    for number, explanation in zip(explanations.numbers.tolist(), explanations, strict=True):
+        frame = as_frame(explanation, level)
+        frame.insert(0, "document", number)
+        frame.insert(1, "target", pandas.Series([explanation.target] * len(frame), dtype=object))
+        frames.append(frame)
+    if not frames:  # for example no mistakes: a table without rows has all its columns too
+        return list_as_frame(ExplanationList([_nothing()]), level)
+    return pandas.concat(frames, ignore_index=True)
+
+
+def _documents(explanations: ExplanationList, pandas: Any) -> DataFrame:
+    strongest = [explanation.top(1, level="sentence") for explanation in explanations]
+    frame = pandas.DataFrame(
+        {
+            "document": explanations.numbers,
+            "text": pandas.Series([e.text for e in explanations], dtype=object),
+            "predicted": [e.predicted for e in explanations],
+            "probability": [e.predicted_probability for e in explanations],
+            "target": [e.target for e in explanations],
+            "sentences": [len(e.sentence_spans) for e in explanations],
+            "words": [len(e.word_spans) for e in explanations],
+            "truncated": [e.truncated for e in explanations],
+            "strongest_sentence": pandas.Series(
+                [top[0].text if top else "" for top in strongest], dtype=object
+            ),
+            "strongest_contribution": [top[0].score if top else 0.0 for top in strongest],
+        }
+    )
+    y_true = explanations.y_true
+    if y_true is not None:
+        after = frame.columns.get_loc("probability") + 1
+        right = [bool(e.predicted == true) for e, true in zip(explanations, y_true, strict=True)]
+        frame.insert(after, "true", y_true.tolist())
+        frame.insert(after + 1, "correct", right)
+    return frame
+
+
+def _nothing() -> DocumentExplanation:
+    """Return the explanation of a document without words."""
+    none, nothing = np.empty(0, dtype=np.int64), np.empty(0)
+    return DocumentExplanation(
+        text="",
+        word_spans=none.reshape(0, 2),
+        sentence_spans=none.reshape(0, 2),
+        sentence_of_word=none,
+        word_attention=nothing,
+        sentence_attention=nothing,
+        contributions=nothing,
+        sentence_contributions=nothing,
+        method="attention",
+        classes=np.array([""], dtype=object),
+        probabilities=np.ones(1),
+        predicted="",
+        target="",
+        unknown=none.astype(bool),
+        truncated=False,
     )
 
 

@@ -7,12 +7,12 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from sk_han.explanation.document import DocumentExplanation, Quantity
-from sk_han.rendering.notes import GRADIENT_METHODS, NO_WORDS, NOTES, fold_note
+from sk_han.rendering.notes import GRADIENT_METHODS, NO_WORDS, NOTES, fold_note, target_of
 from sk_han.rendering.rows import (
     Piece,
     Row,
@@ -25,7 +25,14 @@ from sk_han.rendering.rows import (
 )
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
 
-__all__ = ["render_text", "terminal_has_color", "wrapped"]
+__all__ = [
+    "document_lines",
+    "head_of",
+    "legend_lines",
+    "render_text",
+    "terminal_has_color",
+    "wrapped",
+]
 
 OPEN_SENTENCES = 20
 CLASSES_SHOWN = 3
@@ -60,13 +67,25 @@ def render_text(
     """
     color = terminal_has_color() if color is None else color
     width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
-    shading = shading_of(explanation, show)
+    lines = document_lines(explanation, shading_of(explanation, show), color, width)
+    lines += legend_lines([explanation], show, color, width)
+    return "\n".join(lines)
+
+
+def document_lines(
+    explanation: DocumentExplanation,
+    shading: Shading,
+    color: bool,
+    width: int,
+    head: str | None = None,
+) -> list[str]:
+    """Return the prediction, or another head, and the sentences."""
     rows = rows_of(explanation)
     runs = folded(shading.sentences, OPEN_SENTENCES)
     shown = [i for run, is_folded in runs if not is_folded for i in run]
     n_words = words_for_each([rows[i] for i in shown])
     number_width = max((len(shading.written(i)) for i in shown), default=0)
-    lines = [*_prose(_head(explanation), width)]
+    lines = [*_prose(head or head_of(explanation), width)]
     for run, is_folded in runs:
         if is_folded:
             lines.append(f"       ... {fold_note(shading, run)}")
@@ -81,10 +100,21 @@ def render_text(
         if row.sentence is None:
             chunks = _chunks(row, explanation, shading, color)
             lines += wrapped(chunks, width)
-    lines += _prose(_legend(explanation, shading, color), width)
-    if len(explanation.word_spans):
-        lines += _prose(_help(explanation, shading), width)
-    return "\n".join(lines)
+    return lines
+
+
+def legend_lines(
+    explanations: Sequence[DocumentExplanation], show: Quantity, color: bool, width: int
+) -> list[str]:
+    """Return the meaning of the marks, once for documents whose marks mean the same."""
+    target = target_of(explanations, in_one_line)
+    notes: list[str] = []
+    for explanation in explanations:
+        shading = shading_of(explanation, show)
+        notes.append(_legend(explanation, shading, color, target))
+        if len(explanation.word_spans):
+            notes.append(_help(explanation, shading, len(explanations) == 1))
+    return [line for note in dict.fromkeys(notes) for line in _prose(note, width)]
 
 
 def terminal_has_color() -> bool:
@@ -95,12 +125,16 @@ def terminal_has_color() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def _head(explanation: DocumentExplanation) -> str:
+def head_of(explanation: DocumentExplanation) -> str:
+    """Return the predicted class, the likeliest probabilities, and the class that is explained."""
     order = np.argsort(-explanation.probabilities, kind="stable")[:CLASSES_SHOWN].tolist()
     probabilities = ", ".join(
         f"{in_one_line(explanation.classes[i])} {explanation.probabilities[i]:.3f}" for i in order
     )
-    return f"predicted {in_one_line(explanation.predicted)} ({probabilities})"
+    head = f"predicted {in_one_line(explanation.predicted)} ({probabilities})"
+    if explanation.target != explanation.predicted:
+        head += f", explained {in_one_line(explanation.target)}"
+    return head
 
 
 def _bar(share: float) -> str:
@@ -181,7 +215,7 @@ def _columns(text: str) -> int:
     )
 
 
-def _legend(explanation: DocumentExplanation, shading: Shading, color: bool) -> str:
+def _legend(explanation: DocumentExplanation, shading: Shading, color: bool, target: str) -> str:
     """Return a line for all readers: the meaning of the marks and of the numbers."""
     if not len(explanation.word_spans):
         return NO_WORDS
@@ -191,7 +225,6 @@ def _legend(explanation: DocumentExplanation, shading: Shading, color: bool) -> 
         marked = "Shaded words" if color else "*Marked* words"
         legend = f"{marked} got the most attention, which does not say that they decided."
     else:
-        target = in_one_line(explanation.target)
         toward, against = ("Blue", "orange") if color else ("*Words*", "~words~")
         speak = "speaks" if color else "speak"
         legend = (
@@ -203,9 +236,10 @@ def _legend(explanation: DocumentExplanation, shading: Shading, color: bool) -> 
     return legend
 
 
-def _help(explanation: DocumentExplanation, shading: Shading) -> str:
+def _help(explanation: DocumentExplanation, shading: Shading, alone: bool) -> str:
     """Return a line on how the numbers were computed."""
-    strongest = f"strongest word {brief(shading.word_limit)}"
+    limit = brief(shading.word_limit) if alone else "of each document marked"
+    strongest = f"strongest word {limit}"
     if explanation.method == "random" and shading.signed:
         return f"{strongest.capitalize()}."
     if not shading.signed:

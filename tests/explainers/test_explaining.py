@@ -37,6 +37,15 @@ def test_every_document_gets_an_explanation(fitted):
     assert [e.text for e in explanations] == TEXTS
 
 
+def test_true_labels_stay_with_the_explanations(fitted):
+    true = ["neg", *LABELS[1:]]
+    explanations = fitted.explain(TEXTS, y_true=true)
+    assert explanations.y_true.tolist() == true
+    wrong = [i for i, e in enumerate(explanations) if e.predicted != true[i]]
+    assert sorted(explanations.mistakes().numbers.tolist()) == wrong
+    assert explain(fitted, TEXTS).y_true is None
+
+
 def test_words_and_sentences_are_those_of_the_raw_text(fitted):
     explanation = fitted.explain(["A good film. We laughed a lot!"])[0]
     assert explanation.words == ("A", "good", "film", ".", "We", "laughed", "a", "lot", "!")

@@ -1,9 +1,29 @@
+import json
 import pickle
 
+import numpy as np
 import pytest
 
 from sk_han.explanation.collection import ExplanationList
 from tests.by_hand import explained, signed
+
+SURENESS = [0.9, 0.6, 0.8, 0.6]
+
+
+def predicting(*labels, y_true=None):
+    """Explanations of the texts "Number 0.", "Number 1.", ... with these predictions."""
+    return ExplanationList(
+        (
+            signed(
+                f"Number {i}.",
+                predicted=label,
+                target=label,
+                probabilities=[p, 1 - p] if label == "neg" else [1 - p, p],
+            )
+            for i, (label, p) in enumerate(zip(labels, SURENESS, strict=False))
+        ),
+        y_true=y_true,
+    )
 
 
 def test_a_list_is_a_sequence_whose_slices_are_lists():
@@ -35,3 +55,114 @@ def test_a_list_as_text_says_how_many_it_leaves_out():
 
 def test_repr_of_a_list_counts():
     assert repr(ExplanationList([explained()] * 3)) == "ExplanationList(3 documents)"
+
+
+def test_integers_and_booleans_choose_documents():
+    explanations = predicting("pos", "pos", "neg", "neg")
+    for index in ([2, -1], np.array([2, 3]), np.array([False, False, True, True])):
+        assert [e.text for e in explanations[index]] == ["Number 2.", "Number 3."]
+    assert explanations[np.int64(1)].text == "Number 1."
+    assert len(explanations[[]]) == 0
+
+
+def test_a_column_of_a_table_chooses_documents():
+    pandas = pytest.importorskip("pandas")
+    explanations = predicting("pos", "pos", "neg", "neg")
+    sure = explanations.to_frame()["probability"] > 0.7
+    assert explanations[sure].numbers.tolist() == [0, 2]
+    assert explanations[sure.astype(pandas.BooleanDtype())].numbers.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("index", "error", "message"),
+    [
+        ([4], IndexError, "4 explanations, and none at position 4"),
+        ([-5], IndexError, "none at position -5"),
+        ([True], IndexError, "each of the 4 explanations; got 1"),
+        ([0.5], TypeError, "type float64, the first of them"),
+        ("pos", TypeError, "got 'pos'"),
+        ([[1]], TypeError, r"got \[\[1\]\]"),
+    ],
+)
+def test_an_index_that_chooses_nothing_is_refused(index, error, message):
+    with pytest.raises(error, match=message):
+        predicting("pos", "pos", "neg", "neg")[index]
+
+
+def test_chosen_documents_keep_their_numbers_and_labels():
+    explanations = predicting("pos", "pos", "neg", "neg", y_true=["pos", "neg", "neg", "pos"])
+    chosen = explanations[1:][[2, 0]]
+    assert chosen.numbers.tolist() == [3, 1]
+    assert chosen.y_true.tolist() == ["pos", "neg"]
+
+
+def test_mistakes_are_the_documents_with_another_true_label_the_surest_first():
+    explanations = predicting("pos", "pos", "neg", "neg")
+    mistakes = explanations.mistakes(["pos", "neg", "pos", "neg"])
+    assert mistakes.numbers.tolist() == [2, 1]
+    assert mistakes.y_true.tolist() == ["pos", "neg"]
+    assert explanations.mistakes(["pos", "pos", "neg", "neg"]) == ExplanationList(y_true=[])
+
+
+def test_mistakes_need_true_labels_once():
+    with pytest.raises(ValueError, match="pass their true labels as y_true, here or to explain"):
+        predicting("pos", "neg").mistakes()
+    assert len(predicting("pos", "neg", y_true=["pos", "pos"]).mistakes()) == 1
+
+
+def test_confidence_sorts_and_equal_ones_stay_in_order():
+    explanations = predicting("pos", "pos", "neg", "neg")
+    assert explanations.by_confidence().numbers.tolist() == [0, 2, 1, 3]
+    assert explanations.by_confidence(ascending=True).numbers.tolist() == [1, 3, 2, 0]
+
+
+def test_a_table_of_documents_has_a_row_for_each():
+    pytest.importorskip("pandas")
+    frame = predicting("pos", "neg", y_true=["pos", "pos"])[[1, 0]].to_frame()
+    assert frame["document"].tolist() == [1, 0]
+    assert frame["predicted"].tolist() == ["neg", "pos"]
+    assert frame["true"].tolist() == ["pos", "pos"]
+    assert frame["correct"].tolist() == [False, True]
+    assert frame["strongest_sentence"].tolist() == ["Number 1.", "Number 0."]
+    assert "true" not in predicting("pos").to_frame()
+
+
+@pytest.mark.parametrize(("level", "n"), [("sentence", 4), ("word", 10)])
+def test_tables_of_sentences_and_words_say_whose_they_are(level, n):
+    pytest.importorskip("pandas")
+    frame = ExplanationList([explained(), signed(target="neg")]).to_frame(level)
+    assert frame["document"].tolist() == [0] * (n // 2) + [1] * (n // 2)
+    assert frame["target"].tolist() == ["pos"] * (n // 2) + ["neg"] * (n // 2)
+    assert frame["contribution"].tolist()[n // 2] == 1.0
+
+
+@pytest.mark.parametrize("level", ["document", "sentence", "word"])
+def test_the_table_of_no_documents_has_the_columns_of_others(level):
+    pytest.importorskip("pandas")
+    empty = ExplanationList().to_frame(level)
+    assert len(empty) == 0
+    assert list(empty) == list(ExplanationList([explained()]).to_frame(level))
+
+
+def test_a_table_of_another_level_is_refused():
+    with pytest.raises(ValueError, match="'document', 'sentence' or 'word'; got 'text'"):
+        ExplanationList().to_frame("text")
+
+
+def test_json_has_all_explanations_with_their_true_labels(tmp_path):
+    explanations = predicting("pos", "neg", y_true=["neg", "neg"])
+    path = tmp_path / "explained.json"
+    data = json.loads(explanations[::-1].to_json(path))
+    assert json.loads(path.read_text()) == data
+    assert [(d["document"], d["predicted"], d["true"]) for d in data] == [
+        (1, "neg", "neg"),
+        (0, "pos", "neg"),
+    ]
+    assert data[0]["sentences"][0]["text"] == "Number 1."
+    assert json.loads(predicting("pos").to_json())[0]["true"] is None
+
+
+def test_numbers_must_be_one_integer_for_each():
+    for numbers in ([1, 2], [0.5]):
+        with pytest.raises(ValueError, match="numbers must be 1 integers"):
+            ExplanationList([explained()], numbers=numbers)

@@ -90,7 +90,7 @@ def test_a_page_is_drawn_in_the_colours_of_its_theme(browser, tmp_path, theme, s
     assert max(drawn, key=drawn.get) == theme.page
     for scale in ("attention", "toward", "against"):
         shade, line = getattr(theme, scale)
-        assert drawn.get(shade, 0) > 200, f"the strongest shade of {scale} is not seen"
+        assert drawn.get(shade, 0) > 50, f"the strongest shade of {scale} is not seen"
         assert drawn.get(line, 0) > 100, f"the bars of {scale} are not seen"
     assert drawn.get(theme.text, 0) > 200, "the text is not seen"
 
@@ -112,6 +112,18 @@ def test_nothing_is_too_wide_for_its_place(browser, width):
         for name, explanation in AWKWARD.items()
     }
     assert too_wide(browser, pages, width) == ""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [400, 1000])
+def test_classes_side_by_side_fit_the_page(browser, width):
+    classes = ["neg", "pos", LONG]
+    columns = [
+        signed(AWKWARD["long word"].text, classes=classes, probabilities=[0.1, 0.8, 0.1], target=c)
+        for c in classes
+    ]
+    page = ExplanationList(columns, numbers=[0, 0, 0]).to_html()
+    assert too_wide(browser, {"classes": page}, width) == ""
 
 
 @pytest.mark.thorough

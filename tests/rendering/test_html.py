@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sk_han.explanation.collection import ExplanationList
 from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.html import render_html
-from sk_han.rendering.html_list import render_html_list
 from sk_han.rendering.rows import folded, rows_of, visible
 from sk_han.rendering.shading import LEVELS
 from tests.by_hand import explained, signed
@@ -49,7 +49,7 @@ def test_any_labels_are_escaped(labels):
 
 
 @pytest.mark.parametrize(
-    "render", [render_html, lambda each: render_html_list([each], y_true=[RLO])]
+    "render", [render_html, lambda each: ExplanationList([each], y_true=[RLO]).to_html()]
 )
 def test_what_turns_the_direction_of_writing_is_isolated_from_the_page(render):
     text = f"One {RLO}two. Three {RLO}four. Five"
@@ -117,10 +117,14 @@ def test_contributions_are_shaded_by_sign():
     ]
 
 
-def test_a_weight_that_rounds_to_no_shade_adds_no_markup():
-    html = render_html(signed("a b.", contributions=[1.0, 0.06]))
+def test_words_too_weak_to_matter_have_no_markup():
+    html = render_html(signed("a b c.", contributions=[1.0, 0.05, -0.02]))
     assert '<mark class="p8" title=' in html
-    assert "</mark> b.</div>" in html
+    assert ">b</mark> c.</div>" in html
+
+
+def test_a_word_that_matters_is_shaded_beside_a_much_stronger_one():
+    assert '<mark class="m1" title=' in render_html(signed("a b.", contributions=[1.0, -0.06]))
 
 
 def test_a_word_says_its_numbers():
@@ -152,7 +156,7 @@ def test_the_legend_has_the_ends_of_the_scale():
     assert "attention 0" in legend
     assert "0.33" in legend
     assert "not a measure of importance" in legend
-    assert legend.count("<mark") == LEVELS
+    assert legend.count("></mark>") == LEVELS
 
 
 def test_the_legend_of_signed_contributions_names_target_and_method():
@@ -161,11 +165,12 @@ def test_the_legend_of_signed_contributions_names_target_and_method():
         "<span>against −1 <mark",
         "</mark> 0</span>",
         "</mark> +1 toward</span>",
-        "plus speaks for <bdi>neg</bdi>, minus against it, in log-odds",
+        "Plus speaks for <bdi>neg</bdi>, minus against it, in log-odds",
         "by <bdi>occlusion</bdi>: what is lost",
     ):
         assert entry in legend
-    assert legend.count("<mark") == 2 * LEVELS
+    assert legend.count("></mark>") == 2 * LEVELS
+    assert "words speak for <bdi>neg</bdi>" in legend
 
 
 @pytest.mark.parametrize(
@@ -182,13 +187,13 @@ def test_the_legend_of_signed_contributions_names_target_and_method():
 def test_the_legend_says_what_the_numbers_of_each_method_are(method, meaning):
     explanation = (explained if method == "attention" else signed)(method=method)
     legend = legend_of(render_html(explanation))
-    assert f"{meaning}</span>" in legend
+    assert f"{meaning}." in legend or f"{meaning}:" in legend
     assert ("log-odds" in legend) == (method not in ("attention", "random"))
 
 
 def test_the_legend_of_integrated_gradients_has_the_completeness_error():
     explanation = signed(method="integrated_gradients", completeness_error=0.0123)
-    assert "; the sum is 0.012 off</span>" in legend_of(render_html(explanation))
+    assert "; the sum is 0.012 off.</p>" in legend_of(render_html(explanation))
 
 
 @pytest.mark.parametrize(("spread", "share"), [(0.25, "25"), (1.0, "100"), (1 / 3, "33.3")])
@@ -200,7 +205,7 @@ def test_the_legend_says_what_is_spread_over_a_sentence(spread, share):
 @pytest.mark.parametrize("spread", [None, 0])
 def test_the_legend_is_silent_where_nothing_is_spread(spread):
     legend = legend_of(render_html(signed(method="gradient_attention", spread=spread)))
-    assert "estimate</span>" in legend
+    assert "estimate.</p>" in legend
 
 
 def test_the_legend_does_not_speak_of_a_network_that_gives_nothing():
@@ -215,7 +220,7 @@ def test_the_legend_does_not_speak_of_a_network_that_gives_nothing():
 
 def test_the_legend_says_that_contributions_of_n_grams_are_exact():
     by_gradients = signed(method="gradient_input", ngram_contributions=np.ones(5))
-    assert "; the n-grams' part is exact</span>" in legend_of(render_html(by_gradients))
+    assert "; the n-grams' part is exact.</p>" in legend_of(render_html(by_gradients))
     for other in (signed(method="gradient_input"), signed(ngram_contributions=np.ones(5))):
         assert "n-grams" not in legend_of(render_html(other))
 
@@ -224,6 +229,15 @@ def test_the_part_of_n_grams_is_not_called_exact_with_three_classes():
     three = {"classes": ["neg", "pos", "other"], "probabilities": [0.1, 0.8, 0.1]}
     explanation = signed(method="gradient_input", ngram_contributions=np.ones(5), **three)
     assert "exact" not in legend_of(render_html(explanation))
+
+
+def test_the_legend_is_in_words_and_the_method_behind_a_fold():
+    legend = legend_of(render_html(signed(method="gradient_attention", spread=0.25)))
+    open_part, fold = legend.split("<details>")
+    for term in ("log-odds", "gradient", "attention", "0.69"):
+        assert term not in open_part
+        assert term in fold
+    assert "Words without colour made next to no difference" in open_part
 
 
 def test_small_values_keep_two_significant_digits_and_zero_has_no_sign():
@@ -239,12 +253,12 @@ def test_a_long_sentence_is_whole():
 
 def test_attention_by_the_square_root_says_so():
     html = render_html(explained("a b. c d e.", combine="sqrt"))
-    assert "importance, √sentence × word</span>" in legend_of(html)
+    assert "importance, √sentence × word.</p>" in legend_of(html)
     assert 'title="attention 0.41 = √sentence 0.67 × word 0.5">e</mark>' in html
 
 
 def test_a_method_of_any_name_is_escaped():
-    assert "by <bdi>&lt;i&gt;</bdi></span>" in legend_of(render_html(signed(method="<i>")))
+    assert "by <bdi>&lt;i&gt;</bdi>.</p>" in legend_of(render_html(signed(method="<i>")))
 
 
 def test_another_target_than_the_predicted_class_is_named():
@@ -291,11 +305,12 @@ def test_a_long_unread_rest_is_folded():
 
 def test_of_a_long_document_the_heaviest_sentences_stay_open():
     html = render_html(explained(" ".join(f"Number {i}." for i in range(40))))
-    inside = re.search(r"<details>(.*?)</details>", html)[1]
+    text = html[html.index('class="han-text"') :]
+    inside = re.search(r"<details>(.*?)</details>", text)[1]
     assert "<summary>10 sentences with 0.067 of the attention</summary>" in inside
     assert inside.count('class="han-row"') == 10
     assert "10</mark>." not in inside
-    assert html.count("<details") == 1
+    assert text.count("<details") == 1
 
 
 def test_folded_contributions_are_summed():

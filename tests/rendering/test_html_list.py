@@ -109,6 +109,90 @@ def test_misclassified_documents_come_first_and_keep_their_numbers():
     assert [line[0] for line in summaries(html)] == ["1", "3", "0", "2"]
 
 
+def test_the_legend_is_said_once_for_all_documents():
+    html = predicting("pos", "pos", "neg").to_html()
+    assert html.count('class="han-legend') == 1
+    legend, documents = html.split('<details class="han-document"', 1)
+    assert "Shades compare words of one document, not of two" in legend
+    assert "not a measure of importance" not in documents
+
+
+def test_the_legend_names_the_class_that_all_documents_are_explained_for():
+    def legend_of(*targets):
+        explanations = [signed(predicted="pos", target=target) for target in targets]
+        return Page(ExplanationList(explanations).to_html()).all_text
+
+    assert "words speak for neg, orange" in legend_of("neg", "neg")
+    assert (
+        "words speak for the predicted class, orange"
+        in Page(
+            ExplanationList(
+                [signed(), signed(predicted="neg", target="neg", probabilities=[0.9, 0.1])]
+            ).to_html()
+        ).all_text
+    )
+    assert "words speak for the class named above them" in legend_of("neg", "pos")
+
+
+def test_each_way_to_find_numbers_is_said_once():
+    html = ExplanationList([signed(), signed(method="gradient_input"), signed()]).to_html()
+    assert html.count("what is lost when one word") == 1
+    assert html.count("word vector × gradient") == 1
+
+
+def of_classes(*texts, **changes):
+    """Explanations of each text for both classes."""
+    return ExplanationList(
+        (
+            signed(text, target=target, contributions=[value, -0.5], **changes)
+            for text in texts
+            for target, value in (("neg", -1), ("pos", 1))
+        ),
+        numbers=[i for i in range(len(texts)) for _ in range(2)],
+    )
+
+
+def test_explanations_of_one_document_stand_side_by_side():
+    html = of_classes("One two.", "Two three.").to_html()
+    assert len(summaries(html)) == 2
+    page = Page(html)
+    assert page.sentences == 2 * ["One two."] + 2 * ["Two three."]
+    assert len(page.attributes("div", "han-side")) == 2
+    assert len(page.attributes("div", "han-text han-sides")) == 2
+    assert "predicted" in page.all_text
+    assert "explained:" not in page.all_text
+
+
+def test_classes_side_by_side_have_one_scale():
+    weak, strong = (
+        signed("One.", target=target, contributions=[value])
+        for target, value in (("neg", -0.5), ("pos", 1.0))
+    )
+    html = ExplanationList([weak, strong], numbers=[0, 0]).to_html()
+    shades = [a["class"] for a in Page(html).attributes("mark") if "title" in a]
+    assert shades == ["m4", "p8"]
+    assert ExplanationList([weak]).to_html().count('<mark class="m8" title=') == 1
+
+
+def test_of_a_long_document_sentences_fold_for_all_classes_at_once():
+    text = " ".join(f"Number {i}." for i in range(40))
+    both = [explained(text, target=target) for target in ("neg", "pos")]
+    page = Page(ExplanationList(both, numbers=[0, 0]).to_html())
+    assert "10 sentences" in page.all_text
+    assert len(page.attributes("div", "han-side")) == 40
+
+
+def test_what_was_not_read_stands_below_the_classes_once():
+    both = [explained("Read this. But not.", n_read=1, target=t) for t in ("neg", "pos")]
+    page = Page(ExplanationList(both, numbers=[0, 0]).to_html())
+    assert page.sentences.count("But not.") == 1
+
+
+def test_neighbours_with_one_number_and_another_text_are_two_documents():
+    explanations = ExplanationList([explained("One."), explained("Two.")], numbers=[3, 3])
+    assert [line[0] for line in summaries(explanations.to_html())] == ["3", "3"]
+
+
 def series(labels):
     return pytest.importorskip("pandas").Series(labels)
 

@@ -1,0 +1,232 @@
+"""Estimators around the model: what is explained of searches, calibrations, votes and stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import StackingClassifier, VotingClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from sk_han.attribution.log_odds import log_odds
+from sk_han.explanation.document import DocumentExplanation
+
+__all__ = ["Ensemble", "combined", "opened", "probabilities_of"]
+
+# Of a change of the log-odds, to see how a stack follows one of its members.
+STEP = 0.1
+
+Weights = Callable[[Sequence[DocumentExplanation], int], NDArray[np.float64]]
+
+
+class Ensemble(NamedTuple):
+    """Several fitted models that predict together."""
+
+    estimator: Any  # predicts for all of them
+    members: list[Any]
+    names: list[str]  # of the members, as attributes of the estimator
+    # Of the members' explanations of one document and the number of the class, shape (n_members,).
+    weights: Weights
+
+    def labels_of(self, member: int) -> NDArray[Any]:
+        """Return the classes as a member names them, in the order of the estimator's.
+
+        Votes and stacks hand the numbers of the classes to their members.
+
+        Raises
+        ------
+        ValueError
+            If the member was not fitted on all classes.
+        """
+        labels: NDArray[Any] = np.asarray(self.members[member].classes_)
+        known = np.asarray(self.estimator.classes_)
+        if len(labels) != len(known):
+            raise ValueError(
+                f"{self.names[member]} was fitted on {len(labels)} of {len(known)} classes, so its "
+                "explanations cannot be added to the others'. Fit it on documents of all classes."
+            )
+        return labels
+
+
+def opened(estimator: Any) -> Any:
+    """Return the model that an estimator passes documents to, or an `Ensemble` of several.
+
+    A search passes them to `best_estimator_`, a frozen estimator to what it froze. Any other
+    estimator is returned as it is. The steps of a Pipeline before such an estimator are kept.
+
+    Raises
+    ------
+    TypeError
+        If a search did not fit its best estimator, or a stack cannot be explained.
+    sklearn.exceptions.NotFittedError
+        If a vote, a stack or a calibration is not fitted.
+    """
+    if isinstance(estimator, Pipeline) and estimator.steps:
+        return _opened_pipeline(estimator)
+    if isinstance(estimator, FrozenEstimator):
+        return opened(estimator.estimator)
+    if hasattr(estimator, "best_estimator_"):  # searches of other packages have it too
+        return opened(estimator.best_estimator_)
+    if isinstance(estimator, CalibratedClassifierCV):
+        check_is_fitted(estimator)
+        members = [fold.estimator for fold in estimator.calibrated_classifiers_]
+        names = [f"calibrated_classifiers_[{i}].estimator" for i in range(len(members))]
+        return Ensemble(estimator, members, names, partial(_shares, np.ones(len(members))))
+    if isinstance(estimator, (VotingClassifier, StackingClassifier)):
+        check_is_fitted(estimator)
+        if isinstance(estimator, VotingClassifier):
+            weights = partial(_shares, np.array(_votes(estimator)))
+        else:
+            _check_stack(estimator)
+            weights = partial(_slopes, estimator)
+        chosen = [name for name, member in estimator.named_estimators_.items() if member != "drop"]
+        names = [f"named_estimators_[{name!r}]" for name in chosen]
+        return Ensemble(estimator, list(estimator.estimators_), names, weights)
+    if hasattr(estimator, "cv_results_"):
+        raise TypeError(
+            f"This {type(estimator).__name__} holds no fitted model, since refit=False. Fit an "
+            "estimator with its best_params_, and explain that."
+        )
+    return estimator
+
+
+def probabilities_of(ensemble: Ensemble, X: Any) -> NDArray[np.float64]:
+    """Return the probabilities of the whole ensemble, shape (n_documents, n_classes).
+
+    Where each member has a vote for one class, these are the shares of the votes.
+    """
+    estimator = ensemble.estimator
+    if hasattr(estimator, "predict_proba"):
+        return np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    vote = estimator
+    while isinstance(vote, Pipeline):
+        X = vote[:-1].transform(X) if len(vote) > 1 else X
+        vote = vote[-1]
+    chosen = np.asarray(vote.transform(X))  # (D, members), numbers of classes
+    classes = np.arange(len(estimator.classes_))
+    votes = np.array(_votes(vote), dtype=np.float64)
+    return np.einsum("dmc,m->dc", chosen[:, :, None] == classes, votes / votes.sum())
+
+
+def combined(
+    ensemble: Ensemble, found: Sequence[DocumentExplanation], probabilities: NDArray[np.float64]
+) -> DocumentExplanation:
+    """Add up what the members explain of one document.
+
+    Raises
+    ------
+    ValueError
+        If the members read different words.
+    """
+    first, classes = found[0], np.asarray(ensemble.estimator.classes_)
+    for name, other in zip(ensemble.names, found, strict=True):
+        if not (
+            np.array_equal(first.word_spans, other.word_spans)
+            and np.array_equal(first.sentence_spans, other.sentence_spans)
+        ):
+            raise ValueError(
+                f"{ensemble.names[0]} and {name} read different words or sentences of a document, "
+                "so their explanations cannot be added up. Explain each member by itself."
+            )
+    target = first.classes.tolist().index(first.target)
+    shares = np.full(len(found), 1 / len(found))
+    weights = ensemble.weights(found, target) if first.signed else shares
+
+    def mean(field: str, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+        return factors @ np.array([getattr(explanation, field) for explanation in found])
+
+    errors = [e.completeness_error for e in found if e.completeness_error is not None]
+    return replace(
+        first,
+        word_attention=mean("word_attention", shares),
+        sentence_attention=mean("sentence_attention", shares),
+        contributions=mean("contributions", weights),
+        sentence_contributions=mean("sentence_contributions", weights),
+        ngram_contributions=mean("ngram_contributions", weights),
+        classes=classes,
+        probabilities=probabilities,
+        predicted=classes[probabilities.argmax()],
+        target=classes[target],
+        unknown=np.all([explanation.unknown for explanation in found], axis=0),
+        truncated=any(explanation.truncated for explanation in found),
+        completeness_error=float(np.abs(weights) @ errors) if errors else None,
+    )
+
+
+def _opened_pipeline(pipeline: Pipeline) -> Any:
+    *steps, (name, last) = pipeline.steps
+    inside = opened(last)
+    if inside is last:
+        return pipeline
+    if not isinstance(inside, Ensemble):
+        return Pipeline([*steps, (name, inside)])
+    members = [Pipeline([*steps, (name, member)]) for member in inside.members]
+    names = [f"named_steps[{name!r}].{member}" for member in inside.names]
+    return Ensemble(Pipeline([*steps, (name, inside.estimator)]), members, names, inside.weights)
+
+
+def _votes(vote: VotingClassifier) -> list[float]:
+    """Return the weight of each member that was not dropped."""
+    if vote.weights is None:
+        return [1.0] * len(vote.estimators_)
+    pairs = zip(vote.estimators, vote.weights, strict=True)
+    return [float(weight) for (_, member), weight in pairs if member != "drop"]
+
+
+def _check_stack(stack: StackingClassifier) -> None:
+    methods = set(stack.stack_method_)
+    if stack.passthrough or methods != {"predict_proba"} or not hasattr(stack, "predict_proba"):
+        raise TypeError(
+            "explain follows a stack through the probabilities of its members; this one has "
+            f"passthrough={stack.passthrough} and reads {sorted(methods)}. Explain its members: "
+            "explain(stack.estimators_[0], X), where a class is its number in stack.classes_."
+        )
+
+
+def _shares(
+    votes: NDArray[np.float64], found: Sequence[DocumentExplanation], target: int
+) -> NDArray[np.float64]:
+    shares: NDArray[np.float64] = votes / votes.sum()
+    return shares
+
+
+def _slopes(
+    stack: StackingClassifier, found: Sequence[DocumentExplanation], target: int
+) -> NDArray[np.float64]:
+    """Compute by how much the log-odds of a stack move with those of each member.
+
+    The slope at the document, by central differences: a member's log-odds of the target rise and
+    fall by half a step, and its other classes keep their proportions.
+
+    Raises
+    ------
+    ValueError
+        If the final estimator does not follow its members smoothly.
+    """
+    of_members = np.array([explanation.probabilities for explanation in found])  # (M, C)
+    moved = np.repeat(of_members[None], 2 * len(found), axis=0)  # (2 M, M, C)
+    for i, probabilities in enumerate(of_members):
+        for row, step in ((2 * i, STEP / 2), (2 * i + 1, -STEP / 2)):
+            # A factor of the target's odds, whatever the probability of the others.
+            odds = np.where(np.arange(len(probabilities)) == target, np.exp(step), 1.0)
+            moved[row, i] = probabilities * odds / (probabilities @ odds)
+    if of_members.shape[1] == 2:
+        moved = moved[:, :, 1:]  # a stack leaves the first of two classes out
+    of_stack = stack.final_estimator_.predict_proba(moved.reshape(len(moved), -1))
+    at = log_odds(np.log(np.maximum(of_stack, np.finfo(float).tiny)), np.full(len(moved), target))
+    slopes: NDArray[np.float64] = (at[::2] - at[1::2]) / STEP
+    if not slopes.any():
+        raise ValueError(
+            f"The final estimator {type(stack.final_estimator_).__name__} does not move when the "
+            "probabilities of its members move a little, as trees do not: so there is no slope to "
+            "explain it by. Explain its members: explain(stack.estimators_[0], X), where a class "
+            "is its number in stack.classes_."
+        )
+    return slopes

@@ -1,0 +1,109 @@
+"""Explanations of several documents as one matplotlib figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sk_han.explanation.collection import ExplanationList
+from sk_han.explanation.document import Quantity
+from sk_han.rendering.figure import (
+    GAP,
+    LINE,
+    SMALL,
+    Sheet,
+    axes_to_write_on,
+    families_of,
+    paint_head,
+    paint_legend,
+    paint_rest,
+    paint_row,
+    undo,
+)
+from sk_han.rendering.rows import in_one_line, rows_of, words_for_each
+from sk_han.rendering.shading import Shading, side_by_side
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_explanations"]
+
+# Inches, and points between two classes.
+WIDTH, WIDTH_OF_CLASS, GUTTER = 8.0, 4.5, 18.0
+
+
+def plot_explanations(
+    explanations: ExplanationList,
+    ax: Axes | None = None,
+    *,
+    show: Quantity = "contributions",
+    max_documents: int = 5,
+    max_sentences: int = 10,
+) -> Axes:
+    """Draw documents below each other, and the classes of one document side by side.
+
+    The parameters are those of `ExplanationList.plot`. On given axes, documents that do not fit
+    are left out and counted, the first one excepted.
+    """
+    documents = list(explanations.by_document())
+    shown = documents[:max_documents]
+    found = [explanation for document in shown for explanation in document]
+    n_columns = max((len(document) for document in shown), default=1)
+    width = WIDTH if n_columns == 1 else WIDTH_OF_CLASS * n_columns
+    given, ax = ax is not None, axes_to_write_on(ax, width, "ExplanationList.plot")
+    sheet = Sheet(ax, None if given else np.inf, families=families_of(found))
+    drawn = 0
+    for document in shown:
+        before = len(ax.texts), len(ax.patches), sheet.y
+        shadings = side_by_side(document, show)
+        _paint_document(sheet, document, shadings, max_sentences)
+        if drawn and sheet.y > sheet.height - 4 * LINE:  # room for the legend
+            undo(sheet, *before)
+            break
+        sheet.y += 2 * GAP
+        drawn += 1
+    left_out = len(documents) - drawn
+    if left_out or not documents:
+        note = f"{left_out} more document{'s' if left_out > 1 else ''}"
+        sheet.text(0, note if documents else "No documents.", color=sheet.theme.muted)
+        sheet.y += LINE
+    if found:
+        paint_legend(sheet, found, side_by_side(shown[0], show)[0])
+    if not given:
+        sheet.fit_figure()
+    return ax
+
+
+def _paint_document(
+    sheet: Sheet, document: ExplanationList, shadings: list[Shading], max_sentences: int
+) -> None:
+    first = document[0]
+    true = "" if document.y_true is None else f"true {in_one_line(document.y_true[0])}, "
+    paint_head(sheet, first, f"{document.numbers[0]}  {true}")
+    width = (sheet.width - GUTTER * (len(document) - 1)) / len(document)
+    columns = [
+        Sheet(
+            sheet.ax,
+            sheet.height,
+            left=i * (width + GUTTER),
+            width=width,
+            families=sheet.families,
+        )
+        for i in range(len(document))
+    ]
+    if len(document) > 1 or first.target != first.predicted:
+        for column, explanation in zip(columns, document, strict=True):
+            column.y = sheet.y - GAP
+            column.text(0, f"for or against {in_one_line(explanation.target)}", size=SMALL)
+        sheet.y += LINE
+    rows = rows_of(first)
+    largest = np.abs([shading.sentences for shading in shadings]).max(axis=0)
+    chosen = sorted(np.argsort(-largest, kind="stable")[:max_sentences].tolist())
+    n_words = words_for_each([rows[i] for i in chosen])
+    for i in chosen:
+        for column, shading in zip(columns, shadings, strict=True):
+            column.y = sheet.y
+            paint_row(column, rows[i], shading, n_words)
+        sheet.y = max(column.y for column in columns) + GAP
+    paint_rest(sheet, first, shadings[0], rows, len(largest) - len(chosen))

@@ -1,0 +1,156 @@
+"""Fonts for figures: for the characters that matplotlib's usual fonts lack."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sk_han.utils.warnings import warn_user
+
+__all__ = ["families_for"]
+
+# Tried first, since they are made for running text: of systems, and of Linux packages.
+PREFERRED = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK KR",
+    "Source Han Sans SC",
+    "WenQuanYi Micro Hei",
+    "WenQuanYi Zen Hei",
+    "Droid Sans Fallback",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Apple SD Gothic Neo",
+    "Microsoft YaHei",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "SimHei",
+    "Arial Unicode MS",
+    "Nirmala UI",
+    "Noto Emoji",
+    "Segoe UI Symbol",
+    "Symbola",
+)
+# Fonts that draw every character as a placeholder; matplotlib 3.11 brings one.
+PLACEHOLDERS = ("Last Resort", ".LastResort")
+EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH"}
+
+
+def families_for(texts: Iterable[str]) -> list[str] | None:
+    """Return the font families to draw these texts with.
+
+    The families of ``rcParams["font.family"]`` come first, then installed ones that have the
+    characters which those lack. Where no font has them, a warning names a font to install.
+
+    Parameters
+    ----------
+    texts : iterable of str
+
+    Returns
+    -------
+    list of str, or None
+        The parameter ``family`` of matplotlib's texts; None if the usual fonts have all.
+
+    Examples
+    --------
+    >>> from sk_han.rendering.fonts import families_for
+    >>> families_for(["plain text", "na\u00efve"])
+    """
+    characters = {character for text in texts if not text.isascii() for character in text}
+    drawn = {c for c in characters if not c.isascii() and _is_drawn(c)}
+    if not drawn:
+        return None
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties, findfont
+
+    usual = list(rcParams["font.family"])
+    for family in usual:
+        path = findfont(FontProperties(family=[family]))
+        drawn = {c for c in drawn if not _has(path, c)}
+    if not drawn:
+        return None
+    added, missing = _installed_with(frozenset(drawn), _installed())
+    if missing:
+        warn_user(
+            f"No installed font has {_named(missing)}: the figure shows boxes in their place. "
+            f"Install {_to_install(missing)} and start Python again."
+        )
+    return [*usual, *added] if added else None
+
+
+def _is_drawn(character: str) -> bool:
+    """Return whether a character has a glyph: no blanks, controls, joiners and selectors."""
+    invisible = unicodedata.category(character) in ("Zs", "Zl", "Zp", "Cc", "Cf", "Cs")
+    return not (invisible or "\ufe00" <= character <= "\ufe0f")
+
+
+@lru_cache(maxsize=4096)
+def _font(path: Any) -> Any:
+    """Return an open font, or None for one that matplotlib cannot draw, as of coloured emoji."""
+    from matplotlib.font_manager import get_font
+
+    try:
+        return get_font(path)
+    except (OSError, RuntimeError):
+        return None
+
+
+def _has(path: Any, character: str) -> bool:
+    font = _font(path)
+    return font is not None and font.get_char_index(ord(character)) != 0
+
+
+def _installed() -> tuple[tuple[str, str], ...]:
+    """Return the names and files of upright fonts of usual weight, the preferred ones first."""
+    from matplotlib.font_manager import fontManager
+
+    files: dict[str, str] = {}
+    for entry in fontManager.ttflist:
+        upright = entry.style == "normal" and entry.weight in (400, "normal", "regular", "book")
+        if upright and not entry.name.startswith(PLACEHOLDERS):
+            files.setdefault(entry.name, entry.fname)
+    rank = {name: number for number, name in enumerate(PREFERRED)}
+    names = sorted(files, key=lambda name: (rank.get(name, len(rank)), name))
+    return tuple((name, files[name]) for name in names)
+
+
+@lru_cache(maxsize=64)
+def _installed_with(
+    characters: frozenset[str], fonts: tuple[tuple[str, str], ...]
+) -> tuple[list[str], frozenset[str]]:
+    """Choose the fewest fonts that have these characters; return the characters that none has."""
+    having = {name: {c for c in characters if _has(path, c)} for name, path in fonts}
+    chosen: list[str] = []
+    missing = set(characters)
+    while missing and having:
+        # The first of equally good ones, which is the preferred one.
+        best = max(having, key=lambda name: len(having[name] & missing))
+        if not having[best] & missing:
+            break
+        chosen.append(best)
+        missing -= having[best]
+    return chosen, frozenset(missing)
+
+
+def _named(characters: Iterable[str]) -> str:
+    some = sorted(characters)
+    shown = "".join(some[:10])
+    more = f" and {len(some) - 10} more characters" if len(some) > 10 else ""
+    return f"{shown!r}{more}"
+
+
+def _to_install(characters: Iterable[str]) -> str:
+    """Name fonts that have the scripts of these characters."""
+    fonts: Sequence[str] = sorted({_font_of(character) for character in characters})
+    return " and ".join(fonts[:3])
+
+
+def _font_of(character: str) -> str:
+    script = unicodedata.name(character, "SYMBOL").split()[0]
+    if script in EAST_ASIAN:
+        return "Noto Sans CJK (Debian and Ubuntu: apt install fonts-noto-cjk)"
+    if unicodedata.category(character)[0] == "L":
+        return f"Noto Sans {script.title()} (Debian and Ubuntu: apt install fonts-noto-core)"
+    return "Noto Emoji or Symbola (Debian and Ubuntu: apt install fonts-symbola)"

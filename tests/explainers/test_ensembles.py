@@ -1,0 +1,191 @@
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier, VotingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sk_han import HierarchicalTokenizer, explain, explain_iter, faithfulness_report
+from tests import tiny_models
+
+TEXTS = ["A good film. We laughed a lot!", "Bad, long and dull. We left.", "It was a film."] * 8
+LABELS = ["pos", "neg", "so so"] * 8
+TWO = [label for label in LABELS if label != "so so"]
+OF_TWO = [text for text, label in zip(TEXTS, LABELS, strict=True) if label != "so so"]
+
+tiny = partial(tiny_models.tiny, max_epochs=2, linear_ngrams=None, embedding_init="random")
+
+
+def same(found, expected):
+    assert [e.target for e in found] == [e.target for e in expected]
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours.contributions, theirs.contributions, atol=1e-6)
+        np.testing.assert_allclose(ours.probabilities, theirs.probabilities, atol=1e-6)
+
+
+def voters(*seeds):
+    return [(f"seed {seed}", tiny(random_state=seed)) for seed in seeds]
+
+
+@pytest.fixture(scope="module")
+def vote():
+    return VotingClassifier(voters(0, 1), voting="soft", weights=[3, 1]).fit(TEXTS, LABELS)
+
+
+@pytest.fixture(scope="module")
+def stack():
+    return StackingClassifier(voters(0, 1), cv=2).fit(OF_TWO, TWO)
+
+
+@pytest.mark.parametrize("search", [GridSearchCV, RandomizedSearchCV])
+def test_a_search_is_explained_by_its_best_estimator(search):
+    options = {"n_iter": 1} if search is RandomizedSearchCV else {}
+    pipeline = make_pipeline(HierarchicalTokenizer(), tiny())
+    found = search(pipeline, {"hanclassifier__lr": [0.01]}, cv=2, **options).fit(TEXTS, LABELS)
+    same(explain(found, TEXTS[:3]), explain(found.best_estimator_, TEXTS[:3]))
+    within = make_pipeline(
+        FunctionTransformer(), search(tiny(), {"lr": [0.01]}, cv=2, **options)
+    ).fit(TEXTS, LABELS)
+    same(explain(within, TEXTS[:3]), explain(within[-1].best_estimator_, TEXTS[:3]))
+
+
+def test_a_search_without_a_best_estimator_is_refused():
+    search = GridSearchCV(tiny(), {"lr": [0.01]}, cv=2, refit=False).fit(OF_TWO, TWO)
+    with pytest.raises(TypeError, match=r"GridSearchCV holds no fitted model, since refit=False"):
+        explain(search, TEXTS)
+
+
+def test_a_frozen_classifier_is_explained_as_itself():
+    classifier = tiny().fit(TEXTS, LABELS)
+    same(explain(FrozenEstimator(classifier), TEXTS[:2]), explain(classifier, TEXTS[:2]))
+
+
+def test_a_vote_is_explained_by_the_weighted_mean_of_its_members(vote):
+    explanations = explain(vote, TEXTS[:3])
+    for i, explanation in enumerate(explanations):
+        number = vote.classes_.tolist().index(explanation.target)
+        first, second = (
+            explain(member, TEXTS[i : i + 1], target=number)[0] for member in vote.estimators_
+        )
+        mean = (3 * first.contributions + second.contributions) / 4
+        np.testing.assert_allclose(explanation.contributions, mean, atol=1e-6)
+        assert explanation.sentence_attention.sum() == pytest.approx(1, abs=1e-6)
+
+
+def test_probabilities_and_labels_are_those_of_the_vote(vote):
+    explanations = explain(vote, TEXTS)
+    expected = vote.predict_proba(TEXTS)
+    np.testing.assert_allclose([e.probabilities for e in explanations], expected, atol=1e-6)
+    assert [e.predicted for e in explanations] == vote.predict(TEXTS).tolist()
+    assert explanations[0].classes.tolist() == ["neg", "pos", "so so"]
+    assert {e.target for e in explain(vote, TEXTS, target="neg")} == {"neg"}
+
+
+def test_where_labels_are_counted_probabilities_are_the_shares_of_the_votes():
+    hard = VotingClassifier([*voters(0, 1, 2), ("left out", "drop")], weights=[1, 2, 2, 9])
+    hard.fit(TEXTS, LABELS)
+    explanations = explain(make_pipeline(FunctionTransformer(), hard).fit(TEXTS, LABELS), TEXTS)
+    assert [e.predicted for e in explanations] == hard.predict(TEXTS).tolist()
+    shares = 5 * np.array([e.probabilities for e in explanations])
+    np.testing.assert_allclose(shares, np.rint(shares), atol=1e-9)
+
+
+def test_an_iterator_is_explained_portion_by_portion(vote):
+    read = []
+    texts = (read.append(text) or text for text in TEXTS)
+    found = explain_iter(vote, texts, batch_size=4)
+    first = next(found)
+    assert len(read) == 4
+    same([first, *found], explain(vote, TEXTS))
+
+
+def test_random_numbers_and_attention_of_a_vote_are_means_too(vote):
+    for method in ("attention", "random", "occlusion"):
+        explanation = explain(vote, TEXTS[:1], method=method, random_state=0)[0]
+        assert explanation.method == method
+        assert explanation.contributions.shape == (len(explanation.words),)
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_a_calibrated_classifier_is_explained_before_its_calibration(ensemble):
+    calibrated = CalibratedClassifierCV(tiny(), cv=2, ensemble=ensemble).fit(OF_TWO, TWO)
+    explanation = explain(calibrated, OF_TWO[:1], target="pos")[0]
+    folds = [fold.estimator for fold in calibrated.calibrated_classifiers_]
+    assert len(folds) == (2 if ensemble else 1)
+    of_folds = [explain(fold, OF_TWO[:1], target="pos")[0].contributions for fold in folds]
+    np.testing.assert_allclose(explanation.contributions, np.mean(of_folds, axis=0), atol=1e-6)
+    np.testing.assert_allclose(explanation.probabilities, calibrated.predict_proba(OF_TWO[:1])[0])
+
+
+def test_contributions_in_a_stack_count_by_how_far_the_stack_follows(stack):
+    """Closed form: the coefficient times the slope of the member's probability."""
+    explanation = explain(stack, OF_TWO[:1], target="pos")[0]
+    expected = 0
+    for coefficient, member in zip(stack.final_estimator_.coef_[0], stack.estimators_, strict=True):
+        found = explain(member, OF_TWO[:1], target=1)[0]
+        p = found.probabilities[1]
+        expected += coefficient * p * (1 - p) * found.contributions
+    np.testing.assert_allclose(explanation.contributions, expected, rtol=0.01, atol=1e-9)
+    np.testing.assert_allclose(explanation.probabilities, stack.predict_proba(OF_TWO[:1])[0])
+
+
+def test_a_stack_of_three_classes_follows_each_of_them():
+    stack = StackingClassifier(voters(0), cv=2).fit(TEXTS, LABELS)
+    for label in stack.classes_:
+        explanation = explain(stack, TEXTS[:1], target=label)[0]
+        alone = explain(stack.estimators_[0], TEXTS[:1], target=list(stack.classes_).index(label))
+        ratio = explanation.contributions / alone[0].contributions
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
+        assert ratio[0] > 0
+
+
+def test_stacks_that_cannot_be_followed_name_the_way_to_their_members():
+    forest = StackingClassifier(voters(0), RandomForestClassifier(3, random_state=0), cv=2)
+    with pytest.raises(ValueError, match=r"does not move.*explain\(stack.estimators_\[0\], X\)"):
+        explain(forest.fit(OF_TWO, TWO), OF_TWO)
+    labels = StackingClassifier(voters(0), cv=2, stack_method="predict").fit(OF_TWO, TWO)
+    with pytest.raises(TypeError, match=r"reads \['predict'\].*explain\(stack.estimators_\[0\]"):
+        explain(labels, OF_TWO)
+
+
+def test_a_vote_with_another_model_names_the_member_that_is_none():
+    linear = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    vote = VotingClassifier([*voters(0), ("linear", linear)], voting="soft").fit(TEXTS, LABELS)
+    with pytest.raises(TypeError, match=r"named_estimators_\['linear'\].*named_estimators_\['se"):
+        explain_iter(vote, TEXTS)
+
+
+def test_members_that_read_different_words_are_refused():
+    short = make_pipeline(HierarchicalTokenizer(max_sentences=1), tiny())
+    vote = VotingClassifier([*voters(0), ("short", short)], voting="soft")
+    with pytest.raises(ValueError, match=r"named_estimators_\['short'\] read different words"):
+        explain(vote.fit(TEXTS, LABELS), TEXTS)
+
+
+def test_a_lone_string_wrong_targets_and_unfitted_votes_are_refused(vote):
+    with pytest.raises(ValueError, match="string object received"):
+        explain_iter(vote, TEXTS[0])
+    with pytest.raises(ValueError, match="target has 2 labels"):
+        explain_iter(vote, TEXTS, target=["pos", "neg"])
+    with pytest.raises(ValueError, match="target is 0; the classes are"):
+        explain_iter(vote, TEXTS, target=0)
+    with pytest.raises(NotFittedError):
+        explain(VotingClassifier(voters(0)), TEXTS)
+
+
+def test_faithfulness_is_measured_of_a_search_and_of_one_member(vote):
+    search = GridSearchCV(tiny(), {"lr": [0.01]}, cv=2).fit(OF_TWO, TWO)
+    report = faithfulness_report(search, OF_TWO, methods=["attention"], random_state=0)
+    alone = faithfulness_report(
+        search.best_estimator_, OF_TWO, methods=["attention"], random_state=0
+    )
+    assert report.means == alone.means
+    with pytest.raises(TypeError, match=r"2 models.*estimator.named_estimators_\['seed 0'\]"):
+        faithfulness_report(vote, TEXTS)

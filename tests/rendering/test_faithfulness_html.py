@@ -1,0 +1,70 @@
+import re
+
+import numpy as np
+import pytest
+
+from sk_han.faithfulness import FaithfulnessReport
+from sk_han.rendering.colors import stylesheet
+from tests.html_page import Page
+
+METRICS = ("comprehensiveness", "sufficiency", "flip", "auprc", "token_f1")
+METHODS = ("ours <b>", "random")
+
+
+def of(value):
+    return {metric: dict.fromkeys(METHODS, value) for metric in METRICS}
+
+
+@pytest.fixture
+def report():
+    differences = {metric: {METHODS[0]: (0.1, 0.2)} for metric in METRICS}
+    differences["flip"] = {METHODS[0]: (-0.1, 0.2)}
+    intervals = of((0.25, 0.75))
+    intervals["auprc"] = dict.fromkeys(METHODS, (np.nan, np.nan))
+    return FaithfulnessReport(
+        values=of(np.array([0.5, 0.5])),
+        means={**of(0.5), "sufficiency": dict.fromkeys(METHODS, -0.125)},
+        intervals=intervals,
+        differences=differences,
+        seconds=dict.fromkeys(METHODS, 0.0123),
+        fractions=(0.1,),
+        n_without_words=0,
+        n_without_rationale=None,
+    )
+
+
+def test_a_report_is_a_table_of_methods_and_metrics(report):
+    page = Page(report.to_html())
+    assert len(page.attributes("tr")) == 1 + len(METHODS)
+    assert len(page.attributes("td")) == len(METHODS) * (len(METRICS) + 1)
+    assert {"0.250 to 0.750", "12.3 ms", "no interval"} <= set(page.data)
+    assert "−0.125" in page.data
+
+
+def test_what_is_as_good_as_chance_is_marked(report):
+    assert [data for data in Page(report.to_html()).data if data.startswith(" ≈")] == [" ≈ random"]
+
+
+def test_bars_are_as_long_as_the_means(report):
+    widths = [a["style"] for a in Page(report.to_html()).attributes("i")]
+    assert set(widths) == {"width:50.0%", "width:0.0%"}
+
+
+def test_a_notebook_shows_the_table_and_terms_are_behind_a_fold(report):
+    html = report._repr_html_()
+    assert "<html>" not in html
+    open_part, fold = html.split("<details>", 1)
+    assert "is no better says nothing" in open_part
+    assert "bootstrap" in fold
+    assert "2 documents. Means" in fold
+
+
+def test_names_are_escaped_and_classes_have_styles(report, tmp_path):
+    path = tmp_path / "report.html"
+    html = report.to_html(path)
+    assert path.read_text("utf-8") == html
+    assert "ours &lt;b&gt;" in html
+    assert not re.search(r"<script|<link|<img|src=|href=|url\(", html)
+    for _, attributes in Page(html).tags:
+        for name in attributes.get("class", "").split():
+            assert f".{name} " in stylesheet() or f".{name}[" in stylesheet(), name

@@ -1,0 +1,116 @@
+import warnings
+
+import pytest
+
+from tests.by_hand import explained
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("agg")
+
+from fontTools.fontBuilder import FontBuilder  # noqa: E402
+from fontTools.pens.ttGlyphPen import TTGlyphPen  # noqa: E402
+from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib.font_manager import fontManager  # noqa: E402
+
+from sk_han.explanation.alignment import Alignment  # noqa: E402
+from sk_han.rendering import fonts  # noqa: E402
+from sk_han.rendering.fonts import families_for  # noqa: E402
+
+CUNEIFORM, LINEAR_B, EGYPTIAN = "\U00012000\U00012001", "\U00010000", "\U00013000"
+
+
+@pytest.fixture(autouse=True)
+def _only_the_fonts_of_matplotlib():
+    installed = list(fontManager.ttflist)
+    fontManager.ttflist[:] = [entry for entry in installed if entry.name.startswith("DejaVu")]
+    yield
+    fontManager.ttflist[:] = installed
+    plt.close("all")
+
+
+@pytest.fixture
+def install(tmp_path):
+    """Make a font that has these characters, as squares, and install it for matplotlib."""
+
+    def make(name, characters):
+        pen = TTGlyphPen(None)
+        pen.moveTo((0, 0))
+        for corner in ((0, 700), (700, 700), (700, 0)):
+            pen.lineTo(corner)
+        pen.closePath()
+        glyphs = {f"g{i}": pen.glyph() for i in range(len(characters))}
+        builder = FontBuilder(1000, isTTF=True)
+        builder.setupGlyphOrder([".notdef", *glyphs])
+        builder.setupCharacterMap({ord(c): f"g{i}" for i, c in enumerate(characters)})
+        builder.setupGlyf({".notdef": TTGlyphPen(None).glyph(), **glyphs})
+        builder.setupHorizontalMetrics(dict.fromkeys([".notdef", *glyphs], (800, 0)))
+        builder.setupHorizontalHeader(ascent=800, descent=-200)
+        builder.setupNameTable({"familyName": name, "styleName": "Regular"})
+        builder.setupOS2(usWeightClass=400)
+        builder.setupPost()
+        path = tmp_path / f"{name}.ttf"
+        builder.save(path)
+        fontManager.addfont(path)
+
+    return make
+
+
+def test_usual_fonts_are_kept_where_they_have_all_characters():
+    assert families_for(["plain", "na\u00efve \u05d0\u05d7\u05ea \u200d\ufe0f\n"]) is None
+
+
+def test_a_font_is_added_that_has_what_the_usual_ones_lack(install):
+    install("Test Cuneiform", CUNEIFORM)
+    usual = plt.rcParams["font.family"]
+    assert families_for(["plain", CUNEIFORM]) == [*usual, "Test Cuneiform"]
+
+
+def test_fonts_of_placeholders_are_no_help(install):
+    install("Last Resort", EGYPTIAN)
+    with pytest.warns(UserWarning, match="Noto Sans Egyptian"):
+        assert families_for([EGYPTIAN]) is None
+
+
+def test_as_few_fonts_as_possible_are_added(install):
+    install("Test A", CUNEIFORM[:1])
+    install("Test B", CUNEIFORM)
+    install("Test C", LINEAR_B)
+    families = families_for([CUNEIFORM + LINEAR_B])
+    assert families[-2:] == ["Test B", "Test C"]
+    assert "Test A" not in families
+
+
+def test_a_font_for_running_text_is_preferred(install, monkeypatch):
+    monkeypatch.setattr(fonts, "PREFERRED", ("Test Z",))
+    for name in ("Test Y", "Test Z"):
+        install(name, EGYPTIAN)
+    assert families_for([EGYPTIAN])[-1] == "Test Z"
+
+
+def test_where_no_font_has_a_character_one_to_install_is_named():
+    with pytest.warns(UserWarning, match="No installed font has '\U00010000'.*Noto Sans Linear"):
+        families_for([LINEAR_B])
+    with pytest.warns(UserWarning, match=r"boxes in their place. Install Noto Emoji or Symbola"):
+        families_for(["\U0001fae8"])
+
+
+@pytest.mark.parametrize("character", ["\u6f14", "\u3042", "\uac00"])
+def test_chinese_japanese_and_korean_need_the_same_font(character):
+    assert fonts._to_install([character]) == fonts._to_install(["\u4e00"])
+    assert "fonts-noto-cjk" in fonts._to_install([character])
+
+
+def test_a_figure_of_an_explanation_has_no_boxes(install, tmp_path):
+    install("Test Cuneiform", CUNEIFORM)
+    ax = explained(f"Some {CUNEIFORM} words.", classes=["neg", "pos"]).plot()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # matplotlib warns of each glyph that is missing
+        ax.figure.savefig(tmp_path / "figure.png")
+    (word,) = [text for text in ax.texts if text.get_text() == CUNEIFORM]
+    assert word.get_fontfamily()[-1] == "Test Cuneiform"
+
+
+def test_words_of_an_alignment_have_fonts_too(install, tmp_path):
+    install("Test Cuneiform", CUNEIFORM)
+    alignment = Alignment(CUNEIFORM, "word", [CUNEIFORM], ["word"], [[1.0]])
+    alignment.plot().figure.savefig(tmp_path / "alignment.png")
