@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from sk_han.checkpoints import Checkpoint
     from sk_han.classifier import HANClassifier
     from sk_han.documents import DocumentArray, SentenceArray
-    from sk_han.explainers import explain, explain_iter
-    from sk_han.explanation import DocumentExplanation, ExplanationList
+    from sk_han.explainers import explain, explain_iter, summarize
+    from sk_han.explanation import DocumentExplanation, ExplanationList, Summary
     from sk_han.faithfulness import faithfulness_report
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
     from sk_han.persistence import load, save
@@ -43,12 +43,14 @@ __all__ = [
     "SentenceArray",
     "SentenceEmbedder",
     "SequenceTagger",
+    "Summary",
     "explain",
     "explain_iter",
     "faithfulness_report",
     "load",
     "save",
     "show_versions",
+    "summarize",
 ]
 
 _MODULE_OF = {
@@ -67,12 +69,14 @@ _MODULE_OF = {
     "SentenceArray": "sk_han.documents",
     "SentenceEmbedder": "sk_han.sentence_embedder",
     "SequenceTagger": "sk_han.tagger",
+    "Summary": "sk_han.explanation",
     "explain": "sk_han.explainers",
     "explain_iter": "sk_han.explainers",
     "faithfulness_report": "sk_han.faithfulness",
     "load": "sk_han.persistence",
     "save": "sk_han.persistence",
     "show_versions": "sk_han.versions",
+    "summarize": "sk_han.explainers",
 }
 
 

@@ -3,5 +3,16 @@
 from sk_han.explanation.alignment import Alignment
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.document import DocumentExplanation, ScoredText
+from sk_han.explanation.summary import ClassSummary, Context, Removal, Summary, Term
 
-__all__ = ["Alignment", "DocumentExplanation", "ExplanationList", "ScoredText"]
+__all__ = [
+    "Alignment",
+    "ClassSummary",
+    "Context",
+    "DocumentExplanation",
+    "ExplanationList",
+    "Removal",
+    "ScoredText",
+    "Summary",
+    "Term",
+]
