@@ -16,14 +16,13 @@ from sk_han.attribution.removals import Decisions, decisions, honesty, words_for
 from sk_han.attribution.sources import Source, nested_words
 from sk_han.attribution.tallies import PARTS, Shown, ShownTerm, Tallies, Values
 from sk_han.documents import DocumentArray, SentenceArray
-from sk_han.explanation.summary import ClassSummary, Context, Part, Removal, Summary, Term
+from sk_han.explanation.summary import AROUND, ClassSummary, Context, Part, Removal, Summary, Term
 from sk_han.linear.hashing import keyed_ngrams
 from sk_han.utils.softmax import softmax
 
 __all__ = ["Corpus", "Measured", "drawn", "put_together", "summary_of_model"]
 
 N_CONTEXTS = 3
-_AROUND = 40  # characters of a context on each side
 
 
 class Corpus(NamedTuple):
@@ -300,9 +299,9 @@ def _contexts(
                 document=int(corpus.numbers[row]),
                 start=start,
                 end=end,
-                before=text[max(0, start - _AROUND) : start],
+                before=text[max(0, start - AROUND) : start],
                 written=text[start:end],
-                after=text[end : end + _AROUND],
+                after=text[end : end + AROUND],
                 predicted=classes[corpus.predicted[row]],
             )
         )

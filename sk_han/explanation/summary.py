@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pandas import DataFrame
 
-__all__ = ["ClassSummary", "Context", "Part", "Removal", "Summary", "Term"]
+__all__ = ["AROUND", "ClassSummary", "Context", "Part", "Removal", "Summary", "Term"]
 
 Part = Literal["network", "ngrams"]
+
+AROUND = 40  # characters of a context on each side of a term
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sk_han.explanation.summary import ClassSummary, Context, Part, Removal, Summary, Term
+import re
+
+from sk_han.explanation.summary import AROUND, ClassSummary, Context, Part, Removal, Summary, Term
 from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
 from sk_han.rendering.shading import number
 from sk_han.rendering.summary_notes import (
@@ -111,19 +113,22 @@ def _term(term: Term, longest: float) -> str:
 
 def _context(context: Context, mark: str) -> str:
     place = f"document {context.document}, characters {context.start}\N{EN DASH}{context.end}"
+    before = _in_one_line(context.before)
+    if context.start > len(context.before):
+        before = f"\N{HORIZONTAL ELLIPSIS}{before.lstrip()}"
+    after = _in_one_line(context.after)
+    if len(context.after) == AROUND:
+        after = f"{after.rstrip()}\N{HORIZONTAL ELLIPSIS}"
     return (
-        f'<div class="han-context" dir="auto">{_cut(context.before, start=True)}'
-        f'<mark class="{mark}">{escaped(context.written)}</mark>{_cut(context.after, start=False)} '
+        f'<div class="han-context" dir="auto">{escaped(before)}'
+        f'<mark class="{mark}">{escaped(context.written)}</mark>{escaped(after)} '
         f'<span class="han-small">{place}, predicted {isolated(context.predicted)}</span></div>'
     )
 
 
-def _cut(text: str, start: bool) -> str:
-    """Return the text beside a term, in one line, with dots where the document goes on."""
-    line = escaped(" ".join(text.split()) if text.strip() else "")
-    before, after = (" " if text[:1].isspace() else ""), (" " if text[-1:].isspace() else "")
-    dots = "\N{HORIZONTAL ELLIPSIS}" if text else ""
-    return f"{dots}{line}{after}" if start else f"{before}{line}{dots}"
+def _in_one_line(text: str) -> str:
+    """Return text with single blanks, as HTML shows it, those at its ends too."""
+    return re.sub(r"\s+", " ", text)
 
 
 _MARK = {"toward": "p5", "against": "m5"}
