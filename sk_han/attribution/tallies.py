@@ -15,6 +15,7 @@ __all__ = ["PARTS", "Shown", "Tallies", "Values"]
 
 PARTS: tuple[Part, ...] = ("network", "ngrams")
 
+_WEAKEST = 1e-3  # of the strongest term's sum; below, a term is noise and not shown
 _MOST_PENDING = 1 << 20  # sums of a batch each, before they are added up; it bounds the memory
 
 
@@ -98,7 +99,8 @@ class Tallies:
         # 8 % of all words and carried .32 of what these do; so they are 1 % and carry .25. What
         # stands in one document says little of others, and is shown where others lack.
         order = np.lexsort((-np.abs(sums) / np.sqrt(counts), counts == 1))
-        sides = (order[sums[order] > 0][:k], order[sums[order] < 0][:k])
+        least = _WEAKEST * np.abs(sums).max(initial=0)
+        sides = (order[sums[order] > least][:k], order[sums[order] < -least][:k])
         return [
             ShownTerm(int(keys[i]), float(sums[i]), int(counts[i])) for side in sides for i in side
         ]

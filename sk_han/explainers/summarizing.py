@@ -94,7 +94,7 @@ def summarize(
     >>> texts, labels = make_reviews(200, random_state=0)
     >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
     >>> summary = summarize(classifier.fit(texts, labels), texts, k=3)
-    >>> [term.part for term in summary["pos"].terms].count("ngrams")
+    >>> [term.part for term in summary["positive"].terms].count("ngrams")
     6
     """
     check_count("k", k)

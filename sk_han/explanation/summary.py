@@ -201,7 +201,7 @@ class Summary:
     >>> summary = summarize(classifier.fit(texts, labels), texts)
     >>> summary
     Summary(2 classes, 200 documents)
-    >>> positive = summary["pos"]
+    >>> positive = summary["positive"]
     >>> positive.n_documents
     200
     >>> all(term.contribution > 0 for term in positive.of("ngrams", speaks_for=True))

@@ -144,7 +144,7 @@ _STYLE = """\
 }
 .sk-han .han-term {
   display: grid; align-items: center; column-gap: .5rem; line-height: 1.6;
-  grid-template-columns: minmax(0, 1fr) 4rem 3.25rem 4.25rem 3rem; font-size: .875rem;
+  grid-template-columns: minmax(0, 1fr) 3.5rem 3.75rem 4.25rem 3rem; font-size: .875rem;
 }
 .sk-han .han-side > .han-term.han-small { font-size: .75rem; border-bottom: 1px solid var(--rule); }
 .sk-han .han-heading { grid-column: span 2; }

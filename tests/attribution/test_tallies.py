@@ -51,6 +51,14 @@ def test_a_term_of_one_document_comes_after_others():
     assert [term.key for term in tallies.strongest("network", 0, 2)] == [1, 2]
 
 
+def test_noise_is_not_shown():
+    tallies = Tallies(1)
+    keys, values = np.array([1, 2, 3], dtype=np.uint64), np.array([-8.0, 0.0079, 0.0081])
+    added = Values(np.zeros(3, int), keys, values)
+    tallies.add(np.zeros(1, int), np.zeros(1, int), {"network": added})
+    assert [term.key for term in tallies.strongest("network", 0, 9)] == [3, 1]
+
+
 def test_zeros_are_not_shown():
     tallies = Tallies(1)
     values = Values(np.array([0]), np.array([1], dtype=np.uint64), np.array([0.0]))

@@ -43,7 +43,7 @@ def test_the_network_part_of_a_word_is_the_mean_of_its_contributions(fitted, sum
     explanations = fitted.explain(TEXTS, target="pos", spread=0.0)
     found = by_word(explanations, [e.contributions - e.ngram_contributions for e in explanations])
     terms = [term for term in summary["pos"].terms if term.part == "network"]
-    assert {term.text for term in terms} == set(found)
+    assert {"good", "bad", "very"} <= {term.text for term in terms} <= set(found)
     for term in terms:
         assert term.contribution == pytest.approx(np.mean(found[term.text]), abs=1e-6)
         assert term.n_documents == len(found[term.text])
