@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from sk_han.checkpoints import Checkpoint
     from sk_han.classifier import HANClassifier
     from sk_han.documents import DocumentArray, SentenceArray
-    from sk_han.explainers import describe, explain, explain_classes, explain_iter
-    from sk_han.explanation import DocumentExplanation, ExplanationList
+    from sk_han.explainers import describe, explain, explain_classes, explain_iter, summarize
+    from sk_han.explanation import DocumentExplanation, ExplanationList, Summary
     from sk_han.faithfulness import faithfulness_report
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
     from sk_han.persistence import load, save
@@ -43,6 +43,7 @@ __all__ = [
     "SentenceArray",
     "SentenceEmbedder",
     "SequenceTagger",
+    "Summary",
     "describe",
     "explain",
     "explain_classes",
@@ -51,6 +52,7 @@ __all__ = [
     "load",
     "save",
     "show_versions",
+    "summarize",
 ]
 
 _MODULE_OF = {
@@ -69,6 +71,7 @@ _MODULE_OF = {
     "SentenceArray": "sk_han.documents",
     "SentenceEmbedder": "sk_han.sentence_embedder",
     "SequenceTagger": "sk_han.tagger",
+    "Summary": "sk_han.explanation",
     "describe": "sk_han.explainers",
     "explain": "sk_han.explainers",
     "explain_classes": "sk_han.explainers",
@@ -77,6 +80,7 @@ _MODULE_OF = {
     "load": "sk_han.persistence",
     "save": "sk_han.persistence",
     "show_versions": "sk_han.versions",
+    "summarize": "sk_han.explainers",
 }
 
 

@@ -1,4 +1,4 @@
-"""Explanations written by hand, without a network: `from tests.by_hand import explained`."""
+"""Explanations and a summary by hand, without a network: `from tests.by_hand import explained`."""
 
 import re
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from sk_han.explanation.document import DocumentExplanation
+from sk_han.explanation.summary import ClassSummary, Context, Removal, Summary, Term
 
 REVIEW = "Great film. I loved it!"
 
@@ -63,3 +64,22 @@ def signed(text: str = REVIEW, **changes: Any) -> DocumentExplanation:
         }
         | changes,
     )
+
+
+def summarized(**changes: Any) -> Summary:
+    """Summarize two classes by hand; what speaks for the second speaks against the first."""
+
+    def of_class(label: str, sign: int) -> ClassSummary:
+        terms = [
+            Term("good", "network", sign * 0.5, 3, 0.75, 0.5, None, (PLACE,)),
+            Term("bad", "network", sign * -0.25, 2, 0.5, 0.0, None, (PLACE, PLACE)),
+            Term("not good", "ngrams", sign * -1.5, 1, 0.25, 1.0, sign * -4.5, (PLACE,)),
+        ]
+        return ClassSummary(label, 4, 2, 0.75, -0.125, tuple(terms), REMOVAL)
+
+    fields = {"classes": (of_class("neg", -1), of_class("pos", 1)), "removal": REMOVAL}
+    return Summary(**({"n_documents": 4, "n_given": 9} | fields | changes))
+
+
+PLACE = Context(7, 2, 6, "A ", "good", " film.", "pos")
+REMOVAL = Removal(4, 0.125, 0.25, 0.05, 0.5, 0.5, 0.0, 1.0)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, starts_of
 
-__all__ = ["Source", "word_id_sources"]
+__all__ = ["Source", "nested_words", "word_id_sources"]
 
 
 class Source(NamedTuple):
@@ -25,12 +25,7 @@ class Source(NamedTuple):
 
 def word_id_sources(documents: DocumentArray, tokenizer: Any) -> Iterator[Source]:
     """Yield the text of each document of word ids: its words, or "#id" without a tokenizer."""
-    nested: Iterable[list[list[str]]]
-    if tokenizer is None:
-        nested = ([[f"#{i}" for i in sentence] for sentence in document] for document in documents)
-    else:
-        nested = tokenizer.inverse_transform(documents)
-    for document in nested:
+    for document in nested_words(documents, tokenizer):
         lengths = np.array([len(word) for sentence in document for word in sentence], dtype=int)
         ends = np.cumsum(lengths + 1) - 1  # one space or line break after each word
         word_spans = np.stack([ends - lengths, ends], axis=1)
@@ -43,3 +38,11 @@ def word_id_sources(documents: DocumentArray, tokenizer: Any) -> Iterator[Source
         yield Source(
             text, sentence_spans, word_spans, np.repeat(np.arange(len(document)), n_words), False
         )
+
+
+def nested_words(documents: DocumentArray, tokenizer: Any) -> Iterable[list[list[str]]]:
+    """Return the words of each sentence of each document, or "#id" without a tokenizer."""
+    if tokenizer is None:
+        return ([[f"#{i}" for i in sentence] for sentence in document] for document in documents)
+    nested: list[list[list[str]]] = tokenizer.inverse_transform(documents)
+    return nested

@@ -15,6 +15,7 @@ from torch import Tensor
 from sk_han.attribution import methods
 from sk_han.attribution.log_odds import LogOdds, log_odds
 from sk_han.attribution.methods import (
+    AttributedModel,
     Attribution,
     Batch,
     Contributions,
@@ -32,7 +33,7 @@ from sk_han.linear.pool import pooled_logits
 from sk_han.nn.attribution import gradient_attention, gradient_input
 from sk_han.nn.sentence_level import sentence_gradient
 
-__all__ = ["METHODS", "contributions_to"]
+__all__ = ["METHODS", "attributed", "contributions_to"]
 
 
 class _ExplainedClassifier:
@@ -80,6 +81,11 @@ class _Score:
 
     def __call__(self, network_logits: Tensor) -> Tensor:
         return torch.from_numpy(self.score(_array(network_logits))).to(network_logits)
+
+
+def attributed(classifier: HANClassifier) -> AttributedModel:
+    """Return a classifier as what the functions of `sk_han.attribution` take."""
+    return _ExplainedClassifier(classifier)
 
 
 def contributions_to(

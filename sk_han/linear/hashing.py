@@ -17,11 +17,12 @@ __all__ = [
     "MIX_2",
     "WORDS_AT_ONCE",
     "batches",
+    "buckets_of",
     "check_ngram_range",
     "column_table",
     "hash_ngrams",
+    "keyed_ngrams",
     "occurrences",
-    "sized_ngrams",
 ]
 
 # 25,000 film reviews contain about a million distinct pairs of words. With 2**20 buckets,
@@ -67,20 +68,23 @@ def hash_ngrams(
     first_word : ndarray of int64, shape (n_ngrams,)
         Position of the n-gram's first word in ``documents.word_ids``.
     """
-    buckets, first_words, _ = sized_ngrams(documents, ngram_range)
-    return buckets, first_words
+    keys, first_words, _ = keyed_ngrams(documents, ngram_range)
+    return buckets_of(keys), first_words
 
 
-def sized_ngrams(
+def keyed_ngrams(
     documents: DocumentArray, ngram_range: tuple[int, int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return bucket, first word and number of words of every n-gram."""
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return key, first word and number of words of every n-gram.
+
+    Keys have 64 bits, so that two n-grams of the same bucket have different ones.
+    """
     n_words = documents.n_words
     sentence = np.repeat(np.arange(documents.n_sentences), documents.words_per_sentence)
     mixed = documents.word_ids.astype(np.uint64) * MIX_1
     mixed ^= mixed >> np.uint64(29)
     none = np.empty(0, dtype=np.int64)
-    hashes, buckets, first_words, sizes = mixed, [none], [none], [none]
+    hashes, keys, first_words, sizes = mixed, [none.astype(np.uint64)], [none], [none]
     longest = int(documents.words_per_sentence.max(initial=0))
     for n in range(1, min(ngram_range[1], longest) + 1):
         if n > 1:
@@ -88,10 +92,15 @@ def sized_ngrams(
             hashes ^= hashes >> np.uint64(31)
         if n >= ngram_range[0]:
             first = np.flatnonzero(sentence[: n_words - n + 1] == sentence[n - 1 :])
-            buckets.append((hashes[first] * MIX_1 >> np.uint64(64 - BITS)).astype(np.int64))
+            keys.append(hashes[first] * MIX_1)
             first_words.append(first)
             sizes.append(np.full(len(first), n))
-    return np.concatenate(buckets), np.concatenate(first_words), np.concatenate(sizes)
+    return np.concatenate(keys), np.concatenate(first_words), np.concatenate(sizes)
+
+
+def buckets_of(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the hash values of n-grams, by which models know them, from their keys."""
+    return (keys >> np.uint64(64 - BITS)).astype(np.int64)
 
 
 def batches(rows: _Sliceable) -> Iterator[_Sliceable]:

@@ -19,14 +19,15 @@ from sk_han.linear.hashing import (
     BITS,
     WORDS_AT_ONCE,
     batches,
+    buckets_of,
     check_ngram_range,
     column_table,
+    keyed_ngrams,
     occurrences,
-    sized_ngrams,
 )
 from sk_han.utils.caching import cached_property
 
-__all__ = ["NgramCounts", "NgramModel"]
+__all__ = ["NgramAttributions", "NgramCounts", "NgramModel"]
 
 _MOST_WORDS = 1 << 31  # of an n-gram that a document can have
 
@@ -66,6 +67,26 @@ class NgramCounts(NamedTuple):
         return NgramCounts(
             self.n_seen[features], self.inside[features], self.outside[features], self.n_documents
         )
+
+
+class NgramAttributions(NamedTuple):
+    """What each occurrence of a known n-gram brings to a score.
+
+    Attributes
+    ----------
+    keys : ndarray of uint64, shape (n_occurrences,)
+        As of `hashing.keyed_ngrams`.
+    first_words : ndarray of int64, shape (n_occurrences,)
+        Position of the first word in ``documents.word_ids``.
+    sizes : ndarray of int64, shape (n_occurrences,)
+        Number of words.
+    values : ndarray of float64, shape (n_occurrences,)
+    """
+
+    keys: NDArray[np.uint64]
+    first_words: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    values: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -223,13 +244,46 @@ class NgramModel:
             Those of a document's words sum to
             ``factors @ (logits - the logits of a document without known n-grams)``.
         """
-        if self.weights.shape[1] == 1:
-            factors = (factors[:, 1:] - factors[:, :1]) / 2  # (D, 2) -> (D, 1), as in `logits`
+        factors = self._factors_of_scores(factors)
         compiled = kernels("ngrams")
         if compiled is not None:
             return self._compiled(compiled, documents, factors)[1]
         pairs = zip(batches(documents), batches(factors), strict=True)
         return np.concatenate([self._attributions(*pair) for pair in pairs])
+
+    def ngram_attributions(
+        self, documents: DocumentArray, factors: NDArray[np.float64]
+    ) -> NgramAttributions:
+        """Divide a linear score of the logits among the n-grams, exactly.
+
+        Parameters
+        ----------
+        documents, factors
+            As of `attributions`; a batch, since this takes more memory.
+
+        Returns
+        -------
+        NgramAttributions
+            The contribution of an n-gram is divided evenly among its occurrences.
+        """
+        return self._ngram_attributions(documents, self._factors_of_scores(factors))
+
+    def class_weights(self, keys: NDArray[np.uint64]) -> NDArray[np.float32]:
+        """Return the weights of n-grams for each class, shape (n_keys, n_classes).
+
+        Zeros for unknown n-grams. With two classes, those of the log-odds of each.
+        """
+        columns = self._column_table[buckets_of(keys)] - 1
+        known = (columns >= 0)[:, np.newaxis]
+        weights = np.zeros((len(keys), self.weights.shape[1]), dtype=np.float32)
+        np.copyto(weights, self.weights.take(columns, axis=0, mode="clip"), where=known)
+        return np.hstack([-weights, weights]) if weights.shape[1] == 1 else weights
+
+    def _factors_of_scores(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the factors of the scores from those of the logits."""
+        if self.weights.shape[1] == 1:
+            return (factors[:, 1:] - factors[:, :1]) / 2  # (D, 2) -> (D, 1), as in `logits`
+        return factors
 
     def _compiled(
         self,
@@ -279,9 +333,21 @@ class NgramModel:
     def _attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        buckets, first, n = sized_ngrams(documents, self.ngram_range)
+        found = self._ngram_attributions(documents, factors)
+        word_values = found.values / found.sizes
+        contributions = np.zeros(documents.n_words)
+        for k in range(int(found.sizes.max(initial=0))):
+            reaches = found.sizes > k
+            words = found.first_words[reaches] + k
+            contributions += np.bincount(words, word_values[reaches], documents.n_words)
+        return contributions
+
+    def _ngram_attributions(
+        self, documents: DocumentArray, factors: NDArray[np.float64]
+    ) -> NgramAttributions:
+        keys, first, n = keyed_ngrams(documents, self.ngram_range)
         rows = np.repeat(np.arange(len(documents)), documents.words_per_document)[first]
-        columns = self._column_table[buckets] - 1
+        columns = self._column_table[buckets_of(keys)] - 1
         known = columns >= 0
         distinct, number, count = np.unique(
             rows[known] * len(self.buckets) + columns[known],
@@ -291,14 +357,7 @@ class NgramModel:
         rows, columns = np.divmod(distinct, len(self.buckets))
         lengths = self._lengths(rows, columns, len(documents))
         values = (factors[rows] / lengths[rows] * self.weights[columns]).sum(axis=1)
-        n, first = n[known], first[known]
-        word_values = (values / count)[number] / n
-        contributions = np.zeros(documents.n_words)
-        for k in range(int(n.max(initial=0))):
-            reaches = n > k
-            words = first[reaches] + k
-            contributions += np.bincount(words, word_values[reaches], documents.n_words)
-        return contributions
+        return NgramAttributions(keys[known], first[known], n[known], (values / count)[number])
 
     def _lengths(
         self, rows: NDArray[np.int64], columns: NDArray[np.integer[Any]], n_documents: int

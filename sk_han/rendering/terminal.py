@@ -26,6 +26,7 @@ from sk_han.rendering.rows import (
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
 
 __all__ = [
+    "columns",
     "document_lines",
     "head_of",
     "legend_lines",
@@ -182,7 +183,7 @@ def wrapped(chunks: list[list[tuple[str, str]]], width: int) -> Iterator[str]:
     """Yield lines of at most this many columns; a chunk wider than a line breaks anywhere."""
     line, used = "", 0
     for chunk in chunks:
-        length = sum(_columns(text) for text, _ in chunk)
+        length = sum(columns(text) for text, _ in chunk)
         if used and used + 1 + length > width:
             yield line
             line, used = "", 0
@@ -191,11 +192,11 @@ def wrapped(chunks: list[list[tuple[str, str]]], width: int) -> Iterator[str]:
         for text, code in chunk:
             unbroken = [text] if length <= width else list(text)
             for run in unbroken:
-                if used and used + _columns(run) > width:
+                if used and used + columns(run) > width:
                     yield line
                     line, used = "", 0
                 line += f"{code}{run}\x1b[0m" if code else run
-                used += _columns(run)
+                used += columns(run)
     yield line
 
 
@@ -203,7 +204,7 @@ def _prose(text: str, width: int) -> Iterator[str]:
     return wrapped([[(word, "")] for word in text.split()], width)
 
 
-def _columns(text: str) -> int:
+def columns(text: str) -> int:
     """Count the terminal cells of a text: an ideograph takes two, an accent none."""
     if text.isascii():
         return len(text)

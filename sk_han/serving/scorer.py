@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from sk_han.attribution.explaining import explanations_of
 from sk_han.attribution.log_odds import LogOdds
 from sk_han.attribution.methods import METHODS, Attribution, Batch, linear_logits
-from sk_han.attribution.params import check_choice, check_spread, random_source
+from sk_han.attribution.params import check_choice, check_count, check_spread, random_source
 from sk_han.attribution.sources import Source, word_id_sources
+from sk_han.attribution.summarizing import drawn, summary_of_model
 from sk_han.attribution.targets import class_numbers
 from sk_han.documents import DocumentArray
 from sk_han.explanation import ExplanationList
 from sk_han.explanation.document import COMBINATIONS, DocumentExplanation
+from sk_han.explanation.summary import Summary
 from sk_han.linear.ngrams import NgramModel
 from sk_han.linear.pool import pooled_logits
 from sk_han.linear.stored import stored_models
@@ -207,6 +209,48 @@ class Scorer:
                 spread=float(spread),
             )
         return ExplanationList(explanations)
+
+    def summarize(
+        self,
+        X: Any,
+        *,
+        k: int = 10,
+        max_documents: int | None = 2000,
+        random_state: Any = 0,
+    ) -> Summary:
+        """Find, for each class, the words and n-grams that speak for and against it.
+
+        Parameters
+        ----------
+        X, k, max_documents, random_state
+            As of `sk_han.summarize`.
+
+        Returns
+        -------
+        Summary
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid, there are no documents, or the network is not one that
+            "gradient_attention" is for.
+        """
+        check_count("k", k)
+        random = random_source(random_state)
+        of_ids = holds_word_ids(X)
+        X = X if of_ids else check_texts(X)
+        numbers = drawn(len(X), max_documents, random)
+        chosen = X[numbers] if of_ids else [X[number] for number in numbers]
+        return summary_of_model(
+            self,
+            self.classes_.tolist(),
+            self._batches(chosen, located=True),
+            self._tokenizer,
+            k=int(k),
+            numbers=numbers,
+            n_given=len(X),
+            random=random,
+        )
 
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Return the logits of network and linear models together, shape (D, C)."""

@@ -5,7 +5,7 @@ import pytest
 
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
-from sk_han.linear.hashing import check_ngram_range, hash_ngrams
+from sk_han.linear.hashing import buckets_of, check_ngram_range, hash_ngrams, keyed_ngrams
 from sk_han.linear.ngram_fitting import fit_ngram_model
 from sk_han.linear.ngrams import NgramModel
 
@@ -279,3 +279,44 @@ class TestRange:
     def test_these_are_refused(self, ngram_range):
         with pytest.raises(ValueError, match="linear_ngrams is"):
             check_ngram_range(ngram_range)
+
+
+class TestNgramAttributions:
+    @pytest.fixture
+    def model(self):
+        return fit_ngram_model(labelled(), 2, (1, 3))
+
+    def test_they_sum_to_the_attributions_of_words(self, model):
+        documents = DocumentArray.from_nested(NESTED)
+        factors = np.random.default_rng(0).normal(size=(len(documents), 2))
+        found = model.ngram_attributions(documents, factors)
+        words = np.zeros(documents.n_words)
+        for first, size, value in zip(found.first_words, found.sizes, found.values, strict=True):
+            words[first : first + size] += value / size
+        np.testing.assert_allclose(words, model.attributions(documents, factors), atol=1e-12)
+
+    def test_keys_tell_what_buckets_tell(self):
+        documents = DocumentArray.from_nested(NESTED)
+        keys, first, sizes = keyed_ngrams(documents, (1, 3))
+        buckets, same_first = hash_ngrams(documents, (1, 3))
+        np.testing.assert_array_equal(buckets_of(keys), buckets)
+        np.testing.assert_array_equal(first, same_first)
+        ids = documents.word_ids
+        ngrams = {tuple(ids[a : a + n].tolist()) for a, n in zip(first, sizes, strict=True)}
+        assert len(ngrams) == len(np.unique(keys))
+
+    def test_weights_of_two_classes_are_opposite_and_those_of_unknown_ngrams_zero(self, model):
+        known = keyed_ngrams(DocumentArray.from_nested([[[2]]]), (1, 1))[0]
+        unknown = keyed_ngrams(DocumentArray.from_nested([[[99]]]), (1, 1))[0]
+        column = np.searchsorted(model.buckets, bucket_of(2))
+        weight = model.weights[column, 0]
+        assert weight != 0
+        found = model.class_weights(np.concatenate([known, unknown]))
+        np.testing.assert_array_equal(found, [[-weight, weight], [0, 0]])
+
+    def test_weights_of_three_classes_are_those_of_the_model(self):
+        model = fit_ngram_model(labelled(targets=np.array([0, 0, 1, 2, 1, 2])), 3, (1, 1))
+        keys = keyed_ngrams(DocumentArray.from_nested([[[4], [99]]]), (1, 1))[0]
+        column = np.searchsorted(model.buckets, bucket_of(4))
+        expected = [model.weights[column], np.zeros(3)]
+        np.testing.assert_array_equal(model.class_weights(keys), expected)

@@ -210,6 +210,7 @@ texts = ["A good day. The sun shone.", "", "Bad!"] * 500
 found = scorer.predict_proba(texts)
 scorer.explain(texts[:3])[0].to_html()
 scorer.explain(texts[:3], method="occlusion")
+scorer.summarize(texts[:9]).to_html()
 print(",".join(f"{value:.6f}" for value in found[:3, 1]))
 """
 
@@ -227,3 +228,29 @@ def test_it_needs_neither_pytorch_nor_scikit_learn_nor_scipy(tmp_path, numba):
     expected = model.predict_proba(["A good day. The sun shone.", "", "Bad!"])[:, 1]
     found = [float(value) for value in done.stdout.split(",")]
     np.testing.assert_allclose(found, expected, atol=2e-6)
+
+
+def test_a_summary_is_that_of_the_classifier(served):
+    fitted = fitted_classifier()
+    found = served(fitted).summarize(TEXTS, k=3, max_documents=9)
+    expected = sk_han.summarize(fitted, TEXTS, k=3, max_documents=9)
+    for of_class, same in zip(found.classes, expected.classes, strict=True):
+        values = {(t.part, t.text): t for t in of_class.terms}
+        assert values.keys() == {(t.part, t.text) for t in same.terms}
+        for term in same.terms:
+            other = values[term.part, term.text]
+            assert other.contribution == pytest.approx(term.contribution, abs=1e-5)
+            assert other.contexts == term.contexts
+            assert other.decides == term.decides
+    assert found.removal.fall == pytest.approx(expected.removal.fall, abs=1e-5)
+
+
+def test_a_summary_of_word_ids_draws_documents_too(served):
+    fitted = fitted_classifier()
+    documents = fitted.tokenizer_.transform(TEXTS)
+    found = served(fitted).summarize(documents, max_documents=5)
+    assert (found.n_documents, found.n_given) == (5, len(TEXTS))
+    with pytest.raises(ValueError, match="There are no documents"):
+        served(fitted).summarize(documents[:0])
+    with pytest.raises(ValueError, match="X has no documents"):
+        served(fitted).summarize([])

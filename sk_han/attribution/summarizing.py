@@ -1,0 +1,308 @@
+"""What a model says over many documents: its contributions and predictions, summed up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.attribution.log_odds import LogOdds
+from sk_han.attribution.methods import AttributedModel, linear_logits
+from sk_han.attribution.occurrences import Occurrences, occurrences_of
+from sk_han.attribution.params import check_count
+from sk_han.attribution.removals import Decisions, decisions, honesty, words_for_predicted
+from sk_han.attribution.sources import Source, nested_words
+from sk_han.attribution.tallies import PARTS, Shown, ShownTerm, Tallies, Values
+from sk_han.documents import DocumentArray, SentenceArray
+from sk_han.explanation.summary import AROUND, ClassSummary, Context, Part, Removal, Summary, Term
+from sk_han.linear.hashing import keyed_ngrams
+from sk_han.utils.softmax import softmax
+
+__all__ = ["Corpus", "Measured", "drawn", "put_together", "summary_of_model"]
+
+N_CONTEXTS = 3
+
+
+class Corpus(NamedTuple):
+    """Documents that are summarized.
+
+    Attributes
+    ----------
+    sources : sequence of D objects with `text` and `word_spans`
+    predicted : ndarray of int64, shape (D,)
+        Class numbers.
+    numbers : ndarray of int64, shape (D,)
+        Numbers of the documents among those given.
+    n_given : int
+        Number of these.
+    """
+
+    sources: Sequence[Any]
+    predicted: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    n_given: int
+
+
+class Measured(NamedTuple):
+    """What only a model can tell of the shown terms, in the order of their keys.
+
+    Attributes
+    ----------
+    decisions : Decisions or None
+    weights : ndarray of shape (n_terms, C) or None
+        Of the linear models.
+    removal : Removal or None
+    removal_of_class : sequence of Removal or None, or None
+    """
+
+    decisions: Decisions | None = None
+    weights: NDArray[np.float64] | None = None
+    removal: Removal | None = None
+    removal_of_class: Sequence[Removal | None] | None = None
+
+
+def drawn(n_given: int, most: int | None, random: Any) -> NDArray[np.int64]:
+    """Return the numbers of the documents that are read, in rising order.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or `most` is no count.
+    """
+    if most is not None:
+        check_count("max_documents", most)
+    if n_given == 0:
+        raise ValueError("There are no documents to summarize; pass one or more.")
+    if most is None or n_given <= most:
+        return np.arange(n_given)
+    numbers: NDArray[np.int64] = np.sort(random.choice(n_given, int(most), replace=False))
+    return numbers
+
+
+def summary_of_model(
+    model: AttributedModel,
+    classes: Sequence[Any],
+    batches: Iterable[tuple[DocumentArray, list[Source]]],
+    tokenizer: Any,
+    *,
+    k: int,
+    numbers: NDArray[np.int64],
+    n_given: int,
+    random: Any,
+) -> Summary:
+    """Summarize what a model says over documents.
+
+    Parameters
+    ----------
+    model : AttributedModel
+    classes : sequence of C labels
+    batches : iterable of (DocumentArray, list of Source)
+        All documents.
+    tokenizer : HierarchicalTokenizer, SentenceEmbedder, ServedTokenizer or None
+        It names the words of ids.
+    k : int
+        Terms for and against each class, of each part.
+    numbers, n_given
+        As of `Corpus`.
+    random : Generator or RandomState
+        Of the documents from which a term is taken out, and of the words drawn by lot.
+
+    Returns
+    -------
+    Summary
+    """
+    read = _read(model, batches)
+    corpus = Corpus(read.sources, read.probabilities.argmax(axis=1), numbers, n_given)
+    shown = Shown.of(read.tallies, k)
+    largest = max([1, *(linear.ngram_range[1] for _, linear in model.linear_models)])
+    found = occurrences_of(read.words, shown.keys, largest)
+    weights = np.zeros((len(shown.keys), len(classes)))
+    for scale, linear in model.linear_models:
+        weights += scale * linear.class_weights(shown.keys)
+    measured = Measured(weights=weights)
+    if read.from_words:
+        n_terms, predicted = len(shown.keys), corpus.predicted
+        marked = words_for_predicted(read.words, predicted, shown, found)
+        measured = Measured(
+            decisions(model, read.words, predicted, found, n_terms, random),
+            weights,
+            *honesty(model, read.words, read.probabilities, marked, random),
+        )
+    names = _names(read, found, len(shown.keys), tokenizer)
+    return put_together(classes, corpus, read.tallies, shown, found, names, measured)
+
+
+def put_together(
+    classes: Sequence[Any],
+    corpus: Corpus,
+    tallies: Tallies,
+    shown: Shown,
+    found: Occurrences,
+    names: Sequence[str],
+    measured: Measured,
+) -> Summary:
+    """Put a summary together.
+
+    Parameters
+    ----------
+    classes : sequence of C labels
+    corpus : Corpus
+    tallies : Tallies
+    shown : Shown
+    found : Occurrences
+        Of the shown terms, in the order of their keys.
+    names : sequence of str
+        What the terms are called, in the same order.
+    measured : Measured
+
+    Returns
+    -------
+    Summary
+    """
+    removals = measured.removal_of_class or [None] * len(classes)
+
+    def term_of(part: Part, number: int, term: ShownTerm) -> Term:
+        position = shown.position(term.key)
+        weights = measured.weights if part == "ngrams" else None
+        return Term(
+            text=names[position],
+            part=part,
+            contribution=term.total / term.n_documents,
+            n_documents=term.n_documents,
+            share=term.n_documents / int(tallies.n_documents[number]),
+            decides=measured.decisions and measured.decisions.share(position, number),
+            weight=None if weights is None else float(weights[position, number]),
+            contexts=_contexts(classes, corpus, found.of_term(position), number, term.total > 0),
+        )
+
+    def summary_of_class(number: int) -> ClassSummary:
+        n_predicted = int(tallies.n_predicted[number])
+        return ClassSummary(
+            label=classes[number],
+            n_documents=int(tallies.n_documents[number]),
+            n_predicted=n_predicted,
+            network=float(tallies.totals["network"][number]) / max(n_predicted, 1),
+            ngrams=float(tallies.totals["ngrams"][number]) / max(n_predicted, 1),
+            terms=tuple(
+                term_of(part, number, term) for part in PARTS for term in shown.terms[part, number]
+            ),
+            removal=removals[number],
+        )
+
+    summaries = tuple(map(summary_of_class, range(len(classes))))
+    return Summary(summaries, len(corpus.predicted), corpus.n_given, measured.removal)
+
+
+class _Read(NamedTuple):
+    """Documents that a model has read, and what it says of them."""
+
+    words: DocumentArray
+    sources: list[Source]
+    probabilities: NDArray[np.float64]
+    tallies: Tallies
+    from_words: bool  # and not from sentence vectors
+
+
+def _read(model: AttributedModel, batches: Iterable[tuple[DocumentArray, list[Source]]]) -> _Read:
+    """Explain each document for the class predicted and for the next likely one.
+
+    With two classes, what speaks for one speaks against the other. With more, the next likely class
+    shows what the model weighs against the one that it predicts, and rare classes are seen.
+    """
+    tallies = Tallies(model.n_classes)
+    words: list[DocumentArray] = []
+    sources: list[Source] = []
+    logits: list[NDArray[np.float64]] = []
+    from_words = True
+    for documents, of_batch in batches:
+        linear = linear_logits(model, documents)
+        score = LogOdds(model.network_scale, linear, np.full(len(documents), -1))
+        of_model, values = _explained(model, documents, score)
+        ranked = np.argsort(-of_model, axis=1, kind="stable")
+        predicted = ranked[:, 0]
+        tallies.add(predicted, predicted, values)
+        if model.n_classes > 1:
+            rival = ranked[:, 1]
+            if model.n_classes == 2:
+                values = {part: of_part.against() for part, of_part in values.items()}
+            else:
+                _, values = _explained(model, documents, score.toward(rival))
+            tallies.add(rival, predicted, values)
+        if isinstance(documents, SentenceArray):
+            from_words, documents = False, documents.words()
+        words.append(documents)
+        sources += of_batch
+        logits.append(of_model)
+    probabilities = softmax(np.concatenate(logits))
+    return _Read(DocumentArray.concatenate(words), sources, probabilities, tallies, from_words)
+
+
+def _explained(
+    model: AttributedModel, documents: DocumentArray, score: LogOdds
+) -> tuple[NDArray[np.float64], dict[Part, Values]]:
+    """Return the logits, and what words bring by the network and n-grams by the linear models."""
+    found = model.gradient_attention(documents, score)
+    logits = score.logits(found.logits)
+    document_of = np.repeat(np.arange(len(documents)), documents.words_per_document)
+    values: dict[Part, Values] = {}
+    if not isinstance(documents, SentenceArray):  # no word has a share of its own in a vector
+        keys, words, _ = keyed_ngrams(documents, (1, 1))
+        values["network"] = Values(document_of[words], keys, found.words[words])
+    factors = score.factors(logits)
+    by_ngrams = [
+        linear.ngram_attributions(documents, scale * factors)
+        for scale, linear in model.linear_models
+    ]
+    if by_ngrams:
+        keys, first, _, brought = map(np.concatenate, zip(*by_ngrams, strict=True))
+        values["ngrams"] = Values(document_of[first], keys, brought)
+    return logits, values
+
+
+def _names(read: _Read, found: Occurrences, n_terms: int, tokenizer: Any) -> list[str]:
+    """Write each term as the model reads its words, with blanks where the first text has some."""
+    if not n_terms:
+        return []
+    starts = read.words.sentence_starts[read.words.document_starts]
+    places = [found.of_term(term) for term in range(n_terms)]
+    first = [starts[place.rows[0]] + place.first_words[0] for place in places]
+    ids = [
+        read.words.word_ids[word : word + place.sizes[0]].tolist()
+        for word, place in zip(first, places, strict=True)
+    ]
+    (terms,) = nested_words(DocumentArray.from_nested([ids]), tokenizer)
+    names = []
+    for place, words in zip(places, terms, strict=True):
+        spans = read.sources[place.rows[0]].word_spans[place.first_words[0] :]
+        gaps = ["" if spans[i, 0] == spans[i - 1, 1] else " " for i in range(1, len(words))]
+        names.append("".join(gap + word for gap, word in zip(["", *gaps], words, strict=True)))
+    return names
+
+
+def _contexts(
+    classes: Sequence[Any], corpus: Corpus, places: Occurrences, number: int, speaks_for: bool
+) -> tuple[Context, ...]:
+    """Choose a few places, in documents far apart, of the class if the term speaks for it."""
+    fits = (corpus.predicted[places.rows] == number) == speaks_for
+    chosen = np.flatnonzero(fits) if fits.any() else np.arange(len(fits))
+    chosen = chosen[np.unique(places.rows[chosen], return_index=True)[1]]
+    spread = np.linspace(0, len(chosen) - 1, min(N_CONTEXTS, len(chosen))).astype(int)
+    contexts = []
+    for place in chosen[spread]:
+        row, first = places.rows[place], places.first_words[place]
+        text, spans = corpus.sources[row].text, corpus.sources[row].word_spans
+        start, end = int(spans[first, 0]), int(spans[first + places.sizes[place] - 1, 1])
+        contexts.append(
+            Context(
+                document=int(corpus.numbers[row]),
+                start=start,
+                end=end,
+                before=text[max(0, start - AROUND) : start],
+                written=text[start:end],
+                after=text[end : end + AROUND],
+                predicted=classes[corpus.predicted[row]],
+            )
+        )
+    return tuple(contexts)

@@ -1,0 +1,196 @@
+"""summarize: what a model says over many documents, from an estimator or from explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.attribution.occurrences import Occurrences
+from sk_han.attribution.params import check_count, random_source
+from sk_han.attribution.summarizing import Corpus, Measured, drawn, put_together, summary_of_model
+from sk_han.attribution.tallies import Shown, Tallies, Values
+from sk_han.explainers.contributions import attributed
+from sk_han.explainers.sources import ExplainedModel
+from sk_han.explanation.document import DocumentExplanation
+from sk_han.explanation.summary import Summary
+from sk_han.training.computing import computing
+from sk_han.utils.compat import rows_of
+from sk_han.validation.texts import check_texts
+
+__all__ = ["summarize"]
+
+# Those that give the network's part apart from that of the linear models.
+_METHODS = ("gradient_attention", "gradient_input", "integrated_gradients")
+
+
+def summarize(
+    source: Any,
+    X: Any = None,
+    *,
+    k: int = 10,
+    max_documents: int | None = 2000,
+    random_state: Any = 0,
+) -> Summary:
+    """Find, for each class, the words and n-grams that speak for and against it.
+
+    Parameters
+    ----------
+    source : estimator, or iterable of DocumentExplanation
+        A fitted estimator, as `explain` takes it, or explanations that were made before.
+    X : n_documents raw texts, DocumentArray, or ndarray of int, default=None
+        Documents for the estimator, as its ``predict`` takes them. No labels are needed. Best are
+        documents that it has not learnt from, since it knows those of its training by heart.
+    k : int, default=10
+        Terms for each class and terms against it, of the network and of the n-grams.
+    max_documents : int or None, default=2000
+        Of more documents, so many are drawn by lot; None reads all.
+    random_state : int, RandomState, Generator or None, default=0
+        Source of these draws, and of the words that the shown ones are compared with.
+
+    Returns
+    -------
+    Summary
+
+    Raises
+    ------
+    TypeError
+        If `source` is neither an estimator for `explain` nor explanations, or documents are
+        missing, or come with explanations.
+    ValueError
+        If there are no documents, explanations have different classes or a method that does not
+        tell network and n-grams apart, or a parameter is invalid.
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+
+    Notes
+    -----
+    An estimator is asked about each document for two classes, the one predicted and the next likely
+    one. So with two classes a document speaks about both. With more, a class is known by the
+    documents that are, or nearly are, taken for it; one for which there are none has no terms.
+
+    Contributions of words by the network are "gradient_attention" as published, an estimate (see
+    `explain`). Those of n-grams are exact with two classes. Terms are ranked by the mean of their
+    contributions times the square root of the number of documents that have them, so that neither
+    the most frequent words nor the rarest lead.
+
+    The n-gram model knows n-grams by hash values, which cannot be turned back. Here they are read
+    from the documents, so nothing is stored for it, and files of `save` from before can be
+    summarized. An n-gram that stands in none of the documents is not shown.
+
+    From explanations, terms are single words in lower case, also in the n-grams' part, and each
+    document speaks about its `target` (of two classes, about both). Without the model nothing can
+    be predicted again: `decides`, `weight` and `removal` are None. They are also None, the weight
+    excepted, for a model that reads sentence vectors; it has no words of the network either.
+
+    Besides the texts, about 40 bytes a word are held.
+
+    Examples
+    --------
+    >>> from sk_han import HANClassifier, summarize
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(200, random_state=0)
+    >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
+    >>> summary = summarize(classifier.fit(texts, labels), texts, k=3)
+    >>> [term.part for term in summary["positive"].terms].count("ngrams")
+    6
+    """
+    check_count("k", k)
+    random = random_source(random_state)
+    if isinstance(source, DocumentExplanation):
+        source = [source]
+    if isinstance(source, Iterable) and not hasattr(source, "predict"):
+        if X is not None:
+            raise TypeError(
+                "summarize takes an estimator and documents, or explanations alone; got "
+                f"{type(source).__name__} and documents."
+            )
+        return _of_explanations(source, int(k), max_documents, random)
+    model = ExplainedModel.of(source)
+    if X is None:
+        raise TypeError("Pass the documents, summarize(estimator, documents), or explanations.")
+    if isinstance(X, (str, bytes, bytearray)):
+        check_texts(X)
+    X = X if hasattr(X, "__len__") else list(X)
+    numbers = drawn(len(X), max_documents, random)
+    n_given = len(X)
+    if len(numbers) < n_given:
+        X = rows_of(X, numbers)
+    classifier = model.classifier
+    with computing(classifier.engine, classifier.n_threads):
+        return summary_of_model(
+            attributed(classifier),
+            classifier.classes_.tolist(),
+            model.batches(X, classifier.net_.valid_batch_size),
+            model.tokenizer,
+            k=int(k),
+            numbers=numbers,
+            n_given=n_given,
+            random=random,
+        )
+
+
+def _of_explanations(
+    given: Iterable[Any], k: int, max_documents: int | None, random: Any
+) -> Summary:
+    """Summarize words by their contributions in explanations."""
+    all_given = list(given)
+    numbers = drawn(len(all_given), max_documents, random)
+    explanations = list(_checked([all_given[number] for number in numbers], numbers))
+    classes = explanations[0].classes.tolist()
+    number_of = {label: number for number, label in enumerate(classes)}
+    key_of: dict[str, int] = {}
+    tallies = Tallies(len(classes))
+    places: list[tuple[NDArray[np.int64], ...]] = []
+    predicted = np.array([number_of[each.predicted] for each in explanations])
+    for row, explanation in enumerate(explanations):
+        words = [word.lower() for word in explanation.words]
+        keys = np.array([key_of.setdefault(word, len(key_of)) for word in words], np.uint64)
+        rows = np.zeros(len(keys), np.int64)
+        ngrams = np.asarray(explanation.ngram_contributions)
+        target = number_of[explanation.target]
+        for sign, of_class in [(1, target), *([(-1, 1 - target)] if len(classes) == 2 else [])]:
+            tallies.add(
+                np.array([of_class]),
+                predicted[row : row + 1],
+                {
+                    "network": Values(rows, keys, sign * (explanation.contributions - ngrams)),
+                    "ngrams": Values(rows, keys, sign * ngrams),
+                },
+            )
+        one = np.ones(len(keys), np.int64)
+        places.append((keys.astype(np.int64), row * one, np.arange(len(keys)), one))
+    shown = Shown.of(tallies, k)
+    terms, rows, first, sizes = map(np.concatenate, zip(*places, strict=True))
+    chosen = np.isin(terms, shown.keys.astype(np.int64))
+    position = np.searchsorted(shown.keys.astype(np.int64), terms[chosen])
+    found = Occurrences.of(position, rows[chosen], first[chosen], sizes[chosen])
+    words_by_key = list(key_of)
+    names = [words_by_key[key] for key in shown.keys.tolist()]
+    corpus = Corpus(explanations, predicted, numbers, len(all_given))
+    return put_together(classes, corpus, tallies, shown, found, names, Measured())
+
+
+def _checked(explanations: list[Any], numbers: NDArray[np.int64]) -> Iterator[DocumentExplanation]:
+    """Yield explanations, if all are some of the same classes by methods that fit."""
+    for number, explanation in zip(numbers.tolist(), explanations, strict=True):
+        if not isinstance(explanation, DocumentExplanation):
+            raise TypeError(
+                "summarize takes an estimator and documents, or DocumentExplanation objects; "
+                f"number {number} is a {type(explanation).__name__}."
+            )
+        if explanation.method not in _METHODS:
+            raise ValueError(
+                f"Explanation {number} is by {explanation.method!r}, which does not tell what the "
+                f"network brings from what the n-grams bring. Explain with method= one of "
+                f"{list(_METHODS)}, or pass the estimator and the documents."
+            )
+        first = explanations[0].classes.tolist()
+        if explanation.classes.tolist() != first:
+            raise ValueError(
+                f"Explanation {number} has the classes {explanation.classes.tolist()}, and "
+                f"the first has {first}; summarize explanations of one model."
+            )
+        yield explanation

@@ -1,0 +1,359 @@
+"""What a model says over many documents: read-only data, without a model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from sk_han.explanation.document import written
+from sk_han.utils.optional import import_optional
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from pandas import DataFrame
+
+__all__ = ["AROUND", "ClassSummary", "Context", "Part", "Removal", "Summary", "Term"]
+
+Part = Literal["network", "ngrams"]
+
+AROUND = 40  # characters of a context on each side of a term
+
+
+@dataclass(frozen=True)
+class Context:
+    """A place where a term stands.
+
+    Attributes
+    ----------
+    document : int
+        Number of the document among those given.
+    start, end : int
+        Characters of the document's text: ``text[start:end]`` is the term as it is written there.
+    before, written, after : str
+        Up to 40 characters before the term, the term, and up to 40 characters after it.
+    predicted : object
+        The class that is predicted for the document.
+    """
+
+    document: int
+    start: int
+    end: int
+    before: str
+    written: str
+    after: str
+    predicted: Any
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word or n-gram that speaks for or against a class.
+
+    Attributes
+    ----------
+    text : str
+        The term as the model reads it, in lower case for example.
+    part : {"network", "ngrams"}
+        What the contribution is of: the network, or the linear models of n-grams beside it.
+    contribution : float
+        What it brings to the log-odds of the class: the mean over the documents that have it.
+        Above 0 it speaks for the class, below 0 against it.
+    n_documents : int
+        Number of the class's documents that have it.
+    share : float
+        The same, divided by the number of the class's documents (`ClassSummary.n_documents`).
+    decides : float or None
+        Share of the documents with the term in which taking it out, wherever it stands, changes
+        the predicted class from or to this one. Measured on at most 100 of them; None where
+        nothing was measured.
+    weight : float or None
+        Sum of the linear models' weights of this n-gram for the class, times their scales. A
+        document's score is the sum of its n-grams' weights, divided by a norm that rises with
+        their number. None for the network.
+    contexts : tuple of Context
+        Up to three places.
+    """
+
+    text: str
+    part: Part
+    contribution: float
+    n_documents: int
+    share: float
+    decides: float | None = None
+    weight: float | None = None
+    contexts: tuple[Context, ...] = ()
+
+    @property
+    def speaks_for(self) -> bool:
+        """Whether it speaks for the class, and not against it."""
+        return self.contribution > 0
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What becomes of predictions without the words that a summary shows: its honesty.
+
+    From each document the words are taken out that stand in a term shown as speaking for the class
+    predicted for it. Beside it, the same number of words is drawn by lot and taken out, and all
+    words are.
+
+    Attributes
+    ----------
+    n_documents : int
+    share_of_words : float
+        Share of the documents' words that is taken out.
+    fall, fall_random, fall_all : float
+        Mean fall of the predicted class's probability: without the shown words, without words
+        drawn by lot, without any words.
+    changed, changed_random, changed_all : float
+        Share of documents for which another class is predicted then.
+    """
+
+    n_documents: int
+    share_of_words: float
+    fall: float
+    fall_random: float
+    fall_all: float
+    changed: float
+    changed_random: float
+    changed_all: float
+
+    @property
+    def carried(self) -> float | None:
+        """Fall without the shown words as a share of that without any; None if that is not > 0."""
+        return self.fall / self.fall_all if self.fall_all > 0 else None
+
+    @property
+    def carried_random(self) -> float | None:
+        """The same of the words drawn by lot."""
+        return self.fall_random / self.fall_all if self.fall_all > 0 else None
+
+
+@dataclass(frozen=True)
+class ClassSummary:
+    """The terms that speak for and against one class.
+
+    Attributes
+    ----------
+    label : object
+    n_documents : int
+        Number of documents that were explained for the class.
+    n_predicted : int
+        Number of these for which it is predicted.
+    network, ngrams : float
+        What the words bring to the log-odds of the class in sum, by the network and by the linear
+        models of n-grams: means over the documents for which it is predicted; 0 without any.
+    terms : tuple of Term
+        The network's first, and of each part those for the class before those against it. The
+        first have the largest contributions, times the root of the number of documents.
+    removal : Removal or None
+        Of the documents for which the class is predicted. None without any, or where nothing was
+        measured.
+    """
+
+    label: Any
+    n_documents: int
+    n_predicted: int
+    network: float
+    ngrams: float
+    terms: tuple[Term, ...]
+    removal: Removal | None = None
+
+    @property
+    def n_others(self) -> int:
+        """Number of the documents for which another class is predicted."""
+        return self.n_documents - self.n_predicted
+
+    def of(self, part: Part, *, speaks_for: bool) -> tuple[Term, ...]:
+        """Return the terms of one part that speak for the class, or those against it."""
+        return tuple(
+            term for term in self.terms if term.part == part and term.speaks_for == speaks_for
+        )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """For each class, the words and n-grams that speak for and against it over many documents.
+
+    `sk_han.summarize` returns it. It is data: it needs no model, and can be pickled.
+
+    Attributes
+    ----------
+    classes : tuple of ClassSummary
+        In the order of the model's ``classes_``.
+    n_documents : int
+        Number of documents that were read.
+    n_given : int
+        Number of documents that they were drawn from.
+    removal : Removal or None
+        What becomes of all predictions without the shown words. None if the model was not at
+        hand, or reads sentence vectors.
+
+    Examples
+    --------
+    >>> from sk_han import HANClassifier, summarize
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(200, random_state=0)
+    >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
+    >>> summary = summarize(classifier.fit(texts, labels), texts)
+    >>> summary
+    Summary(2 classes, 200 documents)
+    >>> positive = summary["positive"]
+    >>> positive.n_documents
+    200
+    >>> all(term.contribution > 0 for term in positive.of("ngrams", speaks_for=True))
+    True
+    """
+
+    classes: tuple[ClassSummary, ...]
+    n_documents: int
+    n_given: int
+    removal: Removal | None = None
+
+    def __getitem__(self, label: Any) -> ClassSummary:
+        """Return the summary of the class with this label."""
+        for found in self.classes:
+            if found.label == label:
+                return found
+        raise KeyError(
+            f"{label!r} is none of the classes {[found.label for found in self.classes]}."
+        )
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas DataFrame with one row for each class and term.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns ``class``, ``part``, ``term``, ``contribution``, ``n_documents``,
+            ``share``, ``decides``, ``weight`` and ``contexts``, a list of strings with the term
+            in brackets.
+        """
+        pandas = import_optional("pandas", None, "Summary.to_frame")
+        rows = [
+            {
+                "class": of_class.label,
+                "part": term.part,
+                "term": term.text,
+                "contribution": term.contribution,
+                "n_documents": term.n_documents,
+                "share": term.share,
+                "decides": term.decides,
+                "weight": term.weight,
+                "contexts": [f"{c.before}[{c.written}]{c.after}" for c in term.contexts],
+            }
+            for of_class in self.classes
+            for term in of_class.terms
+        ]
+        columns = ["class", "part", "term", "contribution", "n_documents", "share"]
+        frame = pandas.DataFrame(rows, columns=[*columns, "decides", "weight", "contexts"])
+        numbers = ["contribution", "share", "decides", "weight"]
+        return frame.astype(dict.fromkeys(numbers, float) | {"n_documents": int})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all data as dicts, lists, strings and numbers, which JSON can hold.
+
+        Labels of other types become their `str`.
+        """
+        found: dict[str, Any] = _plain(asdict(self))
+        return found
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return `to_dict` as JSON, and write it to a file if there is a path.
+
+        Parameters
+        ----------
+        path : path-like, optional
+
+        Returns
+        -------
+        str
+            ASCII, with every other character escaped, so that no encoding can change it.
+        """
+        return written(json.dumps(self.to_dict()), path)
+
+    def to_text(self, *, width: int | None = None) -> str:
+        """Return the summary as lines for a terminal.
+
+        Of more than 10 classes, those predicted most often are shown.
+
+        Parameters
+        ----------
+        width : int, optional
+            Columns of a line; by default those of the terminal.
+
+        Returns
+        -------
+        str
+        """
+        from sk_han.rendering.summary_text import render_summary_text
+
+        return render_summary_text(self, width=width)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
+        """Return the summary as HTML, without scripts and external files.
+
+        The page is light or dark like the reader's system. The contexts of a term unfold.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            File to write, in UTF-8.
+        full_page : bool, default=True
+            Whether to return a whole page, or a fragment of one.
+
+        Returns
+        -------
+        str
+        """
+        from sk_han.rendering.summary_html import render_summary_html
+
+        return written(render_summary_html(self, full_page=full_page), path)
+
+    def plot(self, label: Any = None, *, axes: Any = None) -> NDArray[np.object_]:
+        """Draw the terms for and against one class as bars, by the network and by the n-grams.
+
+        Parameters
+        ----------
+        label : object, default=None
+            The class. By default the second of two classes, where what speaks against it speaks
+            for the first; of more classes the one that is predicted most often.
+        axes : sequence of 2 matplotlib.axes.Axes, default=None
+            For the network and for the n-grams; by default those of a new figure.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes, shape (2,)
+
+        Raises
+        ------
+        KeyError
+            If there is no such class.
+        ModuleNotFoundError
+            If matplotlib, of the extra ``plot``, is not installed.
+        """
+        from sk_han.rendering.summary_figure import plot_summary
+
+        return plot_summary(self, label, axes)
+
+    def _repr_html_(self) -> str:
+        return self.to_html(full_page=False)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"Summary({len(self.classes)} classes, {self.n_documents:,} documents)"
+
+
+def _plain(value: Any) -> Any:
+    """Return nested data as types that JSON has; anything else becomes its `str`."""
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        return [_plain(item) for item in value]
+    is_plain = isinstance(value, (str, int, float, bool, type(None)))
+    return value if is_plain else str(value)

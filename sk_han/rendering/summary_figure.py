@@ -1,0 +1,83 @@
+"""A summary as a matplotlib figure: terms for and against a class as bars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.explanation.summary import ClassSummary, Part, Summary
+from sk_han.rendering.colors import theme_of
+from sk_han.rendering.rows import in_one_line
+from sk_han.rendering.summary_notes import PART_TITLES, shown_classes, side_titles
+from sk_han.utils.optional import import_optional
+
+__all__ = ["plot_summary"]
+
+INCHES_PER_TERM = 0.22
+LONGEST_TERM = 30
+
+
+def plot_summary(summary: Summary, label: Any = None, axes: Any = None) -> NDArray[np.object_]:
+    """Draw the terms for and against a class; see `Summary.plot`.
+
+    Parameters
+    ----------
+    summary : Summary
+    label : object, default=None
+    axes : sequence of 2 matplotlib.axes.Axes, default=None
+
+    Returns
+    -------
+    ndarray of matplotlib.axes.Axes, shape (2,)
+        Of the network and of the n-grams. Both have the same scale.
+    """
+    pyplot = import_optional("matplotlib.pyplot", "plot", "Summary.plot")
+    found = shown_classes(summary)[0] if label is None else summary[label]
+    if axes is None:
+        most = max(sum(term.part == part for term in found.terms) for part in PART_TITLES)
+        size = 10, 1.4 + INCHES_PER_TERM * (most + 2)
+        _, axes = pyplot.subplots(1, 2, figsize=size, sharex=True, layout="constrained")
+    axes = np.asarray(axes, dtype=object).ravel()
+    if axes.shape != (2,):
+        raise ValueError(
+            f"axes must be two, one for the network and one for the n-grams; got {len(axes)}."
+        )
+    titles = side_titles(summary, found, _text)
+    for ax, (part, title) in zip(axes, PART_TITLES.items(), strict=True):
+        _draw(ax, found, part, titles)
+        ax.set_title(title, size="medium", parse_math=False)
+    return axes
+
+
+def _draw(ax: Any, found: ClassSummary, part: Part, titles: list[str]) -> None:
+    """Draw a bar for each term, those for the class above those against it."""
+    theme = theme_of(ax)
+    names: list[str] = []
+    rows: list[int] = []
+    row = 0
+    for speaks_for, title in zip((True, False), titles, strict=True):
+        color = theme.toward[1] if speaks_for else theme.against[1]
+        align = "left" if speaks_for else "right"
+        terms = found.of(part, speaks_for=speaks_for)
+        title = f" {title} " if terms else f" {title}: none "
+        ax.text(0, row, title, ha=align, va="center", color=color, size="small", parse_math=False)
+        added = range(row + 1, row + 1 + len(terms))
+        ax.barh(added, [term.contribution for term in terms], color=color, height=0.7)
+        names += [_text(term.text) for term in terms]
+        rows += added
+        row += 1 + len(terms)
+    ax.set_yticks(rows, names, parse_math=False, size="small")
+    ax.set_ylim(row - 0.4, -0.6)
+    ax.axvline(0, color=theme.muted, linewidth=0.8)
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.set_xlabel("mean contribution to the log-odds of the class", size="small")
+
+
+def _text(label: Any) -> str:
+    text = in_one_line(label)
+    return (
+        text if len(text) <= LONGEST_TERM else text[: LONGEST_TERM - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    )

@@ -1,0 +1,162 @@
+"""A summary as HTML: for each class tables of its terms, whose contexts unfold."""
+
+from __future__ import annotations
+
+import re
+
+from sk_han.explanation.summary import AROUND, ClassSummary, Context, Part, Removal, Summary, Term
+from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
+from sk_han.rendering.shading import number
+from sk_han.rendering.summary_notes import (
+    LEGEND,
+    PART_TITLES,
+    about,
+    about_class,
+    honesty_note,
+    percent,
+    removal_note,
+    shown_classes,
+    side_titles,
+)
+
+__all__ = ["render_summary_html"]
+
+OPEN_CLASSES = 3
+
+
+def render_summary_html(summary: Summary, *, full_page: bool = True) -> str:
+    """Return a summary as a page or a fragment; see `Summary.to_html`."""
+    shown = shown_classes(summary)
+    blocks = [
+        '<div class="han-head"><div><div class="han-small">what the model says over</div>'
+        f'<div class="han-label">{about(summary)}</div></div></div>',
+        _honesty(summary.removal),
+        f'<p class="han-small han-note">{LEGEND} A click on a term shows where it stands.</p>',
+    ]
+    for position, found in enumerate(shown):
+        is_open = " open" if position < OPEN_CLASSES else ""
+        blocks.append(
+            f'<details class="han-document han-class"{is_open}><summary>{_heading(summary, found)}'
+            f"</summary>{_class(summary, found)}</details>"
+        )
+    return page("".join(blocks), f"Summary of {about(summary)}", full_page, _STYLE)
+
+
+def _heading(summary: Summary, found: ClassSummary) -> str:
+    note = escaped(about_class(found, len(summary.classes)))
+    return f'<b class="han-label">{isolated(found.label)}</b> <span class="han-small">{note}</span>'
+
+
+def _honesty(removal: Removal | None) -> str:
+    note = f'<p class="han-note">{honesty_note(removal)}</p>'
+    if removal is None:
+        return note
+    falls = {
+        "without the shown words": (removal.fall, "toward"),
+        "without as many drawn by lot": (removal.fall_random, None),
+        "without any words": (removal.fall_all, None),
+    }
+    longest = max(*(fall for fall, _ in falls.values()), 1e-9)
+    rows = "".join(
+        f"<span>{name}</span>{bar(max(fall, 0) / longest, scale)}"
+        f'<span class="han-number">{with_minus(f"{fall:.2f}")}</span>'
+        for name, (fall, scale) in falls.items()
+    )
+    return (
+        '<div class="han-honesty"><div class="han-small">fall of the probability of the predicted '
+        f'class</div><div class="han-classes">{rows}</div></div>{note}'
+    )
+
+
+def _class(summary: Summary, found: ClassSummary) -> str:
+    longest = max((abs(term.contribution) for term in found.terms), default=1.0)
+    titles = side_titles(summary, found, isolated)
+    blocks = []
+    for part, title in PART_TITLES.items():
+        sides = [
+            _side(found, part, speaks_for, heading, longest)
+            for speaks_for, heading in zip((True, False), titles, strict=True)
+        ]
+        blocks.append(f'<h4>{title}</h4><div class="han-sides">{"".join(sides)}</div>')
+    if found.removal is not None and len(summary.classes) > 2:
+        blocks.append(f'<p class="han-small han-note">{removal_note(found.removal)}</p>')
+    return "".join(blocks)
+
+
+def _side(found: ClassSummary, part: Part, speaks_for: bool, heading: str, longest: float) -> str:
+    terms = found.of(part, speaks_for=speaks_for)
+    rows = "".join(_term(term, longest) for term in terms)
+    if not terms:
+        rows = '<div class="han-small">none</div>'
+    head = (
+        f'<div class="han-term han-small"><span class="han-heading">{heading}</span>'
+        "<span>brings</span><span>documents</span><span>decides</span></div>"
+    )
+    return f'<div class="han-side">{head}{rows}</div>'
+
+
+def _term(term: Term, longest: float) -> str:
+    scale = "toward" if term.speaks_for else "against"
+    decides = "" if term.decides is None else percent(term.decides)
+    weight = "" if term.weight is None else f", weight {number(term.weight, True)}"
+    title = with_minus(f"in {percent(term.share)} of the documents of its class{weight}")
+    row = (
+        f'<bdi class="han-name">{escaped(term.text)}</bdi>'
+        f"{bar(abs(term.contribution) / (longest or 1), scale)}"
+        f'<span class="han-number">{with_minus(number(term.contribution, True))}</span>'
+        f'<span class="han-number" title="{title}">{term.n_documents:,}</span>'
+        f'<span class="han-number">{decides}</span>'
+    )
+    contexts = "".join(_context(context, _MARK[scale]) for context in term.contexts)
+    return f'<details><summary class="han-term">{row}</summary>{contexts}</details>'
+
+
+def _context(context: Context, mark: str) -> str:
+    place = f"document {context.document}, characters {context.start}\N{EN DASH}{context.end}"
+    before = _in_one_line(context.before)
+    if context.start > len(context.before):
+        before = f"\N{HORIZONTAL ELLIPSIS}{before.lstrip()}"
+    after = _in_one_line(context.after)
+    if len(context.after) == AROUND:
+        after = f"{after.rstrip()}\N{HORIZONTAL ELLIPSIS}"
+    return (
+        f'<div class="han-context" dir="auto">{escaped(before)}'
+        f'<mark class="{mark}">{escaped(context.written)}</mark>{escaped(after)} '
+        f'<span class="han-small">{place}, predicted {isolated(context.predicted)}</span></div>'
+    )
+
+
+def _in_one_line(text: str) -> str:
+    """Return text with single blanks, as HTML shows it, those at its ends too."""
+    return re.sub(r"\s+", " ", text)
+
+
+_MARK = {"toward": "p5", "against": "m5"}
+
+_STYLE = """\
+.sk-han .han-note { margin: .5rem 0; max-width: 48rem; line-height: 1.55; }
+.sk-han .han-honesty { margin: .5rem 0; }
+.sk-han .han-honesty .han-classes { max-width: 30rem; }
+.sk-han .han-class > summary { white-space: normal; }
+.sk-han h4 { margin: .75rem 0 .25rem; font-size: .9375rem; }
+.sk-han .han-sides {
+  display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .25rem 2.5rem;
+}
+.sk-han .han-term {
+  display: grid; align-items: center; column-gap: .5rem; line-height: 1.6;
+  grid-template-columns: minmax(0, 1fr) 3.5rem 3.75rem 4.25rem 3rem; font-size: .875rem;
+}
+.sk-han .han-side > .han-term.han-small { font-size: .75rem; border-bottom: 1px solid var(--rule); }
+.sk-han .han-heading { grid-column: span 2; }
+.sk-han .han-term > :nth-child(n + 2) { text-align: end; }
+.sk-han .han-side summary { list-style: none; }
+.sk-han .han-side summary::-webkit-details-marker { display: none; }
+.sk-han .han-side details[open] > summary .han-name { font-weight: 600; }
+.sk-han .han-side summary:hover .han-name { text-decoration: underline; }
+.sk-han .han-context {
+  font-size: .8125rem; line-height: 1.5; padding: .125rem 0 .125rem .75rem;
+  border-inline-start: 2px solid var(--rule); margin-block: .25rem;
+}
+@media (max-width: 44rem) { .sk-han .han-sides { grid-template-columns: minmax(0, 1fr); } }
+@media print { .sk-han .han-side, .sk-han .han-side details { break-inside: avoid; } }
+"""

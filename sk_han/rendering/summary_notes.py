@@ -1,0 +1,117 @@
+"""Sentences of a summary, for readers who have never heard of log-odds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sk_han.explanation.summary import ClassSummary, Part, Removal, Summary
+from sk_han.rendering.shading import number
+
+__all__ = [
+    "LEGEND",
+    "PART_TITLES",
+    "about",
+    "about_class",
+    "honesty_note",
+    "percent",
+    "removal_note",
+    "shown_classes",
+    "side_titles",
+]
+
+PART_TITLES: dict[Part, str] = {
+    "network": "Words, by the network",
+    "ngrams": "Words and n-grams, by the n-gram model",
+}
+
+LEGEND = (
+    "A number is what a term brings to its class on average, in the documents that have it: plus "
+    "speaks for the class, minus against it. 0.69 doubles the odds of the class (from 1:1 to 2:1, "
+    "say), 1.39 makes them four times as high. A term decides in a document if without it another "
+    "class would be predicted, and one of the two is the class shown. Strong and frequent terms "
+    "stand first."
+)
+
+
+def percent(share: float) -> str:
+    r"""Write a share as a percentage, with a decimal if it is small.
+
+    Examples
+    --------
+    >>> from sk_han.rendering.summary_notes import percent
+    >>> [percent(share).replace("\N{NO-BREAK SPACE}", " ") for share in (0.5, 0.004, 0.0)]
+    ['50 %', '0.4 %', '0 %']
+    """
+    value = 100 * share
+    digits = 1 if 0 < abs(value) < 0.95 else 0
+    return f"{value:.{digits}f}\N{NO-BREAK SPACE}%"
+
+
+def about(summary: Summary) -> str:
+    """Say which documents were read."""
+    n = summary.n_documents
+    documents = "1 document" if n == 1 else f"{n:,} documents"
+    if summary.n_given > n:
+        documents += f", drawn by lot from {summary.n_given:,}"
+    return documents
+
+
+def about_class(found: ClassSummary, n_classes: int) -> str:
+    """Say how often the class is predicted, and what each part brings."""
+    near = "" if n_classes < 3 else f", the next likely class of {found.n_others:,} more"
+    said = f"predicted for {found.n_predicted:,} documents{near}"
+    if found.n_predicted:
+        network, ngrams = number(found.network, True), number(found.ngrams, True)
+        said += f"; its words bring {network} there by the network, {ngrams} by the n-gram model"
+    return said
+
+
+def honesty_note(removal: Removal | None) -> str:
+    """Say how much of the predictions the shown words carry, and that it is to be asked."""
+    if removal is None:
+        return (
+            "How much of the predictions these terms carry was not measured: that needs the model, "
+            "summarize(estimator, documents), and one that reads words."
+        )
+    return f"How much do these terms tell? {removal_note(removal)}"
+
+
+def removal_note(removal: Removal) -> str:
+    """Say what becomes of predictions without the shown words."""
+    note = (
+        "Without the words shown as speaking for the predicted class "
+        f"({percent(removal.share_of_words)} of all words), its probability falls by "
+        f"{removal.fall:.2f} on average, and {percent(removal.changed)} of the predictions change. "
+        f"Without as many words drawn by lot: {removal.fall_random:.2f} and "
+        f"{percent(removal.changed_random)}. Without any words: {removal.fall_all:.2f} and "
+        f"{percent(removal.changed_all)}."
+    )
+    if removal.carried is not None and removal.carried_random is not None:
+        note += (
+            f" So the shown words carry {percent(removal.carried)} of what all words do, those "
+            f"drawn by lot {percent(removal.carried_random)}."
+        )
+    return note
+
+
+def side_titles(summary: Summary, found: ClassSummary, write: Callable[[Any], str]) -> list[str]:
+    """Return the titles of the terms for a class and of those against it."""
+    if len(summary.classes) == 2:
+        first, second = summary.classes
+        other = first if found is second else second
+        return [
+            f"for {write(found.label)}",
+            f"for {write(other.label)}, against {write(found.label)}",
+        ]
+    return [f"for {write(found.label)}", f"against {write(found.label)}"]
+
+
+def shown_classes(summary: Summary) -> list[ClassSummary]:
+    """Return the classes to draw, those predicted most often first; of two classes the second.
+
+    What speaks against the second of two classes is what speaks for the first.
+    """
+    if len(summary.classes) == 2:
+        return [summary.classes[1]]
+    return sorted(summary.classes, key=lambda found: -found.n_predicted)

@@ -1,0 +1,71 @@
+"""A summary as lines for a terminal."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+from sk_han.explanation.summary import ClassSummary, Summary, Term
+from sk_han.rendering.rows import in_one_line
+from sk_han.rendering.shading import number
+from sk_han.rendering.summary_notes import (
+    LEGEND,
+    PART_TITLES,
+    about,
+    about_class,
+    honesty_note,
+    percent,
+    shown_classes,
+    side_titles,
+)
+from sk_han.rendering.terminal import NARROWEST, columns, wrapped
+
+__all__ = ["render_summary_text"]
+
+CLASSES_SHOWN = 10
+LONGEST_TERM = 28
+
+
+def render_summary_text(summary: Summary, *, width: int | None = None) -> str:
+    """Return a summary as lines; see `Summary.to_text`."""
+    width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
+    shown = shown_classes(summary)
+    lines = [f"What the model says over {about(summary)}", ""]
+    lines += _prose(honesty_note(summary.removal), width)
+    for found in shown[:CLASSES_SHOWN]:
+        lines += ["", *_class(summary, found, width)]
+    if len(shown) > CLASSES_SHOWN:
+        lines += [
+            "",
+            f"... and {len(shown) - CLASSES_SHOWN} more classes, in to_html() and to_frame()",
+        ]
+    return "\n".join([*lines, "", *_prose(LEGEND, width)])
+
+
+def _class(summary: Summary, found: ClassSummary, width: int) -> Iterator[str]:
+    yield from _prose(
+        f"{in_one_line(found.label)}: {about_class(found, len(summary.classes))}", width
+    )
+    titles = side_titles(summary, found, in_one_line)
+    for part, title in PART_TITLES.items():
+        yield f"  {title}"
+        for speaks_for, heading in zip((True, False), titles, strict=True):
+            terms = found.of(part, speaks_for=speaks_for)
+            yield f"    {heading}{'' if terms else ': none'}"
+            yield from map(_term, terms)
+
+
+def _term(term: Term) -> str:
+    text = in_one_line(term.text)
+    if len(text) > LONGEST_TERM:
+        text = text[: LONGEST_TERM - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    blanks = " " * max(0, LONGEST_TERM - columns(text))
+    documents = f"{term.n_documents:>7,} document{'s' if term.n_documents > 1 else ' '}"
+    decides = "" if term.decides is None else f"  decides in {percent(term.decides)}"
+    return (
+        f"      {text}{blanks} {number(term.contribution, True):>7} {documents}{decides}".rstrip()
+    )
+
+
+def _prose(text: str, width: int) -> Iterator[str]:
+    return wrapped([[(word, "")] for word in text.split()], width)

@@ -1,0 +1,318 @@
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+from sk_han import DocumentArray, SentenceEmbedder, explain, summarize
+from tests import tiny_models
+from tests.by_hand import explained, signed
+from tests.encoders_of_sentences import HashEncoder
+from tests.tiny_models import LABELS, TEXTS, tiny
+
+THREE = ["The sun shone.", "The rain fell. Rain!", "A not good meal. Snow."]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return tiny(max_epochs=3).fit(TEXTS, LABELS)
+
+
+@pytest.fixture(scope="module")
+def summary(fitted):
+    return summarize(fitted, TEXTS, k=1000)
+
+
+@pytest.fixture(scope="module")
+def of_three():
+    return tiny(max_epochs=3).fit(THREE * 6, ["sun", "rain", "snow"] * 6)
+
+
+def by_word(explanations, values):
+    """For each word the sums of its contributions, one for each document that has it."""
+    sums = {}
+    for explanation, of_words in zip(explanations, values, strict=True):
+        of_document = {}
+        for word, value in zip(explanation.words, of_words, strict=True):
+            of_document[word.lower()] = of_document.get(word.lower(), 0.0) + value
+        for word, value in of_document.items():
+            sums.setdefault(word, []).append(value)
+    return sums
+
+
+def test_the_network_part_of_a_word_is_the_mean_of_its_contributions(fitted, summary):
+    explanations = fitted.explain(TEXTS, target="pos", spread=0.0)
+    found = by_word(explanations, [e.contributions - e.ngram_contributions for e in explanations])
+    terms = [term for term in summary["pos"].terms if term.part == "network"]
+    assert {"good", "bad", "very"} <= {term.text for term in terms} <= set(found)
+    for term in terms:
+        assert term.contribution == pytest.approx(np.mean(found[term.text]), abs=1e-6)
+        assert term.n_documents == len(found[term.text])
+        assert term.share == term.n_documents / len(TEXTS)
+
+
+def test_the_ngram_part_of_a_word_is_exact():
+    fitted = tiny(linear_ngrams=(1, 1)).fit(TEXTS, LABELS)
+    explanations = fitted.explain(TEXTS, target="pos")
+    found = by_word(explanations, [e.ngram_contributions for e in explanations])
+    terms = [t for t in summarize(fitted, TEXTS, k=1000)["pos"].terms if t.part == "ngrams"]
+    assert terms
+    for term in terms:
+        assert term.contribution == pytest.approx(np.mean(found[term.text]), abs=1e-6)
+
+
+def test_both_parts_sum_to_what_explanations_say(fitted, summary):
+    explanations = [e for e in fitted.explain(TEXTS) if e.predicted == "neg"]
+    ngrams = [e.ngram_contributions.sum() for e in explanations]
+    network = [e.contributions.sum() for e in explanations] - np.array(ngrams)
+    assert summary["neg"].n_predicted == len(explanations) > 0
+    assert summary["neg"].network == pytest.approx(np.mean(network), abs=1e-6)
+    assert summary["neg"].ngrams == pytest.approx(np.mean(ngrams), abs=1e-6)
+
+
+def test_ngrams_are_readable_though_the_model_knows_only_hash_values(summary):
+    texts = {term.text for term in summary["pos"].terms if term.part == "ngrams"}
+    assert {"good", "a good", "a good day"} <= texts
+
+
+def test_weights_are_those_of_the_ngram_model(fitted, summary):
+    weights = {term.text: term.weight for term in summary["pos"].terms if term.part == "ngrams"}
+    largest = fitted.ngram_scale_ * fitted.ngram_model_.weights.max()
+    assert max(weights.values()) == pytest.approx(largest, rel=1e-6)
+    against = {term.text: term.weight for term in summary["neg"].terms if term.part == "ngrams"}
+    assert against["good"] == -weights["good"]
+
+
+def test_with_two_classes_what_speaks_for_one_speaks_against_the_other(summary):
+    found = [{(t.part, t.text): t.contribution for t in c.terms} for c in summary.classes]
+    assert found[0].keys() == found[1].keys()
+    for term, value in found[0].items():
+        assert found[1][term] == pytest.approx(-value, abs=1e-9)
+
+
+def test_a_term_decides_where_the_prediction_without_it_is_another(fitted, summary):
+    for word in ("good", "bad"):
+        have = [text for text in TEXTS if word in text.lower().replace("!", "")]
+        without = [t.replace(word, "").replace(word.capitalize(), "") for t in have]
+        changed = np.mean(fitted.predict(have) != fitted.predict(without))
+        term = next(t for t in summary["pos"].terms if t.text == word)
+        assert term.decides == pytest.approx(changed)
+
+
+def test_the_shown_words_are_taken_out_to_measure_what_they_carry():
+    fitted = tiny(max_epochs=3, linear_ngrams=(1, 1)).fit(TEXTS, LABELS)
+    found = summarize(fitted, TEXTS, k=2)
+    whole = fitted.predict_proba(TEXTS)
+    rows, predicted = np.arange(len(TEXTS)), whole.argmax(axis=1)
+    vocabulary = fitted.tokenizer_.vocabulary_
+    shown = [{vocabulary[t.text] for t in c.terms if t.speaks_for} for c in found.classes]
+    reduced, n_left = [], 0
+    for document, number in zip(fitted.tokenizer_.transform(TEXTS), predicted, strict=True):
+        left = [[word for word in sentence if word not in shown[number]] for sentence in document]
+        n_left += sum(map(len, left))
+        reduced.append(left)
+    without = fitted.predict_proba(DocumentArray.from_nested(reduced))
+    removal = found.removal
+    assert removal.n_documents == len(TEXTS)
+    n_words = fitted.tokenizer_.transform(TEXTS).n_words
+    assert removal.share_of_words == pytest.approx(1 - n_left / n_words)
+    assert removal.fall == pytest.approx((whole - without)[rows, predicted].mean(), abs=1e-6)
+    assert removal.changed == np.mean(without.argmax(axis=1) != predicted)
+    empty = fitted.predict_proba([""])
+    assert removal.fall_all == pytest.approx((whole - empty)[rows, predicted].mean(), abs=1e-6)
+    assert removal.carried == pytest.approx(removal.fall / removal.fall_all)
+
+
+def test_words_that_decide_carry_more_than_words_drawn_by_lot():
+    # One word tells the label, among four others in any order.
+    rng = np.random.default_rng(0)
+    words = ["alpha", "beta", "gamma", "delta"]
+    told = [["no"], ["yes"]] * 60
+    texts = [" ".join(rng.permutation(words + word)) for word in told]
+    fitted = tiny(max_epochs=8).fit(texts, ["down", "up"] * 60)
+    found = summarize(fitted, texts, k=1)
+    (term,) = found["up"].of("network", speaks_for=True)
+    assert term.text == "yes"
+    assert found.removal.fall > 2 * found.removal.fall_random > 0
+
+
+def test_documents_without_words_fall_by_nothing(fitted):
+    removal = summarize(fitted, ["", ""]).removal
+    assert (removal.fall, removal.fall_random, removal.carried) == (0, 0, None)
+
+
+def test_contexts_point_into_the_given_texts(fitted):
+    texts = ["", *TEXTS, "A\n\tGOOD <b>day</b>. " * 3]
+    for of_class in summarize(fitted, texts, k=1000).classes:
+        for term in of_class.terms:
+            assert 1 <= len(term.contexts) <= 3
+            for context in term.contexts:
+                text = texts[context.document]
+                assert text[context.start : context.end] == context.written
+                if "<unknown>" not in term.text:
+                    written = "".join(context.written.lower().split())
+                    assert written == "".join(term.text.split())
+                around = context.before + context.written + context.after
+                assert around in text
+                assert fitted.predict([text])[0] == context.predicted
+
+
+def test_contexts_of_drawn_documents_have_their_numbers(fitted):
+    texts = [""] * 50 + TEXTS + [""] * 50
+    found = summarize(fitted, texts, max_documents=60)
+    assert (found.n_documents, found.n_given) == (60, len(texts))
+    contexts = [c for term in found["pos"].terms for c in term.contexts]
+    assert contexts
+    assert all(texts[c.document][c.start : c.end] == c.written for c in contexts)
+
+
+def test_the_same_call_gives_the_same_summary(fitted):
+    assert summarize(fitted, TEXTS, max_documents=9) == summarize(fitted, TEXTS, max_documents=9)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [tuple, lambda texts: np.array(texts, dtype=object), iter, lambda texts: texts],
+    ids=["tuple", "array", "iterator", "list"],
+)
+def test_documents_may_be_any_that_explain_takes(fitted, given):
+    found = summarize(fitted, given(TEXTS[:9]), max_documents=6)
+    assert found == summarize(fitted, TEXTS[:9], max_documents=6)
+
+
+def test_a_pipeline_is_summarized_as_its_classifier(fitted):
+    pipeline = tiny_models.fitted_pipeline()
+    found = summarize(pipeline, TEXTS, k=1000)
+    alone = summarize(pipeline[-1], pipeline[:-1].transform(TEXTS), k=1000)
+    # Without the tokenizer words are known by their ids.
+    values = [[t.contribution for t in s["pos"].terms] for s in (found, alone)]
+    np.testing.assert_allclose(*values, rtol=1e-12)
+    assert all(term.text.startswith("#") for term in alone["pos"].terms)
+
+
+def test_of_three_classes_each_document_speaks_for_the_likeliest_two(of_three):
+    found = summarize(of_three, THREE * 2, k=1000)
+    assert sum(c.n_predicted for c in found.classes) == 6
+    assert sum(c.n_documents for c in found.classes) == 12
+    rain = found["rain"].of("ngrams", speaks_for=True)
+    assert "rain" in {term.text for term in rain}
+    explanation = explain(of_three, ["The rain fell. Rain!"], target="rain", spread=0.0)[0]
+    value = sum(
+        explanation.contributions[i] - explanation.ngram_contributions[i]
+        for i, word in enumerate(explanation.words)
+        if word.lower() == "rain"
+    )
+    term = next(t for t in found["rain"].terms if (t.part, t.text) == ("network", "rain"))
+    assert term.contribution == pytest.approx(value, abs=1e-6)
+
+
+def test_a_class_that_no_document_is_near_to_has_no_terms(of_three):
+    found = summarize(of_three, ["The sun shone."])
+    empty = [c for c in found.classes if c.n_documents == 0]
+    assert len(empty) == 1
+    assert empty[0].terms == ()
+    assert empty[0].removal is None
+
+
+def test_a_classifier_without_ngrams_has_words_of_the_network_alone():
+    fitted = tiny(linear_ngrams=None).fit(TEXTS, LABELS)
+    found = summarize(fitted, TEXTS)
+    assert {term.part for term in found["pos"].terms} == {"network"}
+    assert found["pos"].ngrams == 0
+
+
+def test_ngrams_of_chinese_are_written_without_blanks():
+    good, bad = "这部电影很好。我喜欢。", "这部电影很差。我讨厌。"
+    fitted = tiny().fit([good, bad] * 9, ["pos", "neg"] * 9)
+    texts = {t.text for t in summarize(fitted, [good, bad], k=1000)["pos"].terms}
+    assert any(len(text) > 1 for text in texts)
+    assert all(text in good + bad for text in texts)
+
+
+def test_unknown_words_are_one_term(fitted):
+    terms = summarize(fitted, ["zebra gnu", "zebu"], k=1000)["pos"].terms
+    assert {term.text for term in terms if term.part == "network"} == {"<unknown>"}
+
+
+def test_of_sentence_vectors_only_ngrams_are_known():
+    documents = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS)
+    fitted = tiny().fit(documents, LABELS)
+    found = summarize(fitted, documents)
+    assert {term.part for term in found["pos"].terms} == {"ngrams"}
+    assert found.removal is None
+    assert all(t.decides is None and t.weight is not None for t in found["pos"].terms)
+
+
+class TestOfExplanations:
+    def test_words_of_the_network_are_those_of_the_estimator(self, fitted, summary):
+        found = summarize(fitted.explain(TEXTS, spread=0.0), k=1000)
+        values = [
+            {t.text: t.contribution for t in s["pos"].terms if t.part == "network"}
+            for s in (found, summary)
+        ]
+        assert values[0].keys() == values[1].keys()
+        for word, value in values[0].items():
+            assert values[1][word] == pytest.approx(value, abs=1e-6)
+        assert found["pos"].network == pytest.approx(summary["pos"].network, abs=1e-6)
+
+    def test_what_needs_the_model_is_not_known(self, fitted):
+        found = summarize(fitted.explain(TEXTS))
+        assert found.removal is None
+        assert all(t.decides is None and t.weight is None for t in found["pos"].terms)
+
+    def test_their_contexts_point_into_the_texts(self, fitted):
+        found = summarize(iter(fitted.explain(TEXTS)), max_documents=7)
+        assert (found.n_documents, found.n_given) == (7, len(TEXTS))
+        for context in found["pos"].terms[0].contexts:
+            assert TEXTS[context.document][context.start : context.end] == context.written
+
+    def test_one_explanation_is_a_list_of_one(self, fitted):
+        assert summarize(fitted.explain(TEXTS[:1])[0]).n_documents == 1
+
+    def test_a_method_without_parts_is_refused(self):
+        with pytest.raises(ValueError, match=r"Explanation 0 is by 'attention'.*Explain with"):
+            summarize([explained()])
+
+    def test_explanations_of_two_models_are_refused(self):
+        one = signed(method="gradient_attention")
+        other = signed(method="gradient_attention", classes=["x", "pos"])
+        with pytest.raises(ValueError, match=r"Explanation 1 has the classes \['x', 'pos'\]"):
+            summarize([one, other])
+
+    def test_something_else_is_refused(self):
+        with pytest.raises(TypeError, match="number 0 is a str"):
+            summarize(TEXTS)
+
+
+class TestRefusals:
+    def test_no_documents(self, fitted):
+        with pytest.raises(ValueError, match="There are no documents to summarize"):
+            summarize(fitted, [])
+        with pytest.raises(ValueError, match="There are no documents to summarize"):
+            summarize([])
+
+    def test_documents_that_are_missing(self, fitted):
+        with pytest.raises(TypeError, match=r"Pass the documents, summarize\(estimator, doc"):
+            summarize(fitted)
+
+    def test_documents_beside_explanations(self, fitted):
+        with pytest.raises(TypeError, match=r"explanations alone; got ExplanationList and"):
+            summarize(fitted.explain(TEXTS), TEXTS)
+
+    def test_one_text(self, fitted):
+        with pytest.raises(ValueError, match="list"):
+            summarize(fitted, "A good day.")
+
+    @pytest.mark.parametrize("name", ["k", "max_documents"])
+    @pytest.mark.parametrize("value", [0, -1, 2.5, True, "3"])
+    def test_counts_that_are_none(self, fitted, name, value):
+        with pytest.raises(ValueError, match=f"{name} must be an integer of at least 1"):
+            summarize(fitted, TEXTS, **{name: value})
+
+    def test_other_estimators(self):
+        other = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+        with pytest.raises(TypeError, match="HANClassifier"):
+            summarize(other, TEXTS)
+
+    def test_an_estimator_that_is_not_fitted(self):
+        with pytest.raises(NotFittedError):
+            summarize(tiny(), TEXTS)

@@ -1,0 +1,58 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+pyplot = pytest.importorskip("matplotlib.pyplot")
+
+from tests.by_hand import summarized  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    pyplot.close("all")
+
+
+def bars(ax):
+    return [round(patch.get_width(), 6) for patch in ax.patches]
+
+
+def names(ax):
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def test_bars_are_the_contributions_of_each_part():
+    network, ngrams = summarized().plot()
+    assert (names(network), bars(network)) == (["good", "bad"], [0.5, -0.25])
+    assert (names(ngrams), bars(ngrams)) == (["not good"], [-1.5])
+    assert network.get_xlim() == ngrams.get_xlim()
+
+
+def test_a_class_is_chosen_by_its_label():
+    assert bars(summarized().plot("neg")[0]) == [0.25, -0.5]
+    with pytest.raises(KeyError, match="none of the classes"):
+        summarized().plot("good")
+
+
+def test_given_axes_are_drawn_on():
+    _, axes = pyplot.subplots(2, 1)
+    assert np.array_equal(summarized().plot(axes=axes), axes)
+    with pytest.raises(ValueError, match="axes must be two"):
+        summarized().plot(axes=axes[:1])
+
+
+def test_dollars_and_braces_are_no_formula():
+    found = summarized().classes[1]
+    terms = tuple(dataclasses.replace(term, text="$x_{") for term in found.terms)
+    classes = (dataclasses.replace(found, label="$y^{"), dataclasses.replace(found, terms=terms))
+    axes = summarized(classes=classes).plot()
+    axes[0].figure.canvas.draw()
+    assert names(axes[1]) == ["$x_{"]
+
+
+def test_a_class_without_terms_is_drawn():
+    found = dataclasses.replace(summarized().classes[1], terms=())
+    axes = summarized(classes=(found, found)).plot()
+    axes[0].figure.canvas.draw()
+    assert axes[0].texts[0].get_text().strip() == "for pos: none"
