@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sk_han.checkpoints import Checkpoint
     from sk_han.classifier import HANClassifier
     from sk_han.documents import DocumentArray, SentenceArray
-    from sk_han.explainers import explain, explain_iter
+    from sk_han.explainers import explain, explain_iter, report
     from sk_han.explanation import DocumentExplanation, ExplanationList
     from sk_han.faithfulness import faithfulness_report
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
@@ -47,6 +47,7 @@ __all__ = [
     "explain_iter",
     "faithfulness_report",
     "load",
+    "report",
     "save",
     "show_versions",
 ]
@@ -71,6 +72,7 @@ _MODULE_OF = {
     "explain_iter": "sk_han.explainers",
     "faithfulness_report": "sk_han.faithfulness",
     "load": "sk_han.persistence",
+    "report": "sk_han.explainers",
     "save": "sk_han.persistence",
     "show_versions": "sk_han.versions",
 }

@@ -3,5 +3,6 @@
 from sk_han.explanation.alignment import Alignment
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.document import DocumentExplanation, ScoredText
+from sk_han.explanation.report import Report
 
-__all__ = ["Alignment", "DocumentExplanation", "ExplanationList", "ScoredText"]
+__all__ = ["Alignment", "DocumentExplanation", "ExplanationList", "Report", "ScoredText"]

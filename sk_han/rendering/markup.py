@@ -11,9 +11,9 @@ from sk_han.rendering.rows import visible
 __all__ = ["bar", "escaped", "isolated", "page", "with_minus"]
 
 
-def page(body: str, title: str, full_page: bool) -> str:
+def page(body: str, title: str, full_page: bool, more_style: str = "") -> str:
     """Return a body with the style sheet, as a fragment or a full page."""
-    style = f"<style>\n{stylesheet()}</style>"
+    style = f"<style>\n{stylesheet()}{more_style}</style>"
     if not full_page:
         return f'{style}\n<div class="sk-han">{body}</div>\n'
     return (

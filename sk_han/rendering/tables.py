@@ -12,7 +12,7 @@ from sk_han.utils.optional import import_optional
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["as_dict", "as_frame"]
+__all__ = ["as_dict", "as_frame", "plain"]
 
 
 def as_dict(explanation: DocumentExplanation) -> dict[str, Any]:
@@ -70,10 +70,10 @@ def as_dict(explanation: DocumentExplanation) -> dict[str, Any]:
         "combine": explanation.combine,
         "spread": explanation.spread,
         "completeness_error": explanation.completeness_error,
-        "classes": [_plain(label) for label in explanation.classes.tolist()],
+        "classes": [plain(label) for label in explanation.classes.tolist()],
         "probabilities": explanation.probabilities.tolist(),
-        "predicted": _plain(explanation.predicted),
-        "target": _plain(explanation.target),
+        "predicted": plain(explanation.predicted),
+        "target": plain(explanation.target),
         "truncated": explanation.truncated,
         "sentences": sentences,
     }
@@ -109,7 +109,7 @@ def as_frame(explanation: DocumentExplanation, level: Level) -> DataFrame:
     )
 
 
-def _plain(label: Any) -> Any:
+def plain(label: Any) -> Any:
     """Return a label as a type that JSON has, or else its `str`."""
     label = label.item() if isinstance(label, np.generic) else label
     return label if isinstance(label, (str, int, float, bool, type(None))) else str(label)
