@@ -17,6 +17,7 @@ __all__ = ["confusion"]
 MOST_LABELS = 25
 UPRIGHT_FROM = 6  # labels, from which on their names stand upright above the columns
 SMALL_FROM = 11
+KINDS_OPEN = 12  # kinds of mistakes that have a line before the others are folded
 
 
 def confusion(report: Report, bounds: Bounds) -> str:
@@ -36,7 +37,14 @@ def confusion(report: Report, bounds: Bounds) -> str:
             f"{len(report.labels):,}: {n_shown:,} of {n_wrong:,} mistakes are between two of "
             "them.</p>"
         )
-    lists = "".join(_cell(report, i, j, limit, bounds) for i, j in cells)
+    wrong = [_cell(report, i, j, limit, bounds) for i, j in cells if i != j]
+    right = [_cell(report, i, i, limit, bounds) for i, j in cells if i == j]
+    lists = "".join(wrong[:KINDS_OPEN])
+    if wrong[KINDS_OPEN:]:
+        kinds = counted(len(wrong) - KINDS_OPEN, "more kind")
+        lists += _folded(f"{kinds} of mistakes", wrong[KINDS_OPEN:])
+    if right:
+        lists += _folded("Documents predicted right", right)
     return (
         "<p>A row is a label, a column what the model predicted; the blue diagonal is right. The "
         "stronger the orange, the larger the share of the label that is lost there. Each number "
@@ -92,6 +100,12 @@ def _matrix(report: Report, shown: list[int]) -> str:
     return (
         f'<div class="han-wide"><table class="{kinds}"><thead><tr>{corner}{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _folded(title: str, parts: Sequence[str]) -> str:
+    return (
+        f'<details class="han-fold"><summary>{title}</summary><div>{"".join(parts)}</div></details>'
     )
 
 

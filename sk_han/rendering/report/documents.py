@@ -95,13 +95,14 @@ def suspects(report: Report, bounds: Bounds) -> str:
         "Intelligence Research 70): the model gives another label at least the probability that "
         "it gives that label on average where it is the true one. Only documents that the model "
         "gets wrong are listed. It can not tell a wrong label from a mistake of its own: a person "
-        "has to look. </p>"
+        "has to look.</p>"
     )
     rows = report.suspects[: bounds.in_a_list].tolist()
     if not rows:
         return f"{method}<p>None was found.</p>"
     entries = judged(report, rows, bounds)
-    return f"{method}{entries}{more(len(report.suspects) - len(rows))}"
+    found = f"<p><b>{counted(len(report.suspects))}</b>, the most suspicious first.</p>"
+    return f"{method}{found}{entries}{more(len(report.suspects) - len(rows))}"
 
 
 def duplicates(report: Report, bounds: Bounds) -> str:

@@ -26,7 +26,7 @@ class Bounds(NamedTuple):
 
 def prefix_of(report: Report) -> str:
     """Return what the ids of a page begin with, so that a notebook can hold several pages."""
-    seen = hashlib.sha256(report.probabilities.tobytes() + report.targets.tobytes())
+    seen = hashlib.sha256(report.confidence.tobytes() + report.targets.tobytes())
     return f"han-{seen.hexdigest()[:8]}"
 
 

@@ -43,6 +43,7 @@ REPORT_STYLE = (
   padding: .3rem .75rem .3rem 0; text-align: end; border-bottom: 1px solid var(--rule);
   font-variant-numeric: tabular-nums; vertical-align: top; background: none; color: inherit;
 }
+.sk-han tbody tr:nth-child(n) { background: none; }
 .sk-han th { font-weight: 600; }
 .sk-han th + th, .sk-han td { overflow-wrap: normal; }
 .sk-han th:first-child, .sk-han td:first-child { text-align: start; }
@@ -55,7 +56,7 @@ REPORT_STYLE = (
 .sk-han .han-confusion th, .sk-han .han-confusion td { border: 0; vertical-align: middle; }
 .sk-han .han-confusion thead th { vertical-align: bottom; text-align: center; padding: .25rem; }
 .sk-han .han-confusion tbody th { text-align: end; padding: .25rem .5rem .25rem 0; }
-.sk-han .han-confusion tbody .han-name { max-width: 9rem; }
+.sk-han .han-confusion tbody .han-name { max-width: 12rem; }
 .sk-han .han-confusion td {
   padding: 0; min-width: 2.75rem; height: 2.25rem; text-align: center; border-radius: .25rem;
   text-decoration: none;
@@ -66,7 +67,7 @@ REPORT_STYLE = (
 }
 .sk-han .han-confusion td a:hover, .sk-han .han-confusion td a:focus { text-decoration: underline; }
 .sk-han .han-upright thead .han-name { writing-mode: vertical-rl; transform: rotate(180deg); }
-.sk-han .han-upright thead .han-name { max-width: none; max-height: 9rem; }
+.sk-han .han-upright thead .han-name { max-width: none; max-height: 11rem; }
 .sk-han .han-many td { min-width: 1.9rem; height: 1.75rem; font-size: .75rem; }
 .sk-han .han-many td a { padding: .25rem 0; }
 .sk-han .han-fold { border-bottom: 1px solid var(--rule); padding: .3rem 0; }

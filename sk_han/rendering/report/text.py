@@ -53,12 +53,13 @@ def _lines(report: Report) -> Iterator[str]:
         "baseline": BASELINE,
         "commonest": always(_label(report.commonest_label)),
     }
-    yield f"{'':<29} accuracy  95 % interval  macro F1  log loss"
+    longest = max(map(len, names.values()))
+    yield f"{'':<{longest}} accuracy  95 % interval  macro F1  log loss"
     for key, found in report.scores.items():
         interval = f"[{100 * found['accuracy_low']:.1f}, {100 * found['accuracy_high']:.1f}]"
         loss = f"{found['log_loss']:8.3f}" if "log_loss" in found else ""
         yield (
-            f"{names[key]:<29} {percent(found['accuracy']):>8}  {interval:>13}  "
+            f"{names[key]:<{longest}} {percent(found['accuracy']):>8}  {interval:>13}  "
             f"{found['macro_f1']:8.3f}  {loss}"
         ).rstrip()
     if report.gain is not None:
@@ -88,10 +89,11 @@ def _lines(report: Report) -> Iterator[str]:
     look = "looks" if len(report.suspects) == 1 else "look"
     listed = _listed(report.suspects.tolist())
     yield f"{counted(len(report.suspects))} that {look} mislabelled{listed}"
-    n_conflicts = sum(map(report.has_conflict, report.duplicates))
-    groups = counted(len(report.duplicates), "group")
-    yield f"{groups} of documents with the same words, {n_conflicts} with different labels"
-    if report.trained_on is not None:
+    if report.duplicates:
+        n_conflicts = sum(map(report.has_conflict, report.duplicates))
+        groups = counted(len(report.duplicates), "group")
+        yield f"{groups} of documents with the same words, {n_conflicts} with different labels"
+    if report.trained_on is not None and len(report.trained_on):
         yield f"{counted(len(report.trained_on))} among the training documents too"
     yield "The whole report: report.to_html('report.html')"
 
