@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,9 +83,8 @@ def report(
 
     Notes
     -----
-    The documents are read twice, and the baseline takes as long as its fit: with `X_train` one,
-    without it five to four fifths of X. With 5,000 documents of 200 words and two classes this is
-    about half a minute.
+    Beyond one prediction of X, its documents are read once more, mistakes are explained, and the
+    baseline is fitted: once to `X_train`, or five times to four fifths of X.
 
     Documents that look mislabelled are found by confident learning (Northcutt et al., 2021): the
     model gives the document a probability of another class that is at least its mean probability
@@ -121,7 +120,7 @@ def report(
 
     probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
     held_out = _read(model, X)
-    training = None if X_train is None else _read(model, X_train)
+    training = None if X_train is None else _words_of(model, X_train)
     numbers_train = None if y_train is None else _numbers(y_train, labels)
     by_baseline, baseline_note = None, "It is compared with no baseline."
     if baseline is not None:
@@ -135,9 +134,9 @@ def report(
     order = np.argsort(-probabilities[worst].max(axis=1, initial=0), kind="stable")
     worst = worst[order[:n_mistakes]]
     explanations = ExplanationList()
-    if model is not None and held_out.texts is not None and len(worst):
+    if held_out.texts is not None and len(worst):
         predicted = classes[probabilities[worst].argmax(axis=1)]
-        explanations = explain(estimator, _rows(X, worst), target=predicted)
+        explanations = _explained(estimator, model, _rows(X, worst), predicted)
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     return Report(
         estimator=type(_last(estimator)).__name__,
@@ -157,7 +156,8 @@ def report(
         history=() if model is None else tuple(model.classifier.history_),
         notes=(
             *_notes_on_labels(targets, labels, len(classes)),
-            *_notes_on_documents(estimator, model, held_out, keys),
+            *_notes_on_documents(keys),
+            *_notes_on_explanations(estimator, held_out, len(worst), len(explanations)),
         ),
     )
 
@@ -245,34 +245,52 @@ def _read(model: ExplainedModel | None, X: Any) -> _ReadDocuments:
     return _ReadDocuments(tuple(words), tuple(words) if has_texts else None, np.array(n_words))
 
 
+def _words_of(model: ExplainedModel | None, X: Any) -> Sequence[str] | None:
+    """Return the words of documents that the model need not read itself, if they are texts."""
+    if model is not None and model.are_raw_texts(X) and not model.steps:
+        return check_texts(X)
+    return _read(model, X).words
+
+
 def _baseline(
     words: tuple[str, ...] | None,
     targets: NDArray[np.int64],
-    training: _ReadDocuments | None,
+    words_train: Sequence[str] | None,
     targets_train: NDArray[np.int64] | None,
     n_labels: int,
 ) -> tuple[NDArray[np.float64] | None, str]:
     """Return the probabilities of the baseline, if it can learn, and what it learnt from."""
-    if words is None or (training is not None and training.words is None):
+    if words is None:
         return None, "It is compared with no baseline, since the documents are no texts."
     try:
-        if training is None or training.words is None or targets_train is None:
+        if words_train is None or targets_train is None:
             return cross_validated(words, targets, n_labels), (
                 "No training documents were given, so the baseline learnt from the other held-out "
                 f"documents, by cross-validation in up to {FOLDS} parts. The model may have "
                 "learnt from far more: X_train and y_train make the comparison fair."
             )
-        return trained(words, training.words, targets_train, n_labels), (
-            f"The baseline learnt from the {len(training.words):,} training documents that were "
-            "given."
+        return trained(words, words_train, targets_train, n_labels), (
+            f"The baseline learnt from the {len(words_train):,} training documents that were given."
         )
     except ValueError as error:
         return None, f"It is compared with no baseline: {str(error).rstrip('.')}."
 
 
-def _in_training(keys: list[str], training: _ReadDocuments) -> NDArray[np.int64]:
+def _explained(
+    estimator: Any, model: ExplainedModel | None, X: Any, predicted: NDArray[Any]
+) -> ExplanationList:
+    """Explain documents for their predicted labels, if `explain` takes the estimator."""
+    try:
+        return explain(estimator, X, target=predicted)
+    except TypeError:
+        if model is not None:
+            raise
+        return ExplanationList()
+
+
+def _in_training(keys: list[str], words_train: Sequence[str]) -> NDArray[np.int64]:
     """Return the documents whose words are those of a training document."""
-    found = set(map(text_key, training.words or ())) - {""}
+    found = set(map(text_key, words_train)) - {""}
     return np.array([i for i, key in enumerate(keys) if key in found], dtype=np.int64)
 
 
@@ -303,20 +321,25 @@ def _notes_on_labels(
         yield "So few documents tell little about others: mind the intervals."
 
 
-def _notes_on_documents(
-    estimator: Any, model: ExplainedModel | None, held_out: _ReadDocuments, keys: list[str]
-) -> Iterator[str]:
+def _notes_on_documents(keys: list[str]) -> Iterator[str]:
     n_empty = keys.count("")
     if n_empty:
         yield f"{_counted(n_empty)} no words."
-    if model is None:
-        yield (
-            f"Mistakes are not explained, since explain does not take a {type(estimator).__name__}."
-        )
-    elif held_out.texts is None:
+
+
+def _notes_on_explanations(
+    estimator: Any, held_out: _ReadDocuments, n_mistakes: int, n_explained: int
+) -> Iterator[str]:
+    if n_explained or not n_mistakes:
+        return
+    if held_out.texts is None and held_out.words is not None:
         yield (
             "Mistakes are shown without their text and not explained: the documents are word ids, "
             "and the model has no tokenizer that knows the words."
+        )
+    else:
+        yield (
+            f"Mistakes are not explained, since explain does not take a {type(estimator).__name__}."
         )
 
 

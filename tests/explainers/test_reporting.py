@@ -132,9 +132,12 @@ def test_empty_documents_are_counted_and_no_duplicates(classifier):
 
 def test_a_pipeline_is_reported_as_its_classifier_is():
     pipeline = fitted_pipeline()
-    found = report(pipeline, HELD_OUT, Y)
+    y = np.where(np.arange(36) == 4, "pos", Y)
+    found = report(pipeline, HELD_OUT, y)
     documents = pipeline[0].transform(HELD_OUT)
-    alone = report(pipeline[-1], documents, Y)
+    alone = report(pipeline[-1], documents, y)
+    assert found.mistake_rows.tolist() == alone.mistake_rows.tolist() == [4]
+    assert found.mistakes[0].text == HELD_OUT[4]
     assert found.estimator == alone.estimator == "HANClassifier"
     np.testing.assert_allclose(found.probabilities, alone.probabilities, atol=1e-6)
     assert found.texts == tuple(HELD_OUT)
@@ -156,9 +159,9 @@ def test_a_step_before_the_tokenizer_is_applied():
 
 def test_any_classifier_has_a_report_without_explanations():
     linear = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TEXTS, LABELS)
-    found = report(linear, HELD_OUT, Y)
+    found = report(linear, HELD_OUT, np.roll(Y, 1))
     assert found.estimator == "LogisticRegression"
-    assert len(found.mistakes) == 0
+    assert len(found.mistakes) == 0 < len(found.mistake_rows)
     assert any("not explained" in note for note in found.notes)
     assert found.to_html()
     numbers = LogisticRegression().fit(np.eye(4), [0, 1, 0, 1])

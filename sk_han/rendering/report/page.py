@@ -53,8 +53,9 @@ def render_report(report: Report, *, full_page: bool = True) -> str:
         for name, title, content in sections
     )
     title = f"{escaped(report.estimator)} on {counted(report.n_documents)}"
-    content = f"<main>{_head(report)}<nav>{links}</nav>{body}</main>"
-    return page(content, title, full_page, REPORT_STYLE)
+    content = f"{_head(report)}<nav>{links}</nav>{body}"
+    # A page has one main part, and a notebook or a site has its own.
+    return page(f"<main>{content}</main>" if full_page else content, title, full_page, REPORT_STYLE)
 
 
 def _sections(report: Report, bounds: Bounds) -> Iterator[tuple[str, str, str]]:

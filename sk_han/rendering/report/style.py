@@ -97,16 +97,17 @@ REPORT_STYLE = (
 .sk-han h1 { font-size: 1.375rem; }
 .sk-han .han-tile b { font-size: 1.375rem; }
 .sk-han .han-entry > summary { white-space: normal; }
-.sk-han .han-confusion tbody .han-name { max-width: 6rem; }
+.sk-han .han-confusion tbody .han-name { max-width: 8rem; }
 }
 @media print {
 .sk-han { max-width: none; padding: 0; font-size: .8125rem; }
 .sk-han nav { display: none; }
-.sk-han figure, .sk-han tr, .sk-han .han-wide { break-inside: avoid; }
+.sk-han p, .sk-han figure, .sk-han tr, .sk-han .han-wide { break-inside: avoid; }
 .sk-han .han-tile, .sk-han .han-misled, .sk-han .han-row { break-inside: avoid; }
 .sk-han h2, .sk-han h3, .sk-han h2 + p, .sk-han summary { break-after: avoid; }
 .sk-han a { color: inherit; text-decoration: none; }
 .sk-han .han-wide { overflow: visible; }
+.sk-han .han-entry > summary { white-space: normal; }
 }
 """
 )
