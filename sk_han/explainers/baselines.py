@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 
@@ -15,6 +16,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 __all__ = ["FOLDS", "cross_validated", "tfidf", "trained"]
 
 FOLDS = 5
+WORD = r"\w+"
 FEWEST_DOCUMENTS = 20
 LEFT_OUT_FROM = 1000  # training documents, from which on a word of only one is left out
 
@@ -29,7 +31,7 @@ def tfidf(n_documents: int) -> Pipeline:
     """
     return make_pipeline(
         TfidfVectorizer(
-            token_pattern=r"\w+",
+            token_pattern=WORD,
             ngram_range=(1, 2),
             sublinear_tf=True,
             min_df=2 if n_documents >= LEFT_OUT_FROM else 1,
@@ -63,6 +65,10 @@ def trained(
     ValueError
         If there is nothing to learn from: no words, or a single class.
     """
+    if len(np.unique(targets_train)) < 2:
+        raise ValueError("it needs documents of two labels to learn from")
+    if not any(map(re.compile(WORD).search, texts_train)):
+        raise ValueError("it needs documents with words to learn from")
     model = tfidf(len(texts_train)).fit(texts_train, targets_train)
     probabilities = np.zeros((len(texts), n_labels))
     probabilities[:, model.classes_] = model.predict_proba(texts)

@@ -18,6 +18,7 @@ REPORT_STYLE = (
 .sk-han section { border-top: 1px solid var(--rule); padding-top: 1.25rem; margin-top: 1.75rem; }
 .sk-han figure { margin: 0; min-width: 0; }
 .sk-han figcaption p { margin: .25rem 0 0; max-width: 30rem; }
+.sk-han figcaption, .sk-han figcaption p { opacity: 1; letter-spacing: normal; font-weight: 400; }
 .sk-han .han-lead { font-size: 1.0625rem; }
 .sk-han .han-tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1rem 0; }
 .sk-han .han-tile {
