@@ -13,7 +13,14 @@ if TYPE_CHECKING:
     from sk_han.checkpoints import Checkpoint
     from sk_han.classifier import HANClassifier
     from sk_han.documents import DocumentArray, SentenceArray
-    from sk_han.explainers import describe, explain, explain_classes, explain_iter, summarize
+    from sk_han.explainers import (
+        describe,
+        explain,
+        explain_classes,
+        explain_iter,
+        report,
+        summarize,
+    )
     from sk_han.explanation import DocumentExplanation, ExplanationList, Summary
     from sk_han.faithfulness import faithfulness_report
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
@@ -50,6 +57,7 @@ __all__ = [
     "explain_iter",
     "faithfulness_report",
     "load",
+    "report",
     "save",
     "show_versions",
     "summarize",
@@ -78,6 +86,7 @@ _MODULE_OF = {
     "explain_iter": "sk_han.explainers",
     "faithfulness_report": "sk_han.faithfulness",
     "load": "sk_han.persistence",
+    "report": "sk_han.explainers",
     "save": "sk_han.persistence",
     "show_versions": "sk_han.versions",
     "summarize": "sk_han.explainers",

@@ -17,6 +17,7 @@ examples:
   sk-han evaluate stars.han test.csv --text review --label stars
   sk-han predict stars.han new.csv --text review --proba --keep id -o predicted.csv
   zcat new.csv.gz | sk-han predict stars.han - --text review | head
+  sk-han report stars.han test.csv --text review --label stars -o report.html
   sk-han explain stars.han new.csv --text review --rows 50 -o page.html
 
 exit codes: 0 done, 1 an error of data or model, 2 an error of usage, 130 interrupted,
@@ -43,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     _predict(_command(commands, "predict", "write the most probable label of each document"))
     _explain(_command(commands, "explain", "show what each word and sentence did", "optional"))
     _evaluate(_command(commands, "evaluate", "measure a model on labelled documents", "LABEL"))
+    _report(_command(commands, "report", "show where a model fails, on one page", "LABEL"))
     return parser
 
 
@@ -148,6 +150,27 @@ def _explain(command: argparse.ArgumentParser) -> None:
 
 def _evaluate(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="figures as one line of JSON")
+
+
+def _report(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="PAGE",
+        help="HTML page to write, - for standard output; without it, text is printed",
+    )
+    command.add_argument(
+        "--train",
+        metavar="TABLE",
+        help="what the model learnt from: then it is compared with a linear model of the same",
+    )
+    command.add_argument(
+        "--mistakes",
+        type=_positive,
+        default=10,
+        metavar="N",
+        help="worst mistakes that are explained (default: 10)",
+    )
 
 
 def _positive(text: str) -> int:

@@ -85,6 +85,10 @@ def _run(arguments: argparse.Namespace) -> None:
         from sk_han.cli.fitting import fit
 
         fit(arguments)
+    elif arguments.command == "report":
+        from sk_han.cli.reporting import report
+
+        report(arguments)
     else:
         from sk_han.cli import scoring
 

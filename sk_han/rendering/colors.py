@@ -78,7 +78,7 @@ def stylesheet() -> str:
     )
     return (
         f".sk-han {{ color-scheme: light; {_variables(LIGHT)} }}\n"
-        "@media (prefers-color-scheme: dark) {\n"
+        "@media screen and (prefers-color-scheme: dark) {\n"
         f".sk-han {{ color-scheme: dark; {_variables(DARK)} }}\n"
         f"}}\n{_LAYOUT}{marks}{_AFTER_MARKS}"
     )

@@ -13,7 +13,7 @@ from sk_han.utils.optional import import_optional
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["as_dict", "as_frame", "list_as_dicts", "list_as_frame"]
+__all__ = ["as_dict", "as_frame", "list_as_dicts", "list_as_frame", "plain"]
 
 
 def as_dict(explanation: DocumentExplanation) -> dict[str, Any]:
@@ -71,10 +71,10 @@ def as_dict(explanation: DocumentExplanation) -> dict[str, Any]:
         "combine": explanation.combine,
         "spread": explanation.spread,
         "completeness_error": explanation.completeness_error,
-        "classes": [_plain(label) for label in explanation.classes.tolist()],
+        "classes": [plain(label) for label in explanation.classes.tolist()],
         "probabilities": explanation.probabilities.tolist(),
-        "predicted": _plain(explanation.predicted),
-        "target": _plain(explanation.target),
+        "predicted": plain(explanation.predicted),
+        "target": plain(explanation.target),
         "truncated": explanation.truncated,
         "sentences": sentences,
     }
@@ -115,7 +115,7 @@ def list_as_dicts(explanations: ExplanationList) -> list[dict[str, Any]]:
     y_true = explanations.y_true
     true = [None] * len(explanations) if y_true is None else y_true.tolist()
     return [
-        {"document": number, "true": _plain(label)} | as_dict(explanation)
+        {"document": number, "true": plain(label)} | as_dict(explanation)
         for number, label, explanation in zip(
             explanations.numbers.tolist(), true, explanations, strict=True
         )
@@ -189,7 +189,7 @@ def _nothing() -> DocumentExplanation:
     )
 
 
-def _plain(label: Any) -> Any:
+def plain(label: Any) -> Any:
     """Return a label as a type that JSON has, or else its `str`."""
     label = label.item() if isinstance(label, np.generic) else label
     return label if isinstance(label, (str, int, float, bool, type(None))) else str(label)

@@ -10,7 +10,9 @@ import pytest
 
 from sk_han.explanation.collection import ExplanationList
 from sk_han.rendering.colors import DARK, LIGHT
+from sk_han.rendering.report.lists import prefix_of
 from tests.by_hand import explained, signed
+from tests.reports import hostile, made, of_size
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -41,11 +43,12 @@ AWKWARD = {
 
 # Puts into the title every element that holds more than it has room for.
 MEASURE = """
+const MEANT = ".han-excerpt, summary, .han-wide, .han-name";
 onload = () => {
   const found = [];
   for (const frame of document.querySelectorAll("iframe"))
     for (const e of frame.contentDocument.querySelectorAll("body, body *"))
-      if (e.scrollWidth > e.clientWidth && e.clientWidth && !e.matches(".han-excerpt, summary"))
+      if (e.scrollWidth > e.clientWidth && e.clientWidth && !e.matches(MEANT))
         found.push(frame.title + ": " + e.tagName + "." + e.className);
   document.title = "too wide: " + found.join(", ") + ";";
 }
@@ -124,6 +127,23 @@ def test_classes_side_by_side_fit_the_page(browser, width):
     ]
     page = ExplanationList(columns, numbers=[0, 0, 0]).to_html()
     assert too_wide(browser, {"classes": page}, width) == ""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [400, 1000])
+def test_a_report_is_not_too_wide_for_its_place(browser, width):
+    pages = {"small": made(), "hostile": hostile(), "many labels": of_size(300, 30)}
+    pages["long labels"] = made(labels=[f"{LONG}{i}" for i in range(3)])
+    assert too_wide(browser, {name: page.to_html() for name, page in pages.items()}, width) == ""
+
+
+@pytest.mark.thorough
+def test_a_link_of_the_matrix_opens_its_documents(browser):
+    html, place = made().to_html(), f"{prefix_of(made())}-0-1"
+    script = f"<script>location.hash = '{place}'</script>"
+    dumped = browser(html.replace("</body>", f"{script}</body>"), "--dump-dom")
+    opened = re.findall(r'<details class="han-fold" open="">.*?<div id="(.*?)"', dumped)
+    assert opened == [place]
 
 
 @pytest.mark.thorough

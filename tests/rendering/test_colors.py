@@ -63,7 +63,7 @@ def test_a_style_rule_reaches_only_our_elements():
 
 
 def test_the_style_sheet_has_both_themes():
-    light, dark = stylesheet().split("@media (prefers-color-scheme: dark)")
+    light, dark = stylesheet().split("@media screen and (prefers-color-scheme: dark)")
     assert f"--page: {LIGHT.page}" in light
     assert f"--page: {DARK.page}" in dark
 

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, log_loss
 
-from sk_han.cli.metrics import calibration_error, figures
+from sk_han.utils.metrics import (
+    calibration_error,
+    difference_interval,
+    figures,
+    reliability,
+    share_interval,
+)
 
 
 def test_figures_are_those_of_scikit_learn():
@@ -34,3 +40,36 @@ def test_calibration_error_worked_by_hand():
     probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
     found = calibration_error(probabilities, np.array([0, 1, 1]))
     assert found == pytest.approx(2 / 3 * (0.9 - 0.5) + 1 / 3 * (1 - 0.6))
+
+
+def test_bins_hold_the_documents_of_their_confidence():
+    found = reliability(np.array([[0.9, 0.1], [0.88, 0.12], [0.4, 0.6]]), np.array([0, 1, 1]))
+    assert [b.n_documents for b in found] == [1, 2]
+    assert found[1].confidence == pytest.approx(0.89)
+    assert found[1].accuracy == 0.5
+
+
+def test_the_interval_of_a_share_is_that_of_wilson():
+    # Newcombe (1998), Two-sided confidence intervals for the single proportion, table I.
+    assert share_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=1e-4)
+    assert share_interval(0, 20) == pytest.approx((0, 0.1611), abs=1e-4)
+
+
+@pytest.mark.parametrize("n_right", [0, 1])
+def test_one_document_tells_almost_nothing(n_right):
+    low, high = share_interval(n_right, 1)
+    assert high - low > 0.75
+
+
+def test_equal_models_may_be_equal():
+    right = np.array([True, False, True])
+    low, high = difference_interval(right, right)
+    assert low < 0 < high
+
+
+def test_the_interval_of_a_difference_turns_round_with_the_models():
+    random = np.random.default_rng(0)
+    ours, theirs = random.random(211) < 0.9, random.random(211) < 0.6
+    low, high = difference_interval(ours, theirs)
+    assert 0 < low < ours.mean() - theirs.mean() < high
+    assert difference_interval(theirs, ours) == pytest.approx((-high, -low))

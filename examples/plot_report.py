@@ -1,0 +1,58 @@
+"""
+Where a model fails
+===================
+
+An accuracy says how often a model is wrong. A report says where: which labels it confuses, how sure
+it is when it is wrong, which sentences mislead it, and which labels a person should check. Here
+some labels of the held-out reviews are made wrong, and one review is there twice, so that there is
+something to find.
+"""
+
+import numpy as np
+from matplotlib import pyplot as plt
+from sklearn.metrics import ConfusionMatrixDisplay
+
+from sk_han import HANClassifier, report
+from sk_han.datasets import make_reviews
+
+texts, labels = make_reviews(1_200, n_classes=3, random_state=0)
+train_texts, train_labels = texts[:900], labels[:900]
+test_texts, test_labels = texts[900:], labels[900:].copy()
+
+wrong = np.random.default_rng(0).choice(300, 6, replace=False)
+test_labels[wrong] = np.where(test_labels[wrong] == "neutral", "positive", "neutral")
+test_texts[7] = test_texts[8]
+
+classifier = HANClassifier(embedding_dim=64, word_hidden=24, sentence_hidden=24, random_state=0)
+classifier.fit(train_texts, train_labels)
+found = report(classifier, test_texts, test_labels, X_train=train_texts, y_train=train_labels)
+print(found)
+
+# %%
+# The labels that were made wrong, and how many of them the report suspects:
+suspected = np.intersect1d(found.suspects, wrong)
+print(f"{len(suspected)} of {len(wrong)} wrong labels among {len(found.suspects)} suspects")
+
+# %%
+# As a page
+# ---------
+# The same in a notebook, or by ``to_html("report.html")`` in a file, with more documents. Numbers
+# of the matrix lead to their documents.
+found
+
+# %%
+# As figures
+# ----------
+# What is on the page is data, and scikit-learn's displays draw it.
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+ConfusionMatrixDisplay(found.confusion, display_labels=found.labels).plot(
+    ax=left, cmap="Blues", colorbar=False
+)
+for bins, style, name in (
+    (found.reliability, "o-", "model"),
+    (found.baseline_reliability, "s--", "TF-IDF + logistic regression"),
+):
+    right.plot([b.confidence for b in bins], [b.accuracy for b in bins], style, label=name)
+right.plot([0, 1], [0, 1], ":", color="grey", label="as sure as it should be")
+right.set(xlabel="probability of the predicted label", ylabel="share that is right")
+right.legend(frameon=False)

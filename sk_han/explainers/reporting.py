@@ -1,0 +1,353 @@
+"""report: from an estimator and labelled documents to a Report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from sk_han.attribution.params import check_choice, check_count
+from sk_han.explainers.baselines import FOLDS, cross_validated, trained
+from sk_han.explainers.explaining import explain
+from sk_han.explainers.sources import ExplainedModel
+from sk_han.explainers.suspects import suspected_labels
+from sk_han.explanation.collection import ExplanationList
+from sk_han.explanation.report import Report
+from sk_han.validation.documents import holds_word_ids
+from sk_han.validation.duplicates import duplicate_groups, text_key
+from sk_han.validation.labels import check_labels
+from sk_han.validation.texts import check_texts
+
+__all__ = ["report"]
+
+LABELS_NAMED = 5
+FEW_DOCUMENTS = 30
+
+
+def report(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    X_train: Any = None,
+    y_train: Any = None,
+    baseline: str | None = "tfidf",
+    n_mistakes: int = 10,
+) -> Report:
+    """Find out where a fitted model fails, on documents that it has not learnt from.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Fitted, with `classes_` and ``predict_proba``. Mistakes are explained if `explain` takes
+        it: a `HANClassifier`, or a Pipeline that ends in one.
+    X : n_documents raw texts, DocumentArray, or ndarray of int
+        As the estimator's ``predict`` takes them. Held out: scores on documents that it was
+        fitted on tell nothing about others.
+    y : array-like of shape (n_documents,)
+        True labels. One that the model does not know is counted as a mistake.
+    X_train, y_train : as X and y, default=None
+        What the model was fitted on. Then the baseline learns from the same documents, and held-out
+        documents that occur among them are found. Without them, the baseline is cross-validated
+        within X.
+    baseline : {"tfidf", None}, default="tfidf"
+        What the model is compared with: TF-IDF of words and pairs of words with logistic
+        regression, or nothing.
+    n_mistakes : int, default=10
+        How many of the worst mistakes are explained: those with the highest probability of a
+        wrong label.
+
+    Returns
+    -------
+    Report
+        Its ``to_html(path)`` writes the page.
+
+    Raises
+    ------
+    TypeError
+        If the estimator predicts no probabilities, or labels are neither strings, numbers nor
+        booleans.
+    ValueError
+        If X and y differ in length, none of the labels is a class of the model, or another
+        parameter is invalid.
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+
+    See Also
+    --------
+    explain : Explains documents one by one.
+
+    Notes
+    -----
+    Beyond one prediction of X, its documents are read once more, mistakes are explained, and the
+    baseline is fitted: once to `X_train`, or five times to four fifths of X.
+
+    Documents that look mislabelled are found by confident learning (Northcutt et al., 2021): the
+    model gives the document a probability of another class that is at least its mean probability
+    for the documents labelled so. Of these, documents that are predicted right are left out.
+
+    References
+    ----------
+    Northcutt, Jiang, Chuang (2021). Confident Learning: Estimating Uncertainty in Dataset Labels.
+    Journal of Artificial Intelligence Research 70.
+
+    Examples
+    --------
+    >>> from sk_han import HANClassifier, report
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(120, random_state=0)
+    >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
+    >>> classifier = classifier.fit(texts[:80], labels[:80])
+    >>> found = report(classifier, texts[80:], labels[80:], baseline=None)
+    >>> found.n_documents, found.confusion.shape
+    (40, (2, 2))
+    """
+    check_count("n_mistakes", n_mistakes)
+    if baseline is not None:
+        check_choice("baseline", baseline, ("tfidf",))
+    if (X_train is None) != (y_train is None):
+        raise ValueError("X_train and y_train go together: give both or neither.")
+    classes, model = _classes_of(estimator), _explained_model(estimator)
+    X, X_train = _with_length(X), _with_length(X_train)
+    y = check_labels(y, len(X))
+    y_train = None if X_train is None else check_labels(y_train, len(X_train), "y_train")
+    labels = _all_labels(classes, y, y_train)
+    targets = _numbers(y, labels)
+
+    probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    held_out = _read(model, X)
+    training = None if X_train is None else _words_of(model, X_train)
+    numbers_train = None if y_train is None else _numbers(y_train, labels)
+    by_baseline, baseline_note = None, "It is compared with no baseline."
+    if baseline is not None:
+        by_baseline, baseline_note = _baseline(
+            held_out.words, targets, training, numbers_train, len(labels)
+        )
+    wrong = probabilities.argmax(axis=1) != targets
+    known = np.flatnonzero(targets < len(classes))
+    suspects = known[suspected_labels(probabilities[known], targets[known])]
+    worst = known[wrong[known]]
+    order = np.argsort(-probabilities[worst].max(axis=1, initial=0), kind="stable")
+    worst = worst[order[:n_mistakes]]
+    explanations = ExplanationList()
+    if held_out.texts is not None and len(worst):
+        predicted = classes[probabilities[worst].argmax(axis=1)]
+        explanations = _explained(estimator, model, _rows(X, worst), predicted)
+    keys = [] if held_out.words is None else list(map(text_key, held_out.words))
+    return Report(
+        estimator=type(_last(estimator)).__name__,
+        labels=tuple(labels),
+        n_classes=len(classes),
+        targets=targets,
+        probabilities=probabilities,
+        n_words=held_out.n_words,
+        texts=held_out.texts,
+        mistakes=explanations,
+        mistake_rows=worst,
+        suspects=suspects[wrong[suspects]],
+        duplicates=tuple(tuple(group) for group in duplicate_groups(keys) if keys[group[0]]),
+        trained_on=None if training is None else _in_training(keys, training),
+        baseline=by_baseline,
+        baseline_note=baseline_note,
+        history=() if model is None else tuple(model.classifier.history_),
+        notes=(
+            *_notes_on_labels(targets, labels, len(classes)),
+            *_notes_on_documents(keys),
+            *_notes_on_explanations(estimator, held_out, len(worst), len(explanations)),
+        ),
+    )
+
+
+class _ReadDocuments(NamedTuple):
+    """Documents as their model reads them.
+
+    `words` are texts to compare and to learn a baseline from, `texts` those to show. Word ids
+    without a vocabulary have the former alone.
+    """
+
+    words: tuple[str, ...] | None
+    texts: tuple[str, ...] | None
+    n_words: NDArray[np.int64] | None
+
+
+def _classes_of(estimator: Any) -> NDArray[Any]:
+    check_is_fitted(estimator)
+    if not hasattr(estimator, "predict_proba") or not hasattr(estimator, "classes_"):
+        raise TypeError(
+            "report needs a fitted classifier with classes_ and predict_proba; got "
+            f"{type(estimator).__name__}."
+        )
+    return np.asarray(estimator.classes_)
+
+
+def _explained_model(estimator: Any) -> ExplainedModel | None:
+    """Return what `explain` sees of an estimator, or None if it does not take it."""
+    try:
+        return ExplainedModel.of(estimator)
+    except TypeError:
+        return None
+
+
+def _last(estimator: Any) -> Any:
+    return _last(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
+
+
+def _with_length(X: Any) -> Any:
+    """Return documents that can be read twice."""
+    if isinstance(X, (str, bytes, bytearray)):
+        check_texts(X)  # raises its error
+    return list(X) if isinstance(X, Iterator) else X
+
+
+def _all_labels(classes: NDArray[Any], y: NDArray[Any], y_train: NDArray[Any] | None) -> list[Any]:
+    """Return the classes of the model, then the other labels of the user's data."""
+    labels = dict.fromkeys(classes.tolist())
+    if not any(label in labels for label in y.tolist()):
+        found = np.unique(y).tolist()
+        more = "" if len(found) <= LABELS_NAMED else f" and {len(found) - LABELS_NAMED} more"
+        raise ValueError(
+            f"None of the labels in y is a class of the model. y holds "
+            f"{str(found[:LABELS_NAMED])[1:-1]}{more}; the classes are "
+            f"{str(list(labels)[:LABELS_NAMED])[1:-1]}. Are they of another type, or of another "
+            "task?"
+        )
+    for others in (y, y_train):
+        if others is not None:
+            labels |= dict.fromkeys(np.unique(others).tolist())
+    return list(labels)
+
+
+def _numbers(y: NDArray[Any], labels: list[Any]) -> NDArray[np.int64]:
+    number = {label: i for i, label in enumerate(labels)}
+    return np.array([number[label] for label in y.tolist()], dtype=np.int64)
+
+
+def _read(model: ExplainedModel | None, X: Any) -> _ReadDocuments:
+    """Read documents as their model does, or as plain texts."""
+    if model is None:
+        if holds_word_ids(X):
+            return _ReadDocuments(None, None, None)
+        try:
+            texts = tuple(check_texts(X))
+        except (TypeError, ValueError):  # features that only this estimator understands
+            return _ReadDocuments(None, None, None)
+        return _ReadDocuments(texts, texts, np.array([len(text.split()) for text in texts]))
+    words: list[str] = []
+    n_words: list[int] = []
+    for documents, sources in model.batches(X, model.classifier.net_.valid_batch_size):
+        words += [source.text for source in sources]
+        n_words += documents.words_per_document.tolist()
+    has_texts = model.tokenizer is not None
+    return _ReadDocuments(tuple(words), tuple(words) if has_texts else None, np.array(n_words))
+
+
+def _words_of(model: ExplainedModel | None, X: Any) -> Sequence[str] | None:
+    """Return the words of documents that the model need not read itself, if they are texts."""
+    if model is not None and model.are_raw_texts(X) and not model.steps:
+        return check_texts(X)
+    return _read(model, X).words
+
+
+def _baseline(
+    words: tuple[str, ...] | None,
+    targets: NDArray[np.int64],
+    words_train: Sequence[str] | None,
+    targets_train: NDArray[np.int64] | None,
+    n_labels: int,
+) -> tuple[NDArray[np.float64] | None, str]:
+    """Return the probabilities of the baseline, if it can learn, and what it learnt from."""
+    if words is None:
+        return None, "It is compared with no baseline, since the documents are no texts."
+    try:
+        if words_train is None or targets_train is None:
+            return cross_validated(words, targets, n_labels), (
+                "No training documents were given, so the baseline learnt from the other held-out "
+                f"documents, by cross-validation in up to {FOLDS} parts. The model may have "
+                "learnt from far more: X_train and y_train make the comparison fair."
+            )
+        return trained(words, words_train, targets_train, n_labels), (
+            f"The baseline learnt from the {len(words_train):,} training documents that were given."
+        )
+    except ValueError as error:
+        return None, f"It is compared with no baseline: {str(error).rstrip('.')}."
+
+
+def _explained(
+    estimator: Any, model: ExplainedModel | None, X: Any, predicted: NDArray[Any]
+) -> ExplanationList:
+    """Explain documents for their predicted labels, if `explain` takes the estimator."""
+    try:
+        return explain(estimator, X, target=predicted)
+    except TypeError:
+        if model is not None:
+            raise
+        return ExplanationList()
+
+
+def _in_training(keys: list[str], words_train: Sequence[str]) -> NDArray[np.int64]:
+    """Return the documents whose words are those of a training document."""
+    found = set(map(text_key, words_train)) - {""}
+    return np.array([i for i, key in enumerate(keys) if key in found], dtype=np.int64)
+
+
+def _rows(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Take rows of documents in any container."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows.tolist()]
+
+
+def _notes_on_labels(
+    targets: NDArray[np.int64], labels: list[Any], n_classes: int
+) -> Iterator[str]:
+    counts = np.bincount(targets, minlength=len(labels))
+    unknown = [i for i in np.flatnonzero(counts).tolist() if i >= n_classes]
+    if unknown:
+        yield (
+            f"{_counted(int(counts[unknown].sum()))} a label that the model does not know, "
+            f"{_named(labels, unknown)}: it cannot be right there, and each counts as a mistake."
+        )
+    missing = np.flatnonzero(counts[:n_classes] == 0).tolist()
+    if missing:
+        yield (
+            f"No document has the label {_named(labels, missing)}: nothing here tells how well it "
+            "is found."
+        )
+    if len(targets) < FEW_DOCUMENTS:
+        yield "So few documents tell little about others: mind the intervals."
+
+
+def _notes_on_documents(keys: list[str]) -> Iterator[str]:
+    n_empty = keys.count("")
+    if n_empty:
+        yield f"{_counted(n_empty)} no words."
+
+
+def _notes_on_explanations(
+    estimator: Any, held_out: _ReadDocuments, n_mistakes: int, n_explained: int
+) -> Iterator[str]:
+    if n_explained or not n_mistakes:
+        return
+    if held_out.texts is None and held_out.words is not None:
+        yield (
+            "Mistakes are shown without their text and not explained: the documents are word ids, "
+            "and the model has no tokenizer that knows the words."
+        )
+    else:
+        yield (
+            f"Mistakes are not explained, since explain does not take a {type(estimator).__name__}."
+        )
+
+
+def _counted(n: int) -> str:
+    return "1 document has" if n == 1 else f"{n:,} documents have"
+
+
+def _named(labels: list[Any], numbers: list[int]) -> str:
+    shown = ", ".join(repr(labels[i]) for i in numbers[:LABELS_NAMED])
+    more = len(numbers) - LABELS_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

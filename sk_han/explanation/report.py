@@ -1,0 +1,397 @@
+"""Where a fitted model fails on held-out documents: read-only data, without the model."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.explanation.checks import frozen
+from sk_han.explanation.collection import ExplanationList
+from sk_han.explanation.document import written
+from sk_han.utils.caching import cached_property
+from sk_han.utils.metrics import (
+    Bin,
+    difference_interval,
+    figures,
+    reliability,
+    share_interval,
+)
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["ClassScores", "LengthBin", "Report"]
+
+What = Literal["documents", "classes", "scores", "confusion"]
+
+LENGTH_BINS = 5
+
+
+class LengthBin(NamedTuple):
+    """Documents of similar length: their range of words, their number, and how many are right.
+
+    `low` and `high` are the ends of the 95 % interval of `accuracy`.
+    """
+
+    fewest_words: int
+    most_words: int
+    n_documents: int
+    accuracy: float
+    low: float
+    high: float
+
+
+class ClassScores(NamedTuple):
+    """How well documents of one label are found.
+
+    `precision` is None if the label was never predicted, `recall` if no document has it.
+    """
+
+    label: Any
+    n_documents: int
+    n_predicted: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Report:
+    """Predictions of a fitted model on held-out documents, and where they are wrong.
+
+    `report` returns it. Its page (`to_html`) shows all parts; `print` shows the short form.
+
+    Parameters
+    ----------
+    estimator : str
+        What the model is.
+    labels : sequence of length n_labels
+        All labels: first the classes of the model, in the order of its `classes_`, then labels of
+        the documents that it does not know.
+    n_classes : int
+        How many of `labels` are classes of the model.
+    targets : ndarray of int64, shape (n_documents,)
+        The label of each document, as its position in `labels`.
+    probabilities : ndarray of float64, shape (n_documents, n_classes)
+        Of the classes of the model.
+    n_words : ndarray of int64, shape (n_documents,), or None
+        Words of each document that the model read; None if it does not tell.
+    texts : sequence of n_documents str, or None
+        None if the documents are word ids whose words are not known.
+    mistakes : ExplanationList of n_mistakes DocumentExplanation, or empty
+        The worst mistakes, explained for the predicted label; empty if that is not possible.
+    mistake_rows : ndarray of int64, shape (n_mistakes,)
+        The documents of the worst mistakes, the most confident first.
+    suspects : ndarray of int64, shape (n_suspects,)
+        Documents that look mislabelled, the most suspicious first.
+    duplicates : sequence of sequence of int
+        Groups of documents that have the same words.
+    trained_on : ndarray of int64, shape (n_leaks,), or None
+        Documents whose words stand in a training document too; None without training documents.
+    baseline : ndarray of float64, shape (n_documents, n_labels), or None
+        Probabilities by TF-IDF and logistic regression.
+    baseline_note : str
+        What the baseline learnt from, or why there is none.
+    history : sequence of mapping of str to float
+        The ``history_`` of the model; empty if it keeps none.
+    notes : sequence of str
+        What a reader must know of the documents, the labels and the explanations.
+
+    Notes
+    -----
+    Rows are numbered from 0 in the order of the documents. A document whose label the model does
+    not know counts as a mistake everywhere but in the log loss, which would be infinite.
+    """
+
+    estimator: str
+    labels: tuple[Any, ...]
+    n_classes: int
+    targets: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+    n_words: NDArray[np.int64] | None
+    texts: tuple[str, ...] | None
+    mistakes: ExplanationList
+    mistake_rows: NDArray[np.int64]
+    suspects: NDArray[np.int64]
+    duplicates: tuple[tuple[int, ...], ...]
+    trained_on: NDArray[np.int64] | None
+    baseline: NDArray[np.float64] | None
+    baseline_note: str
+    history: tuple[Mapping[str, float], ...]
+    notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        n, put = len(self.targets), object.__setattr__
+        put(self, "labels", tuple(self.labels))
+        put(self, "duplicates", tuple(tuple(map(int, group)) for group in self.duplicates))
+        put(self, "history", tuple(dict(epoch) for epoch in self.history))
+        put(self, "notes", tuple(self.notes))
+        shapes: dict[str, tuple[tuple[int | None, ...], type[np.generic]]] = {
+            "targets": ((n,), np.int64),
+            "probabilities": ((n, self.n_classes), np.float64),
+            "n_words": ((n,), np.int64),
+            "mistake_rows": ((None,), np.int64),
+            "suspects": ((None,), np.int64),
+            "trained_on": ((None,), np.int64),
+            "baseline": ((n, len(self.labels)), np.float64),
+        }
+        for name, (shape, dtype) in shapes.items():
+            value = getattr(self, name)
+            if value is not None:
+                put(self, name, frozen(value, name, shape, dtype))
+        if len(self.mistakes) not in (0, len(self.mistake_rows)):
+            raise ValueError(
+                f"mistakes must hold none or {len(self.mistake_rows)} explanations, one for each "
+                f"of mistake_rows; got {len(self.mistakes)}."
+            )
+        if self.texts is not None:
+            put(self, "texts", tuple(self.texts))
+            if len(self.texts) != n:
+                raise ValueError(
+                    f"texts must be {n}, one for each document; got {len(self.texts)}."
+                )
+
+    @property
+    def n_documents(self) -> int:
+        """Number of held-out documents."""
+        return len(self.targets)
+
+    @cached_property
+    def predicted(self) -> NDArray[np.int64]:
+        """The predicted label of each document as its position in `labels`."""
+        return self.probabilities.argmax(axis=1)
+
+    @cached_property
+    def confidence(self) -> NDArray[np.float64]:
+        """The probability of the predicted label, shape (n_documents,)."""
+        return self.probabilities.max(axis=1)
+
+    @cached_property
+    def right(self) -> NDArray[np.bool_]:
+        """Whether each document is predicted right."""
+        return self.predicted == self.targets
+
+    @cached_property
+    def confusion(self) -> NDArray[np.int64]:
+        """Number of documents of each label (row) by predicted label (column), square."""
+        return figures(self._padded, self.targets)["confusion"]
+
+    @cached_property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Scores of the model, of the baseline if there is one, and of the commonest label.
+
+        Each has `accuracy`, `accuracy_low` and `accuracy_high` (a 95 % interval) and `macro_f1`;
+        the first two also `log_loss` and `calibration_error`.
+        """
+        found = {"model": self._scores_of(self._padded)}
+        if self.baseline is not None:
+            found["baseline"] = self._scores_of(self.baseline)
+        counts = np.bincount(self.targets, minlength=len(self.labels))
+        commonest = np.zeros_like(self._padded)
+        commonest[:, counts.argmax()] = 1
+        scores = self._scores_of(commonest)
+        found["commonest"] = {
+            name: scores[name] for name in scores if name not in ("log_loss", "calibration_error")
+        }
+        return found
+
+    @property
+    def commonest_label(self) -> Any:
+        """The label that most of the documents have."""
+        return self.labels[np.bincount(self.targets).argmax()]
+
+    @cached_property
+    def gain(self) -> tuple[float, float, float] | None:
+        """How much higher accuracy is than the baseline's, and its 95 % interval; or None."""
+        if self.baseline is None:
+            return None
+        other = self.baseline.argmax(axis=1) == self.targets
+        low, high = difference_interval(self.right, other)
+        return float(self.right.mean() - other.mean()), low, high
+
+    @cached_property
+    def class_scores(self) -> list[ClassScores]:
+        """Precision, recall and F1 of each label."""
+        found = []
+        for i, label in enumerate(self.labels):
+            n_right = int(self.confusion[i, i])
+            n, n_predicted = int(self.confusion[i].sum()), int(self.confusion[:, i].sum())
+            precision = n_right / n_predicted if n_predicted else None
+            recall = n_right / n if n else None
+            f1 = 2 * n_right / (n + n_predicted) if n + n_predicted else None
+            found.append(ClassScores(label, n, n_predicted, precision, recall, f1))
+        return found
+
+    @property
+    def reliability(self) -> list[Bin]:
+        """Confidence and accuracy of documents of similar confidence, in 15 bins."""
+        return reliability(self._padded, self.targets)
+
+    @property
+    def baseline_reliability(self) -> list[Bin]:
+        """The same of the baseline; empty without one."""
+        return [] if self.baseline is None else reliability(self.baseline, self.targets)
+
+    @cached_property
+    def by_length(self) -> list[LengthBin]:
+        """Accuracy of documents of similar length, in up to five bins of about equal size."""
+        if self.n_words is None:
+            return []
+        ends = np.unique(np.quantile(self.n_words, np.linspace(0, 1, LENGTH_BINS + 1)[1:]))
+        bins = np.searchsorted(ends, self.n_words)
+        found = []
+        for i in np.unique(bins):
+            lengths, right = self.n_words[bins == i], self.right[bins == i]
+            interval = share_interval(int(right.sum()), len(right))
+            found.append(
+                LengthBin(
+                    int(lengths.min()),
+                    int(lengths.max()),
+                    len(right),
+                    float(right.mean()),
+                    *interval,
+                )
+            )
+        return found
+
+    def mixed_up(self) -> list[tuple[int, int, int]]:
+        """Return (label, predicted label, number of documents) of all mistakes, most first."""
+        wrong = self.confusion.copy()
+        np.fill_diagonal(wrong, 0)
+        rows, columns = np.nonzero(wrong)
+        counts = wrong[rows, columns]
+        order = np.argsort(-counts, kind="stable")
+        return list(
+            zip(rows[order].tolist(), columns[order].tolist(), counts[order].tolist(), strict=True)
+        )
+
+    def rows(self, label: int, predicted: int) -> NDArray[np.int64]:
+        """Return the documents of a cell of the confusion matrix, the most confident first.
+
+        Parameters
+        ----------
+        label, predicted : int
+            Positions in `labels`.
+
+        Returns
+        -------
+        ndarray of int64
+        """
+        found = np.flatnonzero((self.targets == label) & (self.predicted == predicted))
+        return found[np.argsort(-self.confidence[found], kind="stable")]
+
+    def has_conflict(self, group: tuple[int, ...]) -> bool:
+        """Return whether the documents of a group of `duplicates` have different labels."""
+        return len({int(self.targets[i]) for i in group}) > 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all data as dicts, lists, strings and numbers, which JSON can hold."""
+        from sk_han.rendering.report.tables import report_as_dict
+
+        return report_as_dict(self)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return `to_dict` as JSON in ASCII, and write it to a file if there is a path.
+
+        Parameters
+        ----------
+        path : path-like, optional
+
+        Returns
+        -------
+        str
+        """
+        return written(json.dumps(self.to_dict(), allow_nan=False), path)
+
+    def to_frame(self, what: What = "documents") -> DataFrame:
+        """Return one part of the report as a pandas DataFrame.
+
+        Parameters
+        ----------
+        what : {"documents", "classes", "scores", "confusion"}, default="documents"
+            A row for each document, each label, or the model and what it is compared with; or
+            numbers of documents by label (rows) and predicted label (columns).
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        from sk_han.rendering.report.tables import report_as_frame
+
+        return report_as_frame(self, what)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
+        """Return the report as one HTML page, without scripts and external files.
+
+        The page is light or dark like the reader's system, and light on paper. Of each kind of
+        mistake it shows some documents and the number of the others.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            File to write, in UTF-8.
+        full_page : bool, default=True
+            Whether to return a whole page, or a fragment of one.
+
+        Returns
+        -------
+        str
+        """
+        from sk_han.rendering.report.page import render_report
+
+        return written(render_report(self, full_page=full_page), path)
+
+    def to_text(self, *, width: int | None = None) -> str:
+        """Return the report as lines for a terminal.
+
+        Parameters
+        ----------
+        width : int, optional
+            Columns of a line; by default those of the terminal.
+
+        Returns
+        -------
+        str
+        """
+        from sk_han.rendering.report.text import render_report_text
+
+        return render_report_text(self, width=width)
+
+    def _repr_html_(self) -> str:
+        return self.to_html(full_page=False)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return (
+            f"Report({self.estimator}, {self.n_documents} documents, "
+            f"accuracy {self.right.mean():.3f})"
+        )
+
+    @cached_property
+    def _padded(self) -> NDArray[np.float64]:
+        """Probabilities of all labels, zero for those that the model does not know."""
+        padded = np.zeros((self.n_documents, len(self.labels)))
+        padded[:, : self.n_classes] = self.probabilities
+        return padded
+
+    def _scores_of(self, probabilities: NDArray[np.float64]) -> dict[str, float]:
+        found = figures(probabilities, self.targets)
+        known = self.targets < self.n_classes
+        right = round(found["accuracy"] * self.n_documents)
+        low, high = share_interval(right, self.n_documents)
+        return {
+            "accuracy": found["accuracy"],
+            "accuracy_low": low,
+            "accuracy_high": high,
+            "macro_f1": found["macro_f1"],
+            "log_loss": figures(probabilities[known], self.targets[known])["log_loss"],
+            "calibration_error": found["calibration_error"],
+        }

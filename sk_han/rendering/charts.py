@@ -1,0 +1,173 @@
+"""Small charts as SVG inside of a page: colours are those of its style sheet, light or dark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from sk_han.rendering.markup import escaped
+
+__all__ = ["CHART_STYLE", "Axis", "Chart", "ticks"]
+
+WIDTH, HEIGHT = 460, 300
+LEFT, RIGHT, TOP, BOTTOM = 58, 22, 10, 48
+
+
+class Axis(NamedTuple):
+    """A scale from `low` to `high`, with its ticks as (value, text)."""
+
+    label: str
+    low: float
+    high: float
+    ticks: Sequence[tuple[float, str]]
+
+
+def ticks(low: float, high: float, n: int = 6, *, whole: bool = False) -> list[tuple[float, str]]:
+    """Return about `n` round values between two numbers, with their texts.
+
+    Parameters
+    ----------
+    low, high : float
+    n : int, default=6
+        Wanted number of them, at most one more.
+    whole : bool, default=False
+        Whether values are integers only.
+
+    Examples
+    --------
+    >>> from sk_han.rendering.charts import ticks
+    >>> [text for _, text in ticks(0.12, 0.94)]
+    ['0.2', '0.4', '0.6', '0.8']
+    >>> [text for _, text in ticks(1, 3, whole=True)]
+    ['1', '2', '3']
+    """
+    rough = (high - low) / n or 1.0
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
+    if whole:
+        step = max(1.0, round(step))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [(i * step, f"{i * step:.6g}") for i in range(first, last + 1)]
+
+
+class Chart:
+    """A chart that grows by marks; coordinates are values of its axes.
+
+    Parameters
+    ----------
+    x, y : Axis
+    description : str
+        What the chart shows, for readers who do not see it.
+
+    Notes
+    -----
+    `kind` of a mark is "toward", "against" or "muted", the names of colours in the style sheet.
+
+    Examples
+    --------
+    >>> from sk_han.rendering.charts import Axis, Chart, ticks
+    >>> share = Axis("share", 0, 1, ticks(0, 1))
+    >>> chart = Chart(share, share, "an example")
+    >>> chart.line([(0, 0), (1, 1)], "muted")
+    >>> chart.markup().startswith("<svg")
+    True
+    """
+
+    def __init__(self, x: Axis, y: Axis, description: str) -> None:
+        self._x, self._y, self._description = x, y, description
+        self._marks: list[str] = []
+
+    def line(
+        self, points: Iterable[tuple[float, float]], kind: str, *, dashed: bool = False
+    ) -> None:
+        """Draw a line through points."""
+        path = " ".join(f"{self._left(x)},{self._top(y)}" for x, y in points)
+        more = " han-dashed" if dashed else ""
+        self._marks.append(f'<polyline class="han-line han-{kind}{more}" points="{path}"/>')
+
+    def dots(
+        self,
+        points: Iterable[tuple[float, float]],
+        kind: str,
+        titles: Iterable[str],
+        *,
+        hollow: bool = False,
+    ) -> None:
+        """Draw points, each with a title that browsers show under the pointer."""
+        more = " han-hollow" if hollow else ""
+        self._marks += [
+            f'<circle class="han-dot han-{kind}{more}" cx="{self._left(x)}" cy="{self._top(y)}" '
+            f'r="3.5"><title>{escaped(title)}</title></circle>'
+            for (x, y), title in zip(points, titles, strict=True)
+        ]
+
+    def interval(self, x: float, low: float, high: float, kind: str) -> None:
+        """Draw the interval of a value, from `low` to `high`."""
+        self._marks.append(
+            f'<path class="han-line han-{kind}" d="M{self._left(x)} {self._top(low)}'
+            f'V{self._top(high)}"/>'
+        )
+
+    def bar(self, low: float, high: float, y: float, title: str) -> None:
+        """Draw a bar from the lower end of the axis to `y`."""
+        left, top, bottom = self._left(low), self._top(y), self._top(self._y.low)
+        self._marks.append(
+            f'<rect class="han-fill" x="{left}" y="{top}" '
+            f'width="{max(0.0, self._left(high) - left - 1):.1f}" height="{bottom - top:.1f}">'
+            f"<title>{escaped(title)}</title></rect>"
+        )
+
+    def markup(self) -> str:
+        """Return the chart as an SVG element."""
+        right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+        grid = "".join(
+            f'<path class="han-grid" d="M{LEFT} {self._top(value)}H{right}"/>'
+            f'<text x="{LEFT - 7}" y="{self._top(value) + 4:.1f}" text-anchor="end">'
+            f"{escaped(text)}</text>"
+            for value, text in self._y.ticks
+        ) + "".join(
+            f'<text x="{self._left(value)}" y="{bottom + 17}" text-anchor="middle">'
+            f"{escaped(text)}</text>"
+            for value, text in self._x.ticks
+        )
+        middle = (TOP + bottom) / 2
+        names = (
+            f'<text class="han-axis" x="{(LEFT + right) / 2}" y="{HEIGHT - 8}" '
+            f'text-anchor="middle">{escaped(self._x.label)}</text>'
+            f'<text class="han-axis" x="14" y="{middle}" text-anchor="middle" '
+            f'transform="rotate(-90 14 {middle})">{escaped(self._y.label)}</text>'
+        )
+        return (
+            f'<svg class="han-chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+            f'aria-label="{escaped(self._description)}">{grid}{"".join(self._marks)}'
+            f'<path class="han-base" d="M{LEFT} {bottom}H{right}"/>{names}</svg>'
+        )
+
+    def _left(self, x: float) -> float:
+        share = (x - self._x.low) / ((self._x.high - self._x.low) or 1.0)
+        return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
+
+    def _top(self, y: float) -> float:
+        share = (y - self._y.low) / ((self._y.high - self._y.low) or 1.0)
+        return round(HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM), 1)
+
+
+CHART_STYLE = """\
+.sk-han .han-chart { display: block; width: 100%; max-width: 30rem; height: auto; }
+.sk-han .han-chart text { fill: var(--muted); font-size: 12px; font-family: inherit; }
+.sk-han .han-chart .han-axis { fill: var(--text); font-size: 13px; }
+.sk-han .han-grid { stroke: var(--rule); fill: none; }
+.sk-han .han-base { stroke: var(--muted); fill: none; }
+.sk-han .han-fill { fill: var(--rule); }
+.sk-han .han-line { fill: none; stroke-width: 2; stroke-linejoin: round; }
+.sk-han .han-line.han-toward, .sk-han .han-dot.han-toward { stroke: var(--toward); }
+.sk-han .han-line.han-against, .sk-han .han-dot.han-against { stroke: var(--against); }
+.sk-han .han-line.han-muted, .sk-han .han-dot.han-muted { stroke: var(--muted); }
+.sk-han .han-dot { stroke-width: 1.5; }
+.sk-han .han-dot.han-toward { fill: var(--toward); }
+.sk-han .han-dot.han-against { fill: var(--against); }
+.sk-han .han-dot.han-muted { fill: var(--muted); }
+.sk-han .han-dot.han-hollow { fill: var(--page); }
+.sk-han .han-line.han-dashed { stroke-dasharray: 5 4; }
+"""

@@ -1,0 +1,1 @@
+"""A report as a page, as text for a terminal, and as tables."""

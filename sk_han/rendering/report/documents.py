@@ -1,0 +1,143 @@
+"""Documents on the page of a report: worst mistakes, doubtful labels, duplicates."""
+
+from __future__ import annotations
+
+from sk_han.explanation.document import DocumentExplanation
+from sk_han.explanation.report import Report
+from sk_han.rendering.html import document_markup
+from sk_han.rendering.markup import escaped, isolated, with_minus
+from sk_han.rendering.report.lists import (
+    Bounds,
+    entries_of,
+    judged,
+    more,
+    prefix_of,
+    shown_probability,
+)
+from sk_han.rendering.report.words import counted
+from sk_han.rendering.shading import number
+
+__all__ = ["duplicates", "misleading_sentence", "mistakes", "suspects"]
+
+LONGEST_SENTENCE = 1000
+
+
+def mistakes(report: Report, bounds: Bounds) -> str:
+    """Return the worst mistakes, each with the sentence that misled."""
+    rows = report.mistake_rows[: bounds.mistakes].tolist()
+    if not rows:
+        return "<p>No document with a label that the model knows is predicted wrong.</p>"
+    n_more = int((~report.right).sum()) - len(rows)
+    intro = "<p>The mistakes that the model was surest of. "
+    if not len(report.mistakes):
+        return f"{intro}</p>{judged(report, rows, bounds)}{more(n_more, 'mistake')}"
+    articles = "".join(
+        _mistake(report, row, explanation, is_open=not position)
+        for position, (row, explanation) in enumerate(zip(rows, report.mistakes, strict=False))
+    )
+    return (
+        f"{intro}A sentence misled if it pushed the model toward the wrong label; of these the "
+        "strongest is quoted. The number behind it is how far it pushed, in log-odds, estimated: "
+        "0 is not at all, +0.7 makes the label about twice as likely against all others, +2.3 ten "
+        "times. In the whole text, blue words speak for the wrong label and orange ones against "
+        f"it.</p>{articles}{more(n_more, 'mistake')}"
+    )
+
+
+def _mistake(report: Report, row: int, explanation: DocumentExplanation, *, is_open: bool) -> str:
+    label, predicted = report.labels[report.targets[row]], explanation.predicted
+    doubt = ""
+    if row in report.suspects:
+        doubt = (
+            f'<p class="han-small">Its label <a href="#{prefix_of(report)}-labels">looks wrong</a> '
+            "too.</p>"
+        )
+    return (
+        f'<article class="han-mistake" id="{prefix_of(report)}-doc-{row}">'
+        f"<h3>Document {row:,}: predicted {isolated(predicted)} "
+        f'<span class="han-number">{shown_probability(report, row)}</span>, labelled '
+        f"{isolated(label)}</h3>{_misled(explanation)}{doubt}"
+        f"<details{' open' if is_open else ''}><summary>The whole document, word by word"
+        f'</summary><div class="han-explained">{document_markup(explanation, "contributions")}'
+        "</div></details></article>"
+    )
+
+
+def _misled(explanation: DocumentExplanation) -> str:
+    sentence = misleading_sentence(explanation)
+    if sentence is None:
+        return (
+            f'<p class="han-small">No sentence speaks for {isolated(explanation.predicted)}: the '
+            "model had little to go by.</p>"
+        )
+    text, value = sentence
+    return (
+        f'<div class="han-misled">\N{LEFT DOUBLE QUOTATION MARK}{escaped(text)}'
+        f'\N{RIGHT DOUBLE QUOTATION MARK} <span class="han-number">'
+        f"{with_minus(number(value, True))}</span></div>"
+    )
+
+
+def misleading_sentence(explanation: DocumentExplanation) -> tuple[str, float] | None:
+    """Return the sentence that spoke most for the explained label, and how much; or None."""
+    values = explanation.sentence_contributions
+    if not len(values) or values.max() <= 0:
+        return None
+    best = int(values.argmax())
+    text = " ".join(explanation.sentences[best].split())
+    return text[:LONGEST_SENTENCE], float(values[best])
+
+
+def suspects(report: Report, bounds: Bounds) -> str:
+    """Return the documents whose label may be wrong."""
+    method = (
+        "<p>Found by confident learning (Northcutt, Jiang, Chuang, 2021, Journal of Artificial "
+        "Intelligence Research 70): the model gives another label at least the probability that "
+        "it gives that label on average where it is the true one. Only documents that the model "
+        "gets wrong are listed. It can not tell a wrong label from a mistake of its own: a person "
+        "has to look.</p>"
+    )
+    rows = report.suspects[: bounds.in_a_list].tolist()
+    if not rows:
+        return f"{method}<p>None was found.</p>"
+    entries = judged(report, rows, bounds)
+    found = f"<p><b>{counted(len(report.suspects))}</b>, the most suspicious first.</p>"
+    return f"{method}{found}{entries}{more(len(report.suspects) - len(rows))}"
+
+
+def duplicates(report: Report, bounds: Bounds) -> str:
+    """Return documents with the same words, those with different labels first."""
+    parts = []
+    if report.trained_on is not None and len(report.trained_on):
+        n = len(report.trained_on)
+        rows = report.trained_on[: bounds.in_a_list]
+        parts.append(
+            f"<p><b>{counted(n)}</b> {'stands' if n == 1 else 'stand'} among the training "
+            "documents too: what the model knows of them it may know by heart, and scores are too "
+            f"good.</p>{entries_of(report, rows, bounds)}{more(n - len(rows))}"
+        )
+    groups = sorted(report.duplicates, key=lambda group: not report.has_conflict(group))
+    if not groups:
+        same = "" if report.texts is None else ", apart from case and punctuation"
+        parts.append(f"<p>No two documents have the same words{same}.</p>")
+        return "".join(parts)
+    n_conflicts = sum(map(report.has_conflict, groups))
+    n_documents = sum(map(len, groups))
+    told = "with the same label each" if not n_conflicts else f"{n_conflicts} with different labels"
+    parts.append(
+        f"<p>{counted(n_documents)} in {counted(len(groups), 'group')} of the same words, {told}. "
+        "Case and punctuation do not count. Different labels of one text can not both be "
+        "learnt.</p>"
+    )
+    for group in groups[: bounds.in_a_list]:
+        labels = dict.fromkeys(report.labels[report.targets[row]] for row in group)
+        names = ", ".join(map(isolated, labels))
+        mark = '<span class="han-verdict">different labels</span> ' * report.has_conflict(group)
+        entries = judged(report, group[: bounds.in_a_list], bounds)
+        parts.append(
+            f'<details class="han-fold"><summary>{counted(len(group))} {mark}'
+            f'<span class="han-small">{names}</span></summary><div>{entries}'
+            f"{more(len(group) - bounds.in_a_list)}</div></details>"
+        )
+    parts.append(more(len(groups) - bounds.in_a_list, "group"))
+    return "".join(parts)

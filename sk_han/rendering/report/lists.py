@@ -1,0 +1,85 @@
+"""Lists of documents on the page of a report: each opens, and no list is endless."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sk_han.explanation.report import Report
+from sk_han.rendering.markup import escaped, isolated
+from sk_han.rendering.report.words import probability
+
+__all__ = ["Bounds", "entries_of", "judged", "more", "prefix_of", "shown_probability"]
+
+EXCERPT = 160
+
+
+class Bounds(NamedTuple):
+    """How much a page shows: documents in all lists and in one, their text, explained mistakes."""
+
+    documents: int
+    in_a_list: int
+    characters: int
+    mistakes: int
+
+
+def prefix_of(report: Report) -> str:
+    """Return what the ids of a page begin with, so that a notebook can hold several pages."""
+    seen = hashlib.sha256(report.confidence.tobytes() + report.targets.tobytes())
+    return f"han-{seen.hexdigest()[:8]}"
+
+
+def more(n: int, what: str = "document") -> str:
+    """Say how many things are not shown, if there are any."""
+    return f'<p class="han-small">and {n:,} more {what}{"s" * (n != 1)}</p>' if n > 0 else ""
+
+
+def entries_of(report: Report, rows: Iterable[int], bounds: Bounds) -> str:
+    """Return documents whose label and prediction are known from the title above them."""
+    return "".join(_entry(report, int(row), "", bounds) for row in rows)
+
+
+def _entry(report: Report, row: int, verdict: str, bounds: Bounds) -> str:
+    """Return a document that opens: number, probability, verdict, beginning of the text."""
+    head = (
+        f'<span class="han-number">{row:,}</span> {verdict}'
+        f'<span class="han-number">{shown_probability(report, row)}</span>'
+    )
+    if report.texts is None:
+        return f'<div class="han-entry">{head}</div>'
+    text = report.texts[row]
+    words = " ".join(text[: 2 * EXCERPT].split())
+    excerpt = words[:EXCERPT] + ("\N{HORIZONTAL ELLIPSIS}" if len(words) > EXCERPT else "")
+    excerpt = escaped(excerpt) or "no text"
+    whole = escaped(text[: bounds.characters])
+    if len(text) > bounds.characters:
+        rest = len(text) - bounds.characters
+        whole += (
+            f'\N{HORIZONTAL ELLIPSIS} <span class="han-small">and {rest:,} more characters</span>'
+        )
+    link = ""
+    if len(report.mistakes) and row in report.mistake_rows:
+        link = f' <a href="#{prefix_of(report)}-doc-{row}">explained</a>'
+    return (
+        f'<details class="han-entry"><summary>{head} '
+        f'<span class="han-small han-excerpt"><bdi>{excerpt}</bdi></span></summary>'
+        f'<div class="han-whole">{whole}</div>{link}</details>'
+    )
+
+
+def shown_probability(report: Report, row: int) -> str:
+    """Return the probability of the predicted label of a document, escaped."""
+    return escaped(probability(float(report.confidence[row])))
+
+
+def judged(report: Report, rows: Iterable[int], bounds: Bounds) -> str:
+    """Return documents with their label and what the model says."""
+    entries = []
+    for row in rows:
+        label = isolated(report.labels[report.targets[row]])
+        predicted = isolated(report.labels[report.predicted[row]])
+        entries.append(
+            _entry(report, row, f"labelled <b>{label}</b>, predicted <b>{predicted}</b> ", bounds)
+        )
+    return "".join(entries)

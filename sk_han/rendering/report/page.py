@@ -1,0 +1,183 @@
+"""A report as one HTML page, or a part of one, without scripts or outside assets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sk_han.explanation.report import ClassScores, Report
+from sk_han.rendering.markup import escaped, isolated, page
+from sk_han.rendering.report.confusion import confusion
+from sk_han.rendering.report.documents import duplicates, mistakes, suspects
+from sk_han.rendering.report.figures import history_charts, length_chart, reliability_chart
+from sk_han.rendering.report.lists import Bounds, prefix_of
+from sk_han.rendering.report.style import REPORT_STYLE
+from sk_han.rendering.report.words import (
+    BASELINE,
+    always,
+    counted,
+    gain_note,
+    percent,
+    sureness_note,
+)
+
+__all__ = ["render_report"]
+
+ON_A_PAGE = Bounds(documents=600, in_a_list=20, characters=1500, mistakes=100)
+IN_A_NOTEBOOK = Bounds(documents=120, in_a_list=8, characters=400, mistakes=5)
+LABELS_OPEN = 12
+MOST_LABELS = 100
+
+MEANINGS = {
+    "Accuracy": "The share of documents whose label is predicted right. Below it, the interval "
+    "that holds it in 95 of 100 such samples of documents.",
+    "Macro F1": "How well each label is found, as the mean over labels, so that a rare label "
+    "counts as much as a common one. 1 is perfect.",
+    "Log loss": "How little probability the true label gets: 0 is perfect, 0.69 is that of a coin "
+    "with two labels. Confident mistakes cost most.",
+    "Calibration error": "How far the probability of the predicted label is from the share that "
+    "is right, on average over 15 bins (Guo et al., 2017). 0 is perfect.",
+    "Precision": "Of the documents predicted so, the share that have this label.",
+    "Recall": "Of the documents that have this label, the share predicted so.",
+}
+
+
+def render_report(report: Report, *, full_page: bool = True) -> str:
+    """Return a report as a page or a fragment; see `Report.to_html`."""
+    bounds = ON_A_PAGE if full_page else IN_A_NOTEBOOK
+    sections = list(_sections(report, bounds))
+    links = "".join(
+        f'<a href="#{prefix_of(report)}-{name}">{title}</a>' for name, title, _ in sections
+    )
+    body = "".join(
+        f'<section id="{prefix_of(report)}-{name}"><h2>{title}</h2>{content}</section>'
+        for name, title, content in sections
+    )
+    title = f"{escaped(report.estimator)} on {counted(report.n_documents)}"
+    content = f"{_head(report)}<nav>{links}</nav>{body}"
+    # A page has one main part, and a notebook or a site has its own.
+    return page(f"<main>{content}</main>" if full_page else content, title, full_page, REPORT_STYLE)
+
+
+def _sections(report: Report, bounds: Bounds) -> Iterator[tuple[str, str, str]]:
+    """Yield name, title and content of each section."""
+    yield "scores", "Scores", _scores(report)
+    yield "confusion", "What is taken for what", confusion(report, bounds)
+    sure = f"<p>{escaped(sureness_note(report))}</p>"
+    charts = [("Confidence", reliability_chart(report))]
+    if report.by_length:
+        charts.append(("Length", length_chart(report)))
+    figures = "".join(f"<div><h3>{title}</h3>{chart}</div>" for title, chart in charts)
+    named = "Confidence and length" if report.by_length else "Confidence"
+    yield "confidence", named, f'{sure}<div class="han-figures">{figures}</div>'
+    history = history_charts(report)
+    if history:
+        n_epochs = counted(len(report.history), "epoch")
+        note = (
+            f"<p>{n_epochs} of the network alone; what predicts adds the linear models beside it, "
+            "if there are any. A validation loss that rises while the training loss falls means "
+            "that the network learns its documents by heart.</p>"
+        )
+        yield "training", "Training", f'{note}<div class="han-figures">{"".join(history)}</div>'
+    yield "mistakes", "The worst mistakes", mistakes(report, bounds)
+    yield "labels", "Documents that look mislabelled", suspects(report, bounds)
+    if report.texts is not None or report.duplicates:
+        yield "duplicates", "Duplicates", duplicates(report, bounds)
+
+
+def _head(report: Report) -> str:
+    scores = report.scores
+    model, commonest = scores["model"], scores["commonest"]
+    tiles = [("the model", model, " han-first")]
+    if "baseline" in scores:
+        tiles.append((BASELINE, scores["baseline"], ""))
+    tiles.append((always(isolated(report.commonest_label)), commonest, ""))
+    markup = "".join(
+        f'<div class="han-tile{kind}"><span class="han-small">{name}</span>'
+        f"<b>{percent(found['accuracy'])}</b>"
+        f'<span class="han-small">{round(found["accuracy"] * report.n_documents):,} of '
+        f"{report.n_documents:,} right</span></div>"
+        for name, found, kind in tiles
+    )
+    lead = [escaped(gain_note(report))] if report.gain else []
+    # What the model does not know it can only take for something else; a note says so.
+    mixed = [cell for cell in report.mixed_up() if cell[0] < report.n_classes][:1]
+    lead += [
+        f"The most frequent mistake: {isolated(report.labels[i])} taken for "
+        f"{isolated(report.labels[j])}, {counted(n)}."
+        for i, j, n in mixed
+    ]
+    notes = [*report.notes]
+    if report.trained_on is not None and len(report.trained_on):
+        n = len(report.trained_on)
+        notes.append(f"{counted(n)} {'is' if n == 1 else 'are'} among the training documents too.")
+    listed = "".join(f"<li>{escaped(note)}</li>" for note in notes)
+    n_labels = counted(len(report.labels), "label")
+    return (
+        f"<h1>Where the model fails</h1><p class='han-small'>{escaped(report.estimator)} on "
+        f"{counted(report.n_documents)} of {n_labels}</p>"
+        f'<div class="han-tiles">{markup}</div><p class="han-lead">{" ".join(lead)}</p>'
+        + (f'<ul class="han-notes">{listed}</ul>' if notes else "")
+    )
+
+
+def _scores(report: Report) -> str:
+    names = {
+        "model": "the model",
+        "baseline": BASELINE,
+        "commonest": always(isolated(report.commonest_label)),
+    }
+    rows = []
+    for key, found in report.scores.items():
+        interval = f"{100 * found['accuracy_low']:.1f} to {percent(found['accuracy_high'])}"
+        cells = [
+            f'{percent(found["accuracy"])}<span class="han-small">{interval}</span>',
+            f"{found['macro_f1']:.3f}",
+            *(
+                f"{found[name]:.3f}" if name in found else "\N{EN DASH}"
+                for name in ("log_loss", "calibration_error")
+            ),
+        ]
+        tds = "".join(f"<td>{cell}</td>" for cell in cells)
+        rows.append(f'<tr><th scope="row">{names[key]}</th>{tds}</tr>')
+    head = "".join(
+        f'<th scope="col">{name}</th>'
+        for name in ("", "Accuracy", "Macro F1", "Log loss", "Calibration error")
+    )
+    meanings = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in MEANINGS.items())
+    return (
+        f'<div class="han-wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}'
+        f'</tbody></table></div><p class="han-small">{escaped(report.baseline_note)}</p>'
+        f"{_by_label(report)}"
+        f'<details class="han-fold"><summary>What these numbers mean</summary><dl>{meanings}</dl>'
+        "</details>"
+    )
+
+
+def _by_label(report: Report) -> str:
+    found = sorted(report.class_scores, key=lambda scores: 2.0 if scores.f1 is None else scores.f1)
+    rows = "".join(_label_row(scores) for scores in found[:MOST_LABELS])
+    head = "".join(
+        f'<th scope="col">{name}</th>'
+        for name in ("Label, the worst first", "Documents", "Precision", "Recall", "F1")
+    )
+    left_out = len(found) - MOST_LABELS
+    more = f'<p class="han-small">and {left_out:,} more labels</p>' if left_out > 0 else ""
+    table = (
+        f'<div class="han-wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+        f"</div>{more}"
+    )
+    if len(found) > LABELS_OPEN:
+        return f'<details class="han-fold"><summary>Scores of each label</summary>{table}</details>'
+    return f"<h3>Each label</h3>{table}"
+
+
+def _label_row(scores: ClassScores) -> str:
+    cells = [
+        f"{scores.n_documents:,}",
+        *(
+            "\N{EN DASH}" if value is None else f"{value:.3f}"
+            for value in (scores.precision, scores.recall, scores.f1)
+        ),
+    ]
+    name = f'<span class="han-name" title="{escaped(scores.label)}">{isolated(scores.label)}</span>'
+    return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'

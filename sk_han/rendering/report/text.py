@@ -1,0 +1,110 @@
+"""A report as lines for a terminal."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterator
+
+from sk_han.explanation.report import Report
+from sk_han.rendering.report.documents import misleading_sentence
+from sk_han.rendering.report.words import (
+    BASELINE,
+    always,
+    counted,
+    gain_note,
+    percent,
+    probability,
+    sureness_note,
+)
+from sk_han.rendering.rows import in_one_line, in_reading_order
+
+__all__ = ["render_report_text"]
+
+NARROWEST = 40
+MIXED_UP = 5
+MISTAKES = 5
+ROWS = 10
+LABEL = 24
+
+
+def render_report_text(report: Report, *, width: int | None = None) -> str:
+    """Return scores, frequent and worst mistakes, doubtful labels and duplicates.
+
+    Control characters of documents and labels are replaced by visible ones.
+    """
+    width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
+    lines: list[str] = []
+    for line in map(in_reading_order, _lines(report)):
+        lines += textwrap.wrap(line, width, subsequent_indent=_indent(line)) or [""]
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def _indent(line: str) -> str:
+    return " " * (len(line) - len(line.lstrip()) + 2 * line.startswith(" "))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield f"{report.estimator} on {counted(report.n_documents)}"
+    yield from report.notes
+    yield ""
+    names = {
+        "model": "the model",
+        "baseline": BASELINE,
+        "commonest": always(_label(report.commonest_label)),
+    }
+    longest = max(map(len, names.values()))
+    yield f"{'':<{longest}} accuracy  95 % interval  macro F1  log loss"
+    for key, found in report.scores.items():
+        interval = f"[{100 * found['accuracy_low']:.1f}, {100 * found['accuracy_high']:.1f}]"
+        loss = f"{found['log_loss']:8.3f}" if "log_loss" in found else ""
+        yield (
+            f"{names[key]:<{longest}} {percent(found['accuracy']):>8}  {interval:>13}  "
+            f"{found['macro_f1']:8.3f}  {loss}"
+        ).rstrip()
+    if report.gain is not None:
+        yield gain_note(report)
+    yield report.baseline_note
+    yield sureness_note(report)
+    mixed = report.mixed_up()
+    if mixed:
+        yield ""
+        yield "Most frequent mistakes"
+        for i, j, n in mixed[:MIXED_UP]:
+            yield f"  {n:>5,}  {_label(report.labels[i])} taken for {_label(report.labels[j])}"
+    if len(report.mistake_rows):
+        yield ""
+        yield "Worst mistakes"
+    for position, row in enumerate(report.mistake_rows[:MISTAKES].tolist()):
+        label, predicted = report.labels[report.targets[row]], report.labels[report.predicted[row]]
+        yield (
+            f"  document {row}: predicted {_label(predicted)} "
+            f"{probability(float(report.confidence[row]))}, labelled {_label(label)}"
+        )
+        if len(report.mistakes):
+            found_sentence = misleading_sentence(report.mistakes[position])
+            if found_sentence is not None:
+                yield f"    misled by {found_sentence[1]:+.2f}: {in_one_line(found_sentence[0])}"
+    yield ""
+    look = "looks" if len(report.suspects) == 1 else "look"
+    listed = _listed(report.suspects.tolist())
+    yield f"{counted(len(report.suspects))} that {look} mislabelled{listed}"
+    if report.duplicates:
+        n_conflicts = sum(map(report.has_conflict, report.duplicates))
+        groups = counted(len(report.duplicates), "group")
+        yield f"{groups} of documents with the same words, {n_conflicts} with different labels"
+    if report.trained_on is not None and len(report.trained_on):
+        yield f"{counted(len(report.trained_on))} among the training documents too"
+    yield "The whole report: report.to_html('report.html')"
+
+
+def _label(label: object) -> str:
+    name = in_one_line(label)
+    return name if len(name) <= LABEL else f"{name[: LABEL - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _listed(rows: list[int]) -> str:
+    if not rows:
+        return ""
+    more = ", ..." if len(rows) > ROWS else ""
+    return f": {', '.join(map(str, rows[:ROWS]))}{more}"

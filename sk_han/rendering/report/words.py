@@ -1,0 +1,104 @@
+"""Sentences and numbers of a report, the same on the page and in a terminal."""
+
+from __future__ import annotations
+
+from sk_han.explanation.report import Report
+
+__all__ = [
+    "BASELINE",
+    "always",
+    "counted",
+    "gain_note",
+    "percent",
+    "points",
+    "probability",
+    "sureness_note",
+]
+
+BASELINE = "TF-IDF + logistic regression"
+
+_MINUS = "\N{MINUS SIGN}"
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage.
+
+    Examples
+    --------
+    >>> from sk_han.rendering.report.words import percent
+    >>> percent(0.947).replace("\N{NO-BREAK SPACE}", " ")
+    '94.7 %'
+    """
+    return f"{100 * share:.1f}\N{NO-BREAK SPACE}%"
+
+
+def probability(value: float) -> str:
+    """Write a probability with three decimals, and never one that is below 1 as 1.
+
+    Examples
+    --------
+    >>> from sk_han.rendering.report.words import probability
+    >>> probability(0.5), probability(0.9997)
+    ('0.500', '>0.999')
+    """
+    return ">0.999" if 0.9995 <= value < 1 else f"{value:.3f}"
+
+
+def always(name: str) -> str:
+    """Name the prediction of one label for all documents."""
+    return f"always \N{LEFT DOUBLE QUOTATION MARK}{name}\N{RIGHT DOUBLE QUOTATION MARK}"
+
+
+def points(difference: float) -> str:
+    """Write a difference of two shares in percentage points, with its sign."""
+    return f"{100 * difference:+.1f}".replace("-", _MINUS)
+
+
+def counted(n: int, what: str = "document") -> str:
+    """Write a number of things.
+
+    Examples
+    --------
+    >>> from sk_han.rendering.report.words import counted
+    >>> counted(1), counted(1200, "label")
+    ('1 document', '1,200 labels')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def gain_note(report: Report) -> str:
+    """Say which of model and baseline is better, and whether that may be chance."""
+    if report.gain is None:
+        return ""
+    gain, low, high = report.gain
+    interval = f"95 % interval of the difference: {points(low)} to {points(high)} points"
+    n_more = counted(abs(round(gain * report.n_documents)))
+    if low <= 0 <= high:
+        if not round(gain * report.n_documents):
+            return f"Model and baseline are right on equally many documents ({interval})."
+        better = "more" if gain > 0 else "fewer"
+        return (
+            f"The model is right on {n_more.replace(' ', f' {better} ')} than the baseline, which "
+            f"may be chance ({interval})."
+        )
+    if gain > 0:
+        return f"The model is right on {n_more} more than the baseline ({interval})."
+    return (
+        f"The baseline is right on {n_more} more than the model ({interval}): here the simpler "
+        "model is better."
+    )
+
+
+def sureness_note(report: Report) -> str:
+    """Say whether the model is as often right as it is confident, on average."""
+    confidence, accuracy = float(report.confidence.mean()), float(report.right.mean())
+    low = report.scores["model"]["accuracy_low"]
+    high = report.scores["model"]["accuracy_high"]
+    found = (
+        f"On average the model gives its answer a probability of {percent(confidence)}, and it is "
+        f"right on {percent(accuracy)} of the documents"
+    )
+    if low <= confidence <= high:
+        return f"{found}: as far as these documents tell, it is as sure as it should be."
+    verdict = "too sure of itself" if confidence > accuracy else "less sure than it could be"
+    return f"{found}: it is {verdict}."

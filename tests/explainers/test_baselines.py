@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from sk_han.explainers.baselines import cross_validated, trained
+from tests.tiny_models import LABELS, TEXTS
+
+TARGETS = (LABELS == "pos").astype(np.int64)
+
+
+def test_a_label_that_was_not_learnt_has_no_probability():
+    found = trained(["good sun", "zebra"], TEXTS, TARGETS, n_labels=3)
+    assert found.shape == (2, 3)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    np.testing.assert_array_equal(found[:, 2], 0)
+    assert found[0].argmax() == 1
+
+
+def test_no_document_is_predicted_by_a_baseline_that_learnt_it():
+    # Each text has one word of its own, which alone would give its label away.
+    texts = [f"word{i}" for i in range(40)]
+    targets = np.arange(40) % 2
+    found = cross_validated(texts, targets, 2)
+    np.testing.assert_allclose(found, 0.5, atol=1e-6)
+
+
+def test_a_label_of_a_single_document_is_no_error():
+    targets = np.append(TARGETS, [2, 0])
+    found = cross_validated([*TEXTS, "strange", "bad"], targets, 3)
+    assert found[-2].argmax() != 2
+    assert (found.argmax(axis=1) == targets).mean() > 0.9
+
+
+def test_a_baseline_is_refused_where_there_is_nothing_to_learn():
+    with pytest.raises(ValueError, match="19 documents are too few"):
+        cross_validated(TEXTS[:1] * 19, TARGETS[:1].repeat(19), 2)
+    with pytest.raises(ValueError, match="documents of two labels"):
+        trained(TEXTS, TEXTS, np.zeros(len(TEXTS), dtype=np.int64), 2)
+    with pytest.raises(ValueError, match="documents with words"):
+        trained(TEXTS, ["?!", "..."], np.array([0, 1]), 2)

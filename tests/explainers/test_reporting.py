@@ -1,0 +1,204 @@
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import LinearSVC
+
+from sk_han import HierarchicalTokenizer, report
+from tests.tiny_models import LABELS, TEXTS, fitted_classifier, fitted_pipeline, tiny
+
+HELD_OUT = [f"{text} Then it was day {i}." for i, text in enumerate(TEXTS * 2)]
+Y = np.tile(LABELS, 2)
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return fitted_classifier(max_epochs=8)
+
+
+@pytest.fixture(scope="module")
+def found(classifier):
+    return report(classifier, HELD_OUT, Y, X_train=TEXTS, y_train=LABELS)
+
+
+def test_predictions_are_those_of_the_model(classifier, found):
+    np.testing.assert_allclose(found.probabilities, classifier.predict_proba(HELD_OUT), atol=1e-6)
+    assert found.scores["model"]["accuracy"] == classifier.score(HELD_OUT, Y)
+    assert found.labels == ("neg", "pos")
+    assert found.history == tuple(classifier.history_)
+
+
+def test_texts_and_lengths_are_those_that_the_model_read(classifier, found):
+    assert found.texts == tuple(HELD_OUT)
+    lengths = classifier.tokenizer_.transform(HELD_OUT).words_per_document
+    np.testing.assert_array_equal(found.n_words, lengths)
+
+
+def test_the_baseline_learns_from_the_training_documents(found):
+    assert "the 18 training documents" in found.baseline_note
+    assert found.scores["baseline"]["accuracy"] == 1
+    np.testing.assert_allclose(found.baseline.sum(axis=1), 1)
+
+
+def test_without_training_documents_the_baseline_is_cross_validated(classifier):
+    found = report(classifier, HELD_OUT, Y)
+    assert "cross-validation" in found.baseline_note
+    assert found.scores["baseline"]["accuracy"] == 1
+    assert found.trained_on is None
+
+
+@pytest.mark.parametrize("n", [1, 2, 19])
+def test_too_few_documents_leave_the_baseline_out_and_say_so(classifier, n):
+    found = report(classifier, HELD_OUT[:n], Y[:n])
+    assert found.baseline is None
+    assert f"{n} documents are too few" in found.baseline_note
+    assert any("few documents" in note for note in found.notes)
+    assert found.baseline_note in found.to_html()
+
+
+def test_the_baseline_can_be_left_out(classifier):
+    assert report(classifier, HELD_OUT, Y, baseline=None).baseline is None
+
+
+def test_the_surest_mistakes_come_first_and_explain_the_predicted_label(classifier):
+    flipped = Y.copy()
+    flipped[[0, 3, 7, 8]] = np.where(Y[[0, 3, 7, 8]] == "pos", "neg", "pos")
+    found = report(classifier, HELD_OUT, flipped, baseline=None, n_mistakes=3)
+    wrong = np.flatnonzero(~found.right)
+    assert len(wrong) > 3
+    assert len(found.mistakes) == len(found.mistake_rows) == 3
+    by_hand = wrong[np.argsort(-found.confidence[wrong], kind="stable")][:3]
+    assert found.mistake_rows.tolist() == by_hand.tolist()
+    for row, explanation in zip(found.mistake_rows, found.mistakes, strict=True):
+        assert explanation.text == HELD_OUT[row]
+        assert explanation.target == explanation.predicted == classifier.predict([HELD_OUT[row]])[0]
+
+
+def test_flipped_labels_are_suspected(classifier):
+    flipped, row = Y.copy(), classifier.predict_proba(HELD_OUT)[:, 0].argmax()
+    flipped[row] = "pos"
+    found = report(classifier, HELD_OUT, flipped, baseline=None)
+    assert found.suspects[0] == row
+
+
+def test_copies_conflicts_and_training_documents_are_found(classifier):
+    texts = [*HELD_OUT, HELD_OUT[4].upper(), TEXTS[0]]
+    found = report(classifier, texts, [*Y, "pos", "pos"], X_train=TEXTS, y_train=LABELS)
+    assert found.duplicates == ((4, 36),)
+    assert found.has_conflict(found.duplicates[0])
+    assert found.trained_on.tolist() == [37]
+
+
+def test_a_label_that_the_model_does_not_know_is_said(classifier):
+    y = np.where(np.arange(36) == 2, "strange", Y)
+    found = report(classifier, HELD_OUT, y)
+    assert found.labels == ("neg", "pos", "strange")
+    assert not found.right[2]
+    assert 2 not in found.mistake_rows
+    assert 2 not in found.suspects
+    assert any("1 document has a label" in note and "'strange'" in note for note in found.notes)
+
+
+def test_labels_of_another_type_than_the_classes_are_an_error(classifier):
+    with pytest.raises(ValueError, match="y holds 0, 1; the classes are 'neg', 'pos'"):
+        report(classifier, HELD_OUT, (Y == "pos").astype(int))
+
+
+def test_a_class_that_no_document_has_is_said(classifier):
+    only = [i for i in range(36) if Y[i] == "pos"]
+    found = report(classifier, [HELD_OUT[i] for i in only], Y[only])
+    assert found.confusion.shape == (2, 2)
+    assert any("No document has the label 'neg'" in note for note in found.notes)
+    assert "no baseline" in found.baseline_note
+    assert found.to_html()
+
+
+def test_labels_of_the_training_documents_alone_are_known_too(classifier):
+    y_train = np.where(np.arange(18) == 0, "rare", LABELS)
+    found = report(classifier, HELD_OUT, Y, X_train=TEXTS, y_train=y_train)
+    assert found.labels == ("neg", "pos", "rare")
+    assert found.baseline.shape == (36, 3)
+
+
+def test_empty_documents_are_counted_and_no_duplicates(classifier):
+    found = report(classifier, [*HELD_OUT, "", " "], [*Y, "pos", "pos"])
+    assert found.duplicates == ()
+    assert any("2 documents have no words" in note for note in found.notes)
+    assert found.n_words[-1] == 0
+
+
+def test_a_pipeline_is_reported_as_its_classifier_is():
+    pipeline = fitted_pipeline()
+    y = np.where(np.arange(36) == 4, "pos", Y)
+    found = report(pipeline, HELD_OUT, y)
+    documents = pipeline[0].transform(HELD_OUT)
+    alone = report(pipeline[-1], documents, y)
+    assert found.mistake_rows.tolist() == alone.mistake_rows.tolist() == [4]
+    assert found.mistakes[0].text == HELD_OUT[4]
+    assert found.estimator == alone.estimator == "HANClassifier"
+    np.testing.assert_allclose(found.probabilities, alone.probabilities, atol=1e-6)
+    assert found.texts == tuple(HELD_OUT)
+    assert alone.texts is None
+    assert len(alone.mistakes) == 0
+    assert any("no tokenizer" in note for note in alone.notes)
+    np.testing.assert_array_equal(found.n_words, alone.n_words)
+    # Numbers in place of words are enough for a baseline, and to tell copies.
+    assert alone.scores["baseline"]["accuracy"] > 0.9
+    assert alone.to_html()
+
+
+def test_a_step_before_the_tokenizer_is_applied():
+    steps = [FunctionTransformer(lambda X: [text.lower() for text in X]), HierarchicalTokenizer()]
+    pipeline = make_pipeline(*steps, tiny()).fit(TEXTS, LABELS)
+    found = report(pipeline, HELD_OUT, Y)
+    assert found.texts[0] == HELD_OUT[0].lower()
+
+
+def test_any_classifier_has_a_report_without_explanations():
+    linear = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TEXTS, LABELS)
+    found = report(linear, HELD_OUT, np.roll(Y, 1))
+    assert found.estimator == "LogisticRegression"
+    assert len(found.mistakes) == 0 < len(found.mistake_rows)
+    assert any("not explained" in note for note in found.notes)
+    assert found.to_html()
+    numbers = LogisticRegression().fit(np.eye(4), [0, 1, 0, 1])
+    found = report(numbers, np.eye(4), [0, 1, 1, 1])
+    assert found.texts is None
+    assert found.n_words is None
+    assert "no texts" in found.baseline_note
+    assert found.to_html()
+
+
+def test_texts_come_in_any_container(classifier):
+    pandas = pytest.importorskip("pandas")
+    flipped = np.roll(Y, 1)  # so that there are mistakes to take out of the container
+    expected = report(classifier, HELD_OUT, flipped).to_dict()
+    for X in (tuple(HELD_OUT), np.array(HELD_OUT), iter(HELD_OUT), pandas.Series(HELD_OUT)):
+        assert report(classifier, X, flipped).to_dict() == expected
+    frame = pandas.DataFrame({"text": HELD_OUT}, index=np.arange(36)[::-1])
+    assert report(classifier, frame["text"], pandas.Series(flipped)).to_dict() == expected
+
+
+def test_what_cannot_be_meant_is_an_error(classifier):
+    with pytest.raises(ValueError, match="36 documents in X, 2 labels in y"):
+        report(classifier, HELD_OUT, Y[:2])
+    with pytest.raises(ValueError, match="X_train and y_train go together"):
+        report(classifier, HELD_OUT, Y, X_train=TEXTS)
+    with pytest.raises(ValueError, match="baseline must be one of"):
+        report(classifier, HELD_OUT, Y, baseline="majority")
+    with pytest.raises(ValueError, match="n_mistakes must be"):
+        report(classifier, HELD_OUT, Y, n_mistakes=0)
+    with pytest.raises(ValueError, match="string"):
+        report(classifier, "one text", Y)
+    with pytest.raises(NotFittedError):
+        report(tiny(), HELD_OUT, Y)
+    with pytest.raises(TypeError, match="predict_proba; got LinearSVC"):
+        report(LinearSVC().fit(np.eye(2), [0, 1]), np.eye(2), [0, 1])
+
+
+def test_the_same_data_give_the_same_page(classifier):
+    pages = {report(classifier, HELD_OUT, Y).to_html() for _ in range(2)}
+    assert len(pages) == 1

@@ -1,0 +1,146 @@
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from sk_han.explanation import Report
+from tests.reports import made, of_size, one_document
+
+
+def test_a_label_that_the_model_does_not_know_is_a_mistake():
+    report = made()
+    assert report.right.tolist() == [True, True, False, True, False, False]
+    assert report.scores["model"]["accuracy"] == 0.5
+    assert report.confusion.tolist() == [[2, 1, 0], [1, 1, 0], [0, 1, 0]]
+
+
+def test_the_loss_is_that_of_known_labels():
+    of_label = np.array([0.8, 0.6, 0.1, 0.8, 0.3])
+    assert made().scores["model"]["log_loss"] == pytest.approx(-np.log(of_label).mean())
+
+
+def test_the_gain_is_the_difference_of_accuracies():
+    report = made()
+    gain, low, high = report.gain
+    # The baseline has 1, 3 and 4 right.
+    assert gain == pytest.approx(report.right.mean() - 3 / 6)
+    assert low < gain < high
+    assert made(baseline=None).gain is None
+    assert "baseline" not in made(baseline=None).scores
+
+
+def test_the_commonest_label_is_that_of_the_documents():
+    report = made()
+    assert report.commonest_label == "neg"
+    assert report.scores["commonest"]["accuracy"] == 0.5
+
+
+def test_labels_have_precision_and_recall_where_these_exist():
+    neg, pos, new = made().class_scores
+    assert (neg.precision, neg.recall) == (2 / 3, 2 / 3)
+    assert (pos.precision, pos.recall) == (1 / 3, 1 / 2)
+    assert (new.precision, new.recall, new.f1) == (None, 0, 0)
+
+
+def test_documents_of_a_cell_are_the_surest_first():
+    assert made().rows(0, 0).tolist() == [0, 1]
+    assert made().rows(0, 1).tolist() == [2]
+    assert made().rows(2, 0).tolist() == []
+
+
+def test_mistakes_are_counted_by_their_kind():
+    report = made(targets=np.array([0, 1, 0, 1, 1, 2]))
+    assert report.mixed_up() == [(1, 0, 2), (0, 1, 1), (2, 1, 1)]
+
+
+def test_bins_of_length_hold_every_document_once():
+    report = made()
+    assert [(b.fewest_words, b.most_words) for b in report.by_length] == [
+        (0, 3), (5, 5), (7, 7), (11, 11),
+    ]  # fmt: skip
+    assert sum(b.n_documents for b in report.by_length) == 6
+    assert sum(b.n_documents * b.accuracy for b in report.by_length) == 3
+    assert len(of_size(500, 3).by_length) == 5
+    assert made(n_words=None).by_length == []
+
+
+def test_documents_of_one_length_are_one_bin():
+    assert len(made(n_words=np.full(6, 4)).by_length) == 1
+
+
+def test_groups_of_different_labels_are_conflicts():
+    report = made()
+    assert [report.has_conflict(group) for group in report.duplicates] == [False, True]
+
+
+def test_data_can_be_json():
+    found = json.loads(made().to_json())
+    assert found == made().to_dict()
+    assert found["confusion"] == made().confusion.tolist()
+    assert found["history"][1]["valid_loss"] is None
+    assert found["mistakes"][0]["row"] == 2
+    assert found["documents"]["predicted"] == ["neg", "neg", "pos", "pos", "neg", "pos"]
+
+
+def test_labels_of_any_type_can_be_json(tmp_path):
+    report = made(labels=[np.int64(3), True, None])
+    path = tmp_path / "report.json"
+    assert report.to_json(path) == path.read_text("utf-8")
+    assert json.loads(path.read_text("utf-8"))["labels"] == [3, True, None]
+
+
+def test_frames_have_their_rows():
+    pytest.importorskip("pandas")
+    report = made()
+    documents = report.to_frame()
+    assert documents["right"].tolist() == report.right.tolist()
+    assert documents["looks_mislabelled"].tolist() == [row == 2 for row in range(6)]
+    assert report.to_frame("classes").index.tolist() == ["neg", "pos", "new"]
+    assert report.to_frame("scores").loc["model", "accuracy"] == 0.5
+    assert report.to_frame("confusion").loc["neg", "pos"] == 1
+    assert "text" not in made(texts=None).to_frame()
+    with pytest.raises(ValueError, match="what must be 'documents'"):
+        report.to_frame("words")
+
+
+def test_a_report_is_read_only():
+    report = made()
+    with pytest.raises(ValueError, match="read-only"):
+        report.targets[0] = 1
+    with pytest.raises(AttributeError):
+        report.labels = ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("probabilities", np.ones((6, 3))),
+        ("texts", ["one"]),
+        ("n_words", [1]),
+        ("mistakes", made().mistakes[:1]),
+    ],
+)
+def test_data_of_another_number_of_documents_are_refused(name, value):
+    with pytest.raises(ValueError, match=f"{name} must"):
+        made(**{name: value})
+
+
+def test_a_pickled_report_is_the_same():
+    report = made()
+    report.to_html()  # so that computed values are pickled too
+    assert pickle.loads(pickle.dumps(report)).to_html() == report.to_html()
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_one_document_is_enough(right):
+    report = one_document(right=right)
+    assert report.scores["model"]["accuracy"] == right
+    assert len(report.by_length) == 1
+    assert report.to_html()
+    assert str(report)
+
+
+def test_repr_is_short():
+    assert repr(made()) == "Report(HANClassifier, 6 documents, accuracy 0.500)"
+    assert isinstance(made(), Report)

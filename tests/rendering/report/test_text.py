@@ -1,0 +1,30 @@
+import pytest
+
+from tests.reports import HOSTILE, hostile, made, of_size
+
+
+@pytest.mark.parametrize("width", [40, 79, 200])
+def test_lines_are_no_longer_than_asked(width):
+    lines = made().to_text(width=width).splitlines()
+    assert max(map(len, lines)) <= width
+
+
+def test_the_short_form_says_what_matters():
+    text = made().to_text(width=200)
+    assert "HANClassifier on 6 documents" in text
+    assert "1 document has a label that the model does not know." in text
+    assert "1  neg taken for pos" in text
+    assert "document 2: predicted pos 0.900, labelled neg" in text
+    assert "misled by +1.00: Not bad." in text
+    assert "1 document that looks mislabelled: 2" in text
+    assert "2 groups of documents with the same words, 1 with different labels" in text
+    assert "1 document among the training documents too" in text
+
+
+def test_documents_cannot_send_commands_to_the_terminal():
+    assert "\x1b" in HOSTILE
+    assert "\x1b" not in hostile().to_text()
+
+
+def test_the_short_form_of_many_documents_is_short():
+    assert len(of_size(5000, 20).to_text(width=100).splitlines()) < 50

@@ -1,0 +1,96 @@
+"""Reports by hand, without a model."""
+
+from typing import Any
+
+import numpy as np
+
+from sk_han.explanation import ExplanationList, Report
+from tests.by_hand import signed
+
+HOSTILE = "<script>alert(1)</script>\"'&</details></td>\x1b[31m"
+
+
+def made(**changes: Any) -> Report:
+    """Report on six documents of three labels, of which the model knows two.
+
+    Right are 0, 1 and 3; 2 is "neg" taken for "pos", 4 "pos" taken for "neg", 5 is unknown.
+    """
+    of_pos = np.array([0.2, 0.4, 0.9, 0.8, 0.3, 0.7])
+    by_baseline = np.array([0.6, 0.1, 0.6, 0.7, 0.9, 0.2])
+    fields: dict[str, Any] = {
+        "estimator": "HANClassifier",
+        "labels": ["neg", "pos", "new"],
+        "n_classes": 2,
+        "targets": np.array([0, 0, 0, 1, 1, 2]),
+        "probabilities": np.column_stack([1 - of_pos, of_pos]),
+        "n_words": np.array([3, 3, 5, 7, 11, 0]),
+        "texts": ["A bad film.", "Bad, bad film.", "Not bad.", "Good.", "Good. Or not?", ""],
+        "mistakes": ExplanationList(
+            [signed("Not bad. I say so."), signed("Good. Or not?", predicted="neg", target="neg")]
+        ),
+        "mistake_rows": np.array([2, 4]),
+        "suspects": np.array([2]),
+        "duplicates": [(0, 1), (3, 4, 2)],
+        "trained_on": np.array([3]),
+        "baseline": np.column_stack([1 - by_baseline, by_baseline, np.zeros(6)]),
+        "baseline_note": "The baseline learnt from others.",
+        "history": [
+            {"epoch": 1, "train_loss": 0.7, "valid_loss": 0.8, "valid_accuracy": 0.5},
+            {"epoch": 2, "train_loss": 0.6, "valid_loss": float("nan"), "valid_accuracy": 0.6},
+        ],
+        "notes": ["1 document has a label that the model does not know."],
+    }
+    return Report(**(fields | changes))
+
+
+def of_size(n_documents: int, n_labels: int) -> Report:
+    """Report on many documents, of random probabilities and texts that have no end."""
+    random = np.random.default_rng(0)
+    return made(
+        labels=[f"label number {i}" for i in range(n_labels)],
+        n_classes=n_labels,
+        targets=random.integers(n_labels, size=n_documents),
+        probabilities=random.dirichlet(np.ones(n_labels), n_documents),
+        n_words=np.arange(n_documents),
+        texts=["word " * 2000] * n_documents,
+        mistakes=ExplanationList(),
+        mistake_rows=np.arange(10),
+        suspects=np.arange(n_documents // 4),
+        duplicates=[np.arange(n_documents)],
+        trained_on=np.arange(n_documents),
+        baseline=None,
+    )
+
+
+def hostile() -> Report:
+    """Report whose every string would run code or break a page if it were not escaped."""
+    explanation = signed(
+        f"Not bad. {HOSTILE} is good.", classes=[HOSTILE, "b"], predicted="b", target="b"
+    )
+    return made(
+        estimator=HOSTILE,
+        labels=[HOSTILE, f"b{HOSTILE}", f"c{HOSTILE}"],
+        texts=[f"{HOSTILE} {i}" for i in range(6)],
+        mistakes=ExplanationList([explanation, explanation]),
+        baseline_note=HOSTILE,
+        notes=[HOSTILE],
+    )
+
+
+def one_document(*, right: bool) -> Report:
+    """Report on a single document."""
+    return made(
+        labels=["neg", "pos"],
+        targets=np.array([0]),
+        probabilities=[[0.9, 0.1]] if right else [[0.1, 0.9]],
+        n_words=np.array([3]),
+        texts=["A film."],
+        mistakes=ExplanationList(),
+        mistake_rows=np.array([], dtype=int) if right else np.array([0]),
+        suspects=[],
+        duplicates=[],
+        trained_on=None,
+        baseline=None,
+        history=[],
+        notes=[],
+    )
