@@ -22,12 +22,18 @@ __all__ = [
 NO_WORDS = "No words of this document were read."
 
 NOTES = {
+    "sentence_alone": "what the model says to each sentence alone; in its words, an estimate",
     "gradient_attention": "attention \N{MULTIPLICATION SIGN} gradient, an estimate",
     "gradient_input": "word vector \N{MULTIPLICATION SIGN} gradient, an estimate",
     "integrated_gradients": "gradients averaged while the words' vectors grow from zero",
     "occlusion": "what is lost when one word, or one sentence, is left out",
 }
-GRADIENT_METHODS = ("gradient_attention", "gradient_input", "integrated_gradients")
+GRADIENT_METHODS = (
+    "sentence_alone",
+    "gradient_attention",
+    "gradient_input",
+    "integrated_gradients",
+)
 
 
 def attention_note(combine: str) -> str:
