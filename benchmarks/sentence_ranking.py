@@ -298,7 +298,8 @@ def main() -> None:
     for name, values in areas.items():
         print_row(name, values)
 
-    for training, texts_of in RANKED.items():
+    for training in sorted({TASKS[task][0] for task in arguments.data} & set(RANKED)):
+        texts_of = RANKED[training]
         texts = texts_of(arguments.part)[: arguments.limit or N_EXPLAINED]
         case = read(models_of(training), texts)
         print(f"\n{training}: comprehensiveness of sentences, {len(texts)} documents")
