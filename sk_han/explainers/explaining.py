@@ -119,8 +119,8 @@ def explain(
     The state of a recurrent encoder depends on the words around its own, so the attended word is
     not alone responsible: therefore `spread`; see docs/believing.md for its benefit and cost.
 
-    With the default method a document takes about three times the time of its prediction, with
-    "gradient_attention" about twice. "gradient_input" adds a backward pass over the words,
+    With the default method a document takes about four times the time of its prediction, with
+    "gradient_attention" two or three times. "gradient_input" adds a backward pass over the words,
     "integrated_gradients" `steps` of them, and "occlusion" one prediction of the document for each
     of its words and sentences.
 
