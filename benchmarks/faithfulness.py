@@ -30,7 +30,14 @@ from sk_han.faithfulness import FaithfulnessReport
 Spans = list[list[tuple[int, int]]]
 
 DATA = ("movies", "imdb", "make_reviews")
-OURS = ["gradient_attention", "gradient_input", "integrated_gradients", "occlusion", "attention"]
+OURS = [
+    "sentence_alone",
+    "gradient_attention",
+    "gradient_input",
+    "integrated_gradients",
+    "occlusion",
+    "attention",
+]
 CONTROL = "random"
 
 

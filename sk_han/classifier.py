@@ -606,7 +606,7 @@ ContextAttention, default="attention"
         *,
         y_true: Any = None,
         target: Any = None,
-        method: str = "gradient_attention",
+        method: str = "sentence_alone",
         combine: str = "product",
         batch_size: int | None = None,
         steps: int = 32,
@@ -623,8 +623,9 @@ ContextAttention, default="attention"
             True labels, for `ExplanationList.mistakes` and its page.
         target : label or array-like of n_documents labels, default=None
             The class that is explained; None for the predicted one.
-        method : {"gradient_attention", "gradient_input", "integrated_gradients", "occlusion", \
-                "attention", "random"}, default="gradient_attention"
+        method : {"sentence_alone", "gradient_attention", "gradient_input", \
+                "integrated_gradients", "occlusion", "attention", "random"}, \
+                default="sentence_alone"
             How contributions are computed; see `sk_han.explain`, also for a Pipeline.
         combine : {"product", "sqrt"}, default="product"
             How the attention of a word and of its sentence become one number.
@@ -633,7 +634,7 @@ ContextAttention, default="attention"
         steps : int, default=32
             Points of "integrated_gradients".
         spread : float, default=0.25
-            For "gradient_attention": share of a sentence's contribution divided evenly by words.
+            Share of a sentence's contribution that the first two methods divide evenly by words.
         random_state : int, RandomState, Generator or None, default=None
             For "random".
 

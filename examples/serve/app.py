@@ -71,7 +71,7 @@ class ToExplain(ToPredict):
     """
 
     target: str | int | float | None = None
-    method: Literal["gradient_attention", "attention"] = "gradient_attention"
+    method: Literal["sentence_alone", "gradient_attention", "attention"] = "sentence_alone"
 
 
 class BodyLimit:

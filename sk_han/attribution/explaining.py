@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.attribution.methods import Contributions
+from sk_han.attribution.methods import SPREADING, Contributions
 from sk_han.attribution.sources import Source
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.explanation.document import DocumentExplanation
@@ -69,5 +69,5 @@ def explanations_of(
             combine=combine,
             ngram_contributions=found.ngrams[words],
             completeness_error=None if error is None else float(error[i]),
-            spread=spread if method == "gradient_attention" else None,
+            spread=spread if method in SPREADING else None,
         )

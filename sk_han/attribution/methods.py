@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.attribution.log_odds import LogOdds, log_odds
-from sk_han.attribution.perturbation import without_each_sentence, without_each_word
+from sk_han.attribution.perturbation import (
+    each_sentence_alone,
+    keep_words,
+    without_each_sentence,
+    without_each_word,
+)
 from sk_han.documents import DocumentArray, SentenceArray
 from sk_han.explanation.document import combine_attention
 from sk_han.linear.ngrams import NgramModel
@@ -17,6 +22,7 @@ from sk_han.linear.pool import pooled_logits
 
 __all__ = [
     "METHODS",
+    "SPREADING",
     "AttributedModel",
     "Attribution",
     "Batch",
@@ -107,6 +113,40 @@ class Batch(NamedTuple):
     random: Any
 
 
+def _by_sentence_alone(batch: Batch) -> Contributions:
+    """Explain each sentence as a document of its own.
+
+    What its words leave of the change of the log-odds, from a document without words to the
+    sentence, is divided evenly among them.
+    """
+    model, documents = batch.model, batch.documents
+    read = model.attend(documents)
+    logits = batch.score.logits(read.logits)
+    targets = batch.score.targets_of(logits)
+    alone = each_sentence_alone(documents)
+    target_of_sentence = np.repeat(targets, documents.sentences_per_document)
+    score = LogOdds(batch.score.scale, linear_logits(model, alone), target_of_sentence)
+    found = with_ngrams(
+        batch._replace(documents=alone, score=score),
+        model.gradient_attention(alone, score),
+        batch.spread,
+    )
+    first = documents[:1]
+    nothing = model.logits(keep_words(first, np.zeros(first.n_words, dtype=bool)))
+    of_nothing = log_odds(nothing.repeat(len(alone), axis=0), score.targets)
+    sentences = log_odds(found.logits, score.targets) - of_nothing
+    lengths = documents.words_per_sentence
+    rest = np.repeat((sentences - found.sentences) / lengths, lengths)
+    return Contributions(
+        logits,
+        read.word_attention,
+        read.sentence_attention,
+        found.words + rest,
+        sentences,
+        found.ngrams,
+    )
+
+
 def _by_gradient_attention(batch: Batch) -> Contributions:
     found = batch.model.gradient_attention(batch.documents, batch.score)
     return with_ngrams(batch, found, batch.spread)
@@ -143,11 +183,15 @@ def _by_chance(batch: Batch) -> Contributions:
 
 
 METHODS: dict[str, Callable[[Batch], Contributions]] = {
+    "sentence_alone": _by_sentence_alone,
     "gradient_attention": _by_gradient_attention,
     "occlusion": _by_occlusion,
     "attention": _by_attention,
     "random": _by_chance,
 }
+
+# The methods that `spread` is for.
+SPREADING = ("sentence_alone", "gradient_attention")
 
 
 def with_ngrams(batch: Batch, found: Attribution, spread: float = 0.0) -> Contributions:

@@ -1,4 +1,4 @@
-"""Copies of documents without some of their words, for methods that remove words."""
+"""Documents of some of the words of others, for methods that remove words."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import DocumentArray, concatenated_ranges, starts_of
+from sk_han.documents import DocumentArray, SentenceArray, concatenated_ranges, starts_of
 
-__all__ = ["keep_words", "without_each_sentence", "without_each_word"]
+__all__ = ["each_sentence_alone", "keep_words", "without_each_sentence", "without_each_word"]
 
 
 def keep_words(documents: DocumentArray, kept: NDArray[np.bool_]) -> DocumentArray:
@@ -45,6 +45,31 @@ def keep_words(documents: DocumentArray, kept: NDArray[np.bool_]) -> DocumentArr
             f"got dtype {kept.dtype} and shape {kept.shape}."
         )
     return documents.keep_words(kept)
+
+
+def each_sentence_alone(documents: DocumentArray) -> DocumentArray:
+    """Return each sentence as a document of its own.
+
+    Parameters
+    ----------
+    documents : DocumentArray of shape (n_documents,)
+
+    Returns
+    -------
+    DocumentArray of shape (n_sentences,)
+
+    Examples
+    --------
+    >>> from sk_han import DocumentArray
+    >>> X = DocumentArray.from_nested([[[2, 3], [4]], [], [[5]]])
+    >>> each_sentence_alone(X).to_nested()
+    [[[2, 3]], [[4]], [[5]]]
+    """
+    starts = np.arange(documents.n_sentences + 1)
+    alone = DocumentArray(documents.word_ids, documents.sentence_starts, starts)
+    if isinstance(documents, SentenceArray):
+        return SentenceArray(alone, documents.vectors, documents.sentence_numbers)
+    return alone
 
 
 def without_each_word(documents: DocumentArray, max_words: int = 65_536) -> Iterator[DocumentArray]:

@@ -143,8 +143,8 @@ def _explain(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--method",
-        default="gradient_attention",
-        help="as of sk_han.serving.Scorer.explain (default: gradient_attention)",
+        default="sentence_alone",
+        help="as of sk_han.serving.Scorer.explain (default: sentence_alone)",
     )
 
 

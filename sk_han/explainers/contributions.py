@@ -154,6 +154,7 @@ def _by_integrated_gradients(batch: Batch) -> Contributions:
 
 # In the order of the documentation.
 METHODS: dict[str, Callable[[Batch], Contributions]] = {
+    "sentence_alone": methods.METHODS["sentence_alone"],
     "gradient_attention": methods.METHODS["gradient_attention"],
     "gradient_input": _by_gradient_input,
     "integrated_gradients": _by_integrated_gradients,

@@ -79,9 +79,8 @@ class DocumentExplanation:
         Contribution of each word toward (positive) or against (negative) `target`. With
         ``method="attention"`` the combined attention, which has no sign and no target.
     sentence_contributions : ndarray of float64, shape (n_sentences,)
-        Contribution of each sentence: by gradients and by "random" the sum over its words, by
-        "occlusion" the fall of the score when the sentence is left out, by "attention" the
-        sentence attention.
+        Contribution of each sentence: the sum over its words, but by "occlusion" the fall of the
+        score when the sentence is left out, and by "attention" the sentence attention.
     method : str
         How the contributions were computed.
     classes : ndarray, shape (n_classes,)
@@ -105,8 +104,8 @@ class DocumentExplanation:
         Absolute difference between the sum of the contributions of "integrated_gradients" and the
         change of the score; None for other methods.
     spread : float, default=None
-        Share of a sentence's contribution by the network that "gradient_attention" divided evenly
-        among its words; None for other methods.
+        Share of a sentence's contribution by the network that "sentence_alone" and
+        "gradient_attention" divided evenly among its words; None for other methods.
 
     Raises
     ------

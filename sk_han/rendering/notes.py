@@ -24,6 +24,7 @@ __all__ = [
 NO_WORDS = "No words of this document were read."
 
 NOTES = {
+    "sentence_alone": "what the model says to each sentence alone; in its words, an estimate",
     "gradient_attention": "attention \N{MULTIPLICATION SIGN} gradient, an estimate",
     "gradient_input": "word vector \N{MULTIPLICATION SIGN} gradient, an estimate",
     "integrated_gradients": "gradients averaged while the words' vectors grow from zero",
@@ -31,7 +32,12 @@ NOTES = {
 }
 MEASURED_METHODS = ("occlusion",)
 _COUNTS_FOR_NOTHING = 0.02
-GRADIENT_METHODS = ("gradient_attention", "gradient_input", "integrated_gradients")
+GRADIENT_METHODS = (
+    "sentence_alone",
+    "gradient_attention",
+    "gradient_input",
+    "integrated_gradients",
+)
 
 
 def attention_note(combine: str) -> str:

@@ -102,8 +102,8 @@ class ServedNetwork:
         has_softmax = attention is not None and attention.normalizer == "softmax"
         if self._options.recurrent != RNN() or not has_softmax:
             raise ValueError(
-                "method='gradient_attention' is computed without PyTorch for one layer of a "
-                f"bidirectional GRU and attention by softmax; this network has rnn="
+                "'sentence_alone' and 'gradient_attention' are computed without PyTorch for one "
+                "layer of a bidirectional GRU and attention by softmax; this network has rnn="
                 f"{self._options.rnn!r} and pooling={self._options.pooling!r}. Take 'occlusion' or "
                 "'attention', or explain with sk_han.load(...)."
             )

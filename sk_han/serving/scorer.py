@@ -159,7 +159,7 @@ class Scorer:
         X: Any,
         *,
         target: Any = None,
-        method: str = "gradient_attention",
+        method: str = "sentence_alone",
         combine: str = "product",
         spread: float = 0.25,
         random_state: Any = None,
@@ -170,9 +170,9 @@ class Scorer:
         ----------
         X, target, combine, spread, random_state
             As of `sk_han.explain`.
-        method : {"gradient_attention", "occlusion", "attention", "random"}, \
-                default="gradient_attention"
-            As of `sk_han.explain`; the default one for networks with one layer of a bidirectional
+        method : {"sentence_alone", "gradient_attention", "occlusion", "attention", "random"}, \
+                default="sentence_alone"
+            As of `sk_han.explain`; the first two for networks with one layer of a bidirectional
             GRU and attention by softmax.
 
         Returns

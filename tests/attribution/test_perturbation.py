@@ -3,8 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sk_han import DocumentArray
-from sk_han.attribution.perturbation import keep_words, without_each_sentence, without_each_word
+from sk_han import DocumentArray, SentenceArray
+from sk_han.attribution.perturbation import (
+    each_sentence_alone,
+    keep_words,
+    without_each_sentence,
+    without_each_word,
+)
 
 EVERY_BATCH_SIZE = pytest.mark.parametrize("max_words", [1, 7, 23, 10_000])
 
@@ -36,6 +41,21 @@ class TestKeepWords:
     def test_marks_that_do_not_fit_the_words_are_refused(self, documents, kept) -> None:
         with pytest.raises(ValueError, match="one value for each of the 22 words; got dtype"):
             keep_words(documents, kept)
+
+
+class TestEachSentenceAlone:
+    def test_sentences_stay_in_order_and_empty_documents_give_none(
+        self, documents, nested_ids
+    ) -> None:
+        expected = [[sentence] for document in nested_ids for sentence in document]
+        assert each_sentence_alone(documents).to_nested() == expected
+
+    def test_a_sentence_keeps_its_vector(self) -> None:
+        X = SentenceArray.from_vectors([np.eye(3), np.zeros((0, 3)), 2 * np.eye(3)[:2]])
+        alone = each_sentence_alone(X[[2, 0]])
+        assert alone.sentences_per_document.tolist() == [1, 1, 1, 1, 1]
+        expected = np.concatenate([2 * np.eye(3)[:2], np.eye(3)])
+        np.testing.assert_array_equal(alone.sentence_vectors(), expected)
 
 
 class TestWithoutEach:

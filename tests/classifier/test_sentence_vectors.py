@@ -283,7 +283,14 @@ def test_what_would_need_the_encoder_is_refused(
 
 
 @pytest.mark.parametrize(
-    "method", ["gradient_attention", "gradient_input", "integrated_gradients", "attention"]
+    "method",
+    [
+        "sentence_alone",
+        "gradient_attention",
+        "gradient_input",
+        "integrated_gradients",
+        "attention",
+    ],
 )
 def test_explanations_show_sentences(
     embedder: SentenceEmbedder, fitted: HANClassifier, method: str
@@ -306,6 +313,17 @@ def test_contributions_add_up_to_the_change_of_the_score(
 ) -> None:
     for explanation in fitted.explain(X[:5], method="integrated_gradients"):
         assert explanation.completeness_error < 1e-3
+
+
+def test_a_sentence_alone_tells_its_contribution(X: SentenceArray, fitted: HANClassifier) -> None:
+    explanation = fitted.explain(X[:1], target=fitted.classes_[1])[0]
+    each = SentenceArray(
+        sk_han.DocumentArray.from_nested([[sentence] for sentence in X[:1].to_nested()[0]]),
+        X[:1].sentence_vectors(),
+    )
+    nothing = fitted.decision_function(SentenceArray.from_vectors([np.zeros((0, X.dimension))]))
+    alone = fitted.decision_function(each) - nothing
+    assert np.allclose(explanation.sentence_contributions, alone, atol=1e-5)
 
 
 def test_leaving_a_sentence_out_tells_its_contribution(

@@ -20,6 +20,7 @@ from sk_han.linear.ngram_fitting import fit_ngram_model
 from sk_han.linear.ngrams import NgramModel
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
 
+SPREADING = ("sentence_alone", "gradient_attention")
 GRADIENTS = ("gradient_attention", "gradient_input", "integrated_gradients")
 THREE = np.array(["a", "b", "c"] * 6)
 
@@ -57,7 +58,9 @@ def of_sentences(explanation, words):
 
 def test_spread_evens_its_share_of_what_the_network_brings(two):
     for published, spread in zip(
-        two.explain(UNSEEN, spread=0), two.explain(UNSEEN, spread=0.25), strict=True
+        two.explain(UNSEEN, method="gradient_attention", spread=0),
+        two.explain(UNSEEN, method="gradient_attention", spread=0.25),
+        strict=True,
     ):
         network = published.contributions - published.ngram_contributions
         even = of_sentences(published, network) / of_sentences(published, np.ones_like(network))
@@ -66,9 +69,12 @@ def test_spread_evens_its_share_of_what_the_network_brings(two):
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_spread_leaves_sentences_and_ngrams_as_they_are(two):
+@pytest.mark.parametrize("method", SPREADING)
+def test_spread_leaves_sentences_and_ngrams_as_they_are(two, method):
     for published, spread in zip(
-        two.explain(UNSEEN, spread=0), two.explain(UNSEEN, spread=1), strict=True
+        two.explain(UNSEEN, method=method, spread=0),
+        two.explain(UNSEEN, method=method, spread=1),
+        strict=True,
     ):
         np.testing.assert_array_equal(spread.ngram_contributions, published.ngram_contributions)
         np.testing.assert_allclose(
@@ -79,7 +85,7 @@ def test_spread_leaves_sentences_and_ngrams_as_they_are(two):
 @each_method
 def test_an_explanation_remembers_its_spread(two, method):
     explanation = two.explain(TEXTS[:1], method=method, spread=0.125)[0]
-    assert explanation.spread == (0.125 if method == "gradient_attention" else None)
+    assert explanation.spread == (0.125 if method in SPREADING else None)
 
 
 def test_a_quarter_is_spread_by_default(two):
@@ -150,9 +156,9 @@ def test_without_an_ngram_model_its_contributions_are_zero(pure):
     assert not np.any(pure.explain(TEXTS[:1])[0].ngram_contributions)
 
 
-@each_method
-def test_every_method_tells_what_the_ngrams_bring(two, method):
-    expected = two.explain(TEXTS[:2])
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "sentence_alone"])
+def test_every_method_that_reads_documents_tells_what_the_ngrams_bring(two, method):
+    expected = two.explain(TEXTS[:2], method="gradient_attention")
     found = two.explain(TEXTS[:2], method=method, steps=2)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one.ngram_contributions, other.ngram_contributions)
@@ -176,7 +182,7 @@ def test_contributions_add_what_network_and_ngrams_bring(two, method):
 
 def test_contributions_of_three_classes_weigh_the_others_by_their_probability(three):
     model, documents = three.ngram_model_, three.tokenizer_.transform(TEXTS[:1])
-    explanation = three.explain(TEXTS[:1], target="b")[0]
+    explanation = three.explain(TEXTS[:1], target="b", method="gradient_attention")[0]
     proba = explanation.probabilities
     q = np.array([proba[0], 0, proba[2]]) / (proba[0] + proba[2])
     factors = np.array([[0, 1, 0] - q])
@@ -236,6 +242,50 @@ def test_only_integrated_gradients_have_a_completeness_error(two, method):
     assert (error is not None) == (method == "integrated_gradients")
 
 
+# Sentences alone
+
+SENTENCES = ["It was a bad day.", "The rain fell.", "A good zebra!"]
+
+
+@pytest.mark.parametrize("model", ["two", "three"])
+def test_a_sentence_brings_what_the_classifier_says_to_it_alone(model, request):
+    classifier = request.getfixturevalue(model)
+    label = classifier.classes_[1]
+    explanation = classifier.explain([" ".join(SENTENCES)], target=label)[0]
+    alone = log_odds(classifier, SENTENCES, label) - log_odds(classifier, [""], label)
+    np.testing.assert_allclose(explanation.sentence_contributions, alone, atol=1e-5)
+
+
+@pytest.mark.parametrize("model", ["two", "three"])
+def test_sentences_around_it_change_no_contribution_of_a_sentence(model, request):
+    classifier = request.getfixturevalue(model)
+    label = classifier.classes_[1]
+    whole = classifier.explain([" ".join(SENTENCES)], target=label)[0]
+    parts = classifier.explain(SENTENCES, target=label)
+    for name in ("contributions", "ngram_contributions", "word_attention"):
+        together = np.concatenate([getattr(part, name) for part in parts])
+        np.testing.assert_allclose(getattr(whole, name), together, atol=1e-6)
+    assert whole.sentence_attention.max() < 1
+    np.testing.assert_allclose(
+        whole.probabilities, classifier.predict_proba([" ".join(SENTENCES)])[0], atol=1e-6
+    )
+
+
+def test_a_sentence_is_explained_toward_the_class_predicted_for_its_document(three):
+    text = " ".join(SENTENCES)
+    predicted = three.explain([text])[0]
+    given = three.explain([text], target=predicted.predicted)[0]
+    np.testing.assert_array_equal(predicted.contributions, given.contributions)
+
+
+def test_words_of_a_sentence_alone_share_evenly_what_gradients_leave(two):
+    by_gradients = two.explain(SENTENCES, method="gradient_attention", target="pos")
+    for one, other in zip(two.explain(SENTENCES, target="pos"), by_gradients, strict=True):
+        rest = one.contributions - other.contributions
+        np.testing.assert_allclose(rest, rest[0], atol=1e-12)
+        np.testing.assert_allclose(one.ngram_contributions, other.ngram_contributions, atol=1e-12)
+
+
 # Occlusion
 
 
@@ -272,7 +322,7 @@ def test_occlusion_of_sentences_is_the_drop_without_the_sentence(two):
 # Sentences, attention, chance
 
 
-@pytest.mark.parametrize("method", [*GRADIENTS, "random"])
+@pytest.mark.parametrize("method", ["sentence_alone", *GRADIENTS, "random"])
 def test_a_sentence_has_the_sum_of_its_words(two, method):
     for e in two.explain(TEXTS[:3], method=method):
         sums = np.bincount(e.sentence_of_word, e.contributions)

@@ -177,6 +177,10 @@ def test_the_legend_of_signed_contributions_names_target_and_method():
     ("method", "meaning"),
     [
         ("attention", "weights of the model's pooling, not a measure of importance"),
+        (
+            "sentence_alone",
+            "what the model says to each sentence alone; in its words, an estimate",
+        ),
         ("gradient_attention", "attention × gradient, an estimate"),
         ("gradient_input", "word vector × gradient, an estimate"),
         ("integrated_gradients", "gradients averaged while the words' vectors grow from zero"),

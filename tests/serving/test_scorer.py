@@ -135,7 +135,9 @@ class TestPredictions:
 
 
 class TestExplanations:
-    @pytest.mark.parametrize("method", ["gradient_attention", "occlusion", "attention"])
+    @pytest.mark.parametrize(
+        "method", ["sentence_alone", "gradient_attention", "occlusion", "attention"]
+    )
     def test_they_are_those_of_the_classifier(self, served, method):
         classifier = tiny(max_epochs=3, lr=0.05).fit(TEXTS, THREE)
         expected = classifier.explain(ODD[:8], method=method, target="b", spread=0.5)
