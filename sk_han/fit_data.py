@@ -181,7 +181,8 @@ def fit_data(
     if holds_out:
         _warn_of_single_documents(data.targets, checked.classes, given=validation is not None)
         warn_of_rare_classes(data.targets, checked.classes)
-        warn_of_conflicts(counts[conflicting], len(data))
+        n_words = data.documents.words_per_document[conflicting]
+        warn_of_conflicts(counts[conflicting], n_words, len(data))
         if validation is None and held_out is None and classifier.n_iter_no_change is not None:
             why = (
                 "validation_fraction is None"

@@ -132,9 +132,12 @@ def warn_of_a_useless_network(summary: FitSummary, net: Net, unseen: HeldOutLogi
     -----
     ConvergenceWarning
         If in no epoch it is better than the class frequencies, by accuracy or by loss, or counts
-        for nothing beside the linear models. Fewer than 50 held-out documents do not tell.
+        for nothing beside the linear models. Fewer than 50 held-out documents do not tell, nor
+        does a single epoch.
     """
     if unseen is None or summary.n_classes == 1 or summary.n_scored < _ENOUGH_TO_TELL:
+        return
+    if len(net.history) == 1:  # a trial
         return
     majority = summary.majority_accuracy
     share = summary.shares.get("network", 1.0)

@@ -14,8 +14,8 @@ __all__ = ["conflicting_documents", "warn_of_conflicts", "warn_of_rare_classes"]
 # Who has a hundred classes of three documents knows that they are few; who has three classes of a
 # thousand and one of three may not.
 _FEW, _USUAL = 5, 20
-# Short texts ("ok") have several labels in every collection: 0.2 % of 14,640 tweets (airline).
-_DOUBTFUL_SHARE, _ENOUGH_DOCUMENTS = 0.01, 50
+# Short texts ("ok") may have two labels for good reasons; of 14,640 tweets (airline) 0.2 % have.
+_SHORTEST, _DOUBTFUL_SHARE, _ENOUGH_DOCUMENTS = 10, 0.01, 50
 
 
 def warn_of_rare_classes(targets: NDArray[np.int64], classes: NDArray[np.generic]) -> None:
@@ -59,15 +59,21 @@ def conflicting_documents(
     return conflicting_rows(first_of_same_words(words), targets)
 
 
-def warn_of_conflicts(rows: NDArray[np.int64], n_documents: int) -> None:
-    """Warn if more than one in a hundred documents has the words of one of another class.
+def warn_of_conflicts(
+    rows: NDArray[np.int64], n_words: NDArray[np.int64], n_documents: int
+) -> None:
+    """Warn if more than one in a hundred documents has ten words or more of one of another class.
 
     Parameters
     ----------
     rows : ndarray of int64
-        Such documents, numbered as the user's.
+        Documents with the words of one of another class, numbered as the user's.
+    n_words : ndarray of int64
+        Number of words of each of these.
     n_documents : int
+        Of all.
     """
+    rows = rows[n_words >= _SHORTEST]
     if n_documents < _ENOUGH_DOCUMENTS or len(rows) <= _DOUBTFUL_SHARE * n_documents:
         return
     some = ", ".join(map(str, rows[:5].tolist()))

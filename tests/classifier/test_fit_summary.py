@@ -218,7 +218,7 @@ def test_a_network_of_next_to_no_share_is_a_warning(network, warned):
         | {"n_classes": 2, "n_scored": 100, "majority_accuracy": 0.5}
         | {"shares": {"network": network / (network + 5), "n-gram model": 5 / (network + 5)}}
     )
-    net = SimpleNamespace(history=[{"valid_accuracy": 0.9, "valid_loss": 0.1}])
+    net = SimpleNamespace(history=2 * [{"valid_accuracy": 0.9, "valid_loss": 0.1}])
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         warn_of_a_useless_network(summary, net, unseen)

@@ -130,6 +130,7 @@ class TestManyClasses:
         assert 0.5 * named < taken < 1.2 * named + 100_000_000
 
 
+@pytest.mark.filterwarnings("ignore:1 of 2 classes has fewer than 5 documents")
 class TestARareClass:
     @pytest.mark.parametrize("n_frequent", first_fast([1_500, 30_000]))
     def test_its_documents_are_ranked_first(self, n_frequent):

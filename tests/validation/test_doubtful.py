@@ -33,18 +33,18 @@ def test_other_classes_are_not(counts):
 def test_conflicts_of_more_than_one_in_a_hundred_are_named():
     message = r"3 of 200 documents .* \(rows 4, 7, 150\).*describe"
     with pytest.warns(UserWarning, match=message):
-        warn_of_conflicts(np.array([4, 7, 150]), 200)
+        warn_of_conflicts(np.array([4, 7, 9, 150]), np.array([10, 99, 9, 10]), 200)
 
 
 @pytest.mark.parametrize(("n_rows", "n_documents"), [(2, 200), (0, 200), (9, 49)])
 def test_few_conflicts_are_not(n_rows, n_documents):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_conflicts(np.arange(n_rows), n_documents)
+        warn_of_conflicts(np.arange(n_rows), np.full(n_rows, 10), n_documents)
 
 
 def test_a_fit_names_rows_of_the_user():
-    documents = DocumentArray.from_nested([[[2 + n % 7, 9, 9 + n]] for n in range(80)] * 2)
+    documents = DocumentArray.from_nested([[[2 + n % 7, 9, 9 + n] * 4] for n in range(80)] * 2)
     labels = np.repeat(["a", "b"], 80)
     weights = np.ones(160)
     weights[:10] = 0
