@@ -50,7 +50,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "write_computation_times": False,
-    "plot_gallery": "True",
+    "parallel": 2,
 }
 
 html_theme = "pydata_sphinx_theme"
