@@ -23,7 +23,7 @@ from sk_han.validation.texts import check_texts
 __all__ = ["summarize"]
 
 # Those that give the network's part apart from that of the linear models.
-_METHODS = ("gradient_attention", "gradient_input", "integrated_gradients")
+_METHODS = ("sentence_alone", "gradient_attention", "gradient_input", "integrated_gradients")
 
 
 def summarize(
@@ -72,7 +72,7 @@ def summarize(
     documents that are, or nearly are, taken for it; one for which there are none has no terms.
 
     Contributions of words by the network are "gradient_attention" as published, an estimate (see
-    `explain`). Those of n-grams are exact with two classes. Terms are ranked by the mean of their
+    `explain`), whatever the default of `explain`: they tell what a word does where it stands. Those of n-grams are exact with two classes. Terms are ranked by the mean of their
     contributions times the square root of the number of documents that have them, so that neither
     the most frequent words nor the rarest lead.
 

@@ -40,7 +40,7 @@ def by_word(explanations, values):
 
 
 def test_the_network_part_of_a_word_is_the_mean_of_its_contributions(fitted, summary):
-    explanations = fitted.explain(TEXTS, target="pos", spread=0.0)
+    explanations = fitted.explain(TEXTS, target="pos", method="gradient_attention", spread=0.0)
     found = by_word(explanations, [e.contributions - e.ngram_contributions for e in explanations])
     terms = [term for term in summary["pos"].terms if term.part == "network"]
     assert {"good", "bad", "very"} <= {term.text for term in terms} <= set(found)
@@ -52,7 +52,7 @@ def test_the_network_part_of_a_word_is_the_mean_of_its_contributions(fitted, sum
 
 def test_the_ngram_part_of_a_word_is_exact():
     fitted = tiny(linear_ngrams=(1, 1)).fit(TEXTS, LABELS)
-    explanations = fitted.explain(TEXTS, target="pos")
+    explanations = fitted.explain(TEXTS, target="pos", method="gradient_attention")
     found = by_word(explanations, [e.ngram_contributions for e in explanations])
     terms = [t for t in summarize(fitted, TEXTS, k=1000)["pos"].terms if t.part == "ngrams"]
     assert terms
@@ -61,7 +61,9 @@ def test_the_ngram_part_of_a_word_is_exact():
 
 
 def test_both_parts_sum_to_what_explanations_say(fitted, summary):
-    explanations = [e for e in fitted.explain(TEXTS) if e.predicted == "neg"]
+    explanations = [
+        e for e in fitted.explain(TEXTS, method="gradient_attention") if e.predicted == "neg"
+    ]
     ngrams = [e.ngram_contributions.sum() for e in explanations]
     network = [e.contributions.sum() for e in explanations] - np.array(ngrams)
     assert summary["neg"].n_predicted == len(explanations) > 0
@@ -198,7 +200,9 @@ def test_of_three_classes_each_document_speaks_for_the_likeliest_two(of_three):
     likeliest = np.argsort(-of_three.predict_proba(THREE), axis=1)[:, :2]
     for number, of_class in enumerate(found.classes):
         texts = [THREE[row] for row in np.flatnonzero((likeliest == number).any(axis=1))]
-        explanations = of_three.explain(texts, target=of_class.label, spread=0.0)
+        explanations = of_three.explain(
+            texts, target=of_class.label, method="gradient_attention", spread=0.0
+        )
         expected = by_word(
             explanations, [e.contributions - e.ngram_contributions for e in explanations]
         )
@@ -247,7 +251,7 @@ def test_of_sentence_vectors_only_ngrams_are_known():
 
 class TestOfExplanations:
     def test_words_of_the_network_are_those_of_the_estimator(self, fitted, summary):
-        found = summarize(fitted.explain(TEXTS, spread=0.0), k=1000)
+        found = summarize(fitted.explain(TEXTS, method="gradient_attention", spread=0.0), k=1000)
         values = [
             {t.text: t.contribution for t in s["pos"].terms if t.part == "network"}
             for s in (found, summary)

@@ -39,7 +39,7 @@ FAULTS = {
     "fractions": lambda: fit(y=np.linspace(0, 1, 60)),
     "a new class": lambda: fit(warm_start=True).fit(TEXTS, EVERY_OTHER),
     "a class of one": lambda: fit(y=[*LABELS[:-1], "mixed"]),
-    "a table of counts": lambda: fit(np.arange(6_000).reshape(60, 100) % 17),
+    "a table of counts": lambda: fit(np.arange(6_000).reshape(60, 100) % 101),
     "a line too short": lambda: load_csv("reviews.csv", text="review", label="stars"),
     "a column that is not there": lambda: load_csv("reviews.csv", text="text", label="stars"),
     "weights for a pipeline": lambda: make_pipeline(
