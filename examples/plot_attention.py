@@ -38,9 +38,11 @@ axes.scatter(attention, contributions, s=8, alpha=0.4)
 axes.axhline(0, color="gray", lw=1)
 order = np.argsort(contributions).tolist()
 for side in (order, order[::-1]):
-    strongest = {words[i]: i for i in reversed(side[:60])}  # each word where it is strongest
-    for word in list(strongest)[-5:]:
-        point = attention[strongest[word]], contributions[strongest[word]]
+    strongest = {}
+    for i in side:
+        strongest.setdefault(words[i], i)
+    for word, i in list(strongest.items())[:4]:
+        point = attention[i], contributions[i]
         axes.annotate(word, point, xytext=(5, 2), textcoords="offset points")
 axes.set(xlabel="attention, share of the document", ylabel='contribution to "positive"')
 axes.set_xlim(right=1.15)
