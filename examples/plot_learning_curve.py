@@ -19,7 +19,7 @@ texts, labels = make_reviews(2_000, random_state=0)
 test_texts, test_labels = texts[1_000:], labels[1_000:]
 models = {
     "HANClassifier": HANClassifier(
-        embedding_dim=64, word_hidden=25, sentence_hidden=25, random_state=0
+        embedding_dim=100, word_hidden=30, sentence_hidden=30, random_state=0
     ),
     "TF-IDF, words": make_pipeline(TfidfVectorizer(), LogisticRegression(C=10)),
     "TF-IDF, words and pairs": make_pipeline(
