@@ -50,7 +50,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "write_computation_times": False,
-    "plot_gallery": "True",
+    "parallel": 2,
 }
 
 html_theme = "pydata_sphinx_theme"
@@ -72,7 +72,12 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "show_prev_next": False,
-    "secondary_sidebar_items": ["page-toc"],
+    # Not in how_to/, whose pages are short and have a list of all pages beside them.
+    "secondary_sidebar_items": {
+        "*": ["page-toc"],
+        "auto_examples/*": ["page-toc"],
+        "generated/*": ["page-toc"],
+    },
     "footer_start": ["copyright"],
     "footer_end": [],
 }
