@@ -53,9 +53,9 @@ for axes, name, fitted in zip(both, names, [model, linear], strict=True):
 # %%
 # The surest mistake
 # ------------------
-# The wrong prediction of the highest probability, with the words that misled: praise of another
-# thing counted for the armchair. Read such mistakes first; in real tables many of them are wrong
-# labels.
+# The wrong prediction of the highest probability, with the words that misled: in these reviews it
+# is mostly a judgement of some other thing. Read such mistakes first; in real tables many of them
+# are wrong labels.
 predicted = model.predict(test_texts)
 probabilities = model.predict_proba(test_texts).max(axis=1)
 wrong = [i for i, label in enumerate(test_labels) if predicted[i] != label]

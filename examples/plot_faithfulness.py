@@ -41,7 +41,7 @@ axes.set(
     ylim=(0, 103),
 )
 axes.grid(alpha=0.3)
-axes.legend(title="words ranked by", loc="center right")
+axes.legend(title="words ranked by", loc=(0.68, 0.18))
 
 # %%
 # The whole report

@@ -61,8 +61,8 @@ print(f"accuracy on unseen letters: {model.score(unseen, truth):.2f}")
 # Which sentence each attention reads
 # -----------------------------------
 # A column is one of the three attentions, and its cells are the shares of the sentences: they sum
-# to one. Here one reads of the room, one of the food, and the third has what is left, so two would
-# do; if your columns look alike, take one. (``explain`` shows the mean of them.)
+# to one. In this fit one reads of the room, one of the food, and the third has what is left, so two
+# would do; if your columns look alike, take one. (``explain`` shows the mean of them.)
 documents = model.tokenizer_.transform(unseen[:3])
 lengths = [
     torch.from_numpy(documents.words_per_sentence),
