@@ -1,6 +1,7 @@
-"""Every Python block of the pages for users and of the README runs."""
+"""Every Python block of the pages for users and of the README runs, and the tutorial's commands."""
 
 import re
+import shlex
 import sys
 import types
 from pathlib import Path
@@ -8,14 +9,18 @@ from pathlib import Path
 import pytest
 import torch
 
+from sk_han.cli import main
+
 pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).parents[2]
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FILES += sorted((ROOT / "docs" / "how_to").glob("*.md"))
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = [
-    file.relative_to(ROOT).as_posix() for file in FILES if BLOCK.search(file.read_text("utf-8"))
+    file.relative_to(ROOT).as_posix()
+    for file in FILES
+    if "\n```python\n" in file.read_text("utf-8")
 ]
 
 
@@ -29,9 +34,13 @@ def page(tmp_path, monkeypatch):
     n_threads = torch.get_num_threads()
 
     def run(path):
-        blocks = BLOCK.findall((ROOT / path).read_text("utf-8"))
-        for block in blocks:
-            exec(compile(block, path, "exec"), vars(module))
+        for language, block in BLOCK.findall((ROOT / path).read_text("utf-8")):
+            if language == "python":
+                exec(compile(block, path, "exec"), vars(module))
+                continue
+            for line in block.splitlines():
+                if line.startswith("sk-han "):
+                    assert main(shlex.split(line)[1:]) == 0, line
 
     yield run
     torch.set_num_threads(n_threads)
@@ -43,4 +52,4 @@ def test_blocks_of_a_page_run(page, path):
 
 
 def test_pages_with_blocks_are_found():
-    assert {"README.md", "docs/index.md", "docs/how_to/train.md"} <= set(PAGES)
+    assert {"README.md", "docs/index.md", "docs/how_to/train.md", "docs/tutorial.md"} <= set(PAGES)

@@ -1,0 +1,49 @@
+"""
+What it reads, and what decides
+===============================
+
+Attention is the share of each word in the vector of its document. It is often shown as the reason
+of a decision. Here it stands beside the contributions, which say for which label a word speaks.
+"""
+
+import numpy as np
+from matplotlib import pyplot as plt
+
+from sk_han import HANClassifier
+from sk_han.datasets import make_reviews
+
+texts, labels = make_reviews(1_100, random_state=0)
+model = HANClassifier(random_state=0).fit(texts[:1_000], labels[:1_000])
+explanations = model.explain(texts[1_000:], target="positive")
+
+# %%
+# Attention over a document
+# -------------------------
+# Each line is a sentence, its bar is the attention to the sentence, and the greener a word is, the
+# more of it goes into the document's vector. Use it to see what the network reads at all.
+explanations[0].plot(show="attention")
+
+# %%
+# Attention beside contribution
+# -----------------------------
+# A point is a word of one of 100 reviews: to the right are words of much attention, above the line
+# those that speak for "positive", below it those against. Attention cannot tell above from below,
+# and words at the left edge bring something without any, by the linear model beside the network. So
+# take contributions where you give reasons.
+attention = np.concatenate([each.combined_attention for each in explanations])
+contributions = np.concatenate([each.contributions for each in explanations])
+words = [word.lower() for each in explanations for word in each.words]
+figure, axes = plt.subplots(figsize=(7.5, 5), layout="constrained")
+axes.scatter(attention, contributions, s=8, alpha=0.4)
+axes.axhline(0, color="gray", lw=1)
+order = np.argsort(contributions).tolist()
+for side in (order, order[::-1]):
+    strongest = {}
+    for i in side:
+        strongest.setdefault(words[i], i)
+    for word, i in list(strongest.items())[:4]:
+        point = attention[i], contributions[i]
+        axes.annotate(word, point, xytext=(5, 2), textcoords="offset points")
+axes.set(xlabel="attention, share of the document", ylabel='contribution to "positive"')
+axes.set_xlim(right=1.15)
+axes.grid(alpha=0.3)
