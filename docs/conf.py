@@ -2,9 +2,13 @@
 
 import inspect
 import os
+import sys
+from pathlib import Path
 
 # Before NumPy and PyTorch load: examples draw small networks, on which a second thread costs time.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+sys.path.insert(0, str(Path(__file__).parent))  # of gallery_order
 
 import sk_han
 
@@ -42,7 +46,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"(^|/)(?!plot_)[^/]*$",
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "gallery_order.ByQuestion",
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("sk_han",),
     "capture_repr": ("_repr_html_",),
