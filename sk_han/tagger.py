@@ -57,7 +57,7 @@ mapping of word to vector, default="random"
         mapping has beyond the training sentences are known words too.
     attribute_dim : int, default=20
         Size of the vectors of prefixes, suffixes, shapes and further columns.
-    hidden_size : int, default=150
+    hidden_size : int, default=100
         Size of the recurrent state in each direction.
     crf : bool, default=True
         Whether a conditional random field connects the labels of neighbours. Without it, each
@@ -178,7 +178,7 @@ mapping of word to vector, default="random"
         embedding_dim: int = 50,
         embedding_init: Any = "random",
         attribute_dim: int = 20,
-        hidden_size: int = 150,
+        hidden_size: int = 100,
         crf: bool = True,
         scheme: str | None = None,
         dropout: float = 0.5,

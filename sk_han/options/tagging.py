@@ -23,7 +23,7 @@ class TaggingOptions(Options):
         Size E of a word vector.
     attribute_dim : int, default=20
         Size of the vector of each other attribute of a token.
-    hidden_size : int, default=150
+    hidden_size : int, default=100
         Size of the recurrent state in each direction.
     dropout : float, default=0.5
         Share of the entries of inputs and of states dropped in training.
@@ -35,7 +35,7 @@ class TaggingOptions(Options):
 
     embedding_dim: int = option(50, Range(Integral, 1))
     attribute_dim: int = option(20, Range(Integral, 1))
-    hidden_size: int = option(150, Range(Integral, 1))
+    hidden_size: int = option(100, Range(Integral, 1))
     dropout: float = option(0.5, Range(Real, 0, 1))
     word_dropout: float = option(0.05, Range(Real, 0, 1))
     crf: bool = option(True, Choice((False, True)))
