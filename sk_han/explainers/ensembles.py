@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.attribution.log_odds import log_odds
 from sk_han.explanation.document import DocumentExplanation
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import StackingClassifier, VotingClassifier
 
 __all__ = ["Ensemble", "combined", "opened", "probabilities_of"]
 
@@ -74,14 +76,15 @@ def opened(estimator: Any) -> Any:
         return opened(estimator.estimator)
     if hasattr(estimator, "best_estimator_"):  # searches of other packages have it too
         return opened(estimator.best_estimator_)
-    if isinstance(estimator, CalibratedClassifierCV):
+    if _is_a(estimator, "sklearn.calibration", "CalibratedClassifierCV"):
         check_is_fitted(estimator)
         members = [fold.estimator for fold in estimator.calibrated_classifiers_]
         names = [f"calibrated_classifiers_[{i}].estimator" for i in range(len(members))]
         return Ensemble(estimator, members, names, partial(_shares, np.ones(len(members))))
-    if isinstance(estimator, (VotingClassifier, StackingClassifier)):
+    is_vote = _is_a(estimator, "sklearn.ensemble", "VotingClassifier")
+    if is_vote or _is_a(estimator, "sklearn.ensemble", "StackingClassifier"):
         check_is_fitted(estimator)
-        if isinstance(estimator, VotingClassifier):
+        if is_vote:
             weights = partial(_shares, np.array(_votes(estimator)))
         else:
             _check_stack(estimator)
@@ -95,6 +98,15 @@ def opened(estimator: Any) -> Any:
             "estimator with its best_params_, and explain that."
         )
     return estimator
+
+
+def _is_a(estimator: Any, module: str, name: str) -> bool:
+    """Tell whether an estimator is of a class of a module, which is not imported for it.
+
+    An explanation must not fail for want of the memory that votes' libraries take.
+    """
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(estimator, getattr(loaded, name))
 
 
 def probabilities_of(ensemble: Ensemble, X: Any) -> NDArray[np.float64]:
