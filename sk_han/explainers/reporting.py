@@ -11,14 +11,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.attribution.params import check_choice, check_count
+from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.explainers.baselines import FOLDS, cross_validated, trained
+from sk_han.explainers.ensembles import Ensemble, opened
 from sk_han.explainers.explaining import explain
 from sk_han.explainers.sources import ExplainedModel
 from sk_han.explainers.suspects import suspected_labels
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.report import Report
 from sk_han.validation.documents import holds_word_ids
-from sk_han.validation.duplicates import duplicate_groups, text_key
 from sk_han.validation.labels import check_labels
 from sk_han.validation.texts import check_texts
 
@@ -44,7 +45,8 @@ def report(
     ----------
     estimator : classifier
         Fitted, with `classes_` and ``predict_proba``. Mistakes are explained if `explain` takes
-        it: a `HANClassifier`, or a Pipeline that ends in one.
+        it: a `HANClassifier`, a Pipeline that ends in one, or a search, a calibration, a vote or a
+        stack of these.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         As the estimator's ``predict`` takes them. Held out: scores on documents that it was
         fitted on tell nothing about others.
@@ -111,7 +113,8 @@ def report(
         check_choice("baseline", baseline, ("tfidf",))
     if (X_train is None) != (y_train is None):
         raise ValueError("X_train and y_train go together: give both or neither.")
-    classes, model = _classes_of(estimator), _explained_model(estimator)
+    classes = _classes_of(estimator)
+    model, predicts_alone = _reader_of(estimator)
     X, X_train = _with_length(X), _with_length(X_train)
     y = check_labels(y, len(X))
     y_train = None if X_train is None else check_labels(y_train, len(X_train), "y_train")
@@ -133,10 +136,12 @@ def report(
     worst = known[wrong[known]]
     order = np.argsort(-probabilities[worst].max(axis=1, initial=0), kind="stable")
     worst = worst[order[:n_mistakes]]
-    explanations = ExplanationList()
-    if held_out.texts is not None and len(worst):
+    explanations, note = ExplanationList(), None
+    if len(worst):
         predicted = classes[probabilities[worst].argmax(axis=1)]
-        explanations = _explained(estimator, model, _rows(X, worst), predicted)
+        explanations, note = _explained(
+            estimator, predicts_alone, held_out, _rows(X, worst), predicted
+        )
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     return Report(
         estimator=type(_last(estimator)).__name__,
@@ -149,15 +154,15 @@ def report(
         mistakes=explanations,
         mistake_rows=worst,
         suspects=suspects[wrong[suspects]],
-        duplicates=tuple(tuple(group) for group in duplicate_groups(keys) if keys[group[0]]),
+        duplicates=tuple(map(tuple, groups_of_same(keys))),
         trained_on=None if training is None else _in_training(keys, training),
         baseline=by_baseline,
         baseline_note=baseline_note,
-        history=() if model is None else tuple(model.classifier.history_),
+        history=tuple(model.classifier.history_) if model and predicts_alone else (),
         notes=(
             *_notes_on_labels(targets, labels, len(classes)),
             *_notes_on_documents(keys),
-            *_notes_on_explanations(estimator, held_out, len(worst), len(explanations)),
+            *([note] if note else []),
         ),
     )
 
@@ -184,12 +189,18 @@ def _classes_of(estimator: Any) -> NDArray[Any]:
     return np.asarray(estimator.classes_)
 
 
-def _explained_model(estimator: Any) -> ExplainedModel | None:
-    """Return what `explain` sees of an estimator, or None if it does not take it."""
+def _reader_of(estimator: Any) -> tuple[ExplainedModel | None, bool]:
+    """Return the model that reads the documents, if `explain` takes it, and if it predicts alone.
+
+    Of several models that predict together, the first one.
+    """
     try:
-        return ExplainedModel.of(estimator)
+        inside = opened(estimator)
+        if isinstance(inside, Ensemble):
+            return ExplainedModel.of(inside.members[0]), False
+        return ExplainedModel.of(inside), True
     except TypeError:
-        return None
+        return None, False
 
 
 def _last(estimator: Any) -> Any:
@@ -277,15 +288,20 @@ def _baseline(
 
 
 def _explained(
-    estimator: Any, model: ExplainedModel | None, X: Any, predicted: NDArray[Any]
-) -> ExplanationList:
-    """Explain documents for their predicted labels, if `explain` takes the estimator."""
+    estimator: Any, predicts_alone: bool, held_out: _ReadDocuments, X: Any, target: NDArray[Any]
+) -> tuple[ExplanationList, str | None]:
+    """Explain documents for these labels; where that cannot be, say why in a note."""
+    if held_out.texts is None and held_out.words is not None:
+        return ExplanationList(), (
+            "Mistakes are shown without their text and not explained: the documents are word ids, "
+            "and the model has no tokenizer that knows the words."
+        )
     try:
-        return explain(estimator, X, target=predicted)
-    except TypeError:
-        if model is not None:
+        return explain(estimator, X, target=target), None
+    except (TypeError, ValueError) as error:
+        if predicts_alone:
             raise
-        return ExplanationList()
+        return ExplanationList(), f"Mistakes are not explained. {error}"
 
 
 def _in_training(keys: list[str], words_train: Sequence[str]) -> NDArray[np.int64]:
@@ -325,22 +341,6 @@ def _notes_on_documents(keys: list[str]) -> Iterator[str]:
     n_empty = keys.count("")
     if n_empty:
         yield f"{_counted(n_empty)} no words."
-
-
-def _notes_on_explanations(
-    estimator: Any, held_out: _ReadDocuments, n_mistakes: int, n_explained: int
-) -> Iterator[str]:
-    if n_explained or not n_mistakes:
-        return
-    if held_out.texts is None and held_out.words is not None:
-        yield (
-            "Mistakes are shown without their text and not explained: the documents are word ids, "
-            "and the model has no tokenizer that knows the words."
-        )
-    else:
-        yield (
-            f"Mistakes are not explained, since explain does not take a {type(estimator).__name__}."
-        )
 
 
 def _counted(n: int) -> str:

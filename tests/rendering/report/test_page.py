@@ -70,6 +70,12 @@ def test_each_mistake_and_each_right_answer_is_listed():
     assert "Not bad." in found
 
 
+def test_the_legend_stands_once_for_all_mistakes():
+    page = made().to_html()
+    assert page.count('class="han-legend') == 1
+    assert page.index('class="han-legend') < page.index('class="han-mistake')
+
+
 def test_the_strongest_sentence_toward_the_predicted_label_misled():
     explanation = signed("Not bad. Good. Fine.", sentence_contributions=[-3, 0.5, 0.25])
     assert misleading_sentence(explanation) == ("Good.", 0.5)
