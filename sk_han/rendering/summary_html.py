@@ -6,6 +6,7 @@ import re
 
 from sk_han.explanation.summary import AROUND, ClassSummary, Context, Part, Removal, Summary, Term
 from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
+from sk_han.rendering.numbers import percent
 from sk_han.rendering.shading import number
 from sk_han.rendering.summary_notes import (
     LEGEND,
@@ -13,7 +14,6 @@ from sk_han.rendering.summary_notes import (
     about,
     about_class,
     honesty_note,
-    percent,
     removal_note,
     shown_classes,
     side_titles,

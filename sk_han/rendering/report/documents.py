@@ -7,6 +7,7 @@ from sk_han.explanation.report import Report
 from sk_han.rendering.html import document_markup
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import escaped, isolated, with_minus
+from sk_han.rendering.numbers import counted
 from sk_han.rendering.report.lists import (
     Bounds,
     entries_of,
@@ -15,7 +16,6 @@ from sk_han.rendering.report.lists import (
     prefix_of,
     shown_probability,
 )
-from sk_han.rendering.report.words import counted
 from sk_han.rendering.shading import number
 
 __all__ = ["duplicates", "misleading_sentence", "mistakes", "suspects"]
