@@ -25,12 +25,12 @@ def percent(share: float, decimals: int | None = None) -> str:
     Examples
     --------
     >>> from sk_han.rendering.numbers import percent
-    >>> written = [percent(0.731), percent(0.012), percent(0.0002), percent(0.0), percent(0.947, 1)]
+    >>> written = [percent(0.073), percent(0.012), percent(0.0002), percent(0.0), percent(0.947, 1)]
     >>> [text.replace("\N{NO-BREAK SPACE}", " ") for text in written]
-    ['73 %', '1.2 %', 'below 0.1 %', '0 %', '94.7 %']
+    ['7 %', '1.2 %', 'below 0.1 %', '0 %', '94.7 %']
     """
     if decimals is None:
         if 0 < abs(share) < 0.001:
             return "below 0.1\N{NO-BREAK SPACE}%"
-        decimals = 1 if 0 < abs(share) < 0.1 else 0
+        decimals = 1 if 0 < abs(share) < 0.0195 else 0
     return f"{100 * share:.{decimals}f}\N{NO-BREAK SPACE}%"

@@ -42,12 +42,15 @@ def about(summary: Summary) -> str:
     return documents
 
 
-def about_class(found: ClassSummary, n_classes: int) -> str:
-    """Say how often the class is predicted, and what each part brings."""
+def about_class(found: ClassSummary, n_classes: int, write: Callable[[str], str] = str) -> str:
+    """Say how often the class is predicted, and what each part brings.
+
+    `write` formats the numbers: it may put a true minus sign for the hyphen.
+    """
     near = "" if n_classes < 3 else f", the next likely class of {found.n_others:,} more"
     said = f"predicted for {counted(found.n_predicted)}{near}"
     if found.n_predicted:
-        network, ngrams = number(found.network, True), number(found.ngrams, True)
+        network, ngrams = (write(number(n, True)) for n in (found.network, found.ngrams))
         said += f"; its words bring {network} there by the network, {ngrams} by the n-gram model"
     return said
 

@@ -49,7 +49,8 @@ def render_report(report: Report, *, full_page: bool = True) -> str:
     title = f"{escaped(report.estimator)} on {counted(report.n_documents)}"
     content = f"{_head(report)}<nav>{links}</nav>{body}"
     # A page has one main part, and a notebook or a site has its own.
-    return page(f"<main>{content}</main>" if full_page else content, title, full_page, REPORT_STYLE)
+    main = f"<main>{content}</main>" if full_page else content
+    return page(main, title, full_page, REPORT_STYLE, "report")
 
 
 def _sections(report: Report, bounds: Bounds) -> Iterator[tuple[str, str, str]]:
