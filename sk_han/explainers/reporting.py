@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from sk_han.attribution.params import check_choice, check_count
 from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.explainers.baselines import FOLDS, cross_validated, trained
-from sk_han.explainers.ensembles import Ensemble, opened
 from sk_han.explainers.explaining import explain
-from sk_han.explainers.sources import ExplainedModel
+from sk_han.explainers.read_documents import ReadDocuments, read, reader_of, words_of
 from sk_han.explainers.suspects import suspected_labels
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.report import Report
-from sk_han.validation.documents import holds_word_ids
 from sk_han.validation.labels import check_labels
 from sk_han.validation.texts import check_texts
 
@@ -114,7 +112,7 @@ def report(
     if (X_train is None) != (y_train is None):
         raise ValueError("X_train and y_train go together: give both or neither.")
     classes = _classes_of(estimator)
-    model, predicts_alone = _reader_of(estimator)
+    model, predicts_alone = reader_of(estimator)
     X, X_train = _with_length(X), _with_length(X_train)
     y = check_labels(y, len(X))
     y_train = None if X_train is None else check_labels(y_train, len(X_train), "y_train")
@@ -122,8 +120,8 @@ def report(
     targets = _numbers(y, labels)
 
     probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    held_out = _read(model, X)
-    training = None if X_train is None else _words_of(model, X_train)
+    held_out = read(model, X)
+    training = None if X_train is None else words_of(model, X_train)
     numbers_train = None if y_train is None else _numbers(y_train, labels)
     by_baseline, baseline_note = None, "It is compared with no baseline."
     if baseline is not None:
@@ -167,18 +165,6 @@ def report(
     )
 
 
-class _ReadDocuments(NamedTuple):
-    """Documents as their model reads them.
-
-    `words` are texts to compare and to learn a baseline from, `texts` those to show. Word ids
-    without a vocabulary have the former alone.
-    """
-
-    words: tuple[str, ...] | None
-    texts: tuple[str, ...] | None
-    n_words: NDArray[np.int64] | None
-
-
 def _classes_of(estimator: Any) -> NDArray[Any]:
     check_is_fitted(estimator)
     if not hasattr(estimator, "predict_proba") or not hasattr(estimator, "classes_"):
@@ -187,20 +173,6 @@ def _classes_of(estimator: Any) -> NDArray[Any]:
             f"{type(estimator).__name__}."
         )
     return np.asarray(estimator.classes_)
-
-
-def _reader_of(estimator: Any) -> tuple[ExplainedModel | None, bool]:
-    """Return the model that reads the documents, if `explain` takes it, and if it predicts alone.
-
-    Of several models that predict together, the first one.
-    """
-    try:
-        inside = opened(estimator)
-        if isinstance(inside, Ensemble):
-            return ExplainedModel.of(inside.members[0]), False
-        return ExplainedModel.of(inside), True
-    except TypeError:
-        return None, False
 
 
 def _last(estimator: Any) -> Any:
@@ -237,32 +209,6 @@ def _numbers(y: NDArray[Any], labels: list[Any]) -> NDArray[np.int64]:
     return np.array([number[label] for label in y.tolist()], dtype=np.int64)
 
 
-def _read(model: ExplainedModel | None, X: Any) -> _ReadDocuments:
-    """Read documents as their model does, or as plain texts."""
-    if model is None:
-        if holds_word_ids(X):
-            return _ReadDocuments(None, None, None)
-        try:
-            texts = tuple(check_texts(X))
-        except (TypeError, ValueError):  # features that only this estimator understands
-            return _ReadDocuments(None, None, None)
-        return _ReadDocuments(texts, texts, np.array([len(text.split()) for text in texts]))
-    words: list[str] = []
-    n_words: list[int] = []
-    for documents, sources in model.batches(X, model.classifier.net_.valid_batch_size):
-        words += [source.text for source in sources]
-        n_words += documents.words_per_document.tolist()
-    has_texts = model.tokenizer is not None
-    return _ReadDocuments(tuple(words), tuple(words) if has_texts else None, np.array(n_words))
-
-
-def _words_of(model: ExplainedModel | None, X: Any) -> Sequence[str] | None:
-    """Return the words of documents that the model need not read itself, if they are texts."""
-    if model is not None and model.are_raw_texts(X) and not model.steps:
-        return check_texts(X)
-    return _read(model, X).words
-
-
 def _baseline(
     words: tuple[str, ...] | None,
     targets: NDArray[np.int64],
@@ -288,7 +234,7 @@ def _baseline(
 
 
 def _explained(
-    estimator: Any, predicts_alone: bool, held_out: _ReadDocuments, X: Any, target: NDArray[Any]
+    estimator: Any, predicts_alone: bool, held_out: ReadDocuments, X: Any, target: NDArray[Any]
 ) -> tuple[ExplanationList, str | None]:
     """Explain documents for these labels; where that cannot be, say why in a note."""
     if held_out.texts is None and held_out.words is not None:
