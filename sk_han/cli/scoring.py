@@ -72,11 +72,12 @@ def explain(arguments: argparse.Namespace) -> None:
             if arguments.label is not None:
                 y_true += [classes[_number(record, numbers, arguments)] for record in batch]
             progress.advance(len(batch))
+        explanations = ExplanationList(found, y_true=y_true or None)
         with writing(arguments.output) as file:
             if arguments.output is None:
-                file.write("\n\n".join(str(explanation) for explanation in found) + "\n")
+                file.write(explanations.to_text(max_documents=None) + "\n")
             else:
-                file.write(ExplanationList(found).to_html(y_true=y_true or None))
+                file.write(explanations.to_html())
 
 
 def evaluate(arguments: argparse.Namespace) -> None:

@@ -1,7 +1,13 @@
-"""Documents that hold the same words as another one."""
+"""Documents that hold the same words as another one, told by their word ids or by their text.
+
+Training documents are compared by word ids, since a fit may have no texts. Held-out ones are
+compared by text, since all unknown words have the same id.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Hashable, Iterable, Iterator
 from hashlib import blake2b
 from itertools import pairwise
 
@@ -11,7 +17,9 @@ from numpy.typing import NDArray
 from sk_han.documents.array import DocumentArray
 from sk_han.documents.lazy import portions
 
-__all__ = ["conflicting_rows", "first_of_same_words"]
+__all__ = ["conflicting_rows", "first_of_same_words", "groups_of_same", "text_key"]
+
+_WORDS = re.compile(r"\w+")
 
 
 def first_of_same_words(documents: DocumentArray) -> NDArray[np.int64]:
@@ -36,18 +44,40 @@ def first_of_same_words(documents: DocumentArray) -> NDArray[np.int64]:
     >>> first_of_same_words(documents).tolist()
     [0, 1, 0, 3, 4]
     """
-    first_of: dict[bytes, int] = {}
-    found: list[int] = []
-    for portion in portions(documents):
-        portion = portion.in_memory()
-        ids = np.ascontiguousarray(portion.word_ids, dtype=np.int32).view(np.uint8).data
-        starts = 4 * portion.sentence_starts[portion.document_starts]
-        for start, stop in pairwise(starts.tolist()):
-            row = len(found)
-            # A digest, since whole documents would take the memory of the collection again.
-            same = row if start == stop else first_of.setdefault(_digest(ids[start:stop]), row)
-            found.append(same)
-    return np.array(found, dtype=np.int64)
+    return _first_of_same(_digests(documents))
+
+
+def text_key(text: str) -> str:
+    """Return what texts have in common whose words are the same.
+
+    Case, blanks and punctuation do not count, unless a text has nothing else. Of a text of blanks
+    it is empty.
+
+    Examples
+    --------
+    >>> from sk_han.documents.repeated import text_key
+    >>> text_key("A fine  film!") == text_key("a fine film.")
+    True
+    """
+    folded = text.casefold()
+    return " ".join(_WORDS.findall(folded)) or "".join(folded.split())
+
+
+def groups_of_same(keys: Iterable[str]) -> list[list[int]]:
+    """Return the positions of equal keys, for each key that occurs more than once.
+
+    Empty keys are like no other.
+
+    Examples
+    --------
+    >>> from sk_han.documents.repeated import groups_of_same
+    >>> groups_of_same(["a", "b", "a", "", "b", "a", ""])
+    [[0, 2, 5], [1, 4]]
+    """
+    groups: dict[int, list[int]] = {}
+    for row, first in enumerate(_first_of_same(key or None for key in keys).tolist()):
+        groups.setdefault(first, []).append(row)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def conflicting_rows(
@@ -77,5 +107,20 @@ def conflicting_rows(
     return np.flatnonzero(np.isin(first_of_same, first_of_same[differs]))
 
 
-def _digest(words: memoryview) -> bytes:
-    return blake2b(words, digest_size=16).digest()
+def _first_of_same(keys: Iterable[Hashable]) -> NDArray[np.int64]:
+    """Return the position of the first equal key, for each key; None is like no other."""
+    first_of: dict[Hashable, int] = {}
+    return np.array(
+        [i if key is None else first_of.setdefault(key, i) for i, key in enumerate(keys)],
+        dtype=np.int64,
+    )
+
+
+def _digests(documents: DocumentArray) -> Iterator[bytes | None]:
+    """Yield digests, since whole documents would take the memory of the collection again."""
+    for portion in portions(documents):
+        portion = portion.in_memory()
+        ids = np.ascontiguousarray(portion.word_ids, dtype=np.int32).view(np.uint8).data
+        starts = 4 * portion.sentence_starts[portion.document_starts]
+        for start, stop in pairwise(starts.tolist()):
+            yield None if start == stop else blake2b(ids[start:stop], digest_size=16).digest()

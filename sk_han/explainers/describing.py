@@ -56,7 +56,7 @@ def describe(
     Notes
     -----
     Seconds and memory are an estimate, by a formula with constants measured on one machine
-    (docs/how_to/how_long_it_takes.md): within a factor of two or three elsewhere. The texts are
+    (docs/how_to/how_long.md): within a factor of two or three elsewhere. The texts are
     tokenized, which takes a few per cent of a fit.
 
     Examples

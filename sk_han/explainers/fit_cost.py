@@ -13,7 +13,7 @@ from sk_han.training.builder import batch_size_for, epochs_for
 __all__ = ["MEGABYTES", "SECONDS", "estimated_cost", "quantities"]
 
 # Seconds of one thread and megabytes for one of each quantity, measured by benchmarks/fit_cost.py;
-# docs/how_to/how_long_it_takes.md has the table.
+# docs/how_to/how_long.md has the table.
 SECONDS = {
     "words": 5.3e-6,
     "distinct words": 4.1e-5,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.attribution.params import check_choice, check_count
+from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.explainers.baselines import FOLDS, cross_validated, trained
 from sk_han.explainers.explaining import explain
-from sk_han.explainers.sources import ExplainedModel
+from sk_han.explainers.read_documents import ReadDocuments, read, reader_of, words_of
 from sk_han.explainers.suspects import suspected_labels
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.report import Report
-from sk_han.validation.documents import holds_word_ids
-from sk_han.validation.duplicates import duplicate_groups, text_key
 from sk_han.validation.labels import check_labels
 from sk_han.validation.texts import check_texts
 
@@ -44,7 +43,8 @@ def report(
     ----------
     estimator : classifier
         Fitted, with `classes_` and ``predict_proba``. Mistakes are explained if `explain` takes
-        it: a `HANClassifier`, or a Pipeline that ends in one.
+        it: a `HANClassifier`, a Pipeline that ends in one, or a search, a calibration, a vote or a
+        stack of these.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         As the estimator's ``predict`` takes them. Held out: scores on documents that it was
         fitted on tell nothing about others.
@@ -111,7 +111,8 @@ def report(
         check_choice("baseline", baseline, ("tfidf",))
     if (X_train is None) != (y_train is None):
         raise ValueError("X_train and y_train go together: give both or neither.")
-    classes, model = _classes_of(estimator), _explained_model(estimator)
+    classes = _classes_of(estimator)
+    model, predicts_alone = reader_of(estimator)
     X, X_train = _with_length(X), _with_length(X_train)
     y = check_labels(y, len(X))
     y_train = None if X_train is None else check_labels(y_train, len(X_train), "y_train")
@@ -119,8 +120,8 @@ def report(
     targets = _numbers(y, labels)
 
     probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    held_out = _read(model, X)
-    training = None if X_train is None else _words_of(model, X_train)
+    held_out = read(model, X)
+    training = None if X_train is None else words_of(model, X_train)
     numbers_train = None if y_train is None else _numbers(y_train, labels)
     by_baseline, baseline_note = None, "It is compared with no baseline."
     if baseline is not None:
@@ -133,10 +134,12 @@ def report(
     worst = known[wrong[known]]
     order = np.argsort(-probabilities[worst].max(axis=1, initial=0), kind="stable")
     worst = worst[order[:n_mistakes]]
-    explanations = ExplanationList()
-    if held_out.texts is not None and len(worst):
+    explanations, note = ExplanationList(), None
+    if len(worst):
         predicted = classes[probabilities[worst].argmax(axis=1)]
-        explanations = _explained(estimator, model, _rows(X, worst), predicted)
+        explanations, note = _explained(
+            estimator, predicts_alone, held_out, _rows(X, worst), predicted
+        )
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     return Report(
         estimator=type(_last(estimator)).__name__,
@@ -149,29 +152,17 @@ def report(
         mistakes=explanations,
         mistake_rows=worst,
         suspects=suspects[wrong[suspects]],
-        duplicates=tuple(tuple(group) for group in duplicate_groups(keys) if keys[group[0]]),
+        duplicates=tuple(map(tuple, groups_of_same(keys))),
         trained_on=None if training is None else _in_training(keys, training),
         baseline=by_baseline,
         baseline_note=baseline_note,
-        history=() if model is None else tuple(model.classifier.history_),
+        history=tuple(model.classifier.history_) if model and predicts_alone else (),
         notes=(
             *_notes_on_labels(targets, labels, len(classes)),
             *_notes_on_documents(keys),
-            *_notes_on_explanations(estimator, held_out, len(worst), len(explanations)),
+            *([note] if note else []),
         ),
     )
-
-
-class _ReadDocuments(NamedTuple):
-    """Documents as their model reads them.
-
-    `words` are texts to compare and to learn a baseline from, `texts` those to show. Word ids
-    without a vocabulary have the former alone.
-    """
-
-    words: tuple[str, ...] | None
-    texts: tuple[str, ...] | None
-    n_words: NDArray[np.int64] | None
 
 
 def _classes_of(estimator: Any) -> NDArray[Any]:
@@ -182,14 +173,6 @@ def _classes_of(estimator: Any) -> NDArray[Any]:
             f"{type(estimator).__name__}."
         )
     return np.asarray(estimator.classes_)
-
-
-def _explained_model(estimator: Any) -> ExplainedModel | None:
-    """Return what `explain` sees of an estimator, or None if it does not take it."""
-    try:
-        return ExplainedModel.of(estimator)
-    except TypeError:
-        return None
 
 
 def _last(estimator: Any) -> Any:
@@ -226,32 +209,6 @@ def _numbers(y: NDArray[Any], labels: list[Any]) -> NDArray[np.int64]:
     return np.array([number[label] for label in y.tolist()], dtype=np.int64)
 
 
-def _read(model: ExplainedModel | None, X: Any) -> _ReadDocuments:
-    """Read documents as their model does, or as plain texts."""
-    if model is None:
-        if holds_word_ids(X):
-            return _ReadDocuments(None, None, None)
-        try:
-            texts = tuple(check_texts(X))
-        except (TypeError, ValueError):  # features that only this estimator understands
-            return _ReadDocuments(None, None, None)
-        return _ReadDocuments(texts, texts, np.array([len(text.split()) for text in texts]))
-    words: list[str] = []
-    n_words: list[int] = []
-    for documents, sources in model.batches(X, model.classifier.net_.valid_batch_size):
-        words += [source.text for source in sources]
-        n_words += documents.words_per_document.tolist()
-    has_texts = model.tokenizer is not None
-    return _ReadDocuments(tuple(words), tuple(words) if has_texts else None, np.array(n_words))
-
-
-def _words_of(model: ExplainedModel | None, X: Any) -> Sequence[str] | None:
-    """Return the words of documents that the model need not read itself, if they are texts."""
-    if model is not None and model.are_raw_texts(X) and not model.steps:
-        return check_texts(X)
-    return _read(model, X).words
-
-
 def _baseline(
     words: tuple[str, ...] | None,
     targets: NDArray[np.int64],
@@ -277,15 +234,20 @@ def _baseline(
 
 
 def _explained(
-    estimator: Any, model: ExplainedModel | None, X: Any, predicted: NDArray[Any]
-) -> ExplanationList:
-    """Explain documents for their predicted labels, if `explain` takes the estimator."""
+    estimator: Any, predicts_alone: bool, held_out: ReadDocuments, X: Any, target: NDArray[Any]
+) -> tuple[ExplanationList, str | None]:
+    """Explain documents for these labels; where that cannot be, say why in a note."""
+    if held_out.texts is None and held_out.words is not None:
+        return ExplanationList(), (
+            "Mistakes are shown without their text and not explained: the documents are word ids, "
+            "and the model has no tokenizer that knows the words."
+        )
     try:
-        return explain(estimator, X, target=predicted)
-    except TypeError:
-        if model is not None:
+        return explain(estimator, X, target=target), None
+    except (TypeError, ValueError) as error:
+        if predicts_alone:
             raise
-        return ExplanationList()
+        return ExplanationList(), f"Mistakes are not explained. {error}"
 
 
 def _in_training(keys: list[str], words_train: Sequence[str]) -> NDArray[np.int64]:
@@ -325,22 +287,6 @@ def _notes_on_documents(keys: list[str]) -> Iterator[str]:
     n_empty = keys.count("")
     if n_empty:
         yield f"{_counted(n_empty)} no words."
-
-
-def _notes_on_explanations(
-    estimator: Any, held_out: _ReadDocuments, n_mistakes: int, n_explained: int
-) -> Iterator[str]:
-    if n_explained or not n_mistakes:
-        return
-    if held_out.texts is None and held_out.words is not None:
-        yield (
-            "Mistakes are shown without their text and not explained: the documents are word ids, "
-            "and the model has no tokenizer that knows the words."
-        )
-    else:
-        yield (
-            f"Mistakes are not explained, since explain does not take a {type(estimator).__name__}."
-        )
 
 
 def _counted(n: int) -> str:

@@ -128,9 +128,9 @@ class FitSummary:
         -------
         str
         """
-        from sk_han.rendering.fit_summary import summary_text
+        from sk_han.rendering.fit_summary import fit_summary_text
 
-        return summary_text(self)
+        return fit_summary_text(self)
 
     def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
         """Return the summary as HTML, without scripts or outside assets.
@@ -146,9 +146,9 @@ class FitSummary:
         -------
         str
         """
-        from sk_han.rendering.fit_summary import summary_html
+        from sk_han.rendering.fit_summary import fit_summary_html
 
-        return written(summary_html(self, full_page=full_page), path)
+        return written(fit_summary_html(self, full_page=full_page), path)
 
     def _repr_html_(self) -> str:
         return self.to_html(full_page=False)

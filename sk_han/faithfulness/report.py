@@ -155,6 +155,8 @@ class FaithfulnessReport:
         return f"FaithfulnessReport({self.n_documents} documents, {', '.join(self.methods)})"
 
     def __str__(self) -> str:
+        from sk_han.rendering.facts import table_lines
+
         header = ["", *map(_heading, self.metrics), "ms a document"]
         rows = [
             [
@@ -164,13 +166,7 @@ class FaithfulnessReport:
             ]
             for method in self.methods
         ]
-        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-        lines = [
-            "  ".join(
-                [row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])],
-            ).rstrip()
-            for row in (header, *rows)
-        ]
+        lines = table_lines(header, rows)
         return "\n".join([*lines, self._footnote])
 
     def _cell(self, metric: str, method: str) -> str:

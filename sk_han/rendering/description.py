@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sk_han.explanation.description import TextDescription
 from sk_han.rendering.facts import (
     fact_lines,
     facts_table,
-    percent,
     rows_in_words,
+    table_lines,
     table_markup,
 )
 from sk_han.rendering.markup import escaped, page
+from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.rows import in_one_line
 from sk_han.utils.progress import duration
 
@@ -25,13 +28,7 @@ _WORDS_SHOWN = 25
 
 def description_text(description: TextDescription) -> str:
     """Return the description as lines of text, as `print` shows it."""
-    header, rows = _lengths(description)
-    cells = [header, *rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    table = [
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-        for row in cells
-    ]
+    table = table_lines(*_lengths(description))
     lines = [_title(description), "", *table, "", *fact_lines(_facts(description))]
     for row in description.samples:
         lines += ["", f"Row {row} is read as"]
@@ -56,9 +53,8 @@ def description_html(description: TextDescription, *, full_page: bool) -> str:
 
 
 def _title(description: TextDescription) -> str:
-    documents = "document" if description.n_documents == 1 else "documents"
     return (
-        f"{description.n_documents:,} {documents}, {description.n_words:,} words, "
+        f"{counted(description.n_documents)}, {counted(description.n_words, 'word')}, "
         f"{description.n_distinct_words:,} different ones"
     )
 
@@ -78,23 +74,21 @@ def _facts(description: TextDescription) -> list[tuple[str, str]]:
         facts.append(("classes", _classes(description)))
     scripts = list(description.scripts.items())[:_SCRIPTS_SHOWN]
     facts.append(("scripts", ", ".join(f"{name} {percent(share)}" for name, share in scripts)))
-    facts.append(("without words", _count(description.without_words, "none")))
-    facts.append(("repeated texts", _count(description.repeated, "none")))
+    facts.append(("without words", _count(description.without_words)))
+    facts.append(("repeated texts", _count(description.repeated)))
     if description.class_counts is not None:
-        conflicts = _count(description.conflicting, "none")
-        facts.append(("same text, other label", conflicts))
+        facts.append(("same text, other label", _count(description.conflicting)))
     facts.append(("dropped characters", _dropped(description)))
     if description.truncated:
-        facts.append(("cut texts", _count(description.truncated, "none")))
+        facts.append(("cut texts", _count(description.truncated)))
     if description.unknown_share:
         facts.append(("unknown words", percent(description.unknown_share)))
     cost = description.cost
-    threads = "1 thread" if cost.n_threads == 1 else f"{cost.n_threads} threads"
     facts.append(
         (
             "a fit",
-            f"about {duration(cost.seconds)} and {_megabytes(cost.megabytes)} on {threads}, "
-            f"{cost.epochs} epochs (an estimate)",
+            f"about {duration(cost.seconds)} and {_megabytes(cost.megabytes)} on "
+            f"{counted(cost.n_threads, 'thread')}, {counted(cost.epochs, 'epoch')} (an estimate)",
         )
     )
     return facts
@@ -116,9 +110,8 @@ def _classes(description: TextDescription) -> str:
     )
 
 
-def _count(rows: object, none: str) -> str:
-    assert isinstance(rows, (list, tuple))
-    return f"{len(rows):,}: {rows_in_words(rows)}" if rows else none
+def _count(rows: Sequence[int]) -> str:
+    return f"{len(rows):,}: {rows_in_words(rows)}" if len(rows) else "none"
 
 
 def _dropped(description: TextDescription) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from sk_han.rendering.markup import escaped
 from sk_han.rendering.rows import in_one_line
 
-__all__ = ["fact_lines", "facts_table", "percent", "rows_in_words", "table_markup"]
+__all__ = ["fact_lines", "facts_table", "rows_in_words", "table_lines", "table_markup"]
 
 _ROWS_SHOWN = 5
 
@@ -16,7 +16,29 @@ _ROWS_SHOWN = 5
 def fact_lines(facts: Sequence[tuple[str, str]]) -> list[str]:
     """Return a line for each name with its value; the values stand below each other."""
     width = max((len(name) for name, _ in facts), default=0)
-    return [f"{name:<{width}}  {in_one_line(value)}".rstrip() for name, value in facts]
+    return [
+        f"{name:<{width}}  {in_one_line(value)}".rstrip().replace("\N{NO-BREAK SPACE}", " ")
+        for name, value in facts
+    ]
+
+
+def table_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    r"""Return a table as lines: the first column starts at the left, the others end at the right.
+
+    Examples
+    --------
+    >>> from sk_han.rendering.facts import table_lines
+    >>> print("\n".join(table_lines(["", "words"], [["shortest", "7"], ["longest", "1,200"]])))
+              words
+    shortest      7
+    longest   1,200
+    """
+    cells = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in cells
+    ]
 
 
 def facts_table(facts: Iterable[tuple[str, str]]) -> str:
@@ -41,20 +63,6 @@ def table_markup(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         f'<table class="han-facts han-figures"><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table>"
     )
-
-
-def percent(share: float) -> str:
-    """Return a share in per cent, with a decimal where it is small.
-
-    Examples
-    --------
-    >>> from sk_han.rendering.facts import percent
-    >>> percent(0.731), percent(0.012), percent(0.0002), percent(0.0)
-    ('73 %', '1.2 %', 'below 0.1 %', '0 %')
-    """
-    if 0 < share < 0.001:
-        return "below 0.1 %"
-    return f"{100 * share:.1f} %" if 0 < share < 0.1 else f"{100 * share:.0f} %"
 
 
 def rows_in_words(rows: Sequence[Any]) -> str:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from sk_han.explanation.fit_summary import FitSummary
-from sk_han.rendering.facts import fact_lines, facts_table, percent
+from sk_han.rendering.facts import fact_lines, facts_table
 from sk_han.rendering.markup import escaped, page
+from sk_han.rendering.numbers import counted, percent
 from sk_han.utils.progress import duration
 
-__all__ = ["summary_html", "summary_text"]
+__all__ = ["fit_summary_html", "fit_summary_text"]
 
 
-def summary_text(summary: FitSummary) -> str:
+def fit_summary_text(summary: FitSummary) -> str:
     """Return a title and a line for each fact."""
     return "\n".join([_title(summary), *(f"  {line}" for line in fact_lines(_facts(summary)))])
 
 
-def summary_html(summary: FitSummary, *, full_page: bool) -> str:
+def fit_summary_html(summary: FitSummary, *, full_page: bool) -> str:
     """Return the same as HTML."""
     title = _title(summary)
     body = f'<p class="han-label">{escaped(title)}</p>{facts_table(_facts(summary))}'
@@ -23,10 +24,9 @@ def summary_html(summary: FitSummary, *, full_page: bool) -> str:
 
 
 def _title(summary: FitSummary) -> str:
-    documents = "document" if summary.n_documents == 1 else "documents"
     classes = "class" if summary.n_classes == 1 else "classes"
     return (
-        f"Fitted to {summary.n_documents:,} {documents} of {summary.n_classes:,} {classes} in "
+        f"Fitted to {counted(summary.n_documents)} of {summary.n_classes:,} {classes} in "
         f"{duration(summary.total_seconds)}"
     )
 
@@ -37,7 +37,10 @@ def _facts(summary: FitSummary) -> list[tuple[str, str]]:
         facts.append(("accuracy", "not measured: no document was held out"))
     else:
         facts += [
-            ("accuracy", f"{summary.accuracy:.3f} on {summary.n_scored:,} held-out documents"),
+            (
+                "accuracy",
+                f"{summary.accuracy:.3f} on {counted(summary.n_scored, 'held-out document')}",
+            ),
             ("loss", f"{summary.loss:.3f} on the same"),
         ]
         alone = [("network", summary.network_accuracy), ("linear", summary.linear_accuracy)]
@@ -50,7 +53,7 @@ def _facts(summary: FitSummary) -> list[tuple[str, str]]:
         facts.append(("share of each part", ", ".join(shares)))
     facts.append(("training", _training(summary)))
     if summary.n_conflicting:
-        facts.append(("same text, other label", f"{summary.n_conflicting:,} documents"))
+        facts.append(("same text, other label", counted(summary.n_conflicting)))
     other = max(0.0, summary.total_seconds - sum(summary.seconds.values()))
     stages = {**summary.seconds, "other": other}
     named = [f"{name} {duration(seconds)}" for name, seconds in stages.items()]
@@ -59,11 +62,10 @@ def _facts(summary: FitSummary) -> list[tuple[str, str]]:
 
 
 def _training(summary: FitSummary) -> str:
-    epochs = "1 epoch" if summary.n_epochs == 1 else f"{summary.n_epochs:,} epochs"
     why = {
         "all epochs": "all that were planned",
         "no improvement": "ended since the held-out documents showed no improvement",
         "a callback": "ended by a callback",
     }[summary.ended]
     kept = "the last one" if summary.kept_epoch is None else f"epoch {summary.kept_epoch}"
-    return f"{epochs}, {why}; the weights of {kept} were kept"
+    return f"{counted(summary.n_epochs, 'epoch')}, {why}; the weights of {kept} were kept"

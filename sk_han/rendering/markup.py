@@ -11,16 +11,23 @@ from sk_han.rendering.rows import visible
 __all__ = ["bar", "escaped", "isolated", "page", "with_minus"]
 
 
-def page(body: str, title: str, full_page: bool, more_style: str = "") -> str:
-    """Return a body with the style sheet, as a fragment or a full page."""
+def page(body: str, title: str, full_page: bool, more_style: str = "", kind: str = "") -> str:
+    """Return a body with the style sheet, as a fragment or a full page.
+
+    `more_style` is for pages of this kind alone, since a notebook may hold several.
+    """
+    classes = "sk-han"
+    if kind:
+        classes += f" han-kind-{kind}"
+        more_style = more_style.replace(".sk-han", f".sk-han:where(.han-kind-{kind})")
     style = f"<style>\n{stylesheet()}{more_style}</style>"
     if not full_page:
-        return f'{style}\n<div class="sk-han">{body}</div>\n'
+        return f'{style}\n<div class="{classes}">{body}</div>\n'
     return (
         '<!DOCTYPE html>\n<html>\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f'<title>{title}</title>\n{style}\n</head>\n<body class="sk-han">\n{body}\n</body>\n'
+        f'<title>{title}</title>\n{style}\n</head>\n<body class="{classes}">\n{body}\n</body>\n'
         "</html>\n"
     )
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sk_han.explanation.summary import ClassSummary, Part, Summary
 from sk_han.rendering.colors import theme_of
+from sk_han.rendering.fonts import families_for
 from sk_han.rendering.rows import in_one_line
 from sk_han.rendering.summary_notes import PART_TITLES, shown_classes, side_titles
 from sk_han.utils.optional import import_optional
@@ -45,8 +46,12 @@ def plot_summary(summary: Summary, label: Any = None, axes: Any = None) -> NDArr
             f"axes must be two, one for the network and one for the n-grams; got {len(axes)}."
         )
     titles = side_titles(summary, found, _text)
+    families = families_for([*titles, *(_text(term.text) for term in found.terms)])
     for ax, (part, title) in zip(axes, PART_TITLES.items(), strict=True):
         _draw(ax, found, part, titles)
+        if families is not None:
+            for text in [*ax.texts, *ax.get_yticklabels()]:
+                text.set_family(families)
         ax.set_title(title, size="medium", parse_math=False)
     return axes
 

@@ -6,6 +6,7 @@ import re
 
 from sk_han.explanation.summary import AROUND, ClassSummary, Context, Part, Removal, Summary, Term
 from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
+from sk_han.rendering.numbers import percent
 from sk_han.rendering.shading import number
 from sk_han.rendering.summary_notes import (
     LEGEND,
@@ -13,7 +14,6 @@ from sk_han.rendering.summary_notes import (
     about,
     about_class,
     honesty_note,
-    percent,
     removal_note,
     shown_classes,
     side_titles,
@@ -39,11 +39,11 @@ def render_summary_html(summary: Summary, *, full_page: bool = True) -> str:
             f'<details class="han-document han-class"{is_open}><summary>{_heading(summary, found)}'
             f"</summary>{_class(summary, found)}</details>"
         )
-    return page("".join(blocks), f"Summary of {about(summary)}", full_page, _STYLE)
+    return page("".join(blocks), f"Summary of {about(summary)}", full_page, _STYLE, "summary")
 
 
 def _heading(summary: Summary, found: ClassSummary) -> str:
-    note = escaped(about_class(found, len(summary.classes)))
+    note = escaped(about_class(found, len(summary.classes), with_minus))
     return f'<b class="han-label">{isolated(found.label)}</b> <span class="han-small">{note}</span>'
 
 
@@ -77,7 +77,7 @@ def _class(summary: Summary, found: ClassSummary) -> str:
             _side(found, part, speaks_for, heading, longest)
             for speaks_for, heading in zip((True, False), titles, strict=True)
         ]
-        blocks.append(f'<h4>{title}</h4><div class="han-sides">{"".join(sides)}</div>')
+        blocks.append(f'<h4>{title}</h4><div class="han-terms">{"".join(sides)}</div>')
     if found.removal is not None and len(summary.classes) > 2:
         blocks.append(f'<p class="han-small han-note">{removal_note(found.removal)}</p>')
     return "".join(blocks)
@@ -92,7 +92,7 @@ def _side(found: ClassSummary, part: Part, speaks_for: bool, heading: str, longe
         f'<div class="han-term han-small"><span class="han-heading">{heading}</span>'
         "<span>brings</span><span>documents</span><span>decides</span></div>"
     )
-    return f'<div class="han-side">{head}{rows}</div>'
+    return f'<div class="han-list">{head}{rows}</div>'
 
 
 def _term(term: Term, longest: float) -> str:
@@ -139,24 +139,24 @@ _STYLE = """\
 .sk-han .han-honesty .han-classes { max-width: 30rem; }
 .sk-han .han-class > summary { white-space: normal; }
 .sk-han h4 { margin: .75rem 0 .25rem; font-size: .9375rem; }
-.sk-han .han-sides {
+.sk-han .han-terms {
   display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .25rem 2.5rem;
 }
 .sk-han .han-term {
   display: grid; align-items: center; column-gap: .5rem; line-height: 1.6;
   grid-template-columns: minmax(0, 1fr) 3.5rem 3.75rem 4.25rem 3rem; font-size: .875rem;
 }
-.sk-han .han-side > .han-term.han-small { font-size: .75rem; border-bottom: 1px solid var(--rule); }
+.sk-han .han-list > .han-term.han-small { font-size: .75rem; border-bottom: 1px solid var(--rule); }
 .sk-han .han-heading { grid-column: span 2; }
 .sk-han .han-term > :nth-child(n + 2) { text-align: end; }
-.sk-han .han-side summary { list-style: none; }
-.sk-han .han-side summary::-webkit-details-marker { display: none; }
-.sk-han .han-side details[open] > summary .han-name { font-weight: 600; }
-.sk-han .han-side summary:hover .han-name { text-decoration: underline; }
+.sk-han .han-list summary { list-style: none; }
+.sk-han .han-list summary::-webkit-details-marker { display: none; }
+.sk-han .han-list details[open] > summary .han-name { font-weight: 600; }
+.sk-han .han-list summary:hover .han-name { text-decoration: underline; }
 .sk-han .han-context {
   font-size: .8125rem; line-height: 1.5; padding: .125rem 0 .125rem .75rem;
   border-inline-start: 2px solid var(--rule); margin-block: .25rem;
 }
-@media (max-width: 44rem) { .sk-han .han-sides { grid-template-columns: minmax(0, 1fr); } }
-@media print { .sk-han .han-side, .sk-han .han-side details { break-inside: avoid; } }
+@media (max-width: 44rem) { .sk-han .han-terms { grid-template-columns: minmax(0, 1fr); } }
+@media print { .sk-han .han-list, .sk-han .han-list details { break-inside: avoid; } }
 """

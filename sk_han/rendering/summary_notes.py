@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sk_han.explanation.summary import ClassSummary, Part, Removal, Summary
+from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.shading import number
 
 __all__ = [
@@ -14,7 +15,6 @@ __all__ = [
     "about",
     "about_class",
     "honesty_note",
-    "percent",
     "removal_note",
     "shown_classes",
     "side_titles",
@@ -34,35 +34,23 @@ LEGEND = (
 )
 
 
-def percent(share: float) -> str:
-    r"""Write a share as a percentage, with a decimal if it is small.
-
-    Examples
-    --------
-    >>> from sk_han.rendering.summary_notes import percent
-    >>> [percent(share).replace("\N{NO-BREAK SPACE}", " ") for share in (0.5, 0.004, 0.0)]
-    ['50 %', '0.4 %', '0 %']
-    """
-    value = 100 * share
-    digits = 1 if 0 < abs(value) < 0.95 else 0
-    return f"{value:.{digits}f}\N{NO-BREAK SPACE}%"
-
-
 def about(summary: Summary) -> str:
     """Say which documents were read."""
-    n = summary.n_documents
-    documents = "1 document" if n == 1 else f"{n:,} documents"
-    if summary.n_given > n:
+    documents = counted(summary.n_documents)
+    if summary.n_given > summary.n_documents:
         documents += f", drawn by lot from {summary.n_given:,}"
     return documents
 
 
-def about_class(found: ClassSummary, n_classes: int) -> str:
-    """Say how often the class is predicted, and what each part brings."""
+def about_class(found: ClassSummary, n_classes: int, write: Callable[[str], str] = str) -> str:
+    """Say how often the class is predicted, and what each part brings.
+
+    `write` formats the numbers: it may put a true minus sign for the hyphen.
+    """
     near = "" if n_classes < 3 else f", the next likely class of {found.n_others:,} more"
-    said = f"predicted for {found.n_predicted:,} documents{near}"
+    said = f"predicted for {counted(found.n_predicted)}{near}"
     if found.n_predicted:
-        network, ngrams = number(found.network, True), number(found.ngrams, True)
+        network, ngrams = (write(number(n, True)) for n in (found.network, found.ngrams))
         said += f"; its words bring {network} there by the network, {ngrams} by the n-gram model"
     return said
 

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 
 from sk_han.explanation.summary import ClassSummary, Summary, Term
+from sk_han.rendering.numbers import percent
 from sk_han.rendering.rows import in_one_line
 from sk_han.rendering.shading import number
 from sk_han.rendering.summary_notes import (
@@ -14,7 +15,6 @@ from sk_han.rendering.summary_notes import (
     about,
     about_class,
     honesty_note,
-    percent,
     shown_classes,
     side_titles,
 )

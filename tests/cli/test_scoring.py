@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix
 
+from sk_han.explanation import ExplanationList
 from sk_han.serving import Scorer
 from tests.tiny_models import LABELS, TEXTS
 
@@ -110,10 +111,13 @@ class TestExplain:
         _, output, _ = run("explain", model, table(), "--rows", 2, "-o", "-")
         assert output == Scorer.load(model).explain(TEXTS[:2]).to_html()
 
-    def test_without_a_page_text_is_printed(self, run, model, table):
-        _, output, _ = run("explain", model, table(), "--rows", 2)
-        first, second = Scorer.load(model).explain(TEXTS[:2])
-        assert output == f"{first}\n\n{second}\n"
+    def test_without_a_page_text_is_printed_with_one_legend(self, run, model, table):
+        n = len(TEXTS)
+        _, output, _ = run("explain", model, table(), "--rows", n, "--label", "label")
+        expected = ExplanationList(Scorer.load(model).explain(TEXTS), y_true=LABELS)
+        assert output == f"{expected.to_text(max_documents=None)}\n"
+        assert f"[{n - 1}] " in output
+        assert output.count("by sentence_alone") == 1
 
     def test_true_labels_mark_mistakes(self, run, model, table, tmp_path):
         page = tmp_path / "page.html"
@@ -125,8 +129,8 @@ class TestExplain:
         _, output, _ = run(
             *("explain", model, table(), "--rows", 1, "--target", "neg", "--method", "occlusion")
         )
-        (expected,) = Scorer.load(model).explain(TEXTS[:1], target="neg", method="occlusion")
-        assert output == f"{expected}\n"
+        expected = Scorer.load(model).explain(TEXTS[:1], target="neg", method="occlusion")
+        assert output == f"{expected.to_text()}\n"
 
     def test_a_target_that_is_no_class_is_refused(self, run, model, table):
         code, _, told = run("explain", model, table(), "--target", "neutral")

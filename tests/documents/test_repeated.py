@@ -1,9 +1,15 @@
 """Documents with the words of another one."""
 
 import numpy as np
+import pytest
 
 from sk_han import DocumentArray
-from sk_han.documents.repeated import conflicting_rows, first_of_same_words
+from sk_han.documents.repeated import (
+    conflicting_rows,
+    first_of_same_words,
+    groups_of_same,
+    text_key,
+)
 
 DOCUMENTS = DocumentArray.from_nested(
     [[[2, 3], [4]], [], [[2, 3, 4]], [[4, 3, 2]], [], [[2]], [[2, 3], [4]]]
@@ -29,3 +35,27 @@ def test_all_documents_of_the_same_words_conflict_if_one_has_another_class():
 def test_repeated_documents_of_one_class_do_not_conflict():
     first = first_of_same_words(DOCUMENTS)
     assert conflicting_rows(first, np.array([1, 0, 1, 0, 1, 0, 1])).tolist() == []
+
+
+@pytest.mark.parametrize("other", ["a fine film", "A  fine\nfilm!!", "«A fine film.»"])
+def test_case_blanks_and_punctuation_do_not_tell_documents_apart(other):
+    assert text_key(other) == text_key("A fine film.")
+
+
+@pytest.mark.parametrize("other", ["A fine films.", "A film fine.", "A fine film 2."])
+def test_other_words_are_another_document(other):
+    assert text_key(other) != text_key("A fine film.")
+
+
+def test_texts_of_punctuation_alone_are_told_apart():
+    assert text_key("? !") == text_key("?!")
+    assert text_key("?!") != text_key(":-)")
+
+
+def test_single_keys_are_no_group():
+    assert groups_of_same(["a", "b", "c"]) == []
+    assert groups_of_same([]) == []
+
+
+def test_texts_without_words_are_no_group():
+    assert groups_of_same(["", "a", "", "a"]) == [[1, 3]]

@@ -12,7 +12,14 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sk_han import HierarchicalTokenizer, explain, explain_iter, faithfulness_report
+from sk_han import (
+    HierarchicalTokenizer,
+    explain,
+    explain_iter,
+    faithfulness_report,
+    report,
+    summarize,
+)
 from tests import tiny_models
 
 TEXTS = ["A good film. We laughed a lot!", "Bad, long and dull. We left.", "It was a film."] * 8
@@ -178,6 +185,46 @@ def test_a_lone_string_wrong_targets_and_unfitted_votes_are_refused(vote):
         explain_iter(vote, TEXTS, target=0)
     with pytest.raises(NotFittedError):
         explain(VotingClassifier(voters(0)), TEXTS)
+
+
+def with_mistakes(estimator, texts):
+    """Report with wrong labels, so that there are mistakes to explain."""
+    predicted = estimator.predict(texts)
+    labels = np.where(predicted == estimator.classes_[0], *estimator.classes_[[1, 0]])
+    return report(estimator, texts, labels, baseline=None, n_mistakes=2)
+
+
+@pytest.mark.parametrize("name", ["vote", "stack", "calibration", "search"])
+def test_a_report_explains_mistakes_of_ensembles_and_searches(name, request):
+    if name in ("vote", "stack"):
+        estimator = request.getfixturevalue(name)
+    elif name == "search":
+        estimator = GridSearchCV(tiny(), {"lr": [0.01]}, cv=2).fit(OF_TWO, TWO)
+    else:
+        estimator = CalibratedClassifierCV(tiny(), cv=2).fit(OF_TWO, TWO)
+    found = with_mistakes(estimator, OF_TWO)
+    worst = [OF_TWO[row] for row in found.mistake_rows]
+    same(found.mistakes, explain(estimator, worst))
+    assert len(found.mistakes) == 2
+    assert bool(found.history) == (name == "search")  # of several models there is no one history
+    assert found.n_words[0] == 9  # as the models read it, with punctuation
+    assert found.to_html()
+
+
+def test_a_report_says_why_mistakes_are_not_explained():
+    linear = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    vote = VotingClassifier([*voters(0), ("linear", linear)], voting="soft").fit(TEXTS, LABELS)
+    found = with_mistakes(vote, TEXTS)
+    assert len(found.mistakes) == 0 < len(found.mistake_rows)
+    assert any("not explained" in note and "named_estimators_" in note for note in found.notes)
+
+
+def test_a_search_is_summarized_and_a_vote_names_its_members(vote):
+    search = GridSearchCV(tiny(), {"lr": [0.01]}, cv=2).fit(OF_TWO, TWO)
+    found = summarize(search, OF_TWO, k=2)
+    assert found.to_dict() == summarize(search.best_estimator_, OF_TWO, k=2).to_dict()
+    with pytest.raises(TypeError, match=r"2 models.*estimator.named_estimators_\['seed 0'\]"):
+        summarize(vote, TEXTS)
 
 
 def test_faithfulness_is_measured_of_a_search_and_of_one_member(vote):

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 import sk_han
 from sk_han import HANClassifier, HierarchicalTokenizer
 from sk_han.datasets import load_csv, make_reviews
+from sk_han.rendering import families_for
 
 PAGE = Path(__file__).parents[2] / "docs" / "how_to" / "troubleshooting.md"
 SMALL = {
@@ -22,6 +23,7 @@ SMALL = {
     "random_state": 0,
 }
 TEXTS, LABELS = make_reviews(60, random_state=0)
+OTHER = {"negative": "positive", "positive": "negative"}
 EVERY_OTHER = ["new" if i % 2 else "negative" for i in range(60)]
 
 
@@ -39,6 +41,10 @@ FAULTS = {
     "fractions": lambda: fit(y=np.linspace(0, 1, 60)),
     "a new class": lambda: fit(warm_start=True).fit(TEXTS, EVERY_OTHER),
     "a class of one": lambda: fit(y=[*LABELS[:-1], "mixed"]),
+    "a class of three": lambda: fit(y=[*LABELS[:-3], *["mixed"] * 3]),
+    "copies with another label": lambda: fit(
+        [*TEXTS[:-2], *TEXTS[:2]], [*LABELS[:-2], *(OTHER[label] for label in LABELS[:2])]
+    ),
     "a table of counts": lambda: fit(np.arange(6_000).reshape(60, 100) % 101),
     "a line too short": lambda: load_csv("reviews.csv", text="review", label="stars"),
     "a column that is not there": lambda: load_csv("reviews.csv", text="text", label="stars"),
@@ -50,9 +56,16 @@ FAULTS = {
     "rare words alone": lambda: HierarchicalTokenizer(min_df=1_000).fit(TEXTS),
     "nothing to stop by": lambda: fit(n_iter_no_change=2, validation_fraction=None),
     "a learning rate too high": lambda: fit(max_epochs=3, lr=1e6),
+    "words that occur once": lambda: fit(
+        [f"word{i}" for i in range(400)],
+        ["yes", "no"] * 200,
+        max_epochs=2,
+        validation_fraction=0.2,
+    ),
     "a GPU that is not there": lambda: fit(device="cuda"),
     "not fitted": lambda: HANClassifier().predict(TEXTS),
     "a file that is cut off": lambda: sk_han.load("model.han"),
+    "a figure without a font": lambda: families_for(["\u597d"]),
     "a function in a file": lambda: sk_han.save(
         HierarchicalTokenizer(word_tokenizer=str.split).fit(TEXTS), "tokenizer.han"
     ),
@@ -86,6 +99,7 @@ def files(tmp_path, monkeypatch):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_message_that_users_get_stands_on_the_page(files, fault, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("sk_han.rendering.fonts._installed", lambda: ())
     assert told(FAULTS[fault]) in on_the_page()
 
 

@@ -56,3 +56,21 @@ def test_a_class_without_terms_is_drawn():
     axes = summarized(classes=(found, found)).plot()
     axes[0].figure.canvas.draw()
     assert axes[0].texts[0].get_text().strip() == "for pos: none"
+
+
+def test_terms_and_labels_take_fonts_that_have_their_characters(monkeypatch):
+    asked = []
+
+    def families_for(texts):
+        asked.extend(texts)
+        return ["DejaVu Sans", "DejaVu Serif"]
+
+    monkeypatch.setattr("sk_han.rendering.summary_figure.families_for", families_for)
+    found = summarized().classes[1]
+    terms = tuple(dataclasses.replace(term, text="\u597d") for term in found.terms)
+    classes = (found, dataclasses.replace(found, label="\u6b63", terms=terms))
+    network, _ = summarized(classes=classes).plot()
+    assert "\u597d" in asked
+    assert any("\u6b63" in text for text in asked)
+    for text in [*network.texts, *network.get_yticklabels()]:
+        assert text.get_fontfamily() == ["DejaVu Sans", "DejaVu Serif"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from sk_han.explanation.report import Report
 from sk_han.rendering.markup import escaped, isolated
+from sk_han.rendering.numbers import counted
 from sk_han.rendering.report.lists import Bounds, entries_of, more, prefix_of
-from sk_han.rendering.report.words import counted
 from sk_han.rendering.shading import LEVELS
 
 __all__ = ["confusion"]

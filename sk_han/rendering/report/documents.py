@@ -5,7 +5,9 @@ from __future__ import annotations
 from sk_han.explanation.document import DocumentExplanation
 from sk_han.explanation.report import Report
 from sk_han.rendering.html import document_markup
+from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import escaped, isolated, with_minus
+from sk_han.rendering.numbers import counted
 from sk_han.rendering.report.lists import (
     Bounds,
     entries_of,
@@ -14,7 +16,6 @@ from sk_han.rendering.report.lists import (
     prefix_of,
     shown_probability,
 )
-from sk_han.rendering.report.words import counted
 from sk_han.rendering.shading import number
 
 __all__ = ["duplicates", "misleading_sentence", "mistakes", "suspects"]
@@ -36,11 +37,9 @@ def mistakes(report: Report, bounds: Bounds) -> str:
         for position, (row, explanation) in enumerate(zip(rows, report.mistakes, strict=False))
     )
     return (
-        f"{intro}A sentence misled if it pushed the model toward the wrong label; of these the "
-        "strongest is quoted. The number behind it is how far it pushed, in log-odds, estimated: "
-        "0 is not at all, +0.7 makes the label about twice as likely against all others, +2.3 ten "
-        "times. In the whole text, blue words speak for the wrong label and orange ones against "
-        f"it.</p>{articles}{more(n_more, 'mistake')}"
+        f"{intro}The sentence that speaks most for the wrong label is quoted, and behind it how "
+        f"much.</p>{legend_markup(report.mistakes, 'contributions')}{articles}"
+        f"{more(n_more, 'mistake')}"
     )
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from sk_han.explanation.report import Report
 from sk_han.rendering.charts import Axis, Chart, ticks
 from sk_han.rendering.markup import escaped
-from sk_han.rendering.report.words import BASELINE, counted, percent
+from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.report.words import BASELINE
 from sk_han.utils.metrics import BINS, Bin, share_interval
 
 __all__ = ["history_charts", "length_chart", "reliability_chart"]
@@ -56,8 +57,8 @@ def reliability_chart(report: Report) -> str:
 def _curve(chart: Chart, bins: Sequence[Bin], kind: str, *, hollow: bool = False) -> None:
     places = [(b.confidence, b.accuracy) for b in bins]
     titles = [
-        f"{counted(b.n_documents)} predicted with {percent(b.confidence)}: "
-        f"{percent(b.accuracy)} right"
+        f"{counted(b.n_documents)} predicted with {percent(b.confidence, 1)}: "
+        f"{percent(b.accuracy, 1)} right"
         for b in bins
     ]
     chart.line(places, kind)
@@ -83,7 +84,7 @@ def length_chart(report: Report) -> str:
         [(i, b.accuracy) for i, b in enumerate(bins)],
         "toward",
         [
-            f"{counted(b.n_documents)} of {name} words: {percent(b.accuracy)} right"
+            f"{counted(b.n_documents)} of {name} words: {percent(b.accuracy, 1)} right"
             for name, b in zip(names, bins, strict=True)
         ],
     )

@@ -6,19 +6,13 @@ from collections.abc import Iterator
 
 from sk_han.explanation.report import ClassScores, Report
 from sk_han.rendering.markup import escaped, isolated, page
+from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.report.confusion import confusion
 from sk_han.rendering.report.documents import duplicates, mistakes, suspects
 from sk_han.rendering.report.figures import history_charts, length_chart, reliability_chart
 from sk_han.rendering.report.lists import Bounds, prefix_of
 from sk_han.rendering.report.style import REPORT_STYLE
-from sk_han.rendering.report.words import (
-    BASELINE,
-    always,
-    counted,
-    gain_note,
-    percent,
-    sureness_note,
-)
+from sk_han.rendering.report.words import BASELINE, always, gain_note, sureness_note
 
 __all__ = ["render_report"]
 
@@ -55,7 +49,8 @@ def render_report(report: Report, *, full_page: bool = True) -> str:
     title = f"{escaped(report.estimator)} on {counted(report.n_documents)}"
     content = f"{_head(report)}<nav>{links}</nav>{body}"
     # A page has one main part, and a notebook or a site has its own.
-    return page(f"<main>{content}</main>" if full_page else content, title, full_page, REPORT_STYLE)
+    main = f"<main>{content}</main>" if full_page else content
+    return page(main, title, full_page, REPORT_STYLE, "report")
 
 
 def _sections(report: Report, bounds: Bounds) -> Iterator[tuple[str, str, str]]:
@@ -93,7 +88,7 @@ def _head(report: Report) -> str:
     tiles.append((always(isolated(report.commonest_label)), commonest, ""))
     markup = "".join(
         f'<div class="han-tile{kind}"><span class="han-small">{name}</span>'
-        f"<b>{percent(found['accuracy'])}</b>"
+        f"<b>{percent(found['accuracy'], 1)}</b>"
         f'<span class="han-small">{round(found["accuracy"] * report.n_documents):,} of '
         f"{report.n_documents:,} right</span></div>"
         for name, found, kind in tiles
@@ -128,9 +123,9 @@ def _scores(report: Report) -> str:
     }
     rows = []
     for key, found in report.scores.items():
-        interval = f"{100 * found['accuracy_low']:.1f} to {percent(found['accuracy_high'])}"
+        interval = f"{100 * found['accuracy_low']:.1f} to {percent(found['accuracy_high'], 1)}"
         cells = [
-            f'{percent(found["accuracy"])}<span class="han-small">{interval}</span>',
+            f'{percent(found["accuracy"], 1)}<span class="han-small">{interval}</span>',
             f"{found['macro_f1']:.3f}",
             *(
                 f"{found[name]:.3f}" if name in found else "\N{EN DASH}"

@@ -7,16 +7,9 @@ import textwrap
 from collections.abc import Iterator
 
 from sk_han.explanation.report import Report
+from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.report.documents import misleading_sentence
-from sk_han.rendering.report.words import (
-    BASELINE,
-    always,
-    counted,
-    gain_note,
-    percent,
-    probability,
-    sureness_note,
-)
+from sk_han.rendering.report.words import BASELINE, always, gain_note, probability, sureness_note
 from sk_han.rendering.rows import in_one_line, in_reading_order
 
 __all__ = ["render_report_text"]
@@ -59,7 +52,7 @@ def _lines(report: Report) -> Iterator[str]:
         interval = f"[{100 * found['accuracy_low']:.1f}, {100 * found['accuracy_high']:.1f}]"
         loss = f"{found['log_loss']:8.3f}" if "log_loss" in found else ""
         yield (
-            f"{names[key]:<{longest}} {percent(found['accuracy']):>8}  {interval:>13}  "
+            f"{names[key]:<{longest}} {percent(found['accuracy'], 1):>8}  {interval:>13}  "
             f"{found['macro_f1']:8.3f}  {loss}"
         ).rstrip()
     if report.gain is not None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from sk_han.explanation.report import Report
+from sk_han.rendering.numbers import counted, percent
 
 __all__ = [
     "BASELINE",
     "always",
-    "counted",
     "gain_note",
-    "percent",
     "points",
     "probability",
     "sureness_note",
@@ -18,18 +17,6 @@ __all__ = [
 BASELINE = "TF-IDF + logistic regression"
 
 _MINUS = "\N{MINUS SIGN}"
-
-
-def percent(share: float) -> str:
-    """Write a share as a percentage.
-
-    Examples
-    --------
-    >>> from sk_han.rendering.report.words import percent
-    >>> percent(0.947).replace("\N{NO-BREAK SPACE}", " ")
-    '94.7 %'
-    """
-    return f"{100 * share:.1f}\N{NO-BREAK SPACE}%"
 
 
 def probability(value: float) -> str:
@@ -52,18 +39,6 @@ def always(name: str) -> str:
 def points(difference: float) -> str:
     """Write a difference of two shares in percentage points, with its sign."""
     return f"{100 * difference:+.1f}".replace("-", _MINUS)
-
-
-def counted(n: int, what: str = "document") -> str:
-    """Write a number of things.
-
-    Examples
-    --------
-    >>> from sk_han.rendering.report.words import counted
-    >>> counted(1), counted(1200, "label")
-    ('1 document', '1,200 labels')
-    """
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def gain_note(report: Report) -> str:
@@ -95,8 +70,8 @@ def sureness_note(report: Report) -> str:
     low = report.scores["model"]["accuracy_low"]
     high = report.scores["model"]["accuracy_high"]
     found = (
-        f"On average the model gives its answer a probability of {percent(confidence)}, and it is "
-        f"right on {percent(accuracy)} of the documents"
+        f"On average the model gives its answer a probability of {percent(confidence, 1)}, and it "
+        f"is right on {percent(accuracy, 1)} of the documents"
     )
     if low <= confidence <= high:
         return f"{found}: as far as these documents tell, it is as sure as it should be."

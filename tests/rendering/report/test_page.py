@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from sk_han.explanation import ExplanationList
+from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.report.documents import misleading_sentence
-from tests.by_hand import explained, signed
+from tests.by_hand import explained, signed, summarized
 from tests.html_page import Page
 from tests.reports import HOSTILE, hostile, made, of_size, one_document
 
@@ -68,6 +69,23 @@ def test_each_mistake_and_each_right_answer_is_listed():
     assert "neg taken for pos" in found
     assert "new taken for pos" in found
     assert "Not bad." in found
+
+
+@pytest.mark.parametrize("made_of", [made, summarized])
+def test_rules_of_one_kind_of_page_do_not_reach_others_in_a_notebook(made_of):
+    fragment = made_of().to_html(full_page=False)
+    style = fragment[: fragment.index("</style>")].replace(stylesheet(), "")
+    rules = [line for line in style.splitlines() if line.startswith(".sk-han")]
+    assert rules
+    assert all(rule.startswith(".sk-han:where(.han-kind-") for rule in rules)
+    kind = rules[0].partition("(.")[2].partition(")")[0]
+    assert f'<div class="sk-han {kind}">' in fragment
+
+
+def test_the_legend_stands_once_for_all_mistakes():
+    page = made().to_html()
+    assert page.count('class="han-legend') == 1
+    assert page.index('class="han-legend') < page.index('class="han-mistake')
 
 
 def test_the_strongest_sentence_toward_the_predicted_label_misled():
