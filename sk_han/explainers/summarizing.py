@@ -72,9 +72,10 @@ def summarize(
     documents that are, or nearly are, taken for it; one for which there are none has no terms.
 
     Contributions of words by the network are "gradient_attention" as published, an estimate (see
-    `explain`), whatever the default of `explain`: they tell what a word does where it stands. Those of n-grams are exact with two classes. Terms are ranked by the mean of their
-    contributions times the square root of the number of documents that have them, so that neither
-    the most frequent words nor the rarest lead.
+    `explain`), whatever the default of `explain`: they tell what a word does where it stands. Those
+    of n-grams are exact with two classes. Terms are ranked by the mean of their contributions times
+    the square root of the number of documents that have them, so that neither the most frequent
+    words nor the rarest lead.
 
     The n-gram model knows n-grams by hash values, which cannot be turned back. Here they are read
     from the documents, so nothing is stored for it, and files of `save` from before can be
