@@ -42,9 +42,11 @@ def duration(seconds: float) -> str:
     Examples
     --------
     >>> from sk_han.utils.progress import duration
-    >>> duration(0.04), duration(31.4), duration(600), duration(9000)
-    ('0.04 s', '31 s', '10 min', '2.5 h')
+    >>> duration(0.04), duration(31.4), duration(600), duration(9000), duration(1e-5)
+    ('0.04 s', '31 s', '10 min', '2.5 h', 'below 1 ms')
     """
+    if 0 < seconds < 0.001:
+        return "below 1 ms"
     if seconds < 99.5:
         return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5970 else f"{seconds / 3600:.1f} h"

@@ -92,7 +92,8 @@ def test_a_state_of_parameters_alone_is_unfitted(fitted):
     assert not hasattr(unfitted, "classes_")
 
 
-@pytest.mark.parametrize("part", fitted_classifier().to_state())
+# Files from before have no summary of their fit.
+@pytest.mark.parametrize("part", sorted(fitted_classifier().to_state().keys() - {"fit_summary"}))
 def test_a_missing_part_of_the_fitted_state_is_named(fitted, part):
     state = fitted.to_state()
     del state[part]
