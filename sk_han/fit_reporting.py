@@ -133,7 +133,8 @@ def warn_of_a_useless_network(summary: FitSummary, net: Net, unseen: HeldOutLogi
     ConvergenceWarning
         If in no epoch it is better than the class frequencies, by accuracy or by loss, or counts
         for nothing beside the linear models. Fewer than 50 held-out documents do not tell, nor
-        does a single epoch.
+        does a single epoch. If all of them have one class, no model can be better than its
+        frequency, and only the second is told.
     """
     if unseen is None or summary.n_classes == 1 or summary.n_scored < _ENOUGH_TO_TELL:
         return
@@ -220,11 +221,14 @@ def _accuracy(logits: NDArray[np.float64], targets: NDArray[np.int64]) -> float:
 
 
 def _ever_beats(net: Net, unseen: HeldOutLogits, majority: float) -> bool:
-    """Return whether an epoch was better than class frequencies, by accuracy or by loss."""
-    frequencies = np.bincount(unseen.targets) / len(unseen.targets)
+    """Return whether an epoch was better than class frequencies, by accuracy or by loss.
+
+    The loss is weighted, as the network was trained: so are the frequencies.
+    """
+    frequencies = np.bincount(unseen.targets, unseen.weights) / unseen.weights.sum()
     frequencies = frequencies[frequencies > 0]
     of_frequencies = -float(frequencies @ np.log(frequencies))
-    return any(
+    return majority == 1.0 or any(
         epoch["valid_accuracy"] > majority or epoch["valid_loss"] < of_frequencies
         for epoch in net.history
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,7 @@ from sk_han.training.data_parallel import Ranks, next_number, with_ranks
 from sk_han.training.devices import resolve_device
 from sk_han.training.history import training_attributes
 from sk_han.training.outcome import warned_that_nothing_is_learnt
+from sk_han.utils.progress import tell
 from sk_han.utils.stages import Stages
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def fitted_attributes(
     fitted |= training_attributes(trained.net, classifier.history_ if fit.learns_on else ())
     fitted["fit_summary_"] = summary
     if stages.verbose:
-        print(summary, file=sys.stderr, flush=True)
+        tell(summary)
     trained.tasks.end(fitted)
     checkpoints.end()
     return fitted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from sk_han.explainers.explaining import explain, explain_iter
 from sk_han.explanation.collection import ExplanationList
+from sk_han.validation.texts import check_texts
 
 __all__ = ["explain_classes"]
 
@@ -66,7 +68,8 @@ def explain_classes(
     """
     if "target" in how:
         raise TypeError("explain_classes takes classes in place of target.")
-    X = X if hasattr(X, "__len__") else list(X)  # each class reads all documents
+    if not hasattr(X, "__len__"):  # each class reads all documents
+        X = list(X) if isinstance(X, Iterable) else check_texts(X)
     if classes is None:
         # Says at once, and as explain does, what is wrong with the estimator.
         explain_iter(estimator, [], **how)

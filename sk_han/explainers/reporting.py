@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -113,7 +113,7 @@ def report(
         raise ValueError("X_train and y_train go together: give both or neither.")
     classes = _classes_of(estimator)
     model, predicts_alone = reader_of(estimator)
-    X, X_train = _with_length(X), _with_length(X_train)
+    X, X_train = _with_length(X), None if X_train is None else _with_length(X_train)
     y = check_labels(y, len(X))
     y_train = None if X_train is None else check_labels(y_train, len(X_train), "y_train")
     labels = _all_labels(classes, y, y_train)
@@ -181,9 +181,12 @@ def _last(estimator: Any) -> Any:
 
 def _with_length(X: Any) -> Any:
     """Return documents that can be read twice."""
-    if isinstance(X, (str, bytes, bytearray)):
+    if isinstance(X, (str, bytes, bytearray)) or not isinstance(X, (Iterable, Sized)):
         check_texts(X)  # raises its error
-    return list(X) if isinstance(X, Iterator) else X
+    X = list(X) if isinstance(X, Iterator) else X
+    if len(X) == 0:
+        check_texts(())
+    return X
 
 
 def _all_labels(classes: NDArray[Any], y: NDArray[Any], y_train: NDArray[Any] | None) -> list[Any]:

@@ -113,7 +113,8 @@ def summarize(
         raise TypeError("Pass the documents, summarize(estimator, documents), or explanations.")
     if isinstance(X, (str, bytes, bytearray)):
         check_texts(X)
-    X = X if hasattr(X, "__len__") else list(X)
+    if not hasattr(X, "__len__"):
+        X = list(X) if isinstance(X, Iterable) else check_texts(X)
     numbers = drawn(len(X), max_documents, random)
     n_given = len(X)
     if len(numbers) < n_given:

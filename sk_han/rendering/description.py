@@ -24,6 +24,7 @@ _SCRIPTS_SHOWN = 5
 _DROPPED_SHOWN = 8
 _SENTENCES_SHOWN = 4
 _WORDS_SHOWN = 25
+_CHARACTERS_SHOWN = 80
 
 
 def description_text(description: TextDescription) -> str:
@@ -132,7 +133,13 @@ def _sentences(description: TextDescription, row: int) -> list[str]:
     lines = []
     for words in sentences[:_SENTENCES_SHOWN]:
         more = f" ... and {len(words) - _WORDS_SHOWN:,} more" if len(words) > _WORDS_SHOWN else ""
-        lines.append(" | ".join(map(in_one_line, words[:_WORDS_SHOWN])) + more)
+        lines.append(" | ".join(map(_word, words[:_WORDS_SHOWN])) + more)
     if len(sentences) > _SENTENCES_SHOWN:
         lines.append(f"... and {len(sentences) - _SENTENCES_SHOWN:,} more sentences")
     return lines
+
+
+def _word(word: str) -> str:
+    """Return a word in one line; of what is no word of a language, such as base64, the start."""
+    more = "…" if len(word) > _CHARACTERS_SHOWN else ""
+    return in_one_line(word[:_CHARACTERS_SHOWN]) + more

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 
 __all__ = ["Progress", "duration", "rewrites_lines", "tell"]
 
@@ -11,21 +12,28 @@ _SECONDS_ON_TERMINAL = 0.2
 _SECONDS_IN_LOG = 30.0
 
 
-def tell(message: str, *, quiet: bool) -> None:
-    """Write a line on standard error."""
-    if not quiet:
-        print(message, file=sys.stderr, flush=True)
+def tell(message: object, *, quiet: bool = False, end: str = "\n") -> None:
+    """Write on standard error, if there is one.
+
+    No work is lost because nobody can read how far it is: where standard error is closed, or the
+    disk of a log is full, nothing is written.
+    """
+    if quiet or sys.stderr is None:  # `print` would take standard output
+        return
+    with suppress(OSError, ValueError):
+        print(message, end=end, file=sys.stderr, flush=True)
 
 
 def rewrites_lines() -> bool:
     """Return whether what is written on standard error can be replaced: a terminal, a notebook."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        return True
+    # What programs put in the place of standard error may have no more than `write`.
+    with suppress(AttributeError, ValueError):  # ValueError: it is closed
+        if sys.stderr.isatty():
+            return True
     # IPython is no dependency; a notebook has loaded it. Its class for notebooks is the one that
     # tqdm looks for, too.
-    ipython = sys.modules.get("IPython")
-    shell = None if ipython is None else ipython.get_ipython()
-    return type(shell).__name__ == "ZMQInteractiveShell"
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return get_shell is not None and type(get_shell()).__name__ == "ZMQInteractiveShell"
 
 
 def duration(seconds: float) -> str:
@@ -34,9 +42,11 @@ def duration(seconds: float) -> str:
     Examples
     --------
     >>> from sk_han.utils.progress import duration
-    >>> duration(0.04), duration(31.4), duration(600), duration(9000)
-    ('0.04 s', '31 s', '10 min', '2.5 h')
+    >>> duration(0.04), duration(31.4), duration(600), duration(9000), duration(1e-5)
+    ('0.04 s', '31 s', '10 min', '2.5 h', 'below 1 ms')
     """
+    if 0 < seconds < 0.001:
+        return "below 1 ms"
     if seconds < 99.5:
         return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5970 else f"{seconds / 3600:.1f} h"
@@ -71,7 +81,7 @@ class Progress:
         if kind is None:
             self._write(end="\n")
         elif self._on_terminal and self._shown > self._started and not self._quiet:
-            print(file=sys.stderr)
+            tell("")
 
     def advance(self, n_documents: int) -> None:
         """Count further documents."""
@@ -88,4 +98,4 @@ class Progress:
         line = f"{self._done} {self._n_documents:,} {documents} in "
         line += f"{self._shown - self._started:.1f} s."
         start = "\r" if self._on_terminal else ""
-        print(f"{start}{line}", end=end, file=sys.stderr, flush=True)
+        tell(f"{start}{line}", end=end)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-from sk_han.utils.progress import rewrites_lines
+from sk_han.utils.progress import rewrites_lines, tell
 
 __all__ = ["Stages"]
 
@@ -59,7 +58,7 @@ class Stages:
         """
         tells = tells and self.verbose > 0
         if tells and rewrites_lines():
-            print(f"{name} ...", end="\r", file=sys.stderr, flush=True)
+            tell(f"{name} ...", end="\r")
         start = perf_counter()
         try:
             yield
@@ -67,4 +66,4 @@ class Stages:
             seconds = perf_counter() - start
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         if tells:
-            print(f"{name}: {seconds:.1f} s", file=sys.stderr, flush=True)
+            tell(f"{name}: {seconds:.1f} s")

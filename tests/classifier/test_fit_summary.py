@@ -208,16 +208,39 @@ def test_few_held_out_documents_do_not_tell():
         tiny(lr=1e-9, validation_fraction=0.4).fit(REVIEWS, KINDS)  # 48 of them
 
 
+def of_two_classes(**values):
+    names = [field.name for field in dataclasses.fields(FitSummary)]
+    return FitSummary(**dict.fromkeys(names, 0) | {"n_classes": 2, "n_scored": 100} | values)
+
+
+def test_held_out_documents_of_one_class_do_not_tell():
+    one_class = np.zeros(100, dtype=np.int64)
+    unseen = HeldOutLogits(np.ones((100, 2)), None, one_class, np.ones(100))
+    net = SimpleNamespace(history=2 * [{"valid_accuracy": 1.0, "valid_loss": 0.01}])
+    summary = of_two_classes(majority_accuracy=1.0, shares={"network": 1.0})
+    warn_of_a_useless_network(summary, net, unseen)
+
+
+@pytest.mark.parametrize(("loss", "warned"), [(0.5, False), (0.7, True)])
+def test_the_loss_of_balanced_classes_is_compared_with_that_of_balanced_frequencies(loss, warned):
+    targets = (np.arange(100) < 5).astype(np.int64)
+    balanced = np.where(targets == 1, 10.0, 100 / 190)
+    unseen = HeldOutLogits(np.ones((100, 2)), None, targets, balanced)
+    net = SimpleNamespace(history=2 * [{"valid_accuracy": 0.94, "valid_loss": loss}])
+    summary = of_two_classes(majority_accuracy=0.95, shares={"network": 1.0})
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        warn_of_a_useless_network(summary, net, unseen)
+    assert len(found) == warned
+
+
 @pytest.mark.parametrize(("network", "warned"), [(0.01, True), (1.0, False)])
 def test_a_network_of_next_to_no_share_is_a_warning(network, warned):
     targets = np.arange(100) % 2
     signs = np.eye(2)[targets]
     unseen = HeldOutLogits(network * signs, 5.0 * signs, targets, np.ones(100))
-    summary = FitSummary(
-        **{field.name: 0 for field in dataclasses.fields(FitSummary)}
-        | {"n_classes": 2, "n_scored": 100, "majority_accuracy": 0.5}
-        | {"shares": {"network": network / (network + 5), "n-gram model": 5 / (network + 5)}}
-    )
+    shares = {"network": network / (network + 5), "n-gram model": 5 / (network + 5)}
+    summary = of_two_classes(majority_accuracy=0.5, shares=shares)
     net = SimpleNamespace(history=2 * [{"valid_accuracy": 0.9, "valid_loss": 0.1}])
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")

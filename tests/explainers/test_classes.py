@@ -51,3 +51,9 @@ def test_another_estimator_is_refused_as_by_explain():
     linear = LogisticRegression().fit([[0], [1]], [0, 1])
     with pytest.raises(TypeError, match="explain needs a HANClassifier"):
         explain_classes(linear, TEXTS)
+
+
+@pytest.mark.parametrize("nothing", [None, 5])
+def test_what_is_no_documents_is_named(fitted, nothing):
+    with pytest.raises(TypeError, match=f"raw text documents expected; got {nothing}"):
+        explain_classes(fitted, nothing)

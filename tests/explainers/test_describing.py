@@ -130,3 +130,7 @@ def test_control_characters_stay_out_of_the_terminal():
 def test_what_a_fit_refuses_is_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         describe(*arguments)
+
+
+def test_a_word_without_end_is_shown_by_its_beginning():
+    assert len(describe(["a" * 100_000]).to_text()) < 2000

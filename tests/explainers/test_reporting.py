@@ -202,3 +202,11 @@ def test_what_cannot_be_meant_is_an_error(classifier):
 def test_the_same_data_give_the_same_page(classifier):
     pages = {report(classifier, HELD_OUT, Y).to_html() for _ in range(2)}
     assert len(pages) == 1
+
+
+@pytest.mark.parametrize(
+    ("X", "message"), [(None, "got None"), (5, "got 5"), ([], r"Found 0 sample\(s\)")]
+)
+def test_what_is_no_documents_is_named(X, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        report(fitted_classifier(), X, [])

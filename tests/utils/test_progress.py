@@ -1,6 +1,8 @@
 """A line that changes on a terminal, plain lines in a log."""
 
+import io
 import sys
+import types
 
 import pytest
 
@@ -63,3 +65,34 @@ def test_an_error_comes_on_a_line_of_its_own(clock, capsys, monkeypatch):
 def one_second_and_an_error():
     yield 1.0
     raise RuntimeError("bad row")
+
+
+class OnlyWrites:
+    """What a program may put in the place of standard error."""
+
+    def write(self, text):
+        raise OSError("No space left on device")
+
+    def flush(self):
+        """Do nothing."""
+
+
+def closed():
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("stream", [None, OnlyWrites(), closed()])
+def test_no_work_is_lost_because_its_progress_cannot_be_written(stream, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stderr", stream)
+    for quiet in (False, True):
+        with Progress("Predicted", quiet=quiet) as shown:
+            shown.advance(1000)
+    progress.tell("done")
+    assert capsys.readouterr().out == ""
+
+
+def test_an_ipython_without_a_shell_is_no_notebook(monkeypatch):
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    assert not progress.rewrites_lines()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from time import perf_counter
 from typing import Any
 
 from skorch.callbacks import Callback
 
-from sk_han.utils.progress import duration
+from sk_han.utils.progress import duration, tell
 
 __all__ = ["EpochLines", "scores_of", "words_of"]
 
@@ -48,7 +47,7 @@ class EpochLines(Callback):
             left = (perf_counter() - self.start_) / self.n_done_ * (self.n_epochs - number)
             told.append(f"{duration(left)} left")
         line = f"epoch {number} of {self.n_epochs}: {', '.join(told)}"
-        print(line, file=sys.stderr, flush=True)
+        tell(line)
 
 
 def scores_of(net: Any) -> dict[str, float]:

@@ -97,8 +97,10 @@ class TrainingProgress(Callback):
         self.bar_.close()
 
     def _rate(self) -> dict[str, str]:
-        """Return the words a second, once the bar knows its batches a second."""
-        rate = self.bar_.format_dict["rate"]
-        if self.words_per_step_ is None or not rate:
+        """Return the words a second, once a batch is done."""
+        bar = self.bar_.format_dict
+        if self.words_per_step_ is None or bar["n"] == bar["initial"]:
             return {}
+        # The bar has no rate before it was drawn again, as in a training of a tenth of a second.
+        rate = bar["rate"] or (bar["n"] - bar["initial"]) / max(bar["elapsed"], 1e-9)
         return {"words/s": f"{self.words_per_step_ * rate:,.0f}"}
