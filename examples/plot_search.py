@@ -2,9 +2,9 @@
 A search over network and linear model
 ======================================
 
-``GridSearchCV`` fits each setting on parts of the documents and scores it on the others; every fold
-learns its own vocabulary. The bars are standard deviations over the folds: settings that differ by less than that
-are not told apart.
+``GridSearchCV`` fits each setting on parts of the documents and scores it on the others; every
+fold learns its own vocabulary. The bars are standard deviations over the folds: settings that
+differ by less than that are not told apart.
 """
 
 from matplotlib import pyplot as plt
@@ -14,14 +14,14 @@ from sklearn.pipeline import Pipeline
 from sk_han import HANClassifier, HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 
-texts, labels = make_reviews(1200, random_state=0)
+texts, labels = make_reviews(1000, random_state=0)
 pipeline = Pipeline(
     [
-        ("tokenizer", HierarchicalTokenizer()),
-        ("han", HANClassifier(embedding_dim=100, random_state=0)),
+        ("tokenizer", HierarchicalTokenizer(tokens="words")),
+        ("han", HANClassifier(embedding_dim=50, random_state=0)),
     ]
 )
-grid = {"han__word_hidden": [10, 50], "han__linear_ngrams": [(1, 1), (1, 3)]}
+grid = {"han__word_hidden": [5, 25], "han__linear_ngrams": [(1, 1), (1, 3)]}
 search = GridSearchCV(pipeline, grid, cv=2).fit(texts, labels)
 print(search.best_params_)
 
