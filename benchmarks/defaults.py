@@ -85,6 +85,10 @@ SETTINGS = {
     ),
     "min_df 2": Setting("words that occur once teach little", {"tokenizer__min_df": 2}),
     "dropout 0.5": Setting("small collections overfit", {"dropout": 0.5}),
+    "half the size": Setting(
+        "a smaller network is quicker and may overfit less",
+        {"word_hidden": 25, "sentence_hidden": 25, "embedding_dim": 100},
+    ),
     "word dropout 0.2": Setting("large collections may not need every word", {"word_dropout": 0.2}),
     "averaged weights": Setting(
         "the last steps wobble around the optimum", {"weight_averaging": 0.999}

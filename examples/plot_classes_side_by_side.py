@@ -47,7 +47,7 @@ def message(subject):
 labels = [draw.choice(list(SENTENCES)) for _ in range(400)]
 texts = [message(label) for label in labels]
 classifier = HANClassifier(embedding_dim=16, word_hidden=8, max_epochs=5, random_state=0)
-classifier.fit(texts, labels)
+classifier = classifier.fit(texts, labels)
 
 # %%
 # A message between two subjects
@@ -58,12 +58,11 @@ between = [
     "The courier left it with a neighbour. The box was wet when it arrived. "
     "I still wait for the refund. The invoice shows another price."
 ]
-explanations = explain_classes(classifier, between)
-explanations.plot()
+explain_classes(classifier, between, classes=["payment", "delivery"]).plot()
 
 # %%
-# Two classes of the three
-# ------------------------
-# ``classes`` chooses and orders the columns. A page shows them in the same way:
-# ``to_html("side_by_side.html")``.
-explain_classes(classifier, between, classes=["payment", "delivery"])
+# All classes
+# -----------
+# ``classes`` chose the columns above. A page, by ``to_html("side_by_side.html")`` or in a notebook,
+# has room for more.
+explain_classes(classifier, between)

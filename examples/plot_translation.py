@@ -36,7 +36,7 @@ for _ in range(1_500):
 translator = AttentionTranslator(
     embedding_dim=64, hidden_size=64, lr=0.005, batch_size=32, max_epochs=10, random_state=0
 )
-translator.fit(sources, targets)
+translator = translator.fit(sources, targets)
 
 # %%
 # A row is a word of the translation, and its shades say to which words of the source it attended.

@@ -59,7 +59,7 @@ def _entry(report: Report, row: int, verdict: str, bounds: Bounds) -> str:
             f'\N{HORIZONTAL ELLIPSIS} <span class="han-small">and {rest:,} more characters</span>'
         )
     link = ""
-    if len(report.mistakes) and row in report.mistake_rows:
+    if row in report.mistake_rows[: min(len(report.mistakes), bounds.mistakes)]:
         link = f' <a href="#{prefix_of(report)}-doc-{row}">explained</a>'
     return (
         f'<details class="han-entry"><summary>{head} '

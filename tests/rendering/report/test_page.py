@@ -8,7 +8,7 @@ from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.report.documents import misleading_sentence
 from tests.by_hand import explained, signed, summarized
 from tests.html_page import Page
-from tests.reports import HOSTILE, hostile, made, of_size, one_document
+from tests.reports import HOSTILE, hostile, made, many_mistakes, of_size, one_document
 
 REPORTS = {
     "made": made(),
@@ -18,6 +18,7 @@ REPORTS = {
     "no texts": made(texts=None, mistakes=ExplanationList()),
     "no lengths": made(n_words=None),
     "many labels": of_size(1000, 60),
+    "many mistakes": many_mistakes(),
 }
 each_report = pytest.mark.parametrize("report_", REPORTS.values(), ids=REPORTS)
 
