@@ -60,8 +60,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     arguments = parser.parse_args()
     print(
-        f"{'':14}{'accuracy':>9}{'k':>4}{'words':>8}{'carry':>8}{'by lot':>8}{'change':>8}"
-        f"{'by lot':>8}{'seconds':>9}{'explain':>9}"
+        f"{'':14}{'accuracy':>9}{'k':>4}{'words':>8}{'carry':>8}{'at random':>8}{'change':>8}"
+        f"{'at random':>8}{'seconds':>9}{'explain':>9}"
     )
     for name in arguments.data:
         train, train_labels, test, labels = documents_of(name, arguments.train, arguments.test)

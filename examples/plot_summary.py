@@ -31,7 +31,7 @@ summary.plot()
 # ---------
 # In a notebook, or in a file by ``to_html``. A click on a term shows where it stands. The first
 # lines say how much to believe: what becomes of the predictions without the shown words, beside
-# as many words drawn by lot.
+# as many words drawn at random.
 summary
 
 # %%
@@ -40,5 +40,5 @@ summary
 # ``to_frame`` has a row for each class and term, ``to_json`` everything.
 removal = summary.removal
 print(f"without the shown words, {removal.changed:.0%} of the predictions change")
-print(f"without as many words drawn by lot, {removal.changed_random:.0%}")
+print(f"without as many words drawn at random, {removal.changed_random:.0%}")
 print(summary.to_frame().drop(columns="contexts").head(8).to_string(index=False))

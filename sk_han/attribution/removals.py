@@ -105,7 +105,7 @@ def honesty(
     marked: NDArray[np.bool_],
     random: Any,
 ) -> tuple[Removal | None, list[Removal | None]]:
-    """Predict without the marked words, without as many drawn by lot, and without any.
+    """Predict without the marked words, without as many drawn at random, and without any.
 
     Parameters
     ----------

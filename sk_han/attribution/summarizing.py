@@ -107,7 +107,7 @@ def summary_of_model(
     numbers, n_given
         As of `Corpus`.
     random : Generator or RandomState
-        Of the documents from which a term is taken out, and of the words drawn by lot.
+        Of the documents from which a term is taken out, and of the words drawn at random.
 
     Returns
     -------

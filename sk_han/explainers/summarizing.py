@@ -46,7 +46,7 @@ def summarize(
     k : int, default=10
         Terms for each class and terms against it, of the network and of the n-grams.
     max_documents : int or None, default=2000
-        Of more documents, so many are drawn by lot; None reads all.
+        Of more documents, so many are drawn at random; None reads all.
     random_state : int, RandomState, Generator or None, default=0
         Source of these draws, and of the words that the shown ones are compared with.
 

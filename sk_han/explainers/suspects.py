@@ -23,7 +23,7 @@ def suspected_labels(
     probabilities : ndarray of shape (n_documents, n_classes)
         Of a model that was not fitted on these documents; otherwise it knows their labels.
     targets : ndarray of int64, shape (n_documents,)
-        The class of each label. A class that no document has can not be suspected, since nothing
+        The class of each label. A class that no document has cannot be suspected, since nothing
         tells how sure the model is of it.
 
     Returns

@@ -97,7 +97,7 @@ class Removal:
     """What becomes of predictions without the words that a summary shows: its honesty.
 
     From each document the words are taken out that stand in a term shown as speaking for the class
-    predicted for it. Beside it, the same number of words is drawn by lot and taken out, and all
+    predicted for it. Beside it, the same number of words is drawn at random and taken out, and all
     words are.
 
     Attributes
@@ -107,7 +107,7 @@ class Removal:
         Share of the documents' words that is taken out.
     fall, fall_random, fall_all : float
         Mean fall of the predicted class's probability: without the shown words, without words
-        drawn by lot, without any words.
+        drawn at random, without any words.
     changed, changed_random, changed_all : float
         Share of documents for which another class is predicted then.
     """
@@ -128,7 +128,7 @@ class Removal:
 
     @property
     def carried_random(self) -> float | None:
-        """The same of the words drawn by lot."""
+        """The same of the words drawn at random."""
         return self.fall_random / self.fall_all if self.fall_all > 0 else None
 
 

@@ -53,7 +53,7 @@ def _honesty(removal: Removal | None) -> str:
         return note
     falls = {
         "without the shown words": (removal.fall, "toward"),
-        "without as many drawn by lot": (removal.fall_random, None),
+        "without as many drawn at random": (removal.fall_random, None),
         "without any words": (removal.fall_all, None),
     }
     longest = max(*(fall for fall, _ in falls.values()), 1e-9)

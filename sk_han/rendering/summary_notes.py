@@ -38,7 +38,7 @@ def about(summary: Summary) -> str:
     """Say which documents were read."""
     documents = counted(summary.n_documents)
     if summary.n_given > summary.n_documents:
-        documents += f", drawn by lot from {summary.n_given:,}"
+        documents += f", drawn at random from {summary.n_given:,}"
     return documents
 
 
@@ -71,14 +71,14 @@ def removal_note(removal: Removal) -> str:
         "Without the words shown as speaking for the predicted class "
         f"({percent(removal.share_of_words)} of all words), its probability falls by "
         f"{removal.fall:.2f} on average, and {percent(removal.changed)} of the predictions change. "
-        f"Without as many words drawn by lot: {removal.fall_random:.2f} and "
+        f"Without as many words drawn at random: {removal.fall_random:.2f} and "
         f"{percent(removal.changed_random)}. Without any words: {removal.fall_all:.2f} and "
         f"{percent(removal.changed_all)}."
     )
     if removal.carried is not None and removal.carried_random is not None:
         note += (
             f" So the shown words carry {percent(removal.carried)} of what all words do, those "
-            f"drawn by lot {percent(removal.carried_random)}."
+            f"drawn at random {percent(removal.carried_random)}."
         )
     return note
 

@@ -51,7 +51,7 @@ def test_more_classes_are_ordered_by_documents_and_the_later_ones_folded():
 
 def test_the_page_says_what_the_shown_words_carry():
     text = Page(summarized().to_html()).all_text.replace("\N{NO-BREAK SPACE}", " ")
-    assert "carry 50 % of what all words do, those drawn by lot 10 %" in text
+    assert "carry 50 % of what all words do, those drawn at random 10 %" in text
     assert "was not measured" in Page(summarized(removal=None).to_html()).all_text
 
 

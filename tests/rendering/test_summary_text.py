@@ -5,7 +5,7 @@ from tests.by_hand import summarized
 
 def test_lines_name_terms_and_numbers():
     text = summarized().to_text(width=100).replace("\N{NO-BREAK SPACE}", " ")
-    assert "What the model says over 4 documents, drawn by lot from 9" in text
+    assert "What the model says over 4 documents, drawn at random from 9" in text
     assert "good                          +0.500       3 documents  decides in 50 %" in text
     assert "not good                      -1.500       1 document   decides in 100 %" in text
     assert "for neg, against pos" in text

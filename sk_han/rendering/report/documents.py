@@ -93,7 +93,7 @@ def suspects(report: Report, bounds: Bounds) -> str:
         "<p>Found by confident learning (Northcutt, Jiang, Chuang, 2021, Journal of Artificial "
         "Intelligence Research 70): the model gives another label at least the probability that "
         "it gives that label on average where it is the true one. Only documents that the model "
-        "gets wrong are listed. It can not tell a wrong label from a mistake of its own: a person "
+        "gets wrong are listed. It cannot tell a wrong label from a mistake of its own: a person "
         "has to look.</p>"
     )
     rows = report.suspects[: bounds.in_a_list].tolist()
@@ -125,7 +125,7 @@ def duplicates(report: Report, bounds: Bounds) -> str:
     told = "with the same label each" if not n_conflicts else f"{n_conflicts} with different labels"
     parts.append(
         f"<p>{counted(n_documents)} in {counted(len(groups), 'group')} of the same words, {told}. "
-        "Case and punctuation do not count. Different labels of one text can not both be "
+        "Case and punctuation do not count. Different labels of one text cannot both be "
         "learnt.</p>"
     )
     for group in groups[: bounds.in_a_list]:
