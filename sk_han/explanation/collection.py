@@ -309,6 +309,11 @@ class ExplanationList(Sequence[DocumentExplanation]):
         Returns
         -------
         matplotlib.axes.Axes
+
+        Raises
+        ------
+        ValueError
+            If a document is explained for more than 10 classes.
         """
         from sk_han.rendering.figure_list import plot_explanations
 

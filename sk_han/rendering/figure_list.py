@@ -31,6 +31,7 @@ __all__ = ["plot_explanations"]
 
 # Inches, and points between two classes.
 WIDTH, WIDTH_OF_CLASS, GUTTER = 8.0, 4.5, 18.0
+MOST_CLASSES = 10
 
 
 def plot_explanations(
@@ -50,6 +51,11 @@ def plot_explanations(
     shown = documents[:max_documents]
     found = [explanation for document in shown for explanation in document]
     n_columns = max((len(document) for document in shown), default=1)
+    if n_columns > MOST_CLASSES:
+        raise ValueError(
+            f"A figure has room for {MOST_CLASSES} classes of a document side by side; here are "
+            f"{n_columns}. Choose some by explain_classes(..., classes=[...]), or use to_html()."
+        )
     width = WIDTH if n_columns == 1 else WIDTH_OF_CLASS * n_columns
     given, ax = ax is not None, axes_to_write_on(ax, width, "ExplanationList.plot")
     sheet = Sheet(ax, None if given else np.inf, families=families_of(found))

@@ -46,6 +46,13 @@ def test_classes_of_a_document_are_drawn_side_by_side():
     assert all(text.get_window_extent().x1 <= box.x1 + 1 for text in ax.texts)
 
 
+def test_more_classes_than_a_figure_has_room_for_are_refused():
+    classes = ExplanationList([signed("Aa bb.")] * 11, numbers=[4] * 11)
+    with pytest.raises(ValueError, match=r"room for 10 classes.*here are 11\. Choose some"):
+        classes.plot()
+    assert classes[:10].plot()
+
+
 def test_documents_and_sentences_beyond_the_limit_are_counted():
     documents = ExplanationList([explained("Aa bb. Cc dd. Ee ff.")] * 4)
     ax = documents.plot(max_documents=3, max_sentences=2)
