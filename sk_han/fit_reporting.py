@@ -23,6 +23,8 @@ __all__ = ["HeldOutLogits", "fit_summary", "held_out_logits", "warn_of_a_useless
 
 # Fewer tell too little: of 50, one is 2 %.
 _ENOUGH_TO_TELL = 50
+# With fewer documents read in all epochs together, nothing was expected of the network.
+_ENOUGH_READ = 1_000
 _COUNTS_FOR_NOTHING = 0.02
 
 
@@ -133,12 +135,14 @@ def warn_of_a_useless_network(summary: FitSummary, net: Net, unseen: HeldOutLogi
     ConvergenceWarning
         If in no epoch it is better than the class frequencies, by accuracy or by loss, or counts
         for nothing beside the linear models. Fewer than 50 held-out documents do not tell, nor
-        does a single epoch. If all of them have one class, no model can be better than its
-        frequency, and only the second is told.
+        does a trial: a single epoch, or fewer than 1,000 documents in all epochs together. If all
+        held-out documents have one class, no model can be better than its frequency, and only the
+        second is told.
     """
     if unseen is None or summary.n_classes == 1 or summary.n_scored < _ENOUGH_TO_TELL:
         return
-    if len(net.history) == 1:  # a trial
+    n_epochs = len(net.history)
+    if n_epochs == 1 or n_epochs * summary.n_documents < _ENOUGH_READ:  # a trial
         return
     majority = summary.majority_accuracy
     share = summary.shares.get("network", 1.0)

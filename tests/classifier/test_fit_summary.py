@@ -192,6 +192,14 @@ def test_a_network_that_tells_nothing_is_a_warning():
     texts = [f"w{n} x{n} y{n}" for n in range(400)]
     labels = np.random.RandomState(0).permutation(np.repeat(["a", "b"], 200))
     with pytest.warns(ConvergenceWarning, match="network tells nothing: .* fit_summary_"):
+        tiny(max_epochs=3, lr=1e-9, validation_fraction=0.2).fit(texts, labels)
+
+
+def test_of_a_short_trial_nothing_is_expected():
+    texts = [f"w{n} x{n} y{n}" for n in range(400)]
+    labels = np.random.RandomState(0).permutation(np.repeat(["a", "b"], 200))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         tiny(max_epochs=2, lr=1e-9, validation_fraction=0.2).fit(texts, labels)
 
 
@@ -210,7 +218,9 @@ def test_few_held_out_documents_do_not_tell():
 
 def of_two_classes(**values):
     names = [field.name for field in dataclasses.fields(FitSummary)]
-    return FitSummary(**dict.fromkeys(names, 0) | {"n_classes": 2, "n_scored": 100} | values)
+    return FitSummary(
+        **dict.fromkeys(names, 0) | {"n_classes": 2, "n_documents": 900, "n_scored": 100} | values
+    )
 
 
 def test_held_out_documents_of_one_class_do_not_tell():

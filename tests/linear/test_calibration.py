@@ -121,7 +121,6 @@ class TestClassifier:
         )
         np.testing.assert_array_equal(held_out.ngram_model_.weights, given.ngram_model_.weights)
 
-    @pytest.mark.filterwarnings("ignore:The network tells nothing")  # of 2 epochs
     def test_documents_given_for_validation_are_not_learnt_from(self, reviews):
         texts, labels = reviews
         given = small().fit(texts[:150], labels[:150], X_val=texts[150:], y_val=labels[150:])
@@ -129,7 +128,6 @@ class TestClassifier:
         np.testing.assert_array_equal(given.ngram_model_.weights, alone.ngram_model_.weights)
         assert scales_of(given) != scales_of(alone)
 
-    @pytest.mark.filterwarnings("ignore:The network tells nothing")  # of 2 epochs
     def test_a_fit_that_goes_on_keeps_the_scales(self, reviews):
         # Held-out documents are drawn anew, and the network has learnt from most of them.
         texts, labels = reviews

@@ -59,7 +59,7 @@ FAULTS = {
     "words that occur once": lambda: fit(
         [f"word{i}" for i in range(400)],
         ["yes", "no"] * 200,
-        max_epochs=2,
+        max_epochs=3,
         validation_fraction=0.2,
     ),
     "a GPU that is not there": lambda: fit(device="cuda"),
