@@ -57,9 +57,9 @@ FAULTS = {
     "nothing to stop by": lambda: fit(n_iter_no_change=2, validation_fraction=None),
     "a learning rate too high": lambda: fit(max_epochs=3, lr=1e6),
     "words that occur once": lambda: fit(
-        [f"word{i}" for i in range(400)],
-        ["yes", "no"] * 200,
-        max_epochs=3,
+        [f"word{i}" for i in range(600)],
+        ["yes", "no"] * 300,
+        max_epochs=2,
         validation_fraction=0.2,
     ),
     "a GPU that is not there": lambda: fit(device="cuda"),
