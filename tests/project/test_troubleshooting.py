@@ -58,8 +58,9 @@ FAULTS = {
     "a learning rate too high": lambda: fit(max_epochs=3, lr=1e6),
     "words that occur once": lambda: fit(
         [f"word{i}" for i in range(600)],
-        ["yes", "no"] * 300,
+        ["yes", "yes", "yes", "no"] * 150,
         max_epochs=2,
+        lr=1e-9,
         validation_fraction=0.2,
     ),
     "a GPU that is not there": lambda: fit(device="cuda"),
