@@ -114,7 +114,7 @@ def fit_summary(
         n_conflicting=fit.given.n_conflicting,
         n_epochs=n_epochs,
         kept_epoch=best_of(net)["best_epoch_"],
-        ended=_end_of(net, n_epochs),
+        ended="one portion" if fit.one_epoch else _end_of(net, n_epochs),
         **_scores(parts, None if linear_scale is None else unseen, network_scale, linear_scale),
         seconds=dict(fit.stages.seconds),
         total_seconds=fit.stages.total,

@@ -66,6 +66,11 @@ def describe(
     >>> description.n_words, description.conflicting, description.class_counts
     (10, [0, 1], {'neg': 2, 'pos': 1})
     """
+    if hasattr(texts, "get_params"):
+        raise TypeError(
+            "describe reads texts before a fit, and no estimator: describe(texts, labels). "
+            f"Got a {type(texts).__name__}."
+        )
     texts = check_texts(texts)
     checked = None if labels is None else check_labels(labels, len(texts), "labels")
     if tokenizer is None:

@@ -15,6 +15,7 @@ from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.explainers.baselines import FOLDS, cross_validated, trained
 from sk_han.explainers.explaining import explain
 from sk_han.explainers.read_documents import ReadDocuments, read, reader_of, words_of
+from sk_han.explainers.sources import what_shows
 from sk_han.explainers.suspects import suspected_labels
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.report import Report
@@ -167,12 +168,24 @@ def report(
 
 def _classes_of(estimator: Any) -> NDArray[Any]:
     check_is_fitted(estimator)
-    if not hasattr(estimator, "predict_proba") or not hasattr(estimator, "classes_"):
+    repair = what_shows(estimator) or _made_soft(estimator)
+    if repair or not hasattr(estimator, "predict_proba") or not hasattr(estimator, "classes_"):
         raise TypeError(
-            "report needs a fitted classifier with classes_ and predict_proba; got "
-            f"{type(estimator).__name__}."
+            "report needs a fitted classifier of documents with classes_ and predict_proba; got "
+            f"{type(estimator).__name__}.{repair}"
         )
     return np.asarray(estimator.classes_)
+
+
+def _made_soft(estimator: Any) -> str:
+    """Return what gives a hard vote probabilities; an empty string for other estimators."""
+    vote = _last(getattr(estimator, "best_estimator_", estimator))
+    if getattr(vote, "voting", None) != "hard":
+        return ""
+    return (
+        " A hard vote has no probabilities: call set_params(voting='soft') of the fitted "
+        f"{type(vote).__name__}, which needs no new fit."
+    )
 
 
 def _last(estimator: Any) -> Any:

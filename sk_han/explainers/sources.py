@@ -19,7 +19,12 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.validation.documents import as_documents, holds_word_ids
 from sk_han.validation.texts import check_texts
 
-__all__ = ["ExplainedModel", "in_portions"]
+__all__ = ["ExplainedModel", "in_portions", "what_shows"]
+
+_SHOWN_BY = {
+    "SequenceTagger": " sk_han.rendering.tagged_text and tagged_html draw its tags.",
+    "AttentionTranslator": " Its attention(texts) gives the words that each word comes from.",
+}
 
 
 class ExplainedModel(NamedTuple):
@@ -60,7 +65,7 @@ class ExplainedModel(NamedTuple):
             raise TypeError(
                 "explain needs a HANClassifier, a Pipeline that ends in one, or a search, a "
                 "calibration, a vote or a stack of such; got "
-                f"{type(estimator).__name__}{ends_in}."
+                f"{type(estimator).__name__}{ends_in}.{what_shows(estimator)}"
             )
         check_is_fitted(classifier)
         classifier = snapshot_of(classifier)
@@ -117,6 +122,11 @@ class ExplainedModel(NamedTuple):
             documents, spans = self.tokenizer.locate(batch_texts)
             pairs = zip(batch_texts, spans, strict=True)
             yield documents, [Source(text, *found) for text, found in pairs]
+
+
+def what_shows(estimator: Any) -> str:
+    """Return a sentence on what shows an estimator that is no classifier of documents."""
+    return _SHOWN_BY.get(type(estimator).__name__, "")
 
 
 def _steps(estimator: Any) -> list[Any]:

@@ -372,7 +372,9 @@ class ExplanationList(Sequence[DocumentExplanation]):
         return self.to_text()
 
     def __repr__(self) -> str:
-        return f"ExplanationList({len(self)} documents)"
+        from sk_han.rendering.numbers import counted
+
+        return f"ExplanationList({counted(len(self))})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ExplanationList):

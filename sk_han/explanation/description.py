@@ -141,5 +141,7 @@ class TextDescription:
         return self.to_text()
 
     def __repr__(self) -> str:
+        from sk_han.rendering.numbers import counted
+
         classes = "" if self.class_counts is None else f", {len(self.class_counts)} classes"
-        return f"TextDescription({self.n_documents:,} documents{classes})"
+        return f"TextDescription({counted(self.n_documents)}{classes})"

@@ -13,7 +13,7 @@ from sk_han.utils.progress import duration
 
 __all__ = ["FitSummary"]
 
-_ENDS = ("all epochs", "no improvement", "a callback")
+_ENDS = ("all epochs", "no improvement", "a callback", "one portion")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
@@ -35,9 +35,9 @@ class FitSummary:
         Epochs of this fit.
     kept_epoch : int or None
         The epoch whose weights were kept, from 1; None for the last one, without scores.
-    ended : {"all epochs", "no improvement", "a callback"}
+    ended : {"all epochs", "no improvement", "a callback", "one portion"}
         Why training ended: there were no more epochs, `n_iter_no_change` was reached, or a callback
-        asked for it.
+        asked for it. "one portion": this was `partial_fit`, and all values are of its last portion.
     n_scored : int
         Documents that the scores are of.
     accuracy, loss : float or None
@@ -82,6 +82,8 @@ class FitSummary:
         """What matters most, as a phrase: documents, classes, accuracy, seconds."""
         classes = "1 class" if self.n_classes == 1 else f"{self.n_classes:,} classes"
         documents = "1 document" if self.n_documents == 1 else f"{self.n_documents:,} documents"
+        if self.ended == "one portion":
+            documents += " in the last portion"
         score = "" if self.accuracy is None else f"held-out accuracy {self.accuracy:.3f}, "
         return f"{documents}, {classes}, {score}{duration(self.total_seconds)}"
 

@@ -370,10 +370,10 @@ class Report:
         return self.to_text()
 
     def __repr__(self) -> str:
-        return (
-            f"Report({self.estimator}, {self.n_documents} documents, "
-            f"accuracy {self.right.mean():.3f})"
-        )
+        from sk_han.rendering.numbers import counted
+
+        accuracy = f"accuracy {self.right.mean():.3f}"
+        return f"Report({self.estimator}, {counted(self.n_documents)}, {accuracy})"
 
     @cached_property
     def _padded(self) -> NDArray[np.float64]:

@@ -346,7 +346,9 @@ class Summary:
         return self.to_text()
 
     def __repr__(self) -> str:
-        return f"Summary({len(self.classes)} classes, {self.n_documents:,} documents)"
+        from sk_han.rendering.numbers import counted
+
+        return f"Summary({len(self.classes)} classes, {counted(self.n_documents)})"
 
 
 def _plain(value: Any) -> Any:

@@ -152,7 +152,9 @@ class FaithfulnessReport:
         return self.to_html(full_page=False)
 
     def __repr__(self) -> str:
-        return f"FaithfulnessReport({self.n_documents} documents, {', '.join(self.methods)})"
+        from sk_han.rendering.numbers import counted
+
+        return f"FaithfulnessReport({counted(self.n_documents)}, {', '.join(self.methods)})"
 
     def __str__(self) -> str:
         from sk_han.rendering.facts import table_lines

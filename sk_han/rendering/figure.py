@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sk_han.attribution.params import check_count
 from sk_han.explanation.document import DocumentExplanation, Quantity
 from sk_han.rendering.colors import shades, theme_of
 from sk_han.rendering.fonts import families_for
@@ -94,6 +95,7 @@ def plot_explanation(
     another script within it. Characters that the fonts of ``rcParams["font.family"]`` lack are
     drawn in installed fonts that have them; where none has, a warning names one to install.
     """
+    check_count("max_sentences", max_sentences)
     shading = shading_of(explanation, show)
     given, ax = ax is not None, axes_to_write_on(ax, 8, "DocumentExplanation.plot")
     sheet = Sheet(ax, None if given else np.inf, families=families_of([explanation]))

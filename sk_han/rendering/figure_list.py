@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sk_han.attribution.params import check_count
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.document import Quantity
 from sk_han.rendering.figure import (
@@ -47,6 +48,8 @@ def plot_explanations(
     The parameters are those of `ExplanationList.plot`. On given axes, documents that do not fit
     are left out and counted, the first one excepted.
     """
+    check_count("max_documents", max_documents)
+    check_count("max_sentences", max_sentences)
     documents = list(explanations.by_document())
     shown = documents[:max_documents]
     found = [explanation for document in shown for explanation in document]

@@ -25,8 +25,9 @@ def fit_summary_html(summary: FitSummary, *, full_page: bool) -> str:
 
 def _title(summary: FitSummary) -> str:
     classes = "class" if summary.n_classes == 1 else "classes"
+    portion = "a portion of " if summary.ended == "one portion" else ""
     return (
-        f"Fitted to {counted(summary.n_documents)} of {summary.n_classes:,} {classes} in "
+        f"Fitted to {portion}{counted(summary.n_documents)} of {summary.n_classes:,} {classes} in "
         f"{duration(summary.total_seconds)}"
     )
 
@@ -62,6 +63,8 @@ def _facts(summary: FitSummary) -> list[tuple[str, str]]:
 
 
 def _training(summary: FitSummary) -> str:
+    if summary.ended == "one portion":
+        return f"{counted(summary.n_epochs, 'epoch')} over this portion"
     why = {
         "all epochs": "all that were planned",
         "no improvement": "ended since the held-out documents showed no improvement",

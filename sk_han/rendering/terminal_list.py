@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 
+from sk_han.attribution.params import check_count
 from sk_han.explanation.collection import ExplanationList
 from sk_han.explanation.document import Quantity
+from sk_han.rendering.numbers import counted
 from sk_han.rendering.rows import in_one_line
 from sk_han.rendering.shading import side_by_side
 from sk_han.rendering.terminal import (
@@ -31,6 +33,8 @@ def render_text_list(
 
     The parameters are those of `ExplanationList.to_text`.
     """
+    if max_documents is not None:
+        check_count("max_documents", max_documents)
     color = terminal_has_color() if color is None else color
     width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
     documents = list(explanations.by_document())
@@ -45,5 +49,5 @@ def render_text_list(
         found = [explanation for document in shown for explanation in document]
         blocks.append("\n".join(legend_lines(found, show, color, width)))
     if len(shown) < len(documents):
-        blocks.append(f"... and {len(documents) - len(shown)} more documents")
+        blocks.append(f"... and {counted(len(documents) - len(shown), 'more document')}")
     return "\n\n".join(blocks) or "No documents."

@@ -119,6 +119,19 @@ def test_a_warm_start_sums_up_the_last_fit():
     assert sum(summary.shares.values()) == pytest.approx(1)
 
 
+def test_after_a_portion_all_words_are_of_the_portion():
+    classes = np.unique(KINDS)
+    model = tiny().partial_fit(REVIEWS[:100], KINDS[:100], classes=classes)
+    model.partial_fit(REVIEWS[100:110], KINDS[100:110])
+    summary = model.fit_summary_
+    assert (summary.ended, summary.n_documents) == ("one portion", 10)
+    assert "  # fitted: 10 documents in the last portion, 2 classes" in repr(model)
+    assert str(summary).startswith("Fitted to a portion of 10 documents")
+    assert "1 epoch over this portion" in str(summary)
+    assert pickle.loads(pickle.dumps(model)).fit_summary_ == summary
+    assert "portion" not in str(model.fit(REVIEWS, KINDS).fit_summary_)
+
+
 def test_a_summary_survives_pickle_and_file(fitted, tmp_path):
     save(fitted, tmp_path / "model.han")
     for copy in (pickle.loads(pickle.dumps(fitted)), load(tmp_path / "model.han")):

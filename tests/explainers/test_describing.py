@@ -125,6 +125,7 @@ def test_control_characters_stay_out_of_the_terminal():
         ((["a", "b"], ["x"]), ValueError, "2 documents in X, 1 labels in labels"),
         ((["a"], ["x"], "words"), TypeError, "must be a HierarchicalTokenizer; got a str"),
         (([" ", ""],), ValueError, "empty vocabulary"),
+        ((HierarchicalTokenizer(), TEXTS), TypeError, "no estimator.*HierarchicalTokenizer"),
     ],
 )
 def test_what_a_fit_refuses_is_refused(arguments, error, message):

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -7,8 +8,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
-from sk_han import HierarchicalTokenizer, report
+from sk_han import HierarchicalTokenizer, explain, report
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, fitted_pipeline, tiny
+from tests.tiny_pairs import pairs
+from tests.tiny_pairs import tiny as tiny_translator
+from tests.tiny_sentences import X as SENTENCES
+from tests.tiny_sentences import Y as TAGS
+from tests.tiny_sentences import tiny_tagger
 
 HELD_OUT = [f"{text} Then it was day {i}." for i, text in enumerate(TEXTS * 2)]
 Y = np.tile(LABELS, 2)
@@ -197,6 +203,25 @@ def test_what_cannot_be_meant_is_an_error(classifier):
         report(tiny(), HELD_OUT, Y)
     with pytest.raises(TypeError, match="predict_proba; got LinearSVC"):
         report(LinearSVC().fit(np.eye(2), [0, 1]), np.eye(2), [0, 1])
+
+
+def test_a_hard_vote_is_told_to_be_soft(classifier):
+    vote = VotingClassifier([("a", fitted_pipeline()), ("b", fitted_pipeline())])
+    vote.fit(TEXTS, LABELS)
+    for estimator in (vote, make_pipeline(FunctionTransformer(), vote)):
+        with pytest.raises(TypeError, match="set_params\\(voting='soft'\\)"):
+            report(estimator, HELD_OUT, Y)
+    assert report(vote.set_params(voting="soft"), HELD_OUT, Y).n_documents == 36
+
+
+def test_models_that_are_no_classifiers_of_documents_are_told_what_shows_them():
+    tagger = tiny_tagger(max_epochs=1).fit(SENTENCES, TAGS)
+    translator = tiny_translator(max_epochs=1).fit(*pairs())
+    for call in (lambda model: report(model, SENTENCES, TAGS), lambda model: explain(model, TEXTS)):
+        with pytest.raises(TypeError, match=r"SequenceTagger.*tagged_html"):
+            call(tagger)
+        with pytest.raises(TypeError, match=r"AttentionTranslator.*attention"):
+            call(translator)
 
 
 def test_the_same_data_give_the_same_page(classifier):
