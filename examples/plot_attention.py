@@ -27,9 +27,10 @@ explanations[0].plot(show="attention")
 # Attention beside contribution
 # -----------------------------
 # A point is a word of one of 100 reviews: to the right are words of much attention, above the line
-# those that speak for "positive", below it those against. Attention cannot tell above from below,
-# and words at the left edge bring something without any, by the linear model beside the network. So
-# take contributions where you give reasons.
+# those that speak for "positive", below it those against. Attention cannot tell above from below.
+# And words at the left edge bring something without any: each sentence is explained as the model
+# reads it alone, and the linear model beside the network pays no attention. So take contributions
+# where you give reasons.
 attention = np.concatenate([each.combined_attention for each in explanations])
 contributions = np.concatenate([each.contributions for each in explanations])
 words = [word.lower() for each in explanations for word in each.words]
@@ -41,9 +42,13 @@ for side in (order, order[::-1]):
     strongest = {}
     for i in side:
         strongest.setdefault(words[i], i)
-    for word, i in list(strongest.items())[:4]:
-        point = attention[i], contributions[i]
-        axes.annotate(word, point, xytext=(5, 2), textcoords="offset points")
+    named = []
+    for word, i in strongest.items():
+        x, y = attention[i], contributions[i]
+        free = all(abs(x - right) > 0.25 or abs(y - up) > 0.15 for right, up in named)
+        if free and len(named) < 5:
+            axes.annotate(word, (x, y), xytext=(5, -3), textcoords="offset points")
+            named.append((x, y))
 axes.set(xlabel="attention, share of the document", ylabel='contribution to "positive"')
 axes.set_xlim(right=1.15)
 axes.grid(alpha=0.3)

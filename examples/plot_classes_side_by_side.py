@@ -52,8 +52,9 @@ classifier = classifier.fit(texts, labels)
 # %%
 # A message between two subjects
 # ------------------------------
-# Two sentences are on delivery and two on payment. What speaks for one class speaks against the
-# others.
+# Two sentences are on delivery and two on payment. What is blue under one class is orange under the
+# other. Where two classes have long blue bars, a document belongs to both: let a person decide, or
+# split such documents by sentences.
 between = [
     "The courier left it with a neighbour. The box was wet when it arrived. "
     "I still wait for the refund. The invoice shows another price."

@@ -25,14 +25,16 @@ print(f"{len(mistakes)} of {len(explanations)} documents are misclassified")
 # The documents that the model is surest of
 # -----------------------------------------
 # Blue words speak for the predicted class, orange ones against it. Words without colour made next
-# to no difference. The bar before a sentence adds up its words.
+# to no difference. The bar before a sentence adds up its words: what the model says to the sentence
+# alone. Begin with the longest bar, and ask whether its sentence is a reason. A sentence of no
+# judgement with a long bar, as one on a town, shows a model that has seen too few documents.
 explanations.by_confidence()[:2].plot()
 
 # %%
 # The surest mistakes
 # -------------------
 # They say most about what the model has not understood: often a word of feeling that is about
-# something else, or one that a "not" turns round.
+# something else, or one that a "not" turns round. Look here for wrong labels too.
 mistakes[:2].plot()
 
 # %%

@@ -45,6 +45,7 @@ for (name, accuracy), marker in zip(accuracies.items(), "osD", strict=True):
         xytext=(6, 0),
         textcoords="offset points",
         va="center",
+        bbox={"color": "white", "pad": 1},
     )
 axes.axhline(0.5, color="gray", linestyle=":", label="guessing")
 axes.set_xscale("log")

@@ -43,7 +43,9 @@ found
 # %%
 # As figures
 # ----------
-# What is on the page is data, and scikit-learn's displays draw it.
+# What is on the page is data, and scikit-learn's displays draw it. On the left a row is a label,
+# and what is off the diagonal is wrong: read the documents of the darkest such cell first. On the
+# right a point below the dotted line is a model that is surer than it should be.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 ConfusionMatrixDisplay(found.confusion, display_labels=found.labels).plot(
     ax=left, cmap="Blues", colorbar=False

@@ -20,9 +20,12 @@ print(f"accuracy on 300 other reviews: {model.score(texts[900:], labels[900:]):.
 # As a figure
 # -----------
 # On the left is what single words bring by the network, on the right what words and n-grams bring
-# by the linear model beside it. Blue speaks for the class, orange against it. In these reviews
-# every second judgement is negated, so a word alone says little: "good" stands in "not good" as
-# often as not. The n-gram model needs its pairs of words, and the network reads what comes before.
+# by the linear model beside it. Blue speaks for the class, orange against it. A bar is the mean of
+# the documents that have the term; strong and frequent terms stand first. In these reviews every
+# second judgement is negated, so a word alone says little: "good" stands in "not good" as often as
+# not. The n-gram model needs its pairs of words, and the network reads what comes before. On your
+# own texts look for terms that should not count, as a name, a date or a number ("10" here): the
+# model has learnt them by heart, and more documents, or a text without them, make it forget them.
 summary = summarize(model, texts[900:])
 summary.plot()
 
