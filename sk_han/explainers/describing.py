@@ -69,7 +69,7 @@ def describe(
     if hasattr(texts, "get_params"):
         raise TypeError(
             "describe reads texts before a fit, and no estimator: describe(texts, labels). "
-            f"Got a {type(texts).__name__}."
+            f"Got {type(texts).__name__}."
         )
     texts = check_texts(texts)
     checked = None if labels is None else check_labels(labels, len(texts), "labels")

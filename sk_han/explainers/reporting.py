@@ -168,7 +168,8 @@ def report(
 
 def _classes_of(estimator: Any) -> NDArray[Any]:
     check_is_fitted(estimator)
-    repair = what_shows(estimator) or _made_soft(estimator)
+    model = _last(getattr(estimator, "best_estimator_", estimator))
+    repair = what_shows(model) or _made_soft(model)
     if repair or not hasattr(estimator, "predict_proba") or not hasattr(estimator, "classes_"):
         raise TypeError(
             "report needs a fitted classifier of documents with classes_ and predict_proba; got "
@@ -177,14 +178,13 @@ def _classes_of(estimator: Any) -> NDArray[Any]:
     return np.asarray(estimator.classes_)
 
 
-def _made_soft(estimator: Any) -> str:
-    """Return what gives a hard vote probabilities; an empty string for other estimators."""
-    vote = _last(getattr(estimator, "best_estimator_", estimator))
-    if getattr(vote, "voting", None) != "hard":
+def _made_soft(model: Any) -> str:
+    """Return what gives a hard vote probabilities; an empty string for other models."""
+    if getattr(model, "voting", None) != "hard":
         return ""
     return (
         " A hard vote has no probabilities: call set_params(voting='soft') of the fitted "
-        f"{type(vote).__name__}, which needs no new fit."
+        f"{type(model).__name__}, which needs no new fit."
     )
 
 

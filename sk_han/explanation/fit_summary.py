@@ -52,7 +52,7 @@ class FitSummary:
     seconds : mapping of str to float
         Of each stage, by the clock, in the process that ended the fit.
     total_seconds : float
-        Of all of it.
+        Of all of it. Where a checkpoint was gone on from, the time before it is not in them.
 
     Notes
     -----

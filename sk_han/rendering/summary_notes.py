@@ -50,8 +50,11 @@ def about_class(found: ClassSummary, n_classes: int, write: Callable[[str], str]
     near = "" if n_classes < 3 else f", the next likely class of {found.n_others:,} more"
     said = f"predicted for {counted(found.n_predicted)}{near}"
     if found.n_predicted:
-        network, ngrams = (write(number(n, True)) for n in (found.network, found.ngrams))
-        said += f"; its words bring {network} there by the network, {ngrams} by the n-gram model"
+        # Exactly 0 is a part that is missing, or that reads vectors of sentences and no words.
+        parts = {"network": found.network, "n-gram model": found.ngrams}
+        brought = [f"{write(number(n, True))} by the {name}" for name, n in parts.items() if n]
+        if brought:
+            said += f"; there its words bring {', '.join(brought)}"
     return said
 
 

@@ -4,6 +4,7 @@ from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
@@ -216,10 +217,12 @@ def test_a_hard_vote_is_told_to_be_soft(classifier):
 
 def test_models_that_are_no_classifiers_of_documents_are_told_what_shows_them():
     tagger = tiny_tagger(max_epochs=1).fit(SENTENCES, TAGS)
+    search = GridSearchCV(tiny_tagger(max_epochs=1), {"lr": [0.01]}, cv=2).fit(SENTENCES, TAGS)
     translator = tiny_translator(max_epochs=1).fit(*pairs())
     for call in (lambda model: report(model, SENTENCES, TAGS), lambda model: explain(model, TEXTS)):
-        with pytest.raises(TypeError, match=r"SequenceTagger.*tagged_html"):
-            call(tagger)
+        for model in (tagger, search):
+            with pytest.raises(TypeError, match="tagged_html"):
+                call(model)
         with pytest.raises(TypeError, match=r"AttentionTranslator.*attention"):
             call(translator)
 

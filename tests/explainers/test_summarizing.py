@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -247,6 +249,8 @@ def test_of_sentence_vectors_only_ngrams_are_known():
     assert {term.part for term in found["pos"].terms} == {"ngrams"}
     assert found.removal is None
     assert all(t.decides is None and t.weight is not None for t in found["pos"].terms)
+    told = " ".join(found.to_text().split())
+    assert re.search(r"there its words bring \S+ by the n-gram model Words", told)
 
 
 class TestOfExplanations:
