@@ -401,10 +401,9 @@ class DocumentArray:
         return self
 
     def __repr__(self) -> str:
-        return (
-            f"DocumentArray({len(self)} documents, {self.n_sentences} sentences, "
-            f"{self.n_words} words)"
-        )
+        counts = {"document": len(self), "sentence": self.n_sentences, "word": self.n_words}
+        counted = [f"{n} {name}{'' if n == 1 else 's'}" for name, n in counts.items()]
+        return f"DocumentArray({', '.join(counted)})"
 
     def __getstate__(self) -> dict[str, NDArray[Any]]:
         return {name: getattr(self, name) for name in self.__slots__}

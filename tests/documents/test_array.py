@@ -98,6 +98,8 @@ def test_arrays_of_the_right_dtype_are_taken_without_a_copy(documents: DocumentA
 
 def test_repr_counts(documents: DocumentArray) -> None:
     assert repr(documents) == "DocumentArray(5 documents, 7 sentences, 22 words)"
+    one = DocumentArray.from_nested([[[2]]])
+    assert repr(one) == "DocumentArray(1 document, 1 sentence, 1 word)"
 
 
 # Nested lists
