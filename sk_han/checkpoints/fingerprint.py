@@ -89,7 +89,8 @@ def _described(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_described, value)) + "]"
     named = value if hasattr(value, "__qualname__") else type(value)
-    return f"{named.__module__}.{named.__qualname__}"
+    module = getattr(named, "__module__", None) or "builtins"  # str.split has none
+    return f"{module}.{named.__qualname__}"
 
 
 def _shortened(text: str) -> str:

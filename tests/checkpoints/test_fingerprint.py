@@ -1,7 +1,9 @@
 """What tells one fit from another."""
 
+import re
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -45,6 +47,9 @@ class TestSettings:
         "params",
         [
             {"tokenizer": HierarchicalTokenizer(sentence_splitter=split)},
+            {"tokenizer": HierarchicalTokenizer(word_tokenizer=str.split)},
+            {"tokenizer": HierarchicalTokenizer(word_tokenizer=re.compile("[a-z]+").findall)},
+            {"tokenizer": HierarchicalTokenizer(word_tokenizer=partial(str.split, sep=" "))},
             {"optimizer": torch.optim.Adagrad},
             {"callbacks": [("stop", object())]},
             {"net_params": {"criterion": torch.nn.CrossEntropyLoss}},
