@@ -30,7 +30,9 @@ def warn_of_rare_classes(targets: NDArray[np.int64], classes: NDArray[np.generic
     rare = np.flatnonzero((counts > 1) & (counts < _FEW))
     if not len(rare) or counts.mean() < _USUAL:
         return
-    named = ", ".join(f"{classes[i].item()!r} ({counts[i]})" for i in rare[:5].tolist())
+    some = rare[:5]
+    pairs = zip(classes[some].tolist(), counts[some].tolist(), strict=True)
+    named = ", ".join(f"{label!r} ({count})" for label, count in pairs)
     more = f" and {len(rare) - 5:,} more" if len(rare) > 5 else ""
     have = "has" if len(rare) == 1 else "have"
     warn_user(

@@ -16,11 +16,18 @@ from tests.tiny_models import tiny
 CLASSES = np.array(["a", "b", "c"])
 
 
-def test_classes_of_a_handful_among_large_ones_are_named():
+@pytest.mark.parametrize("dtype", [str, object])  # object: of a column of pandas, of Arrow
+def test_classes_of_a_handful_among_large_ones_are_named(dtype):
     targets = np.repeat([0, 1, 2], [60, 4, 2])
     message = r"2 of 3 classes have fewer than 5 documents: 'b' \(4\), 'c' \(2\)\. "
     with pytest.warns(UserWarning, match=message):
-        warn_of_rare_classes(targets, CLASSES)
+        warn_of_rare_classes(targets, CLASSES.astype(dtype))
+
+
+def test_rare_classes_that_are_numbers_are_named_as_python_writes_them():
+    targets = np.repeat([0, 1], [60, 4])
+    with pytest.warns(UserWarning, match=r"1 of 2 classes has .*: 7 \(4\)\. "):
+        warn_of_rare_classes(targets, np.array([3, 7]))
 
 
 @pytest.mark.parametrize("counts", [(60, 5, 9), (9, 4, 2), (100, 1, 0), (60, 60, 0)])
