@@ -173,7 +173,8 @@ def recurrent_layers(weights: Mapping[str, Array], name: str, rnn: RNN) -> list[
         _, H, _ = states.shape
         candidate_bias = np.zeros_like(state_bias[:, -H:])
         if rnn.cell == "gru":
-            candidate_bias = np.ascontiguousarray(state_bias[:, -H:])
+            # A copy: of one direction the slice is contiguous, and a view would be zeroed below.
+            candidate_bias = state_bias[:, -H:].copy()
             state_bias[:, -H:] = 0
         inputs = both("weight_ih", layer)
         step = _STEPS[rnn.cell]

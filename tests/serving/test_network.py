@@ -23,7 +23,8 @@ POOLINGS = [
     ContextAttention(size=4),
     ContextAttention(size=4, direction="bidirectional", summary="sum", gated=True),
 ]
-RNNS = ["gru", "lstm", "rnn", RNN(num_layers=2), RNN(cell="lstm", bidirectional=False)]
+RNNS = ["gru", "lstm", "rnn", RNN(num_layers=2)]
+RNNS += [RNN(cell=cell, bidirectional=False) for cell in ("gru", "lstm", "rnn")]
 MEMBERS = [("gru", pooling) for pooling in POOLINGS]
 MEMBERS += [(rnn, pooling) for rnn in RNNS[1:] for pooling in ("last", Attention(size=4))]
 
@@ -91,6 +92,18 @@ def assert_same(found, net, documents):
 def test_every_member_of_the_family_scores_and_attends_as_in_pytorch(rnn, pooling):
     net = trained(rnn, pooling)
     assert_same(ServedNetwork(net_to_state(net)).attend(DOCUMENTS), net, DOCUMENTS)
+
+
+@pytest.mark.parametrize("rnn", RNNS, ids=str)
+def test_reading_weights_changes_none_of_them(rnn):
+    state = net_to_state(trained(rnn, "last"))
+    before = {name: weight.copy() for name, weight in state["weights"].items()}
+    for weight in state["weights"].values():
+        weight.setflags(write=False)
+    served = ServedNetwork(state)
+    served.logits(DOCUMENTS)
+    for name, weight in before.items():
+        np.testing.assert_array_equal(state["weights"][name], weight, err_msg=name)
 
 
 @pytest.mark.parametrize("nested", [[[]], [[], []], [[[4]]]], ids=["empty", "two empty", "a word"])
