@@ -18,7 +18,7 @@ import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from sk_han import HierarchicalTokenizer
-from sk_han.linear.latent import fit_latent_space
+from sk_han.parts.ngrams.latent import fit_latent_space
 
 
 def main() -> None:

@@ -25,11 +25,11 @@ from scipy.special import log_softmax
 
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
-from sk_han.linear import chunks
-from sk_han.linear.calibration import fit_scales
-from sk_han.linear.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
-from sk_han.linear.ngrams import NgramModel
-from sk_han.linear.parts import fit_linear_parts
+from sk_han.parts.calibration import fit_scales
+from sk_han.parts.ngrams import chunks
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
+from sk_han.parts.ngrams.stacking import fit_linear_parts
 
 CHUNKS = (2, 4, 20)  # of 5,000 IMDB reviews or so, with 4
 

@@ -18,7 +18,7 @@ from splits import CORPORA, N_FOLDS, Split, held_out, shortened
 
 from sk_han import HANClassifier, HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
-from sk_han.linear.ngram_fitting import fit_ngram_model
+from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
 from sk_han.text.characters import WORD_CHARACTERS
 from sk_han.text.tokens import TOKEN_PATTERNS
 

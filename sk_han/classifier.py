@@ -30,9 +30,9 @@ from sk_han.fitted_state import (
 )
 from sk_han.fitting import fitted_attributes, linear_parts_of
 from sk_han.kernels.loading import ENGINES, engine_in_use, using_engine
-from sk_han.linear.ngrams import NgramModel
-from sk_han.linear.pool import ScoringModel, pooled_logits
 from sk_han.options import NetworkOptions
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.pool import ScoringModel, pooled_logits
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
 from sk_han.training.computing import computing

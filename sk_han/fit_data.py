@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from sk_han.documents import DocumentArray, LabelledDocuments, SentenceArray
 from sk_han.embeddings.initial import check_embedding_init
-from sk_han.linear.hashing import check_ngram_range
 from sk_han.options import NetworkOptions
+from sk_han.parts.ngrams.hashing import check_ngram_range
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer, hold_out
 from sk_han.utils.caching import cached_property

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from sk_han.documents import DocumentArray, EncoderFingerprint
 from sk_han.explanation.fit_summary import FitSummary
-from sk_han.linear.stored import stored_models
+from sk_han.parts.ngrams.stored import stored_models
 from sk_han.training.devices import available_devices
 from sk_han.training.net_state import net_from_state, net_to_state
 from sk_han.utils.compat import VisualBlock, shown_as_estimator

@@ -19,11 +19,11 @@ from sk_han.fit_reporting import (
     held_out_logits,
     warn_of_a_useless_network,
 )
-from sk_han.linear.calibration import fit_scales, fit_scales_near
-from sk_han.linear.latent import LatentSpace, fit_latent_space
-from sk_han.linear.memory import check_memory_of_linear_model
-from sk_han.linear.parts import LinearParts, fit_linear_parts, partial_fit_linear_parts
 from sk_han.network_fitting import Fit, TrainedNetwork, network_training
+from sk_han.parts.calibration import fit_scales, fit_scales_near
+from sk_han.parts.ngrams.latent import LatentSpace, fit_latent_space
+from sk_han.parts.ngrams.memory import check_memory_of_linear_model
+from sk_han.parts.ngrams.stacking import LinearParts, fit_linear_parts, partial_fit_linear_parts
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
 from sk_han.training.data_parallel import Ranks, next_number, with_ranks
 from sk_han.training.devices import resolve_device

@@ -17,15 +17,15 @@ from sk_han.checkpoints.fit_checkpoints import FitCheckpoints
 from sk_han.documents import UNKNOWN_ID
 from sk_han.embeddings.initial import initial_vectors
 from sk_han.fit_data import FitData, network_options
-from sk_han.linear.calibration import (
+from sk_han.parts.calibration import (
     PRETRAINED_SCALES,
     SENTENCE_SCALES,
     SENTENCE_SPREADS,
     SPREADS,
     USUAL_SCALES,
 )
-from sk_han.linear.latent import LatentSpace
-from sk_han.linear.parts import LinearParts, fit_linear_parts
+from sk_han.parts.ngrams.latent import LatentSpace
+from sk_han.parts.ngrams.stacking import LinearParts, fit_linear_parts
 from sk_han.training.builder import batch_size_for, epochs_for, new_net
 from sk_han.training.callbacks.freezing import epochs_frozen
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks

@@ -17,8 +17,8 @@ from sk_han.attribution.perturbation import (
 )
 from sk_han.documents import DocumentArray, SentenceArray
 from sk_han.explanation.document import combine_attention
-from sk_han.linear.ngrams import NgramModel
-from sk_han.linear.pool import pooled_logits
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.pool import pooled_logits
 
 __all__ = [
     "METHODS",

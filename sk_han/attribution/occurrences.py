@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.linear.hashing import batches, keyed_ngrams
+from sk_han.parts.ngrams.hashing import batches, keyed_ngrams
 
 __all__ = ["Occurrences", "occurrences_of"]
 

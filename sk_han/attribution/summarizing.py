@@ -17,7 +17,7 @@ from sk_han.attribution.sources import Source, nested_words
 from sk_han.attribution.tallies import PARTS, Shown, ShownTerm, Tallies, Values
 from sk_han.documents import DocumentArray, SentenceArray
 from sk_han.explanation.summary import AROUND, ClassSummary, Context, Part, Removal, Summary, Term
-from sk_han.linear.hashing import keyed_ngrams
+from sk_han.parts.ngrams.hashing import keyed_ngrams
 from sk_han.utils.softmax import softmax
 
 __all__ = ["Corpus", "Measured", "drawn", "put_together", "summary_of_model"]

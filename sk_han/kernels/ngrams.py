@@ -1,7 +1,7 @@
 """Kernel of the n-gram model: scores of documents, and the words' shares of them.
 
 It looks up all n-grams of a sentence and a size before it examines any of them: the loads from a
-table larger than the cache then overlap. The bodies in NumPy are in `sk_han.linear`.
+table larger than the cache then overlap. The bodies in NumPy are in `sk_han.parts.ngrams`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sk_han.kernels.drawing import draw
 
 __all__ = ["scores"]
 
-# As in `sk_han.linear.hashing`; stored models know n-grams by these hash values.
+# As in `sk_han.parts.ngrams.hashing`; stored models know n-grams by these hash values.
 _MIX_1 = np.uint64(0x9E3779B97F4A7C15)
 _MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
 _SHIFT_OF_SLOT = np.uint64(32)

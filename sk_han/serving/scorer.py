@@ -21,12 +21,12 @@ from sk_han.documents import DocumentArray
 from sk_han.explanation import ExplanationList
 from sk_han.explanation.document import COMBINATIONS, DocumentExplanation
 from sk_han.explanation.summary import Summary
-from sk_han.linear.ngrams import NgramModel
-from sk_han.linear.pool import pooled_logits
-from sk_han.linear.stored import stored_models
 from sk_han.model_files.archive import read_archive
 from sk_han.model_files.decoding import classifier_fields, fitted_state, model_of, steps_of
 from sk_han.model_files.opening import model_file
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.ngrams.stored import stored_models
+from sk_han.parts.pool import pooled_logits
 from sk_han.serving.network import ServedNetwork
 from sk_han.serving.tokenizer import ServedTokenizer
 from sk_han.utils.softmax import softmax

@@ -103,7 +103,7 @@ class TestData:
 
     def test_it_does_not_depend_on_how_many_are_read_at_once(self, monkeypatch):
         whole = data_of(self.X, self.Y)
-        monkeypatch.setattr("sk_han.linear.hashing.BATCH_SIZE", 1)
+        monkeypatch.setattr("sk_han.parts.ngrams.hashing.BATCH_SIZE", 1)
         one_by_one = data_of(self.X, self.Y)
         assert one_by_one["the labels"] == whole["the labels"]
         assert data_of(self.X, self.Y) == one_by_one

@@ -16,8 +16,8 @@ from skorch.callbacks import Callback, EarlyStopping, EpochScoring
 import sk_han
 from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
-from sk_han.linear.calibration import USUAL_SCALES
-from sk_han.linear.parts import fit_linear_parts
+from sk_han.parts.calibration import USUAL_SCALES
+from sk_han.parts.ngrams.stacking import fit_linear_parts
 from sk_han.training.net import Net
 from sk_han.utils.model_format import ModelFormatError
 from sk_han.utils.softmax import log_softmax

@@ -15,9 +15,9 @@ from sk_han import (
 from sk_han.attribution import log_odds as module
 from sk_han.documents import LabelledDocuments
 from sk_han.explainers.contributions import METHODS
-from sk_han.linear.hashing import hash_ngrams
-from sk_han.linear.ngram_fitting import fit_ngram_model
-from sk_han.linear.ngrams import NgramModel
+from sk_han.parts.ngrams.hashing import hash_ngrams
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
 
 SPREADING = ("sentence_alone", "gradient_attention")

@@ -8,10 +8,10 @@ import pytest
 
 from sk_han import HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
-from sk_han.linear import memory as linear_memory
-from sk_han.linear import ngram_fitting
-from sk_han.linear.memory import check_memory_of_linear_model
-from sk_han.linear.parts import fit_linear_parts
+from sk_han.parts.ngrams import memory as linear_memory
+from sk_han.parts.ngrams import ngram_fitting
+from sk_han.parts.ngrams.memory import check_memory_of_linear_model
+from sk_han.parts.ngrams.stacking import fit_linear_parts
 from sk_han.utils import memory
 from tests.faults.test_accidents import At, fault, state_stays
 from tests.thorough import first_fast

@@ -6,8 +6,8 @@ import pytest
 from sk_han import DocumentArray
 from sk_han.kernels.loading import using_engine
 from sk_han.kernels.tasks import using_threads
-from sk_han.linear.hashing import hash_ngrams
-from sk_han.linear.ngrams import NgramModel
+from sk_han.parts.ngrams.hashing import hash_ngrams
+from sk_han.parts.ngrams.model import NgramModel
 
 pytest.importorskip("numba")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sk_han import HANClassifier, ModelFormatError
-from sk_han.linear.ngrams import NgramCounts
+from sk_han.parts.ngrams.model import NgramCounts
 from tests.crafted_files import (
     WHOLE,
     archive_of,

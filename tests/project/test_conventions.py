@@ -29,7 +29,7 @@ FLOORS = [
     {"explanation", "text", "training"},
     {
         "embeddings",
-        "linear",
+        "parts",
         "model_files",
         "sentence_embedder",
         "sentence_encoders",
@@ -66,7 +66,7 @@ ON_ONE_FLOOR = {
     ("fitting", "fit_reporting"),
     ("fitting", "network_fitting"),
     ("kernels", "utils"),
-    ("linear", "embeddings"),
+    ("parts", "embeddings"),
     ("network_fitting", "checkpoints"),
     ("network_fitting", "fit_data"),
     ("nn", "kernels"),

@@ -9,8 +9,8 @@ import numpy as np
 
 import sk_han
 from sk_han.documents import UNKNOWN_ID
-from sk_han.linear.stored import stored_models
 from sk_han.options import NetworkOptions
+from sk_han.parts.ngrams.stored import stored_models
 from sk_han.persistence.onnx.graph import Graph, Sequences, Shaped
 from sk_han.persistence.onnx.network import add_network, check_covered
 from sk_han.persistence.onnx.ngrams import NgramBuckets, add_linear_model, check_ngrams_covered

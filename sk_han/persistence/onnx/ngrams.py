@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.linear.hashing import BITS, MIX_1, MIX_2
-from sk_han.linear.ngrams import NgramModel
+from sk_han.parts.ngrams.hashing import BITS, MIX_1, MIX_2
+from sk_han.parts.ngrams.model import NgramModel
 from sk_han.persistence.onnx.graph import Graph
 
 __all__ = ["NgramBuckets", "add_linear_model", "check_ngrams_covered"]

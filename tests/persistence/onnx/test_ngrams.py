@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray
-from sk_han.linear.hashing import occurrences
+from sk_han.parts.ngrams.hashing import occurrences
 from sk_han.persistence.onnx.graph import Graph, Sequences
 from sk_han.persistence.onnx.ngrams import NgramBuckets
 from sk_han.persistence.onnx.parity import feeds

@@ -6,9 +6,9 @@ import pytest
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
-from sk_han.linear.hashing import hash_ngrams
-from sk_han.linear.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
-from sk_han.linear.ngrams import NgramModel
+from sk_han.parts.ngrams.hashing import hash_ngrams
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
 
 FIRST = [[[2, 3]], [[2, 4]], [[5, 3]], [[5, 4, 7]]]
 SECOND = [[[2, 6]], [[5, 6], [3]], [[7, 4]], []]

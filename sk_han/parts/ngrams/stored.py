@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sk_han.linear.ngrams import NgramModel
+from sk_han.parts.ngrams.model import NgramModel
 
 __all__ = ["stored_models"]
 

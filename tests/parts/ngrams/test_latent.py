@@ -6,16 +6,16 @@ import pytest
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
 from sk_han.kernels.tasks import using_threads
-from sk_han.linear import latent as module
-from sk_han.linear.latent import (
+from sk_han.parts.ngrams import latent as module
+from sk_han.parts.ngrams.latent import (
     LatentLearner,
     fit_latent_model,
     fit_latent_space,
     partial_fit_latent_model,
 )
-from sk_han.linear.ngram_fitting import fit_ngram_model
-from sk_han.linear.ngrams import NgramModel
-from sk_han.linear.presence import document_counts, presences
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
+from sk_han.parts.ngrams.presence import document_counts, presences
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -106,7 +106,7 @@ class TestSpace:
         assert fit_latent_space(documents, (1, 1), random_state()) is None
 
     def test_of_very_much_text_a_sample_is_read(self, topics, monkeypatch):
-        monkeypatch.setattr("sk_han.linear.latent._MOST_WORDS", 1400)
+        monkeypatch.setattr("sk_han.parts.ngrams.latent._MOST_WORDS", 1400)
         space = fit_latent_space(topics.documents, (1, 1), random_state())
         whole = fit_latent_space(topics.documents[:200], (1, 1), random_state())
         # 200 documents of 7 words are read, and the one that passes the limit.

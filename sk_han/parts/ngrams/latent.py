@@ -13,10 +13,10 @@ from threadpoolctl import threadpool_limits
 
 from sk_han.documents import DocumentArray, LabelledDocuments
 from sk_han.embeddings.svd import left_singular_vectors
-from sk_han.linear.hashing import batches
-from sk_han.linear.ngram_fitting import in_classes, updated
-from sk_han.linear.ngrams import NgramModel
-from sk_han.linear.presence import document_counts, lengths_of, presences
+from sk_han.parts.ngrams.hashing import batches
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.ngrams.ngram_fitting import in_classes, updated
+from sk_han.parts.ngrams.presence import document_counts, lengths_of, presences
 from sk_han.utils.sampling import sampled_rows
 
 __all__ = [

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sk_han.documents import DocumentArray
-from sk_han.linear.chunks import n_chunks_of
-from sk_han.linear.hashing import BITS
-from sk_han.linear.ngram_fitting import MIN_DOCUMENTS
-from sk_han.linear.ngrams import NgramModel
-from sk_han.linear.presence import document_counts
+from sk_han.parts.ngrams.chunks import n_chunks_of
+from sk_han.parts.ngrams.hashing import BITS
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
+from sk_han.parts.ngrams.presence import document_counts
 from sk_han.utils.memory import check_memory, memory_limit
 
 __all__ = ["check_memory_of_linear_model"]

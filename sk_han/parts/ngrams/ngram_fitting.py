@@ -10,8 +10,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from sk_han.documents import LabelledDocuments
-from sk_han.linear.ngrams import NgramCounts, NgramModel
-from sk_han.linear.presence import frequent_ngrams, lengths_of
+from sk_han.parts.ngrams.model import NgramCounts, NgramModel
+from sk_han.parts.ngrams.presence import frequent_ngrams, lengths_of
 
 __all__ = [
     "INVERSE_STRENGTH",

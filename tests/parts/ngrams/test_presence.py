@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray
-from sk_han.linear import presence
-from sk_han.linear.hashing import column_table
-from sk_han.linear.presence import frequent_ngrams, presences
+from sk_han.parts.ngrams import presence
+from sk_han.parts.ngrams.hashing import column_table
+from sk_han.parts.ngrams.presence import frequent_ngrams, presences
 
 # The pair 2 3 and the words 2 and 3 are in two documents; 5 twice in one.
 DOCUMENTS = DocumentArray.from_nested([[[2, 3, 4]], [[2, 3], [5, 5]], [], [[6]]])

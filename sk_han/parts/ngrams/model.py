@@ -15,7 +15,7 @@ from sk_han.documents import DocumentArray
 from sk_han.documents.lazy import divided
 from sk_han.kernels.loading import kernels
 from sk_han.kernels.tasks import run_tasks
-from sk_han.linear.hashing import (
+from sk_han.parts.ngrams.hashing import (
     BITS,
     WORDS_AT_ONCE,
     batches,

@@ -5,9 +5,9 @@ import pytest
 
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
-from sk_han.linear.hashing import buckets_of, check_ngram_range, hash_ngrams, keyed_ngrams
-from sk_han.linear.ngram_fitting import fit_ngram_model
-from sk_han.linear.ngrams import NgramModel
+from sk_han.parts.ngrams.hashing import buckets_of, check_ngram_range, hash_ngrams, keyed_ngrams
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -97,7 +97,7 @@ class TestLogits:
         together = model.logits(documents)
         alone = [model.logits(documents[i : i + 1])[0] for i in range(len(documents))]
         np.testing.assert_allclose(together, alone, rtol=1e-6)
-        monkeypatch.setattr("sk_han.linear.hashing.BATCH_SIZE", 4)
+        monkeypatch.setattr("sk_han.parts.ngrams.hashing.BATCH_SIZE", 4)
         np.testing.assert_array_equal(model.logits(documents), together)
 
 

@@ -11,7 +11,8 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit
 
 from sk_han.documents import DocumentArray, LabelledDocuments
-from sk_han.linear.ngram_fitting import (
+from sk_han.parts.ngrams.model import NgramCounts, NgramModel
+from sk_han.parts.ngrams.ngram_fitting import (
     INVERSE_STRENGTH,
     MIN_DOCUMENTS,
     Features,
@@ -19,8 +20,7 @@ from sk_han.linear.ngram_fitting import (
     log_count_ratios,
     updated,
 )
-from sk_han.linear.ngrams import NgramCounts, NgramModel
-from sk_han.linear.presence import document_counts, presences
+from sk_han.parts.ngrams.presence import document_counts, presences
 
 __all__ = ["fit_ngram_models_in_chunks", "n_chunks_of", "rows_of_chunks"]
 

@@ -5,8 +5,8 @@ import pytest
 
 from sk_han import Attention, DocumentArray, HANClassifier, load, save
 from sk_han.datasets import make_reviews
-from sk_han.linear.calibration import USUAL_SCALES, fit_scales
-from sk_han.linear.pool import pooled_logits
+from sk_han.parts.calibration import USUAL_SCALES, fit_scales
+from sk_han.parts.pool import pooled_logits
 from sk_han.utils.softmax import softmax
 
 

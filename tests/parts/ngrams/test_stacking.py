@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
+from tests.parts.test_calibration import sure
 
 from sk_han import HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
-from sk_han.linear import parts as parts_module
-from sk_han.linear.calibration import fit_scales_near
-from sk_han.linear.cross_fitting import cross_fitted_logits, folds_of
-from sk_han.linear.latent import fit_latent_space
-from sk_han.linear.ngram_fitting import fit_ngram_model
-from sk_han.linear.parts import LinearParts, fit_linear_parts
-from tests.linear.test_calibration import sure
+from sk_han.parts.calibration import fit_scales_near
+from sk_han.parts.ngrams import stacking as parts_module
+from sk_han.parts.ngrams.cross_fitting import cross_fitted_logits, folds_of
+from sk_han.parts.ngrams.latent import fit_latent_space
+from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
+from sk_han.parts.ngrams.stacking import LinearParts, fit_linear_parts
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, LabelledDocuments
 from sk_han.documents.lazy import divided
-from sk_han.linear.hashing import WORDS_AT_ONCE
-from sk_han.linear.ngrams import NgramModel
+from sk_han.parts.ngrams.hashing import WORDS_AT_ONCE
+from sk_han.parts.ngrams.model import NgramModel
 
 __all__ = ["Views", "as_they_are", "cross_fitted_logits", "folds_of"]
 

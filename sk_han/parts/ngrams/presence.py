@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
 from sk_han.documents import DocumentArray
-from sk_han.linear.hashing import BITS, batches, column_table, occurrences
+from sk_han.parts.ngrams.hashing import BITS, batches, column_table, occurrences
 
 __all__ = ["document_counts", "frequent_ngrams", "lengths_of", "presences"]
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, LabelledDocuments
-from sk_han.linear.calibration import fit_scales
-from sk_han.linear.chunks import fit_ngram_models_in_chunks, n_chunks_of, rows_of_chunks
-from sk_han.linear.cross_fitting import Views, as_they_are, cross_fitted_logits, folds_of
-from sk_han.linear.latent import LatentLearner, LatentSpace, partial_fit_latent_model
-from sk_han.linear.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
-from sk_han.linear.ngrams import NgramModel
-from sk_han.linear.pool import pooled_logits
+from sk_han.parts.calibration import fit_scales
+from sk_han.parts.ngrams.chunks import fit_ngram_models_in_chunks, n_chunks_of, rows_of_chunks
+from sk_han.parts.ngrams.cross_fitting import Views, as_they_are, cross_fitted_logits, folds_of
+from sk_han.parts.ngrams.latent import LatentLearner, LatentSpace, partial_fit_latent_model
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
+from sk_han.parts.pool import pooled_logits
 from sk_han.utils.warnings import warn_user
 
 __all__ = ["LinearParts", "fit_linear_parts", "partial_fit_linear_parts"]

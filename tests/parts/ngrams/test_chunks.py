@@ -10,13 +10,14 @@ import pytest
 from sk_han import HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments, lazy
-from sk_han.linear import chunks as module
-from sk_han.linear import cross_fitting, hashing, ngrams
-from sk_han.linear import parts as parts_module
-from sk_han.linear.chunks import fit_ngram_models_in_chunks, n_chunks_of, rows_of_chunks
-from sk_han.linear.latent import fit_latent_space
-from sk_han.linear.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
-from sk_han.linear.parts import LinearParts, fit_linear_parts, partial_fit_linear_parts
+from sk_han.parts.ngrams import chunks as module
+from sk_han.parts.ngrams import cross_fitting, hashing
+from sk_han.parts.ngrams import model as ngrams
+from sk_han.parts.ngrams import stacking as parts_module
+from sk_han.parts.ngrams.chunks import fit_ngram_models_in_chunks, n_chunks_of, rows_of_chunks
+from sk_han.parts.ngrams.latent import fit_latent_space
+from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
+from sk_han.parts.ngrams.stacking import LinearParts, fit_linear_parts, partial_fit_linear_parts
 from sk_han.utils.softmax import softmax
 from tests.documents_in_portions import InPortions
 
@@ -257,8 +258,8 @@ def peak_megabytes(n_documents):
         import numpy as np
         from sk_han import DocumentArray
         from sk_han.documents import LabelledDocuments
-        from sk_han.linear import chunks
-        from sk_han.linear.parts import fit_linear_parts
+        from sk_han.parts.ngrams import chunks
+        from sk_han.parts.ngrams.stacking import fit_linear_parts
 
         class Drawn(DocumentArray):
             '''Documents that are drawn when they are read.'''

@@ -1,1 +1,0 @@
-"""The linear model beside the network, and the calibration of both."""
