@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import column_or_1d
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from sk_han.utils.compat import check_sample_weight
@@ -25,6 +24,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "bool": (bool, np.bool_),
     "number": (int, float, np.integer, np.floating),
 }
+# Beyond this, the squares of numbers that are divided by weights leave float64.
+_FARTHEST = 1e100
 
 
 def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
@@ -110,32 +111,60 @@ def document_weights(
     Raises
     ------
     ValueError
-        If `sample_weight` is negative, not finite, of another length or zero throughout, or if
-        `class_weight` names a label that is no class.
+        If `sample_weight` is negative, not finite, of another length or zero throughout, if
+        `class_weight` is no dict of weights or names a label that is no class while a class has no
+        weight, or if weights are too far apart.
     """
-    weights = check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
+    try:
+        weights = check_sample_weight(
+            sample_weight, labels, dtype=np.float64, ensure_non_negative=True
+        )
+    except OverflowError as error:  # of an integer
+        raise ValueError(f"sample_weight: {error}; weights are finite and >= 0.") from error
     if not weights.any():
         raise ValueError("sample_weight is zero throughout: no document is left to learn from.")
-    if isinstance(class_weight, dict):
-        _check_ends(class_weight, "class_weight")
-        unknown = [label for label in class_weight if label not in classes]
-        if unknown:
-            raise ValueError(
-                f"class_weight names {unknown}, which are no classes; the classes are "
-                f"{classes.tolist()}."
-            )
-        for label, value in class_weight.items():
-            is_number = isinstance(value, (int, float, np.number))
-            if not is_number or not 0 <= value < np.inf or _is_beyond_floats(value):
-                raise ValueError(f"class_weight of {label!r} is {value!r}; weights are >= 0.")
     if class_weight is not None:
-        class_weights = compute_class_weight(class_weight, classes=classes, y=labels)
-        weights = weights * class_weights[np.searchsorted(classes, labels)]
+        with np.errstate(over="ignore", under="ignore"):
+            weights = weights * _by_class(class_weight, labels, classes)
         if not weights.any():
             raise ValueError(
                 f"class_weight={class_weight} leaves no document a weight to learn from."
             )
+    smallest, largest = weights[weights > 0].min(), weights.max()
+    if largest / _FARTHEST > smallest:
+        raise ValueError(
+            f"Weights of documents range from {smallest:.3g} to {largest:.3g}, too far to compute "
+            f"with: sample_weight times class_weight may differ by a factor of {_FARTHEST:g}. "
+            "Give a weight of 0 to leave a document out."
+        )
     return weights
+
+
+def _by_class(
+    class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return the weight of the class of each document, shape (n_documents,)."""
+    if not isinstance(class_weight, dict):  # "balanced", among classes that have documents
+        _, numbers, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        balanced: NDArray[np.float64] = len(labels) / (len(counts) * counts.astype(np.float64))
+        return balanced[numbers]
+    _check_ends(class_weight, "class_weight")
+    for label, value in class_weight.items():
+        is_number = isinstance(value, (int, float, np.number))
+        if not is_number or not 0 <= value < np.inf or _is_beyond_floats(value):
+            raise ValueError(f"class_weight of {label!r} is {value!r}; weights are >= 0.")
+    given = {_plain(label): float(value) for label, value in class_weight.items()}
+    known = dict.fromkeys(classes.tolist())
+    unknown = [label for label in given if label not in known]
+    without = [label for label in known if label not in given]
+    # scikit-learn's rule: a fold of a search may lack a class, and its weight is not missed there.
+    if unknown and without:
+        raise ValueError(
+            f"class_weight names {unknown}, which are no classes, and has no weight of {without}; "
+            f"the classes are {list(known)}."
+        )
+    of_classes = np.array([given.get(label, 1.0) for label in known])
+    return of_classes[np.searchsorted(classes, labels)]
 
 
 def _only_kind(y: Any, name: str) -> str:
@@ -189,8 +218,12 @@ def _check_ends(labels: Iterable[Any], name: str) -> None:
 def _plain_strings(labels: NDArray[Any]) -> NDArray[Any]:
     """Return the string values of enumeration members, of which str() returns the names."""
     plain = np.empty(labels.shape, dtype=object)
-    plain.ravel()[:] = [str.__str__(label) for label in labels.ravel()]
+    plain.ravel()[:] = [_plain(label) for label in labels.ravel()]
     return plain
+
+
+def _plain(label: Any) -> Any:
+    return str.__str__(label) if isinstance(label, str) else label
 
 
 def _is_beyond_floats(value: Any) -> bool:

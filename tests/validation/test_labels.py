@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -182,6 +183,10 @@ def test_weights_given_are_left_alone() -> None:
         ([1, 1, -1, 1, 1], "Negative values in data passed to `sample_weight`"),
         ([1, 1, np.nan, 1, 1], "sample_weight contains NaN"),
         ([1, 1, np.inf, 1, 1], "sample_weight contains infinity"),
+        ([1, 1, 10**400, 1, 1], "sample_weight: .*too large"),
+        pytest.param(10**400, "sample_weight: .*too large.*weights are finite", id="too large"),
+        ([1, 1, 1e300, 1, 0], r"range from 1 to 1e\+300, too far .* a weight of 0"),
+        ([1, 1, 1e-200, 1, 0], "range from 1e-200 to 1, too far"),
         ([0, 0, 0, 0, 0], "zero"),  # scikit-learn 1.9 says it before we do
     ],
 )
@@ -190,8 +195,53 @@ def test_bad_sample_weights_are_refused(sample_weight: Any, message: str) -> Non
         weights_of(sample_weight)
 
 
-def test_class_weights_of_no_class_are_named() -> None:
-    message = r"class_weight names \['fine', 3\], .* the classes are \['bad', 'good'\]"
+def test_weights_of_any_size_are_taken() -> None:
+    assert weights_of([1e300] * 5).tolist() == [1e300] * 5
+    assert weights_of([1e-300, 2e-300, 0, 0, 0]).tolist() == [1e-300, 2e-300, 0, 0, 0]
+
+
+def test_a_product_of_weights_beyond_floats_is_refused() -> None:
+    with pytest.raises(ValueError, match="range from 1e-50 to inf, too far"):
+        weights_of([1e-50, 1e200, 0, 0, 0], {"bad": 1e200, "good": 1})
+
+
+@pytest.mark.parametrize("digits", [["1", "2"], ["-1", "10"], ["1", "01"], ["1.0", "1"]])
+@pytest.mark.parametrize("dtype", [str, object])
+def test_strings_of_digits_have_class_weights(digits: list[str], dtype: type) -> None:
+    labels = np.array([digits[0], digits[1], digits[0]], dtype=dtype)
+    weights = document_weights(None, {digits[0]: 2, digits[1]: 3}, labels, np.unique(labels))
+    assert weights.tolist() == [2, 3, 2]
+
+
+@pytest.mark.parametrize("labels", [[0.0, 1.0], [False, True], [-5, 7], np.array([3, 9], np.uint8)])
+def test_numbers_have_class_weights(labels: Any) -> None:
+    labels = np.array(labels)
+    first, second = labels.tolist()
+    assert document_weights(None, {first: 2, second: 3}, labels, labels).tolist() == [2, 3]
+    by_numpy = {labels[0]: 2, labels[1]: 3}
+    assert document_weights(None, by_numpy, labels, labels).tolist() == [2, 3]
+
+
+def test_members_of_an_enumeration_have_class_weights() -> None:
+    Kind = Enum("Kind", {"GOOD": "good", "BAD": "bad"}, type=str)
+    assert weights_of(class_weight={Kind.GOOD: 2, Kind.BAD: 3}).tolist() == [2, 3, 2, 2, 2]
+
+
+def test_a_class_without_documents_takes_nothing_from_balanced_ones() -> None:
+    weights = document_weights(None, "balanced", LABELS, np.array(["awful", *CLASSES]))
+    assert weights.tolist() == weights_of(class_weight="balanced").tolist()
+
+
+def test_a_class_weight_that_a_fold_has_no_document_of_is_not_missed() -> None:
+    weights = weights_of(class_weight={"bad": 3, "good": 2, "awful": 9})
+    assert weights.tolist() == [2, 3, 2, 2, 2]
+
+
+def test_class_weights_of_no_class_are_named_where_a_class_has_none() -> None:
+    message = (
+        r"class_weight names \['fine', 3\], .* no weight of \['good'\]; the classes are "
+        r"\['bad', 'good'\]"
+    )
     with pytest.raises(ValueError, match=message):
         weights_of(class_weight={"fine": 2, 3: 1, "bad": 1})
 
