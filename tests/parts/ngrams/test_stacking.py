@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.parts.test_calibration import sure
 
 from sk_han import HierarchicalTokenizer
 from sk_han.datasets import make_reviews
@@ -13,6 +12,7 @@ from sk_han.parts.ngrams.cross_fitting import cross_fitted_logits, folds_of
 from sk_han.parts.ngrams.latent import fit_latent_space
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
 from sk_han.parts.ngrams.stacking import LinearParts, fit_linear_parts
+from tests.parts.test_calibration import sure
 
 
 @pytest.fixture(scope="module")
