@@ -27,7 +27,6 @@ from sk_han.text.reader import (
     documents_of,
     words_of,
 )
-from sk_han.text.reading_params import with_named_tokens
 from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
 from sk_han.text.vocabulary import check_vocabulary, learn_vocabulary, needs_documents
 from sk_han.utils.compat import (
@@ -415,7 +414,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         return {**super().__getstate__(), "_state_format": STATE_FORMAT}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(checked_state(with_named_tokens(state), self, newest=STATE_FORMAT))
+        super().__setstate__(checked_state(state, self, newest=STATE_FORMAT))
 
     def _pattern(self) -> str:
         return TOKEN_PATTERNS[self.tokens] if self.token_pattern is None else self.token_pattern

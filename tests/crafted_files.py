@@ -12,11 +12,10 @@ from pathlib import Path
 from sklearn.pipeline import Pipeline
 
 from sk_han import HANClassifier, HierarchicalTokenizer, ModelFormatError
-from sk_han.model_files.archive import FORMAT_VERSION, read_archive, write_archive
+from sk_han.storage.archive import read_archive, write_archive
 
 GOLDEN = Path(__file__).parent / "golden"
 WHOLE = (GOLDEN / "format_2.han").read_bytes()
-WHOLE_1 = (GOLDEN / "format_1.han").read_bytes()  # of the first format
 
 
 def sealed(content):
@@ -24,11 +23,10 @@ def sealed(content):
     return content[:-64] + hashlib.sha256(content[:-64]).hexdigest().encode()
 
 
-def archive_of(description, arrays, version=FORMAT_VERSION):
+def archive_of(description, arrays):
     file = io.BytesIO()
     write_archive(file, description, arrays)
-    present, other = (b"sk_han format %d sha256 " % n for n in (FORMAT_VERSION, version))
-    return sealed(file.getvalue().replace(present, other))
+    return file.getvalue()
 
 
 def zipped(entries, compression=zipfile.ZIP_STORED):
@@ -48,7 +46,7 @@ def golden_entries():
 
 def golden_parts(content=WHOLE):
     """Give the description and the arrays of a file."""
-    _, description, arrays = read_archive(io.BytesIO(content))
+    description, arrays = read_archive(io.BytesIO(content))
     return description, arrays
 
 

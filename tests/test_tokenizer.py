@@ -26,7 +26,6 @@ from sklearn.utils import get_tags
 
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.documents.folder import FolderWriter
-from sk_han.text.tokens import TOKEN_PATTERNS
 from sk_han.tokenizer import UNKNOWN_WORD
 from sk_han.validation.texts import text_portions
 
@@ -175,18 +174,6 @@ def test_a_token_pattern_comes_before_tokens():
 
 def test_no_pattern_shows_in_the_representation():
     assert repr(HierarchicalTokenizer(tokens="web")) == "HierarchicalTokenizer(tokens='web')"
-
-
-@pytest.mark.parametrize("pattern", [TOKEN_PATTERNS["words"], r"\w"])
-def test_a_pickle_from_before_tokens_keeps_its_words(pattern):
-    tokenizer = HierarchicalTokenizer(token_pattern=pattern).fit(["so? no!"])
-    state = tokenizer.__getstate__()
-    del state["tokens"]
-    again = HierarchicalTokenizer.__new__(HierarchicalTokenizer)
-    again.__setstate__(state)
-    assert words_of(again, ["so! no?"]) == words_of(tokenizer, ["so! no?"])
-    assert "!" not in again.vocabulary_
-    assert len(repr(again)) < 100
 
 
 def test_a_group_of_the_token_pattern_is_the_word_and_has_the_span():

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 import sk_han
 from sk_han.documents import DocumentArray
 from sk_han.kernels.loading import engine_in_use
-from sk_han.model_files.json_values import to_plain
 from sk_han.parts.ngrams.hashing import batches
+from sk_han.storage.json_values import to_plain
 
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from sk_han.checkpoints.checkpoint import as_checkpoint
-from sk_han.model_files.archive import read_archive, write_archive
-from sk_han.model_files.json_values import from_plain, to_plain
-from sk_han.model_files.opening import model_file
+from sk_han.storage.archive import read_archive, write_archive
+from sk_han.storage.json_values import from_plain, to_plain
+from sk_han.storage.opening import model_file
 from sk_han.training.callbacks.checkpointing import Checkpointing
 from sk_han.training.training_state import set_random_state
 from sk_han.utils.atomic_write import check_replaceable, delete_unfinished, replacing
@@ -143,7 +143,7 @@ class FitCheckpoints:
     def _read(self) -> dict[str, Any]:
         assert self._checkpoint is not None
         with self._explaining(), model_file(self._checkpoint.path) as file:
-            _, description, arrays = read_archive(file)
+            description, arrays = read_archive(file)
             if not isinstance(description, dict) or description.keys() != {"dict"}:
                 raise ValueError("it is a model, and no checkpoint of a fit")
             found = from_plain(description, arrays)

@@ -9,21 +9,21 @@ from sklearn import config_context
 from sklearn.pipeline import Pipeline
 
 from sk_han.classifier import HANClassifier
-from sk_han.model_files.archive import read_archive
-from sk_han.model_files.decoding import (
+from sk_han.storage.archive import read_archive
+from sk_han.storage.decoding import (
     Arrays,
     classifier_fields,
     fitted_state,
     model_of,
     steps_of,
     taken,
-    tokenizer_fields,
 )
-from sk_han.model_files.fields import fields_of
-from sk_han.model_files.json_values import from_plain
-from sk_han.model_files.opening import model_file
+from sk_han.storage.fields import fields_of
+from sk_han.storage.json_values import from_plain
+from sk_han.storage.opening import model_file
 from sk_han.tagger import SequenceTagger
-from sk_han.text.reading_params import check_reading, with_named_tokens
+from sk_han.text.reading_params import check_reading
+from sk_han.text.tokenizer_state import tokenizer_fields
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.translator import AttentionTranslator
 from sk_han.utils.compat import validate_parameter_constraints
@@ -71,7 +71,7 @@ def load(
         return restored(*read_archive(file))
 
 
-def restored(version: int, description: Any, arrays: Arrays) -> Any:
+def restored(description: Any, arrays: Arrays) -> Any:
     """Create the estimator that a file describes.
 
     Raises
@@ -79,7 +79,7 @@ def restored(version: int, description: Any, arrays: Arrays) -> Any:
     ValueError, TypeError, OverflowError, RecursionError
         If the file does not describe a valid estimator of sk_han.
     """
-    model = model_of(version, description, arrays)
+    model = model_of(description)
     if isinstance(model, dict) and model.get("class") == "Pipeline":
         estimator = _pipeline(model, arrays)
     else:
@@ -122,8 +122,6 @@ def _unfitted(cls: Any, data: Any, arrays: Arrays) -> Any:
     known = cls._parameter_constraints
     stored = fields_of(data["params"], f"params of the {name}", [], known)
     params = {key: _parameter(key, value, arrays) for key, value in stored.items()}
-    if cls is HierarchicalTokenizer:
-        params = with_named_tokens(params)
     return _made(cls, cls().get_params(deep=False) | params)
 
 

@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 import sk_han
 from sk_han.classifier import HANClassifier
-from sk_han.model_files.archive import read_archive, write_archive
-from sk_han.model_files.json_values import to_plain
 from sk_han.persistence.loading import restored
+from sk_han.storage.archive import read_archive, write_archive
+from sk_han.storage.json_values import to_plain
 from sk_han.tagger import SequenceTagger
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.translator import AttentionTranslator

@@ -21,14 +21,14 @@ from sk_han.documents import DocumentArray
 from sk_han.explanation import ExplanationList
 from sk_han.explanation.document import COMBINATIONS, DocumentExplanation
 from sk_han.explanation.summary import Summary
-from sk_han.model_files.archive import read_archive
-from sk_han.model_files.decoding import classifier_fields, fitted_state, model_of, steps_of
-from sk_han.model_files.opening import model_file
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.stored import stored_models
 from sk_han.parts.pool import pooled_logits
 from sk_han.serving.network import ServedNetwork
 from sk_han.serving.tokenizer import ServedTokenizer
+from sk_han.storage.archive import read_archive
+from sk_han.storage.decoding import classifier_fields, fitted_state, model_of, steps_of
+from sk_han.storage.opening import model_file
 from sk_han.utils.softmax import softmax
 from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
 from sk_han.validation.fitted_state import check_classifier_state
@@ -115,8 +115,8 @@ class Scorer:
             If the file cannot be read; FileNotFoundError if there is none.
         """
         with model_file(path) as file:
-            version, description, arrays = read_archive(file)
-            model, tokenizer = model_of(version, description, arrays), None
+            description, arrays = read_archive(file)
+            model, tokenizer = model_of(description), None
             if isinstance(model, dict) and model.get("class") == "Pipeline":
                 (_, described), (_, model) = steps_of(model)
                 tokenizer = ServedTokenizer(described)

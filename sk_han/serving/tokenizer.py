@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from sk_han.documents import DocumentArray
-from sk_han.model_files.decoding import tokenizer_fields
-from sk_han.model_files.fields import fields_of
-from sk_han.model_files.json_values import from_plain
+from sk_han.storage.fields import fields_of
+from sk_han.storage.json_values import from_plain
 from sk_han.text.reader import DocumentReader, DocumentSpans, documents_of, words_of
-from sk_han.text.reading_params import check_reading, with_named_tokens
+from sk_han.text.reading_params import check_reading
+from sk_han.text.tokenizer_state import tokenizer_fields
 from sk_han.text.tokens import TOKEN_PATTERNS
 from sk_han.validation.texts import check_texts
 
@@ -58,7 +58,7 @@ class ServedTokenizer:
         for name in _CALLABLES:
             if plain.pop(name, None) is not None:
                 raise ValueError(f"it reads by a {name}, a function that no file holds")
-        params = _DEFAULTS | with_named_tokens(plain)
+        params = _DEFAULTS | plain
         check_reading(params)
         if params["stop_words"] == "english":
             if stop_words is None:

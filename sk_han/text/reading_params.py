@@ -1,4 +1,4 @@
-"""Parameters of a tokenizer that come from a file or a pickle."""
+"""Parameters of a tokenizer that come from a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from sk_han.options.base import Choice, Range
 from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
 
-__all__ = ["check_reading", "with_named_tokens"]
+__all__ = ["check_reading"]
 
 _LONGEST_PATTERN = 20_000  # it takes 150 bytes for each character, and our own have up to 9,000
 # To compile a class of characters takes up to 3 ms, and a range that ignores case 15 ms.
@@ -29,18 +29,6 @@ _CONSTRAINTS: dict[str, Choice | Range] = {
     "output": Choice(("ragged", "padded")),
 }
 _MAY_BE_NONE = {"strip_accents", "max_sentences", "max_words"}
-
-
-def with_named_tokens(state: Any) -> Any:
-    """Return stored parameters of a tokenizer; the former default pattern gets its name.
-
-    Before there was `tokens`, every tokenizer stored a `token_pattern`, and keeps its words.
-    """
-    if not isinstance(state, dict) or "tokens" in state:
-        return state
-    if state.get("token_pattern") != TOKEN_PATTERNS["words"]:
-        return state
-    return state | {"tokens": "words", "token_pattern": None}
 
 
 def check_reading(params: Mapping[str, Any]) -> None:

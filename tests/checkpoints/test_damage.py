@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from sk_han import ModelFormatError
-from sk_han.model_files.archive import read_archive, write_archive
-from sk_han.model_files.json_values import from_plain, to_plain
+from sk_han.storage.archive import read_archive, write_archive
+from sk_han.storage.json_values import from_plain, to_plain
 from tests.crafted_files import paths, sealed, set_at, without
 from tests.interrupted_fits import classifier_of, file_of, stop_fit
 from tests.tiny_models import LABELS, TEXTS
@@ -47,7 +47,7 @@ def refused(go_on, content, match=r"checkpoint\.han.* Delete it to begin the fit
 
 
 def content_of(whole):
-    _, description, arrays = read_archive(io.BytesIO(whole))
+    description, arrays = read_archive(io.BytesIO(whole))
     return from_plain(description, arrays)
 
 

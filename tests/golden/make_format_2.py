@@ -1,8 +1,6 @@
 """Make the golden files of format 2, once: `python -m tests.golden.make_format_2`.
 
-Files of a format that is out are never made anew: the test is that they keep loading. Those of
-format 1 were made by a script that ran with the parameters of its time; the `params` in their JSON
-files say which.
+Files of a format that is out are never made anew: the test is that they keep loading.
 """
 
 import json

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sk_han import ModelFormatError, SequenceTagger, load, save
-from sk_han.model_files.archive import read_archive
+from sk_han.storage.archive import read_archive
 from tests.crafted_files import archive_of
 from tests.tiny_sentences import UNSEEN, X, Y, tiny_tagger, with_columns
 
@@ -117,7 +117,7 @@ def test_an_undamaged_state_is_not(fitted):
 
 def test_a_file_with_a_changed_description_is_refused(fitted, path):
     save(fitted, path)
-    _, description, arrays = read_archive(io.BytesIO(path.read_bytes()))
+    description, arrays = read_archive(io.BytesIO(path.read_bytes()))
     for field in ("params", "requests", "fitted"):
         wrong = copy.deepcopy(description)
         wrong["model"][field] = {"surprise": 1}
@@ -128,7 +128,7 @@ def test_a_file_with_a_changed_description_is_refused(fitted, path):
 
 def test_scores_of_labels_do_not_fit_a_classifier(fitted, path):
     save(fitted, path)
-    _, description, arrays = read_archive(io.BytesIO(path.read_bytes()))
+    description, arrays = read_archive(io.BytesIO(path.read_bytes()))
     description["model"]["class"] = "HANClassifier"
     path.write_bytes(archive_of(description, arrays))
     with pytest.raises(ModelFormatError):

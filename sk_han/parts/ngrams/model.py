@@ -110,7 +110,7 @@ class NgramModel:
         The ratios times their coefficients from logistic regression.
     intercept : ndarray of float32, shape (n_scores,)
     counts : NgramCounts or None
-        Input of the next `partial_fit_ngram_model`; None in files of the first format.
+        Input of the next `partial_fit_ngram_model`; None for a latent model.
     """
 
     ngram_range: tuple[int, int]

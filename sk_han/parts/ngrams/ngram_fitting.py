@@ -108,8 +108,7 @@ def partial_fit_ngram_model(
     Returns
     -------
     NgramModel or None
-        None for a single class. A model of the first file format, which has no counts, is returned
-        as it is.
+        None for a single class.
 
     Notes
     -----
@@ -120,8 +119,8 @@ def partial_fit_ngram_model(
     ----------
     Kulis, Bartlett (2010). Implicit Online Learning. ICML.
     """
-    if n_classes == 1 or (model is not None and model.counts is None):
-        return model
+    if n_classes == 1:
+        return None
     ngram_range = int(ngram_range[0]), int(ngram_range[1])
     if model is not None:
         ngram_range = model.ngram_range
@@ -132,7 +131,8 @@ def partial_fit_ngram_model(
     coefficients = np.zeros((len(buckets), n_scores))
     counts = _counts(present, in_class, data.weights)
     columns = np.arange(len(of_portion))  # of the portion's n-grams among all
-    if model is not None and model.counts is not None:
+    if model is not None:
+        assert model.counts is not None  # latent models have none, and are of another function
         buckets = np.union1d(of_portion, model.buckets)
         columns, before = (np.searchsorted(buckets, some) for some in (of_portion, model.buckets))
         known = model.ratios != 0

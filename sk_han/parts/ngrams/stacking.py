@@ -15,7 +15,6 @@ from sk_han.parts.ngrams.latent import LatentLearner, LatentSpace, partial_fit_l
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
 from sk_han.parts.pool import pooled_logits
-from sk_han.utils.warnings import warn_user
 
 __all__ = ["LinearParts", "fit_linear_parts", "partial_fit_linear_parts"]
 
@@ -196,11 +195,6 @@ def partial_fit_linear_parts(
         Scales are those of before, or typical ones for models that begin.
     """
     ngrams, latent = before.ngram_model, before.latent_model
-    if ngrams is not None and ngrams.counts is None:
-        warn_user(
-            "The linear model comes from a file of the first format, which has no counts, and does "
-            "not learn on; the network does. Fit anew to train both."
-        )
     if begin and ngram_range is not None:
         ngrams = _learnt_on(None, data, n_classes, ngram_range)
         if space is not None:

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 import sk_han
 from sk_han.classifier import HANClassifier
-from sk_han.model_files.json_values import to_plain
 from sk_han.persistence.onnx.building import INPUTS, OUTPUTS, onnx_model
 from sk_han.persistence.onnx.parity import check_parity
 from sk_han.persistence.onnx.rules import tokenizer_rules
+from sk_han.storage.json_values import to_plain
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.atomic_write import replacing
 from sk_han.utils.optional import import_optional

@@ -7,7 +7,6 @@ from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams.hashing import hash_ngrams
-from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
 
 FIRST = [[[2, 3]], [[2, 4]], [[5, 3]], [[5, 4, 7]]]
@@ -35,12 +34,6 @@ def learnt(*portions, n_classes=2, ngram_range=(1, 2)):
 def row_of(model, *word_ids):
     (row,) = np.flatnonzero(model.buckets == bucket_of(*word_ids))
     return row
-
-
-def without_counts(model):
-    """Give the model as a file of the first format holds it."""
-    parts = (model.buckets, model.ratios, model.weights, model.intercept)
-    return NgramModel(model.ngram_range, *parts)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -168,10 +161,6 @@ class TestGoingOn:
 
     def test_a_single_class_has_no_model(self):
         assert partial_fit_ngram_model(None, labelled(FIRST, [0] * 4), 1, (1, 2)) is None
-
-    def test_a_model_without_counts_is_returned_as_it_is(self):
-        model = without_counts(learnt(labelled(FIRST)))
-        assert partial_fit_ngram_model(model, labelled(SECOND), 2, (1, 2)) is model
 
     def test_a_portion_of_many_documents_moves_weights_further_than_one_of_few(self):
         start = learnt(labelled(FIRST * 20, np.tile(TARGETS, 20)))

@@ -40,7 +40,7 @@ def to_plain(value: Any, arrays: dict[str, NDArray[Any]] | None = None) -> Any:
 
     Examples
     --------
-    >>> from sk_han.model_files.json_values import from_plain, to_plain
+    >>> from sk_han.storage.json_values import from_plain, to_plain
     >>> to_plain({1: (2.5, None)})
     {'dict': [[1, {'tuple': [2.5, None]}]]}
     >>> from_plain(to_plain({1: (2.5, None)}))

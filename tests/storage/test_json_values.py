@@ -17,8 +17,8 @@ from sk_han import (
     load,
     save,
 )
-from sk_han.model_files.archive import read_archive, write_archive
-from sk_han.model_files.json_values import from_plain, to_plain
+from sk_han.storage.archive import read_archive, write_archive
+from sk_han.storage.json_values import from_plain, to_plain
 from tests.tiny_models import tiny
 
 # Lone surrogates, NUL and private characters too.
@@ -113,7 +113,7 @@ class TestPlainValues:
     def test_any_plain_value_comes_back_from_a_file(self, value):
         file = io.BytesIO()
         write_archive(file, {"value": to_plain(value)}, {})
-        _, description, _ = read_archive(file)
+        description, _ = read_archive(file)
         # What is printed tells types, the sign of zero and surrogates apart, and nan is alike.
         assert repr(from_plain(description["value"])) == repr(value)
 

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.model_files.fields import fields_of
-from sk_han.model_files.format_1 import upgraded
-from sk_han.model_files.json_values import from_plain
-from sk_han.text.vocabulary import check_vocabulary
+from sk_han.storage.fields import fields_of
+from sk_han.storage.json_values import from_plain
 
 __all__ = [
     "Arrays",
@@ -20,27 +18,20 @@ __all__ = [
     "model_of",
     "steps_of",
     "taken",
-    "tokenizer_fields",
 ]
 
 Arrays = dict[str, NDArray[Any]]
 
 
-def model_of(version: int, description: Any, arrays: Arrays) -> Any:
-    """Return the description of the model in the present format.
-
-    Parameters
-    ----------
-    version, description, arrays
-        As of `read_archive`; arrays of an older format get their present names.
+def model_of(description: Any) -> Any:
+    """Return the described model.
 
     Raises
     ------
     ValueError
         If there is none.
     """
-    model = fields_of(description, "the description", ["versions", "model"])["model"]
-    return upgraded(model, arrays) if version == 1 else model
+    return fields_of(description, "the description", ["versions", "model"])["model"]
 
 
 def steps_of(model: dict[str, Any]) -> tuple[tuple[str, Any], tuple[str, Any]]:
@@ -50,22 +41,6 @@ def steps_of(model: dict[str, Any]) -> tuple[tuple[str, Any], tuple[str, Any]]:
         case [[str(first), {} as tokenizer], [str(last), {} as classifier]] if first != last:
             return (first, tokenizer), (last, classifier)
     raise ValueError("the Pipeline has other steps than a tokenizer and a classifier")
-
-
-def tokenizer_fields(data: Any) -> tuple[dict[str, Any], dict[str, int], list[str] | None]:
-    """Return a described tokenizer, its vocabulary, and its stop words if they are stored."""
-    fields = fields_of(data, "the tokenizer", ["class", "params", "fitted"])
-    fitted = fields_of(fields["fitted"], "the fitted tokenizer", ["vocabulary"], ["stop_words"])
-    vocabulary = from_plain(fitted["vocabulary"])
-    if not isinstance(vocabulary, dict):
-        raise ValueError("the tokenizer's vocabulary is no dict")
-    stop_words = fitted.get("stop_words")
-    match stop_words:
-        case None:
-            return fields, check_vocabulary(vocabulary), None
-        case [*words] if all(isinstance(word, str) for word in words):
-            return fields, check_vocabulary(vocabulary), words
-    raise ValueError("the tokenizer's stop words are no list of strings")
 
 
 def classifier_fields(data: Any) -> dict[str, Any]:

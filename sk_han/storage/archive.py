@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 __all__ = ["FORMAT_VERSION", "read_archive", "write_archive"]
 
-# Increased when an older release cannot read the file. Golden files of all formats keep loading.
+# Increased when an older release cannot read the file. Golden files of all formats from this one on
+# keep loading: no release has written the first.
 FORMAT_VERSION = 2
 
 _DESCRIPTION = "model.json"
@@ -80,7 +81,7 @@ def write_archive(file: BinaryIO, description: Any, arrays: Mapping[str, NDArray
     file.write(digest.encode())
 
 
-def read_archive(file: BinaryIO) -> tuple[int, Any, dict[str, NDArray[Any]]]:
+def read_archive(file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
     """Read a file of `write_archive`.
 
     Parameters
@@ -89,8 +90,6 @@ def read_archive(file: BinaryIO) -> tuple[int, Any, dict[str, NDArray[Any]]]:
 
     Returns
     -------
-    version : int
-        The format, from 1 to `FORMAT_VERSION`.
     description : dict, list, str, int, float, bool or None
     arrays : dict of str to ndarray
         Read-only.
@@ -98,18 +97,18 @@ def read_archive(file: BinaryIO) -> tuple[int, Any, dict[str, NDArray[Any]]]:
     Raises
     ------
     ValueError
-        If the file is empty, of another kind, damaged, or of a newer format. The caller adds its
+        If the file is empty, of another kind, damaged, or of another format. The caller adds its
         name.
     RecursionError
         If the JSON text is nested too deeply.
     """
-    version = _checked_format(file)
+    _check_format(file)
     entries = _entries(file)
     if _DESCRIPTION not in entries:
         raise ValueError(f"it lacks the entry {_DESCRIPTION}")
     description = _parsed(entries.pop(_DESCRIPTION))
     arrays = {name.removesuffix(".npy"): _array(name, entries[name]) for name in entries}
-    return version, description, arrays
+    return description, arrays
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -119,8 +118,8 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def _checked_format(file: BinaryIO) -> int:
-    """Check the seal of a file, and return its format."""
+def _check_format(file: BinaryIO) -> None:
+    """Check the seal of a file."""
     size = file.seek(0, os.SEEK_END)
     tail = _read_end(file, size, _LONGEST_SEAL)
     seal = _SEAL.search(tail)
@@ -132,16 +131,18 @@ def _checked_format(file: BinaryIO) -> int:
             "pickle or joblib file is read by joblib.load, if you trust its source)"
         )
     version = int(seal[1])
-    if version <= FORMAT_VERSION:
+    if version == FORMAT_VERSION:
         _check_end(file, size - len(seal[0]))
     if _sha256(file, size - _N_DIGITS) != seal[2].decode():
         raise ValueError("it is damaged: its SHA-256 is not the one that was stored")
-    if version > FORMAT_VERSION:
-        raise ValueError(
-            f"it has format {version}, and this release of sk_han reads formats up to "
-            f"{FORMAT_VERSION}: install a newer sk_han"
+    if version != FORMAT_VERSION:
+        repair = (
+            "install a newer sk_han" if version > FORMAT_VERSION else "no release has written it"
         )
-    return version
+        raise ValueError(
+            f"it has format {version}, and this release of sk_han reads format {FORMAT_VERSION}: "
+            f"{repair}"
+        )
 
 
 def _read_end(file: BinaryIO, end: int, length: int) -> bytes:
