@@ -25,7 +25,7 @@ from other_explainers import OTHERS, installed
 
 from sk_han import Attention, HANClassifier, faithfulness_report
 from sk_han.datasets import make_reviews
-from sk_han.faithfulness import FaithfulnessReport
+from sk_han.inspection import FaithfulnessReport
 
 Spans = list[list[tuple[int, int]]]
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         report,
         summarize,
     )
-    from sk_han.explanation import DocumentExplanation, ExplanationList, Summary
-    from sk_han.faithfulness import faithfulness_report
+    from sk_han.inspection.faithfulness import faithfulness_report
+    from sk_han.inspection.results import DocumentExplanation, ExplanationList, Summary
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
     from sk_han.persistence import load, save
     from sk_han.sentence_embedder import SentenceEmbedder
@@ -71,20 +71,20 @@ _MODULE_OF = {
     "MultiHopAttention": "sk_han.options",
     "Checkpoint": "sk_han.checkpoints",
     "DocumentArray": "sk_han.documents",
-    "DocumentExplanation": "sk_han.explanation",
-    "ExplanationList": "sk_han.explanation",
+    "DocumentExplanation": "sk_han.inspection.results",
+    "ExplanationList": "sk_han.inspection.results",
     "HANClassifier": "sk_han.classifier",
     "HierarchicalTokenizer": "sk_han.tokenizer",
     "ModelFormatError": "sk_han.utils.model_format",
     "SentenceArray": "sk_han.documents",
     "SentenceEmbedder": "sk_han.sentence_embedder",
     "SequenceTagger": "sk_han.tagger",
-    "Summary": "sk_han.explanation",
+    "Summary": "sk_han.inspection.results",
     "describe": "sk_han.explainers",
     "explain": "sk_han.explainers",
     "explain_classes": "sk_han.explainers",
     "explain_iter": "sk_han.explainers",
-    "faithfulness_report": "sk_han.faithfulness",
+    "faithfulness_report": "sk_han.inspection.faithfulness",
     "load": "sk_han.persistence",
     "report": "sk_han.explainers",
     "save": "sk_han.persistence",
@@ -99,8 +99,7 @@ _MODULES = {
     "datasets",
     "distributed",
     "embeddings",
-    "explanation",
-    "faithfulness",
+    "inspection",
     "nn",
     "options",
     "persistence",

@@ -59,7 +59,7 @@ from sk_han.validation.params import (
 
 if TYPE_CHECKING:
     from sk_han.checkpoints import Checkpoint
-    from sk_han.explanation import ExplanationList, FitSummary
+    from sk_han.inspection.results import ExplanationList, FitSummary
 
 __all__ = ["HANClassifier"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from sk_han.explanation.fit_summary import FitSummary
+from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts.ngrams.stacking import LinearParts
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.history import best_of

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from sk_han.documents import DocumentArray, EncoderFingerprint
-from sk_han.explanation.fit_summary import FitSummary
+from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts.ngrams.stored import stored_models
 from sk_han.training.devices import available_devices
 from sk_han.training.net_state import net_from_state, net_to_state

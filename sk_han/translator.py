@@ -12,8 +12,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.explanation.alignment import Alignment
 from sk_han.fitted_state import StatefulEstimator, replace_attributes, snapshot_of
+from sk_han.inspection.results.alignment import Alignment
 from sk_han.options.translation import TranslationOptions
 from sk_han.text.surface import written
 from sk_han.tokenizer import HierarchicalTokenizer

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.explanation import ExplanationList, Report
+from sk_han.inspection.results import ExplanationList, Report
 from tests.by_hand import signed
 
 HOSTILE = "<script>alert(1)</script>\"'&</details></td>\x1b[31m"

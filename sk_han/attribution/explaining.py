@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sk_han.attribution.methods import SPREADING, Contributions
 from sk_han.attribution.sources import Source
 from sk_han.documents import UNKNOWN_ID, DocumentArray
-from sk_han.explanation.document import DocumentExplanation
+from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.utils.softmax import softmax
 
 __all__ = ["explanations_of"]

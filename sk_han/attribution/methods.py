@@ -16,7 +16,7 @@ from sk_han.attribution.perturbation import (
     without_each_word,
 )
 from sk_han.documents import DocumentArray, SentenceArray
-from sk_han.explanation.document import combine_attention
+from sk_han.inspection.results.document import combine_attention
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.pool import pooled_logits
 

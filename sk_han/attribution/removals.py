@@ -12,7 +12,7 @@ from sk_han.attribution.occurrences import Occurrences
 from sk_han.attribution.perturbation import keep_words
 from sk_han.attribution.tallies import Shown
 from sk_han.documents import DocumentArray, concatenated_ranges
-from sk_han.explanation.summary import Removal
+from sk_han.inspection.results.summary import Removal
 from sk_han.utils.softmax import softmax
 
 __all__ = ["Decisions", "decisions", "honesty", "words_for_predicted"]

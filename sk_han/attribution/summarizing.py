@@ -16,7 +16,15 @@ from sk_han.attribution.removals import Decisions, decisions, honesty, words_for
 from sk_han.attribution.sources import Source, nested_words
 from sk_han.attribution.tallies import PARTS, Shown, ShownTerm, Tallies, Values
 from sk_han.documents import DocumentArray, SentenceArray
-from sk_han.explanation.summary import AROUND, ClassSummary, Context, Part, Removal, Summary, Term
+from sk_han.inspection.results.summary import (
+    AROUND,
+    ClassSummary,
+    Context,
+    Part,
+    Removal,
+    Summary,
+    Term,
+)
 from sk_han.parts.ngrams.hashing import keyed_ngrams
 from sk_han.utils.softmax import softmax
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.explanation.summary import Part
+from sk_han.inspection.results.summary import Part
 
 __all__ = ["PARTS", "Shown", "Tallies", "Values"]
 

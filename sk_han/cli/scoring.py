@@ -14,7 +14,7 @@ import numpy as np
 from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.cli.tables import check_files, label_numbers, named, no_class, records, writing
 from sk_han.datasets.tables import Record
-from sk_han.explanation import DocumentExplanation, ExplanationList
+from sk_han.inspection.results import DocumentExplanation, ExplanationList
 from sk_han.serving import Scorer
 from sk_han.utils.metrics import figures
 from sk_han.utils.progress import Progress, tell

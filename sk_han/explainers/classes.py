@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 
 from sk_han.explainers.explaining import explain, explain_iter
-from sk_han.explanation.collection import ExplanationList
+from sk_han.inspection.results.collection import ExplanationList
 from sk_han.validation.texts import check_texts
 
 __all__ = ["explain_classes"]

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.attribution.log_odds import log_odds
-from sk_han.explanation.document import DocumentExplanation
+from sk_han.inspection.results.document import DocumentExplanation
 
 if TYPE_CHECKING:
     from sklearn.ensemble import StackingClassifier, VotingClassifier

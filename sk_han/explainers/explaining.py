@@ -19,8 +19,8 @@ from sk_han.documents import DocumentArray
 from sk_han.explainers.contributions import METHODS, contributions_to
 from sk_han.explainers.ensembles import Ensemble, combined, opened, probabilities_of
 from sk_han.explainers.sources import ExplainedModel, in_portions
-from sk_han.explanation.collection import ExplanationList
-from sk_han.explanation.document import COMBINATIONS, DocumentExplanation
+from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.document import COMBINATIONS, DocumentExplanation
 from sk_han.training.computing import computing
 from sk_han.utils.progress import Progress
 from sk_han.validation.texts import check_texts

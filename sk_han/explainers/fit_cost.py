@@ -7,7 +7,7 @@ import math
 import torch
 
 from sk_han.documents import DocumentArray
-from sk_han.explanation.description import FitCost
+from sk_han.inspection.results.description import FitCost
 from sk_han.training.builder import batch_size_for, epochs_for
 
 __all__ = ["MEGABYTES", "SECONDS", "estimated_cost", "quantities"]

@@ -17,8 +17,8 @@ from sk_han.explainers.explaining import explain
 from sk_han.explainers.read_documents import ReadDocuments, read, reader_of, words_of
 from sk_han.explainers.sources import what_shows
 from sk_han.explainers.suspects import suspected_labels
-from sk_han.explanation.collection import ExplanationList
-from sk_han.explanation.report import Report
+from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.report import Report
 from sk_han.validation.labels import check_labels
 from sk_han.validation.texts import check_texts
 

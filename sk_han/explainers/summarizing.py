@@ -14,8 +14,8 @@ from sk_han.attribution.summarizing import Corpus, Measured, drawn, put_together
 from sk_han.attribution.tallies import Shown, Tallies, Values
 from sk_han.explainers.contributions import attributed
 from sk_han.explainers.sources import ExplainedModel
-from sk_han.explanation.document import DocumentExplanation
-from sk_han.explanation.summary import Summary
+from sk_han.inspection.results.document import DocumentExplanation
+from sk_han.inspection.results.summary import Summary
 from sk_han.training.computing import computing
 from sk_han.utils.compat import rows_of
 from sk_han.validation.texts import check_texts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sk_han.explanation.alignment import Alignment
+from sk_han.inspection.results.alignment import Alignment
 from sk_han.rendering.colors import shades, theme_of
 from sk_han.rendering.fonts import families_for
 from sk_han.rendering.markup import isolated, page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sk_han.explanation.description import TextDescription
+from sk_han.inspection.results.description import TextDescription
 from sk_han.rendering.facts import (
     fact_lines,
     facts_table,

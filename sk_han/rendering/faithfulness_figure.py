@@ -12,7 +12,7 @@ from sk_han.utils.optional import import_optional
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sk_han.faithfulness import FaithfulnessReport
+    from sk_han.inspection.results.faithfulness import FaithfulnessReport
 
 __all__ = ["plot_faithfulness"]
 

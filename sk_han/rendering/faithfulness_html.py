@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sk_han.rendering.markup import bar, escaped, page, with_minus
 
 if TYPE_CHECKING:
-    from sk_han.faithfulness import FaithfulnessReport
+    from sk_han.inspection.results.faithfulness import FaithfulnessReport
 
 __all__ = ["render_faithfulness"]
 
@@ -33,7 +33,7 @@ _SIGN = {True: "\N{UPWARDS ARROW} higher is better", False: "\N{DOWNWARDS ARROW}
 
 def render_faithfulness(report: FaithfulnessReport, *, full_page: bool = False) -> str:
     """Return a table of the methods, what it says in words, and its terms behind a fold."""
-    from sk_han.faithfulness.report import HIGHER_IS_BETTER
+    from sk_han.inspection.results.faithfulness import HIGHER_IS_BETTER
 
     heads = "".join(
         f'<th scope="col">{_HEADINGS[metric]}'

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sk_han.attribution.params import check_count
-from sk_han.explanation.document import DocumentExplanation, Quantity
+from sk_han.inspection.results.document import DocumentExplanation, Quantity
 from sk_han.rendering.colors import shades, theme_of
 from sk_han.rendering.fonts import families_for
 from sk_han.rendering.notes import NO_WORDS, attention_note, methods_note

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sk_han.attribution.params import check_count
-from sk_han.explanation.collection import ExplanationList
-from sk_han.explanation.document import Quantity
+from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.document import Quantity
 from sk_han.rendering.figure import (
     GAP,
     LINE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sk_han.explanation.fit_summary import FitSummary
+from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.rendering.facts import fact_lines, facts_table
 from sk_han.rendering.markup import escaped, page
 from sk_han.rendering.numbers import counted, percent

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sk_han.explanation.document import DocumentExplanation, Quantity
+from sk_han.inspection.results.document import DocumentExplanation, Quantity
 from sk_han.rendering.colors import SCALES
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus

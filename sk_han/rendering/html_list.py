@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sk_han.explanation.collection import ExplanationList
-from sk_han.explanation.document import Quantity
+from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.document import Quantity
 from sk_han.rendering.html import classes_markup, document_markup
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import escaped, isolated, page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sk_han.explanation.document import DocumentExplanation, Quantity
+from sk_han.inspection.results.document import DocumentExplanation, Quantity
 from sk_han.rendering.colors import SCALES
 from sk_han.rendering.markup import isolated, with_minus
 from sk_han.rendering.notes import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.explanation.document import DocumentExplanation
+from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.rendering.shading import Shading, brief, number
 
 __all__ = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.explanation.document import DocumentExplanation, Quantity
+from sk_han.inspection.results.document import DocumentExplanation, Quantity
 from sk_han.utils.caching import cached_property
 
 __all__ = ["LEVELS", "Shading", "brief", "number", "shading_of", "side_by_side", "too_weak"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.explanation.summary import ClassSummary, Part, Summary
+from sk_han.inspection.results.summary import ClassSummary, Part, Summary
 from sk_han.rendering.colors import theme_of
 from sk_han.rendering.fonts import families_for
 from sk_han.rendering.rows import in_one_line

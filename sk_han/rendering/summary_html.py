@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import re
 
-from sk_han.explanation.summary import AROUND, ClassSummary, Context, Part, Removal, Summary, Term
+from sk_han.inspection.results.summary import (
+    AROUND,
+    ClassSummary,
+    Context,
+    Part,
+    Removal,
+    Summary,
+    Term,
+)
 from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
 from sk_han.rendering.numbers import percent
 from sk_han.rendering.shading import number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sk_han.explanation.summary import ClassSummary, Part, Removal, Summary
+from sk_han.inspection.results.summary import ClassSummary, Part, Removal, Summary
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.shading import number
 

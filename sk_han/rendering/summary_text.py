@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
-from sk_han.explanation.summary import ClassSummary, Summary, Term
+from sk_han.inspection.results.summary import ClassSummary, Summary, Term
 from sk_han.rendering.numbers import percent
 from sk_han.rendering.rows import in_one_line
 from sk_han.rendering.shading import number

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sk_han.explanation.collection import ExplanationList
-from sk_han.explanation.document import DocumentExplanation, Level
+from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.document import DocumentExplanation, Level
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:

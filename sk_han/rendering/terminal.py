@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sk_han.explanation.document import DocumentExplanation, Quantity
+from sk_han.inspection.results.document import DocumentExplanation, Quantity
 from sk_han.rendering.notes import GRADIENT_METHODS, NO_WORDS, NOTES, fold_note, target_of
 from sk_han.rendering.rows import (
     Piece,

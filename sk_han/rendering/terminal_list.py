@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 
 from sk_han.attribution.params import check_count
-from sk_han.explanation.collection import ExplanationList
-from sk_han.explanation.document import Quantity
+from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.document import Quantity
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.rows import in_one_line
 from sk_han.rendering.shading import side_by_side

@@ -18,9 +18,9 @@ from sk_han.attribution.sources import Source, word_id_sources
 from sk_han.attribution.summarizing import drawn, summary_of_model
 from sk_han.attribution.targets import class_numbers
 from sk_han.documents import DocumentArray
-from sk_han.explanation import ExplanationList
-from sk_han.explanation.document import COMBINATIONS, DocumentExplanation
-from sk_han.explanation.summary import Summary
+from sk_han.inspection.results import ExplanationList
+from sk_han.inspection.results.document import COMBINATIONS, DocumentExplanation
+from sk_han.inspection.results.summary import Summary
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.stored import stored_models
 from sk_han.parts.pool import pooled_logits

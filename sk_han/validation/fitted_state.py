@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID
-from sk_han.explanation.fit_summary import FitSummary
+from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.options.network_state import (
     check_network,
     check_sentence_network,

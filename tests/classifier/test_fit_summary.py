@@ -16,8 +16,8 @@ from sklearn.pipeline import make_pipeline
 
 from sk_han import HANClassifier, HierarchicalTokenizer, load, save
 from sk_han.datasets import make_reviews
-from sk_han.explanation import FitSummary
 from sk_han.fit_reporting import HeldOutLogits, warn_of_a_useless_network
+from sk_han.inspection.results import FitSummary
 from tests.html_page import Page
 from tests.tiny_models import LABELS, TEXTS, tiny
 

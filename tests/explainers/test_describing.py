@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sk_han import HierarchicalTokenizer, describe
-from sk_han.explanation import TextDescription
+from sk_han.inspection.results import TextDescription
 from tests.html_page import Page
 
 TEXTS = [

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from sk_han.explanation import Alignment
+from sk_han.inspection.results import Alignment
 from sk_han.rendering import plot_alignment
 
 pytest.importorskip("matplotlib").use("agg")

@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 import pytest
 
-from sk_han.explanation.collection import ExplanationList
+from sk_han.inspection.results.collection import ExplanationList
 from sk_han.rendering.colors import DARK, LIGHT
 from sk_han.rendering.report.lists import prefix_of
 from tests.by_hand import explained, signed

@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from sk_han.faithfulness import FaithfulnessReport
+from sk_han.inspection import FaithfulnessReport
 from sk_han.rendering.colors import stylesheet
 from tests.html_page import Page
 

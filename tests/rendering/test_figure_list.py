@@ -1,6 +1,6 @@
 import pytest
 
-from sk_han.explanation.collection import ExplanationList
+from sk_han.inspection.results.collection import ExplanationList
 from tests.by_hand import explained, signed
 
 matplotlib = pytest.importorskip("matplotlib")

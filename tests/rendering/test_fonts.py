@@ -12,7 +12,7 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen  # noqa: E402
 from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.font_manager import fontManager  # noqa: E402
 
-from sk_han.explanation.alignment import Alignment  # noqa: E402
+from sk_han.inspection.results.alignment import Alignment  # noqa: E402
 from sk_han.rendering import fonts  # noqa: E402
 from sk_han.rendering.fonts import families_for  # noqa: E402
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han.explanation.collection import ExplanationList
+from sk_han.inspection.results.collection import ExplanationList
 from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.html import render_html
 from sk_han.rendering.rows import folded, rows_of, visible

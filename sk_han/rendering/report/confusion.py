@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sk_han.explanation.report import Report
+from sk_han.inspection.results.report import Report
 from sk_han.rendering.markup import escaped, isolated
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.report.lists import Bounds, entries_of, more, prefix_of

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sk_han.explanation.document import DocumentExplanation
-from sk_han.explanation.report import Report
+from sk_han.inspection.results.document import DocumentExplanation
+from sk_han.inspection.results.report import Report
 from sk_han.rendering.html import document_markup
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import escaped, isolated, with_minus

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from sk_han.explanation.report import Report
+from sk_han.inspection.results.report import Report
 from sk_han.rendering.charts import Axis, Chart, ticks
 from sk_han.rendering.markup import escaped
 from sk_han.rendering.numbers import counted, percent

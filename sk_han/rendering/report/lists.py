@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sk_han.explanation.report import Report
+from sk_han.inspection.results.report import Report
 from sk_han.rendering.markup import escaped, isolated
 from sk_han.rendering.report.words import probability
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sk_han.explanation.report import ClassScores, Report
+from sk_han.inspection.results.report import ClassScores, Report
 from sk_han.rendering.markup import escaped, isolated, page
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.report.confusion import confusion

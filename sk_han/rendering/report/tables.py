@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from sk_han.explanation.report import Report
+from sk_han.inspection.results.report import Report
 from sk_han.rendering.tables import plain
 from sk_han.utils.optional import import_optional
 

@@ -6,7 +6,7 @@ import shutil
 import textwrap
 from collections.abc import Iterator
 
-from sk_han.explanation.report import Report
+from sk_han.inspection.results.report import Report
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.report.documents import misleading_sentence
 from sk_han.rendering.report.words import BASELINE, always, gain_note, probability, sureness_note

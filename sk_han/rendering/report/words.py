@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sk_han.explanation.report import Report
+from sk_han.inspection.results.report import Report
 from sk_han.rendering.numbers import counted, percent
 
 __all__ = [

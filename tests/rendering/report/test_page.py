@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from sk_han.explanation import ExplanationList
+from sk_han.inspection.results import ExplanationList
 from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.report.documents import misleading_sentence
 from tests.by_hand import explained, signed, summarized

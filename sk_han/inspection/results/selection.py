@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.explanation.document import DocumentExplanation
+from sk_han.inspection.results.document import DocumentExplanation
 
 __all__ = ["checked_labels", "checked_positions"]
 
@@ -17,7 +17,7 @@ def checked_positions(index: Any, n: int) -> list[int]:
 
     Examples
     --------
-    >>> from sk_han.explanation.selection import checked_positions
+    >>> from sk_han.inspection.results.selection import checked_positions
     >>> checked_positions([2, -1], 4), checked_positions([True, False, True], 3)
     ([2, 3], [0, 2])
     """

@@ -4,7 +4,7 @@ import pickle
 import numpy as np
 import pytest
 
-from sk_han.explanation.collection import ExplanationList
+from sk_han.inspection.results.collection import ExplanationList
 from sk_han.rendering import plot_explanation
 from tests.by_hand import explained, signed
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sk_han.explanation import Alignment
+from sk_han.inspection.results import Alignment
 
 
 def alignment(**changes: Any) -> Alignment:

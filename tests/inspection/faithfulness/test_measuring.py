@@ -230,7 +230,7 @@ class TestNumbers:
                 assert low <= report.means[metric][method] <= high
 
     def test_an_interval_is_that_of_the_normal_distribution_for_many_documents(self) -> None:
-        from sk_han.faithfulness.measuring import _interval
+        from sk_han.inspection.faithfulness.measuring import _interval
 
         values = np.random.RandomState(0).normal(size=2_000)
         low, high = _interval(values, seed=0)
@@ -238,7 +238,7 @@ class TestNumbers:
         assert high - low == pytest.approx(2 * 1.96 * error, rel=0.1)
 
     def test_an_interval_of_a_difference_is_that_of_the_pairs(self, classifier) -> None:
-        from sk_han.faithfulness.measuring import _interval
+        from sk_han.inspection.faithfulness.measuring import _interval
 
         found = report_of(classifier)
         for metric, by_method in found.values.items():

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from sk_han.explanation.document import DocumentExplanation
+from sk_han.inspection.results.document import DocumentExplanation
 from tests.by_hand import explained, signed
 
 ARRAYS = [
@@ -117,7 +117,7 @@ def test_an_explanation_is_unequal_to_other_things():
 @pytest.mark.thorough
 def test_explanations_load_without_torch():
     code = (
-        "import sys; from sk_han.explanation.document import DocumentExplanation; "
+        "import sys; from sk_han.inspection.results.document import DocumentExplanation; "
         "import sk_han.rendering.html, sk_han.rendering.terminal, sk_han.rendering.figure; "
         "sys.exit(any(m in sys.modules for m in ('torch', 'sklearn', 'pandas', 'matplotlib')))"
     )

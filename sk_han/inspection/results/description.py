@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sk_han.explanation.document import written
+from sk_han.inspection.results.document import written
 
 __all__ = ["FitCost", "TextDescription"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sk_han.faithfulness.rationales import agreement, rationale_words
+from sk_han.inspection.faithfulness.rationales import agreement, rationale_words
 from tests.by_hand import explained
 
 TEXT = "aa bb cc. dd"  # words aa, bb, cc, dd

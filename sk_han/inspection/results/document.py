@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.explanation.checks import (
+from sk_han.inspection.results.checks import (
     check_finite,
     check_nesting,
     check_spans,

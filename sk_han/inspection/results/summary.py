@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sk_han.explanation.document import written
+from sk_han.inspection.results.document import written
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:

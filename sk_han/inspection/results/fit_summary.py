@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from sk_han.explanation.document import written
+from sk_han.inspection.results.document import written
 from sk_han.utils.progress import duration
 
 __all__ = ["FitSummary"]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.explanation.checks import frozen
-from sk_han.explanation.collection import ExplanationList
-from sk_han.explanation.document import written
+from sk_han.inspection.results.checks import frozen
+from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.document import written
 from sk_han.utils.caching import cached_property
 from sk_han.utils.metrics import (
     Bin,

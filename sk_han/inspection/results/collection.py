@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, SupportsIndex, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sk_han.explanation.document import DocumentExplanation, Level, Quantity, written
-from sk_han.explanation.selection import checked_labels, checked_positions
+from sk_han.inspection.results.document import DocumentExplanation, Level, Quantity, written
+from sk_han.inspection.results.selection import checked_labels, checked_positions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,7 +3,7 @@ import pickle
 
 import pytest
 
-from sk_han.explanation.summary import Removal
+from sk_han.inspection.results.summary import Removal
 from tests.by_hand import REMOVAL, summarized
 
 

@@ -4,7 +4,7 @@ import pickle
 import numpy as np
 import pytest
 
-from sk_han.explanation import Report
+from sk_han.inspection.results import Report
 from tests.reports import made, of_size, one_document
 
 

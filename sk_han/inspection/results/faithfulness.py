@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.explanation.document import written
+from sk_han.inspection.results.document import written
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ class Alignment:
 
     Examples
     --------
-    >>> from sk_han.explanation import Alignment
+    >>> from sk_han.inspection.results import Alignment
     >>> alignment = Alignment("ein Hund", "a dog", ["ein", "Hund"], ["a", "dog"],
     ...                       [[0.75, 0.25], [0.125, 0.875]])
     >>> alignment.pairs()

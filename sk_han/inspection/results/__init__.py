@@ -1,0 +1,29 @@
+"""Explanations as data: read-only arrays and texts, without a model."""
+
+from sk_han.inspection.results.alignment import Alignment
+from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.description import FitCost, TextDescription
+from sk_han.inspection.results.document import DocumentExplanation, ScoredText
+from sk_han.inspection.results.faithfulness import FaithfulnessReport
+from sk_han.inspection.results.fit_summary import FitSummary
+from sk_han.inspection.results.report import ClassScores, LengthBin, Report
+from sk_han.inspection.results.summary import ClassSummary, Context, Removal, Summary, Term
+
+__all__ = [
+    "Alignment",
+    "ClassScores",
+    "ClassSummary",
+    "Context",
+    "DocumentExplanation",
+    "ExplanationList",
+    "FaithfulnessReport",
+    "FitCost",
+    "FitSummary",
+    "LengthBin",
+    "Removal",
+    "Report",
+    "ScoredText",
+    "Summary",
+    "Term",
+    "TextDescription",
+]
