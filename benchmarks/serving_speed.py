@@ -28,7 +28,7 @@ from cold_start import MEASURED, Cost, said
 from served import HIDDEN, add_arguments, reviews, saved_model
 
 from sk_han import HANClassifier
-from sk_han.kernels.loading import using_engine
+from sk_han.engines.loading import using_engine
 from sk_han.serving import Scorer
 
 ROOT = Path(__file__).parents[1]

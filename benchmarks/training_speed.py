@@ -23,7 +23,7 @@ from corpora import reviews
 from padded_han import PaddedHAN
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
-from sk_han.kernels.loading import kernels
+from sk_han.engines.loading import kernels
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.optimizers import RowwiseAdamW, clip_gradient_norm
 from sk_han.training.batches import document_tensors

@@ -19,6 +19,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray, EncoderFingerprint
+from sk_han.engines.loading import ENGINES, engine_in_use, using_engine
 from sk_han.fitted_state import (
     StatefulEstimator,
     attributes_of,
@@ -29,7 +30,6 @@ from sk_han.fitted_state import (
     state_of,
 )
 from sk_han.fitting import fitted_attributes, linear_parts_of
-from sk_han.kernels.loading import ENGINES, engine_in_use, using_engine
 from sk_han.options import NetworkOptions
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.pool import ScoringModel, pooled_logits

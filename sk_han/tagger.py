@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from sk_han.engines.loading import ENGINES
 from sk_han.fitted_state import StatefulEstimator, replace_attributes, snapshot_of
-from sk_han.kernels.loading import ENGINES
 from sk_han.options.tagging import TaggingOptions
 from sk_han.tagger_fitting import (
     encoded_sentences,

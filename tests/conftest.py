@@ -11,7 +11,7 @@ from hypothesis import settings
 
 import sk_han
 from sk_han import DocumentArray
-from sk_han.kernels.loading import engine_in_use, using_engine
+from sk_han.engines.loading import engine_in_use, using_engine
 
 if TYPE_CHECKING:
     from tests.process_group import ProcessGroup

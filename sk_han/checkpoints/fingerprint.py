@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import sk_han
 from sk_han.documents import DocumentArray
-from sk_han.kernels.loading import engine_in_use
+from sk_han.engines.loading import engine_in_use
 from sk_han.parts.ngrams.hashing import batches
 from sk_han.storage.json_values import to_plain
 

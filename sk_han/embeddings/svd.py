@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
-from sk_han.kernels.loading import kernels
-from sk_han.kernels.tasks import run_tasks
+from sk_han.engines.loading import kernels
+from sk_han.engines.tasks import run_tasks
 
 __all__ = ["left_singular_vectors"]
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
+from sk_han.engines.numpy_gradients import attention_gradient, gru_gradient
+from sk_han.engines.numpy_pooling import sentence_pooling, word_pooling
+from sk_han.engines.numpy_recurrence import encoded, recurrent_layers
 from sk_han.options import RNN, ContextAttention
 from sk_han.options.network_state import check_network
-from sk_han.serving.gradients import attention_gradient, gru_gradient
-from sk_han.serving.pooling import sentence_pooling, word_pooling
-from sk_han.serving.recurrence import encoded, recurrent_layers
 
 __all__ = ["NetworkOutput", "ServedNetwork"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import concatenated_ranges, starts_of
-from sk_han.kernels.tasks import run_tasks
+from sk_han.engines.tasks import run_tasks
 from sk_han.text.sentences import sentence_spans
 from sk_han.text.tables import Tables, tables
 
@@ -45,7 +45,7 @@ def scan_texts(
     Parameters
     ----------
     compiled : module
-        `sk_han.kernels.text`.
+        `sk_han.engines.kernels.text`.
     texts : list of str
     token_pattern : str
         One of `COMPILED_PATTERNS`.

@@ -29,7 +29,7 @@ _N_SLOTS = 4096
 
 
 class Tables(NamedTuple):
-    """Arrays that the kernels of `sk_han.kernels.text` read.
+    """Arrays that the kernels of `sk_han.engines.kernels.text` read.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ def tables(compiled: ModuleType, token_pattern: str = TOKEN_PATTERNS["words"]) -
     Parameters
     ----------
     compiled : module
-        `sk_han.kernels.text`.
+        `sk_han.engines.kernels.text`.
     token_pattern : str
         One of `COMPILED_PATTERNS`.
     """

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import concatenated_ranges, starts_of
-from sk_han.kernels.loading import kernels
-from sk_han.kernels.tasks import at_most_per_core, using_threads
+from sk_han.engines.loading import kernels
+from sk_han.engines.tasks import at_most_per_core, using_threads
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.scanning import scan_texts
 from sk_han.text.tables import COMPILED_PATTERNS

@@ -13,8 +13,8 @@ from pathlib import Path
 import torch
 from joblib import cpu_count
 
-from sk_han.kernels.loading import engine_in_use, using_engine
-from sk_han.kernels.tasks import at_most_per_core, n_threads, using_threads
+from sk_han.engines.loading import engine_in_use, using_engine
+from sk_han.engines.tasks import at_most_per_core, n_threads, using_threads
 from sk_han.utils.dask_tasks import tasks_at_once
 
 __all__ = ["computing", "torch_threads"]
@@ -56,7 +56,7 @@ def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None
     Parameters
     ----------
     engine : {"auto", "numba", "torch"}
-        As of `sk_han.kernels.loading.using_engine`.
+        As of `sk_han.engines.loading.using_engine`.
     threads : int, optional
         By default that of a block around this one, else PyTorch's setting or the number of cores
         that this process may use, whichever is lower, and 1 in a forked process. Tasks that a

@@ -8,8 +8,8 @@ import pytest
 import torch
 from skorch.callbacks import Callback
 
-from sk_han.kernels.loading import engine_in_use
-from sk_han.kernels.tasks import n_threads
+from sk_han.engines.loading import engine_in_use
+from sk_han.engines.tasks import n_threads
 from tests import tiny_models
 from tests.faults.test_accidents import LABELS, TEXTS, state_stays
 from tests.thorough import first_fast

@@ -25,7 +25,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # inside of another. At top level a room imports only rooms of the floors below its own, so that
 # imports never run in circles. docs/architecture.md draws the same floors.
 FLOORS = [
-    {"documents", "datasets", "kernels", "nn", "options", "storage", "utils"},
+    {"documents", "datasets", "engines", "nn", "options", "storage", "utils"},
     {"inspection.results", "text", "training"},
     {
         "embeddings",
@@ -61,15 +61,17 @@ ON_ONE_FLOOR = {
     ("classifier", "fitted_state"),
     ("classifier", "fitting"),
     ("documents", "utils"),
+    ("engines", "documents"),
+    ("engines", "options"),
+    ("engines", "utils"),
     ("fitting", "checkpoints"),
     ("fitting", "fit_data"),
     ("fitting", "fit_reporting"),
     ("fitting", "network_fitting"),
-    ("kernels", "utils"),
     ("parts", "embeddings"),
     ("network_fitting", "checkpoints"),
     ("network_fitting", "fit_data"),
-    ("nn", "kernels"),
+    ("nn", "engines"),
     ("nn", "options"),
     ("nn", "utils"),
     ("sentence_embedder", "sentence_encoders"),
@@ -111,11 +113,11 @@ WITH_TORCH = {
     "versions",
 }
 WITH_SKORCH = {"training", "utils"}
-# Modules of compiled kernels; the others of their room load them.
+# Modules of compiled kernels; the loader imports them.
 KERNELS = [
     file
-    for file in sorted((PACKAGE / "kernels").rglob("*.py"))
-    if file.stem not in {"__init__", "chunks", "loading", "tasks"}
+    for file in sorted((PACKAGE / "engines" / "kernels").rglob("*.py"))
+    if file.stem != "__init__"
 ]
 
 MOST_LINES = 740
@@ -230,12 +232,12 @@ def test_torch_and_skorch_stay_in_their_rooms() -> None:
     assert offenders(strangers) == []
 
 
-def test_the_network_knows_torch_its_options_and_the_kernels_alone() -> None:
+def test_the_network_knows_torch_its_options_and_the_engines_alone() -> None:
     def strangers(file: Path) -> Iterator[str]:
         names = imported_by(file, in_functions=True)
         yield from packages(names) - {"torch", "numpy"}
         ours = {name for name in names if name.startswith("sk_han")}
-        known = ("sk_han.nn.", "sk_han.options.", "sk_han.kernels.", "sk_han.utils.caching.")
+        known = ("sk_han.nn.", "sk_han.options.", "sk_han.engines.", "sk_han.utils.caching.")
         yield from (name for name in ours if not name.startswith(known))
 
     assert offenders(strangers, sorted((PACKAGE / "nn").rglob("*.py"))) == []

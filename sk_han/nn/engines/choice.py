@@ -7,7 +7,7 @@ from types import ModuleType
 import torch
 from torch import Tensor
 
-from sk_han.kernels.loading import kernels
+from sk_han.engines.loading import kernels
 from sk_han.nn.engines import compiled
 from sk_han.nn.engines.attention import AttentionFunction
 from sk_han.nn.engines.compiled import (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from sk_han.kernels.chunks import (
+from sk_han.engines.chunks import (
     Sequences,
     bounds_of,
     check_lengths,
@@ -19,7 +19,7 @@ from sk_han.kernels.chunks import (
     n_chunks,
     threads_for,
 )
-from sk_han.kernels.tasks import run_tasks
+from sk_han.engines.tasks import run_tasks
 from sk_han.nn.engines.buffers import lasting
 from sk_han.nn.ragged.layout import PackedLayout
 
@@ -69,7 +69,7 @@ class CompiledGRU(torch.autograd.Function):
     projected, weight, bias, index, layout, initial
         As of `GRURecurrence`, whose states it computes.
     kernels : module
-        `sk_han.kernels.gru`.
+        `sk_han.engines.kernels.gru`.
     """
 
     @staticmethod
@@ -127,7 +127,7 @@ class CompiledAttention(torch.autograd.Function):
     states, weight, bias, context, lengths
         As of `AttentionFunction`, which it computes without a query.
     kernels : module
-        `sk_han.kernels.attention`.
+        `sk_han.engines.kernels.attention`.
     """
 
     @staticmethod
@@ -271,7 +271,7 @@ def update_rows(
     grad: Tensor,
     settings: list[float],
 ) -> None:
-    """Update rows of a table in place by AdamW: arguments of `sk_han.kernels.adamw.step`."""
+    """Update rows of a table in place by AdamW; arguments of `kernels.adamw.step`."""
     threads = _threads(len(rows))
     run_tasks(
         kernels.step,

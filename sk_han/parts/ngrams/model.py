@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
 from sk_han.documents.lazy import divided
-from sk_han.kernels.loading import kernels
-from sk_han.kernels.tasks import run_tasks
+from sk_han.engines.loading import kernels
+from sk_han.engines.tasks import run_tasks
 from sk_han.parts.ngrams.hashing import (
     BITS,
     WORDS_AT_ONCE,

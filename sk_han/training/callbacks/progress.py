@@ -7,7 +7,7 @@ from typing import Any
 
 from skorch.callbacks import Callback
 
-from sk_han.kernels.loading import compile_kernels
+from sk_han.engines.loading import compile_kernels
 from sk_han.training.callbacks.epoch_lines import EpochLines, words_of
 from sk_han.utils.progress import rewrites_lines
 

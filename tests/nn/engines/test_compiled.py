@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from sk_han.kernels import chunks
-from sk_han.kernels.loading import kernels, using_engine
-from sk_han.kernels.tasks import using_threads
+from sk_han.engines import chunks
+from sk_han.engines.loading import kernels, using_engine
+from sk_han.engines.tasks import using_threads
 from sk_han.nn.engines.choice import attention, gru_states, kernels_for, projections
 from sk_han.nn.ragged.layout import PackedLayout
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import starts_of
-from sk_han.kernels.chunks import bounds_of, check_lengths, n_chunks, threads_for
-from sk_han.kernels.loading import kernels
-from sk_han.kernels.tasks import run_tasks
+from sk_han.engines.chunks import bounds_of, check_lengths, n_chunks, threads_for
+from sk_han.engines.loading import kernels
+from sk_han.engines.tasks import run_tasks
 from sk_han.options import Attention, ContextAttention, NetworkOptions
 
 __all__ = ["Pooled", "sentence_pooling", "word_pooling"]

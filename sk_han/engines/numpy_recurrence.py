@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.kernels.chunks import (
+from sk_han.engines.chunks import (
     bounds_of,
     check_lengths,
     filled_sequences,
     n_chunks,
     threads_for,
 )
-from sk_han.kernels.loading import kernels
-from sk_han.kernels.tasks import run_tasks
+from sk_han.engines.loading import kernels
+from sk_han.engines.tasks import run_tasks
 from sk_han.options import RNN
 
 __all__ = ["RecurrentLayer", "encoded", "recurrent_layers", "sigmoid"]

@@ -12,8 +12,8 @@ import numpy as np
 from numba import boolean, int32, int64, uint64, void
 from numpy.typing import NDArray
 
-from sk_han.kernels.compiling import compiled, inner, readonly
-from sk_han.kernels.drawing import draw
+from sk_han.engines.kernels.compiling import compiled, inner, readonly
+from sk_han.engines.kernels.drawing import draw
 
 __all__ = ["number_words", "scan"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from sk_han.kernels.compiling import compiled
-from sk_han.kernels.drawing import draw
-from sk_han.kernels.vectors import (
+from sk_han.engines.kernels.compiling import compiled
+from sk_han.engines.kernels.drawing import draw
+from sk_han.engines.kernels.vectors import (
     load_part,
     splat,
     square_root,
@@ -38,7 +38,7 @@ def step(
     Parameters
     ----------
     counter, n_tasks
-        As of `sk_han.kernels.tasks.run_tasks`.
+        As of `sk_han.engines.tasks.run_tasks`.
     E : int
         Size of a row.
     table, mean, square : (V, E)

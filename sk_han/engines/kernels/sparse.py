@@ -6,9 +6,9 @@ from typing import Any
 
 from numba import int32, int64, types
 
-from sk_han.kernels.compiling import compiled, readonly
-from sk_han.kernels.drawing import draw
-from sk_han.kernels.vectors import buffer, load, load_within, splat, store, store_within
+from sk_han.engines.kernels.compiling import compiled, readonly
+from sk_han.engines.kernels.drawing import draw
+from sk_han.engines.kernels.vectors import buffer, load, load_within, splat, store, store_within
 
 __all__ = ["product"]
 
@@ -33,7 +33,7 @@ def product(
     Parameters
     ----------
     counter, n_tasks
-        As of `sk_han.kernels.tasks.run_tasks`.
+        As of `sk_han.engines.tasks.run_tasks`.
     width : int
         Number of columns of `dense`.
     row_starts : (M + 1,)

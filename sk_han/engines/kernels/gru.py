@@ -6,9 +6,9 @@ from typing import Any
 
 from numba import types
 
-from sk_han.kernels.compiling import compiled
-from sk_han.kernels.drawing import draw
-from sk_han.kernels.vectors import (
+from sk_han.engines.kernels.compiling import compiled
+from sk_han.engines.kernels.drawing import draw
+from sk_han.engines.kernels.vectors import (
     ROWS,
     buffer,
     copy,
@@ -69,7 +69,7 @@ def forward(
     Parameters
     ----------
     counter, n_tasks
-        As of `sk_han.kernels.tasks.run_tasks`; two tasks a chunk.
+        As of `sk_han.engines.tasks.run_tasks`; two tasks a chunk.
     H : int
         Size of the state of a direction.
     projected : (2, U, 3H)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from sk_han.kernels import loading
-from sk_han.kernels.loading import engine_in_use, kernels, using_engine
+from sk_han.engines import loading
+from sk_han.engines.loading import engine_in_use, kernels, using_engine
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_kernels_that_fail_to_compile_warn_once(monkeypatch: pytest.MonkeyPatch)
 def test_a_module_is_loaded_once() -> None:
     pytest.importorskip("numba")
     with using_engine("numba"):
-        assert kernels("gru") is kernels("gru") is import_module("sk_han.kernels.gru")
+        assert kernels("gru") is kernels("gru") is import_module("sk_han.engines.kernels.gru")
 
 
 FIT = """
@@ -153,8 +153,8 @@ class TestProcesses:
 
     def test_it_runs_as_on_a_processor_without_avx512(self, tmp_path: Path) -> None:
         said = run(
-            "from sk_han.kernels import vectors\n"
-            "from sk_han.kernels.loading import using_engine\n"
+            "from sk_han.engines.kernels import vectors\n"
+            "from sk_han.engines.loading import using_engine\n"
             "model = fit()\n"
             "texts, _ = make_reviews(40, random_state=1)\n"
             "found = model.predict_proba(texts)\n"
@@ -201,7 +201,7 @@ import sys
 import time
 from threading import Event, Thread
 from types import ModuleType
-from sk_han.kernels import loading
+from sk_han.engines import loading
 
 loads = Event()
 

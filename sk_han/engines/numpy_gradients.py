@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.serving.recurrence import RecurrentLayer, sigmoid
+from sk_han.engines.numpy_recurrence import RecurrentLayer, sigmoid
 
 __all__ = ["attention_gradient", "gru_gradient"]
 

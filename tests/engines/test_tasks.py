@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sk_han.kernels import tasks
-from sk_han.kernels.tasks import n_threads, run_tasks, using_threads
+from sk_han.engines import tasks
+from sk_han.engines.tasks import n_threads, run_tasks, using_threads
 
 LOCK = threading.Lock()
 

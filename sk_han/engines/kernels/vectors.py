@@ -6,7 +6,7 @@ compute and store vectors explicitly. LLVM divides them where the processor's re
 smaller.
 
 Numba's cache looks at the file of a kernel alone: after a change of this file, delete
-``sk_han/kernels/__pycache__``.
+``sk_han/engines/kernels/__pycache__``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, models, overload, register_model
 
-from sk_han.kernels.compiling import compiled, inlined
+from sk_han.engines.kernels.compiling import compiled, inlined
 
 __all__ = [
     "ROWS",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_han import HierarchicalTokenizer
-from sk_han.kernels.loading import kernels, using_engine
+from sk_han.engines.loading import kernels, using_engine
 from sk_han.text import abbreviations, scanning, sentences
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.tables import _WITH_PROPERTIES, tables
@@ -167,7 +167,7 @@ def test_characters_beyond_those_asked_for_are_neither_spaces_nor_alphanumeric()
 
 def test_few_texts_do_not_load_numba(monkeypatch):
     monkeypatch.delitem(sys.modules, "numba")
-    monkeypatch.setattr("sk_han.kernels.loading._LOADED", {})
+    monkeypatch.setattr("sk_han.engines.loading._LOADED", {})
     assert kernels("text", worth_loading=False) is None
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.kernels.tasks import n_threads
+from sk_han.engines.tasks import n_threads
 
 __all__ = ["Sequences", "bounds_of", "check_lengths", "filled_sequences", "n_chunks", "threads_for"]
 

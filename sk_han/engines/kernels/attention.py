@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from sk_han.kernels.compiling import compiled
-from sk_han.kernels.drawing import draw
-from sk_han.kernels.vectors import (
+from sk_han.engines.kernels.compiling import compiled
+from sk_han.engines.kernels.drawing import draw
+from sk_han.engines.kernels.vectors import (
     ROWS,
     buffer,
     copy,
@@ -59,7 +59,7 @@ def forward(
     Parameters
     ----------
     counter, n_tasks
-        As of `sk_han.kernels.tasks.run_tasks`.
+        As of `sk_han.engines.tasks.run_tasks`.
     H, A : int
         Size of a state and of the attention.
     states : (T, H)

@@ -59,7 +59,7 @@ def run_tasks(
     ----------
     kernel : callable
         Compiled with ``nogil``. ``kernel(counter, n_tasks, *arguments)`` draws numbers of tasks
-        from ``counter[0]`` by `sk_han.kernels.drawing.draw`, until it gets `n_tasks`.
+        from ``counter[0]`` by `sk_han.engines.kernels.drawing.draw`, until it gets `n_tasks`.
     n_tasks : int
     *arguments
         Arrays and numbers, all of the types for which the kernel was compiled.

@@ -88,7 +88,7 @@ def kernels(name: str, *, worth_loading: bool = True) -> ModuleType | None:
     Parameters
     ----------
     name : str
-        Of a module in `sk_han.kernels`.
+        Of a module in `sk_han.engines.kernels`.
     worth_loading : bool, default=True
         Whether the work takes longer than the import of Numba. If not, None is returned where
         Numba is not imported yet, unless the engine "numba" is asked for.
@@ -114,11 +114,11 @@ def _load(name: str, requested: str) -> ModuleType | None:
     collects = gc.isenabled()
     gc.disable()  # Numba makes millions of small objects, and a sixth of its time was collection
     try:
-        return import_module(f"sk_han.kernels.{name}")
+        return import_module(f"sk_han.engines.kernels.{name}")
     except Exception as error:
         _warn(
             f"its kernels cannot be compiled or loaded ({type(error).__name__}: {error})",
-            "If files of Numba's cache are damaged, delete sk_han/kernels/__pycache__ or "
+            "If files of Numba's cache are damaged, delete sk_han/engines/kernels/__pycache__ or "
             "NUMBA_CACHE_DIR; engine='torch' avoids this warning.",
             kind=type(error).__name__,  # several modules fail for one reason, each in its words
         )

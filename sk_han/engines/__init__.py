@@ -1,0 +1,1 @@
+"""Engines: which one computes, kernels that Numba compiles, bodies by NumPy."""

@@ -1,0 +1,1 @@
+"""Kernels that Numba compiles. `sk_han.engines.loading` alone imports them."""

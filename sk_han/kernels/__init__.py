@@ -1,1 +1,0 @@
-"""Kernels that Numba compiles, their loading, and the threads that run them."""
