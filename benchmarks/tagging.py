@@ -35,10 +35,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 
 from sk_han import SequenceTagger
 from sk_han.embeddings import load_embeddings
-from sk_han.nn import TaggingNetwork
 from sk_han.nn.optimizers import RowwiseAdamW, clip_gradient_norm
-from sk_han.tagger_fitting import encoded_sentences
-from sk_han.text.attributes import learn_attributes, token_kinds, word_shape
+from sk_han.tagging import TaggingNetwork
+from sk_han.tagging.attributes import learn_attributes, token_kinds, word_shape
+from sk_han.tagging.fit import encoded_sentences
 from sk_han.training.computing import computing, torch_threads
 
 Sentence = list[tuple[str, ...]]

@@ -27,9 +27,9 @@ from corpora import data_folder
 
 import sk_han
 from sk_han import AttentionTranslator
-from sk_han.text.surface import SIGN_PATTERN
-from sk_han.training.translation import TextPairs
-from sk_han.translator_fitting import as_sequences
+from sk_han.translation.fit import as_sequences
+from sk_han.translation.surface import SIGN_PATTERN
+from sk_han.translation.training import TextPairs
 
 SEED_OF_PAIRS, N_PAIRS = 2016, 30
 SEARCHES = [(1, 1.0), (5, 1.0), (5, 1.5)]  # beams, length penalty

@@ -11,7 +11,7 @@ import random
 from matplotlib import pyplot as plt
 
 from sk_han import SequenceTagger
-from sk_han.rendering import tagged_html, tagged_text
+from sk_han.tagging import tagged_html, tagged_text
 
 FIRST = ["Anna", "Ben", "Clara", "David", "Emil", "Frida", "Gustav", "Hanna", "Ivan", "Julia"]
 LAST = ["Weber", "Olsson", "Brandt", "Moreau", "Novak", "Silva", "Keller", "Lindgren", "Rossi"]

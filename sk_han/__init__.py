@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from sk_han.inspection.results import DocumentExplanation, ExplanationList, Summary
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
     from sk_han.persistence import load, save
-    from sk_han.sentence_embedder import SentenceEmbedder
-    from sk_han.tagger import SequenceTagger
+    from sk_han.sentence_vectors import SentenceEmbedder
+    from sk_han.tagging import SequenceTagger
     from sk_han.tokenizer import HierarchicalTokenizer
-    from sk_han.translator import AttentionTranslator
+    from sk_han.translation import AttentionTranslator
     from sk_han.utils.model_format import ModelFormatError
     from sk_han.versions import show_versions
 
@@ -66,7 +66,7 @@ __all__ = [
 _MODULE_OF = {
     "RNN": "sk_han.options",
     "Attention": "sk_han.options",
-    "AttentionTranslator": "sk_han.translator",
+    "AttentionTranslator": "sk_han.translation",
     "ContextAttention": "sk_han.options",
     "MultiHopAttention": "sk_han.options",
     "Checkpoint": "sk_han.checkpoints",
@@ -77,8 +77,8 @@ _MODULE_OF = {
     "HierarchicalTokenizer": "sk_han.tokenizer",
     "ModelFormatError": "sk_han.utils.model_format",
     "SentenceArray": "sk_han.documents",
-    "SentenceEmbedder": "sk_han.sentence_embedder",
-    "SequenceTagger": "sk_han.tagger",
+    "SentenceEmbedder": "sk_han.sentence_vectors",
+    "SequenceTagger": "sk_han.tagging",
     "Summary": "sk_han.inspection.results",
     "describe": "sk_han.explainers",
     "explain": "sk_han.explainers",
@@ -104,8 +104,11 @@ _MODULES = {
     "options",
     "persistence",
     "rendering",
+    "sentence_vectors",
     "serving",
+    "tagging",
     "tokenizer",
+    "translation",
 }
 
 

@@ -12,7 +12,9 @@ from sklearn.exceptions import NotFittedError
 
 from sk_han.documents import DocumentArray, EncoderFingerprint
 from sk_han.inspection.results.fit_summary import FitSummary
+from sk_han.options.network_state import reads_sentences
 from sk_han.parts.ngrams.stored import stored_models
+from sk_han.sentence_vectors.training import sentence_net_from_state
 from sk_han.training.devices import available_devices
 from sk_han.training.net_state import net_from_state, net_to_state
 from sk_han.utils.compat import VisualBlock, shown_as_estimator
@@ -196,7 +198,10 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
     with restoring("HANClassifier"):
         check_classifier_state(state)
         ngram_model, latent_model = stored_models(state)
-        net = net_from_state(state["network"], device_of(state))
+        from_state = (
+            sentence_net_from_state if reads_sentences(state["network"]) else net_from_state
+        )
+        net = from_state(state["network"], device_of(state))
         summary = None if state.get("fit_summary") is None else FitSummary(**state["fit_summary"])
     return {
         "classes_": state["classes"].copy(),

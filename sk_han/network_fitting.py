@@ -26,6 +26,7 @@ from sk_han.parts.calibration import (
 )
 from sk_han.parts.ngrams.latent import LatentSpace
 from sk_han.parts.ngrams.stacking import LinearParts, fit_linear_parts
+from sk_han.sentence_vectors.training import trained_sentence_net
 from sk_han.training.builder import batch_size_for, epochs_for, new_net
 from sk_han.training.callbacks.freezing import epochs_frozen
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
@@ -40,7 +41,6 @@ from sk_han.training.pretraining import (
     sample_to_pretrain,
     take_weights,
 )
-from sk_han.training.sentences import trained_sentence_net
 from sk_han.utils.softmax import softmax
 from sk_han.utils.stages import Stages
 

@@ -14,6 +14,8 @@ from sk_han import DocumentArray
 from sk_han.engines.loading import engine_in_use, using_engine
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from tests.process_group import ProcessGroup
 
 # The same examples in every run, and no clock: a busy machine is no fault of the code.
@@ -30,6 +32,21 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(n_threads)
+
+
+@pytest.fixture
+def fill() -> Callable[[nn.Module], None]:
+    """Give every weight a number by a formula, the same in every release of PyTorch."""
+
+    import torch
+
+    def fill_weights(module: nn.Module) -> None:
+        with torch.no_grad():
+            for k, name in enumerate(sorted(module.state_dict())):
+                weight = module.get_parameter(name)
+                weight.copy_(0.5 * torch.sin(k + torch.arange(weight.numel())).view_as(weight))
+
+    return fill_weights
 
 
 @pytest.fixture(scope="session")

@@ -29,9 +29,9 @@ from sk_han.classifier import HANClassifier
 from sk_han.documents import DocumentArray
 from sk_han.fitting import linear_parts_of
 from sk_han.nn.attribution import gradient_attention, gradient_input
-from sk_han.nn.sentence_level import sentence_gradient
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.pool import pooled_logits
+from sk_han.sentence_vectors.network import sentence_gradient
 
 __all__ = ["METHODS", "attributed", "contributions_to"]
 

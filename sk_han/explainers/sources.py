@@ -14,17 +14,12 @@ from sk_han.classifier import HANClassifier
 from sk_han.documents import DocumentArray
 from sk_han.explainers.ensembles import Ensemble, opened
 from sk_han.fitted_state import known_documents, snapshot_of
-from sk_han.sentence_embedder import SentenceEmbedder
+from sk_han.sentence_vectors.embedder import SentenceEmbedder
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.validation.documents import as_documents, holds_word_ids
 from sk_han.validation.texts import check_texts
 
 __all__ = ["ExplainedModel", "in_portions", "what_shows"]
-
-_SHOWN_BY = {
-    "SequenceTagger": " sk_han.rendering.tagged_text and tagged_html draw its tags.",
-    "AttentionTranslator": " Its attention(texts) gives the words that each word comes from.",
-}
 
 
 class ExplainedModel(NamedTuple):
@@ -126,7 +121,8 @@ class ExplainedModel(NamedTuple):
 
 def what_shows(estimator: Any) -> str:
     """Return a sentence on what shows an estimator that is no classifier of documents."""
-    return _SHOWN_BY.get(type(estimator).__name__, "")
+    shown_by = getattr(type(estimator), "_shown_by", None)
+    return "" if shown_by is None else f" {shown_by}"
 
 
 def _steps(estimator: Any) -> list[Any]:

@@ -1,7 +1,6 @@
 """How predictions come about: explanations, summaries, reports and measures of them, as data."""
 
 from sk_han.inspection.results import (
-    Alignment,
     ClassScores,
     ClassSummary,
     Context,
@@ -17,7 +16,6 @@ from sk_han.inspection.results import (
 )
 
 __all__ = [
-    "Alignment",
     "ClassScores",
     "ClassSummary",
     "Context",

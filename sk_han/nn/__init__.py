@@ -8,13 +8,9 @@ from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.pooling.context import ContextPooling
 from sk_han.nn.pooling.multi_hop import MultiHopPooling
 from sk_han.nn.pooling.unweighted import LastPooling, MaxPooling, MeanPooling
-from sk_han.nn.sentence_level import SentenceNetwork
-from sk_han.nn.seq2seq import AttentionSeq2Seq, Seq2SeqOutput
-from sk_han.nn.tagging import TaggingNetwork, TaggingOutput
 
 __all__ = [
     "AttentionPooling",
-    "AttentionSeq2Seq",
     "BidirectionalGRU",
     "ContextPooling",
     "HANOutput",
@@ -25,8 +21,4 @@ __all__ = [
     "MultiHopPooling",
     "PackedRNN",
     "Pooling",
-    "SentenceNetwork",
-    "Seq2SeqOutput",
-    "TaggingNetwork",
-    "TaggingOutput",
 ]

@@ -8,7 +8,6 @@ from sk_han.options.network import (
     MultiHopAttention,
     NetworkOptions,
 )
-from sk_han.options.tagging import TaggingOptions
 
 __all__ = [
     "RNN",
@@ -19,5 +18,4 @@ __all__ = [
     "NetworkOptions",
     "Options",
     "Range",
-    "TaggingOptions",
 ]

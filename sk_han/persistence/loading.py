@@ -21,11 +21,11 @@ from sk_han.storage.decoding import (
 from sk_han.storage.fields import fields_of
 from sk_han.storage.json_values import from_plain
 from sk_han.storage.opening import model_file
-from sk_han.tagger import SequenceTagger
+from sk_han.tagging.tagger import SequenceTagger
 from sk_han.text.reading_params import check_reading
 from sk_han.text.tokenizer_state import tokenizer_fields
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.translator import AttentionTranslator
+from sk_han.translation.translator import AttentionTranslator
 from sk_han.utils.compat import validate_parameter_constraints
 
 __all__ = ["load", "restored"]

@@ -19,9 +19,9 @@ from sk_han.classifier import HANClassifier
 from sk_han.persistence.loading import restored
 from sk_han.storage.archive import read_archive, write_archive
 from sk_han.storage.json_values import to_plain
-from sk_han.tagger import SequenceTagger
+from sk_han.tagging.tagger import SequenceTagger
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.translator import AttentionTranslator
+from sk_han.translation.translator import AttentionTranslator
 from sk_han.utils.atomic_write import replacing
 from sk_han.utils.compat import validate_parameter_constraints
 

@@ -15,30 +15,19 @@ from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.options.network_state import (
     check_network,
     check_sentence_network,
-    check_weights,
     reads_sentences,
 )
-from sk_han.options.tagging import TaggingOptions, tagging_shapes
-from sk_han.options.translation import TranslationOptions, translation_shapes
-from sk_han.text.attributes import N_FROM_WORD
-from sk_han.text.vocabulary import check_vocabulary
 
-__all__ = ["check_classifier_state", "check_tagger_state", "check_translator_state"]
+__all__ = [
+    "check_classes",
+    "check_classifier_state",
+    "check_names",
+    "check_training",
+    "checked_network",
+]
 
 _LARGEST_SCALE = 1e6  # far beyond what fits find; products with logits stay finite
 
-_TRANSLATOR_NAMES = {
-    "best_epoch",
-    "best_score",
-    "capitals",
-    "device",
-    "forms",
-    "glued",
-    "history",
-    "network",
-    "source_tokenizer",
-    "target_tokenizer",
-}
 _NAMES = {
     "best_epoch",
     "best_score",
@@ -59,18 +48,6 @@ _SUMMARY = "fit_summary"
 # Those of a classifier over sentence vectors, besides all others.
 _NAMES_OF_SENTENCES = {"encoder", "vocabulary_size"}
 
-_TAGGER_NAMES = {
-    "best_epoch",
-    "best_score",
-    "classes",
-    "device",
-    "history",
-    "n_columns",
-    "network",
-    "scheme",
-    "vocabularies",
-}
-
 
 def check_classifier_state(state: Any) -> None:
     """Check the fitted state of a `HANClassifier`, except for its linear models.
@@ -88,9 +65,9 @@ def check_classifier_state(state: Any) -> None:
     names = _NAMES | _LATER_NAMES
     of_sentences = names | _NAMES_OF_SENTENCES
     kinds = (names, _NAMES, of_sentences)
-    _check_names(state, *kinds, *({*kind, _SUMMARY} for kind in kinds))
+    check_names(state, *kinds, *({*kind, _SUMMARY} for kind in kinds))
     classes = state["classes"]
-    _check_classes(classes)
+    check_classes(classes)
     network = state["network"]
     if not isinstance(network, Mapping):
         raise ValueError("its network is no mapping of names to values")
@@ -117,7 +94,7 @@ def check_classifier_state(state: Any) -> None:
         scale = state.get(name.replace("model", "scale"), 0.0)
         if state.get(name) is None and scale > 0:
             raise ValueError(f"it has no {kind}, and a scale of {scale} for one")
-    _check_training(state)
+    check_training(state)
     if state.get(_SUMMARY) is not None:
         FitSummary.from_dict(state[_SUMMARY])
 
@@ -155,102 +132,14 @@ def _check_encoder(encoder: Any, dimension: int) -> None:
         raise ValueError(f"the vectors of its encoder must be finite, of {dimension} numbers each")
 
 
-def check_tagger_state(state: Any) -> tuple[list[int], TaggingOptions]:
-    """Check the fitted state of a `SequenceTagger`.
-
-    Parameters
-    ----------
-    state : mapping
-        As `SequenceTagger.to_state` returns it.
-
-    Returns
-    -------
-    sizes : list of int
-        Number of values of each attribute.
-    options : TaggingOptions
-
-    Raises
-    ------
-    ValueError
-        If an entry is missing or invalid; the message names it.
-    """
-    _check_names(state, _TAGGER_NAMES)
-    classes, vocabularies, n_columns = state["classes"], state["vocabularies"], state["n_columns"]
-    _check_classes(classes)
-    if type(n_columns) is not int or n_columns < 1:
-        raise ValueError(f"its number of columns must be at least 1; got {brief(n_columns)}")
-    n = N_FROM_WORD - 1 + n_columns
-    if not isinstance(vocabularies, list) or len(vocabularies) != n:
-        raise ValueError(f"its vocabularies must be a list of {n}, one for each attribute")
-    sizes = []
-    for vocabulary in vocabularies:
-        if not isinstance(vocabulary, dict):
-            raise ValueError(f"its vocabularies must be dicts; got {brief(vocabulary)}")
-        size = UNKNOWN_ID + 1 + len(vocabulary)
-        if vocabulary and max(check_vocabulary(vocabulary).values()) >= size:
-            raise ValueError(f"its vocabulary of {len(vocabulary)} values has an id beyond {size}")
-        sizes.append(size)
-    if state["scheme"] not in (None, "iob2"):
-        raise ValueError(f"its scheme must be 'iob2' or None; got {brief(state['scheme'])}")
-    network = _checked_network(state)
-    options = TaggingOptions.from_plain(network["options"])
-    check_weights(network["weights"], tagging_shapes(sizes, len(classes), options))
-    _check_training(state)
-    return sizes, options
-
-
-def check_translator_state(state: Any) -> tuple[tuple[int, int], TranslationOptions]:
-    """Check the fitted state of an `AttentionTranslator`.
-
-    Parameters
-    ----------
-    state : mapping
-        As `AttentionTranslator.to_state` returns it.
-
-    Returns
-    -------
-    sizes : tuple of int
-        Vocabulary sizes of source and target.
-    options : TranslationOptions
-
-    Raises
-    ------
-    ValueError
-        If an entry is missing or invalid; the message names it.
-    """
-    _check_names(state, _TRANSLATOR_NAMES)
-    sizes = []
-    for side in ("source", "target"):
-        vocabulary = getattr(state[f"{side}_tokenizer"], "vocabulary_", None)
-        if not vocabulary:
-            raise ValueError(f"its {side} tokenizer is no fitted HierarchicalTokenizer")
-        sizes.append(max(vocabulary.values()) + 1)
-    forms, glued = state["forms"], state["glued"]
-    if not isinstance(forms, list) or not all(isinstance(form, str) for form in forms):
-        raise ValueError("its forms are no list of strings")
-    if len(forms) != sizes[1]:
-        raise ValueError(f"it has {len(forms)} forms for {sizes[1]} target words")
-    if not isinstance(glued, np.ndarray) or (glued.shape, glued.dtype.kind) != ((sizes[1],), "i"):
-        raise ValueError(f"its glued must be {sizes[1]} integers; got {brief(glued)}")
-    if len(glued) and not (glued.min() >= 0 and glued.max() <= 3):
-        raise ValueError("its glued holds numbers that are not from 0 to 3")
-    if not isinstance(state["capitals"], bool):
-        raise ValueError(f"its capitals must be true or false; got {brief(state['capitals'])}")
-    network = _checked_network(state)
-    options = TranslationOptions.from_plain(network["options"])
-    check_weights(network["weights"], translation_shapes(sizes[0], sizes[1], options))
-    _check_training(state)
-    return (sizes[0], sizes[1]), options
-
-
-def _check_names(state: Any, *allowed: set[str]) -> None:
+def check_names(state: Any, *allowed: set[str]) -> None:
     """Check which entries a state has: those of the newest format, which come first, or others."""
     if not isinstance(state, Mapping) or state.keys() not in allowed:
         found = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
         raise ValueError(f"its fitted state has {found}; it must have {sorted(allowed[0])}")
 
 
-def _checked_network(state: Mapping[str, Any]) -> Mapping[str, Any]:
+def checked_network(state: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the options and weights of a network, which are still to be checked."""
     network = state["network"]
     if not isinstance(network, Mapping) or network.keys() != {"options", "weights"}:
@@ -258,7 +147,7 @@ def _checked_network(state: Mapping[str, Any]) -> Mapping[str, Any]:
     return network
 
 
-def _check_training(state: Mapping[str, Any]) -> None:
+def check_training(state: Mapping[str, Any]) -> None:
     """Check what a state says about its training."""
     _check_history(state["history"])
     n_epochs, epoch, score = len(state["history"]), state["best_epoch"], state["best_score"]
@@ -272,7 +161,7 @@ def _check_training(state: Mapping[str, Any]) -> None:
         raise ValueError("the name of its device is no string")
 
 
-def _check_classes(classes: Any) -> None:
+def check_classes(classes: Any) -> None:
     """Check the labels, which prediction assumes to be sorted and distinct."""
     if not isinstance(classes, np.ndarray) or classes.ndim != 1 or len(classes) == 0:
         raise ValueError("its classes are no array of labels")

@@ -31,19 +31,6 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def fill() -> Callable[[nn.Module], None]:
-    """Give every weight a number by a formula, the same in every release of PyTorch."""
-
-    def fill_weights(module: nn.Module) -> None:
-        with torch.no_grad():
-            for k, name in enumerate(sorted(module.state_dict())):
-                weight = module.get_parameter(name)
-                weight.copy_(0.5 * torch.sin(k + torch.arange(weight.numel())).view_as(weight))
-
-    return fill_weights
-
-
-@pytest.fixture
 def batch() -> Batch:
     """D = 5 documents of at most S = 7 sentences, N = 11 sentences, T = 29 words of V = 17.
 

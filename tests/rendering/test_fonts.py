@@ -12,9 +12,9 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen  # noqa: E402
 from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.font_manager import fontManager  # noqa: E402
 
-from sk_han.inspection.results.alignment import Alignment  # noqa: E402
 from sk_han.rendering import fonts  # noqa: E402
 from sk_han.rendering.fonts import families_for  # noqa: E402
+from sk_han.translation.alignment import Alignment  # noqa: E402
 
 CUNEIFORM, LINEAR_B, EGYPTIAN = "\U00012000\U00012001", "\U00010000", "\U00013000"
 

@@ -1,6 +1,5 @@
 """Explanations as data: read-only arrays and texts, without a model."""
 
-from sk_han.inspection.results.alignment import Alignment
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.description import FitCost, TextDescription
 from sk_han.inspection.results.document import DocumentExplanation, ScoredText
@@ -10,7 +9,6 @@ from sk_han.inspection.results.report import ClassScores, LengthBin, Report
 from sk_han.inspection.results.summary import ClassSummary, Context, Removal, Summary, Term
 
 __all__ = [
-    "Alignment",
     "ClassScores",
     "ClassSummary",
     "Context",

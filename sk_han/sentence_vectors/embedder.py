@@ -1,0 +1,301 @@
+"""SentenceEmbedder: raw texts to documents of sentence vectors."""
+
+from __future__ import annotations
+
+import copy
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from sk_han.documents import DocumentArray, EncoderFingerprint, SentenceArray
+from sk_han.sentence_vectors.cache import VectorCache
+from sk_han.sentence_vectors.encoders import call_of, encoded, fingerprint_of
+from sk_han.sentence_vectors.pooled_words import PooledWordEncoder
+from sk_han.text.reader import DocumentSpans
+from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.utils.compat import HasMethods, fit_context
+from sk_han.utils.document_transformer import DocumentTransformer
+from sk_han.utils.model_format import checked_state
+from sk_han.validation.params import POSITIVE
+from sk_han.validation.texts import check_texts, text_portions
+
+__all__ = ["SentenceEmbedder"]
+
+# Version of the state in a pickle; it rises when an older release could not read it.
+STATE_FORMAT = 1
+_N_PROBES = 8  # sentences by which a fitted encoder is known again
+
+
+class SentenceEmbedder(DocumentTransformer, BaseEstimator):
+    """Turn raw texts into documents of sentence vectors, which `HANClassifier` reads.
+
+    Texts are split into sentences as `HierarchicalTokenizer` splits them, and an encoder, usually a
+    pretrained one, makes a vector of each. A transformer reads some hundred words at once; in this
+    way it reads documents of any length. The words stay beside the vectors, for the n-gram model of
+    `HANClassifier`.
+
+    Parameters
+    ----------
+    encoder : object, default=None
+        What makes vectors of sentences: anything with ``encode(list of str)``, which returns
+        vectors of shape (n, d), such as a ``SentenceTransformer`` or model2vec's ``StaticModel``;
+        a model of fastembed, with ``embed``; or a scikit-learn transformer from texts to dense
+        vectors, which is cloned and fitted on the sentences. None learns vectors from the sentences
+        (sums of word vectors by neighbours and by latent semantic analysis, 400 numbers). An
+        encoder of the first two kinds is not copied, by scikit-learn's ``clone`` neither.
+    tokenizer : HierarchicalTokenizer, default=None
+        Splits texts into sentences, and finds the words for the n-gram model. Cloned and fitted;
+        None means ``HierarchicalTokenizer()``.
+    batch_size : int, default=1024
+        Distinct sentences of one call of the encoder, which may divide them further.
+    memory : str, path-like or joblib.Memory, default=None
+        Folder that keeps vectors of sentences, by encoder and sentence, for later calls and
+        processes. None keeps none.
+    random_state : int, RandomState instance or None, default=None
+        Source of the vectors that ``encoder=None`` learns.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    tokenizer_ : HierarchicalTokenizer
+        The fitted tokenizer.
+    encoder_ : object
+        The encoder; a scikit-learn transformer fitted.
+    fingerprint_ : EncoderFingerprint
+        What tells it from other encoders; a classifier keeps it.
+
+    Notes
+    -----
+    Each distinct sentence is encoded once in a call. Beside texts and vectors (4 d bytes for each
+    distinct sentence) the memory of a batch is needed. A pickle holds the encoder; `sk_han.save`
+    of the classifier behind it does not.
+
+    Examples
+    --------
+    >>> from sk_han import SentenceEmbedder
+    >>> embedder = SentenceEmbedder(random_state=0)
+    >>> embedder.fit_transform(["A fine film. Don't miss it!", "Dull. A dull film."])
+    SentenceArray(2 documents, 4 sentences, 14 words, vectors of 400 numbers)
+    """
+
+    tokenizer_: HierarchicalTokenizer
+    encoder_: Any
+    fingerprint_: EncoderFingerprint
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's name and type)
+        "encoder": "no_validation",  # call_of checks it
+        "tokenizer": [HierarchicalTokenizer, None],
+        "batch_size": [POSITIVE],
+        "memory": [str, os.PathLike, HasMethods("cache"), None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        encoder: Any = None,
+        *,
+        tokenizer: HierarchicalTokenizer | None = None,
+        batch_size: int = 1024,
+        memory: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.encoder = encoder
+        self.tokenizer = tokenizer
+        self.batch_size = batch_size
+        self.memory = memory
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # Not skipped, since the parameters of the user's tokenizer must be checked too.
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any = None) -> SentenceEmbedder:
+        """Learn the vocabulary, and fit the encoder if it is one to be fitted.
+
+        Parameters
+        ----------
+        X : n_documents raw texts
+            As of `HierarchicalTokenizer.fit`.
+        y : array-like, default=None
+            Ignored.
+
+        Returns
+        -------
+        SentenceEmbedder
+            Itself.
+
+        Raises
+        ------
+        TypeError
+            If the encoder is none, or a document no string.
+        ValueError
+            If there are no documents or words, or the encoder gives no vectors.
+        """
+        self._learn(check_texts(X))
+        return self
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit_transform(self, X: Any, y: Any = None) -> SentenceArray:
+        """Fit, and return the documents.
+
+        Parameters
+        ----------
+        X : n_documents raw texts
+        y : array-like, default=None
+            Ignored.
+
+        Returns
+        -------
+        SentenceArray of shape (n_documents,)
+        """
+        return self._embedded(self._learn(check_texts(X)))
+
+    def transform(self, X: Any) -> SentenceArray:
+        """Turn texts into sentence vectors.
+
+        Parameters
+        ----------
+        X : n_documents raw texts
+            Of an iterator, 10,000 texts at a time are in memory, and all distinct sentences.
+
+        Returns
+        -------
+        SentenceArray of shape (n_documents,)
+
+        Raises
+        ------
+        ValueError
+            If the encoder gives other than one vector of its size for each sentence, or NaN.
+        """
+        check_is_fitted(self)
+        return self._embedded(_split(self.tokenizer_, X))
+
+    def locate(self, texts: Any) -> tuple[SentenceArray, list[DocumentSpans]]:
+        """Return documents, and the positions of their sentences and words.
+
+        Parameters
+        ----------
+        texts : n_documents raw texts
+
+        Returns
+        -------
+        documents : SentenceArray of shape (n_documents,)
+            Those of `transform`.
+        spans : list of DocumentSpans
+            One for each text.
+        """
+        check_is_fitted(self)
+        split = _split(self.tokenizer_, texts)
+        return self._embedded(split), split.spans
+
+    def inverse_transform(self, documents: Any) -> list[list[list[str]]]:
+        """Turn word ids back into words; see `HierarchicalTokenizer.inverse_transform`.
+
+        Parameters
+        ----------
+        documents : DocumentArray
+
+        Returns
+        -------
+        list of list of list of str
+        """
+        check_is_fitted(self)
+        return self.tokenizer_.inverse_transform(documents)
+
+    def __sklearn_clone__(self) -> SentenceEmbedder:
+        """Return an unfitted copy with the same encoder, which may be large or a session."""
+        if self.encoder is None or _is_to_be_fitted(self.encoder):
+            return super().__sklearn_clone__()
+        bare = copy.copy(self)
+        bare.encoder = None
+        cloned: SentenceEmbedder = super(SentenceEmbedder, bare).__sklearn_clone__()
+        cloned.encoder = self.encoder
+        return cloned
+
+    def __copy__(self) -> SentenceEmbedder:
+        copied = object.__new__(type(self))
+        copied.__dict__ = self.__dict__.copy()
+        return copied
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_state_format": STATE_FORMAT}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(checked_state(state, self, newest=STATE_FORMAT))
+
+    def _learn(self, texts: list[str]) -> _Split:
+        """Fit tokenizer and encoder; return the texts split into sentences."""
+        given = self.encoder
+        if given is not None and not _is_to_be_fitted(given):
+            call_of(given)  # an error before the texts are read
+        tokenizer = HierarchicalTokenizer() if self.tokenizer is None else clone(self.tokenizer)
+        tokenizer.set_params(output="ragged")
+        split = _split(tokenizer.fit(texts), texts)
+        if given is None:
+            given = PooledWordEncoder(random_state=self.random_state)
+        if _is_to_be_fitted(given):
+            encoder = clone(given).fit(split.sentences)
+            rows = np.linspace(0, len(split.sentences) - 1, _N_PROBES).astype(int)
+            probes = [split.sentences[row] for row in rows]
+            fingerprint = fingerprint_of(encoder, call_of(encoder), probes)
+        else:
+            encoder, fingerprint = given, fingerprint_of(given, call_of(given))
+        self.tokenizer_, self.encoder_, self.fingerprint_ = tokenizer, encoder, fingerprint
+        return split
+
+    def _embedded(self, split: _Split) -> SentenceArray:
+        self._validate_params()  # they may be set after the fit
+        fingerprint = self.fingerprint_
+        folder = getattr(self.memory, "location", self.memory)
+        vectors = encoded(
+            call_of(self.encoder_),
+            split.sentences,
+            dimension=fingerprint.dimension,
+            batch_size=int(self.batch_size),
+            cache=None if folder is None else VectorCache(folder, fingerprint),
+            progress=bool(self.verbose),
+        )
+        spans = [each.sentence_spans for each in split.spans]
+        return SentenceArray(
+            split.documents, vectors, split.numbers, np.concatenate(spans), fingerprint
+        )
+
+
+class _Split(NamedTuple):
+    """Texts as words, their distinct sentences, and the number of each sentence among these."""
+
+    documents: DocumentArray
+    spans: list[DocumentSpans]
+    sentences: list[str]
+    numbers: NDArray[np.int64]
+
+
+def _split(tokenizer: HierarchicalTokenizer, X: Any) -> _Split:
+    documents, spans = [], []
+    number_of: dict[str, int] = {}
+    numbers: list[int] = []
+    for texts in text_portions(X, divided=True):
+        some, located = tokenizer.locate(texts)
+        documents.append(some)
+        spans += located
+        for text, found in zip(texts, located, strict=True):
+            for start, end in found.sentence_spans.tolist():
+                numbers.append(number_of.setdefault(text[start:end], len(number_of)))
+    return _Split(
+        DocumentArray.concatenate(documents), spans, list(number_of), np.array(numbers, np.int64)
+    )
+
+
+def _is_to_be_fitted(encoder: Any) -> bool:
+    """Whether an encoder is a transformer of scikit-learn, and not one that is ready."""
+    is_ready = callable(getattr(encoder, "encode", None)) or callable(
+        getattr(encoder, "embed", None)
+    )
+    can_learn = hasattr(encoder, "fit") and hasattr(encoder, "transform")
+    return can_learn and not is_ready and not isinstance(encoder, type)

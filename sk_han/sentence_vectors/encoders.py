@@ -1,0 +1,170 @@
+"""How sentence encoders of several libraries are called, and their results checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import EncoderFingerprint
+from sk_han.sentence_vectors.cache import VectorCache
+
+__all__ = ["Encode", "call_of", "encoded", "fingerprint_of"]
+
+Encode = Callable[[list[str]], NDArray[np.float32]]
+
+PROBES = (
+    "The film is good.",
+    "Nobody had expected the train before noon, and it came at ten!",
+    "7 + 5 = 12",
+)
+_CAN_BE_GIVEN = (
+    "an object with encode(list of str), such as a SentenceTransformer or a StaticModel of "
+    "model2vec, with embed(list of str) as of fastembed, a scikit-learn transformer of text, or "
+    "None"
+)
+
+
+def call_of(encoder: Any) -> Encode:
+    """Return a function that encodes a list of sentences and checks the result.
+
+    Parameters
+    ----------
+    encoder : object
+        With a method ``encode``, ``embed`` or, fitted, ``transform``.
+
+    Raises
+    ------
+    TypeError
+        If it has none of these.
+    """
+    if not isinstance(encoder, (str, type)):
+        for name in ("encode", "embed", "transform"):
+            method = getattr(encoder, name, None)
+            if callable(method):
+                return lambda sentences: _checked(method(sentences), sentences, encoder)
+    kind = encoder.__name__ if isinstance(encoder, type) else type(encoder).__name__
+    repair = ""
+    if isinstance(encoder, str):
+        repair = f" Load the model first: SentenceTransformer({encoder!r})."
+    raise TypeError(f"encoder must be {_CAN_BE_GIVEN}; got {encoder!r} ({kind}).{repair}")
+
+
+def encoded(
+    encode: Encode,
+    sentences: Sequence[str],
+    *,
+    dimension: int,
+    batch_size: int,
+    cache: VectorCache | None,
+    progress: bool,
+) -> NDArray[np.float32]:
+    """Encode distinct sentences batch by batch, but those in the cache.
+
+    Parameters
+    ----------
+    encode : callable
+        As of `call_of`.
+    sentences : sequence of str
+    dimension : int
+        Size d of a vector.
+    batch_size : int
+        Sentences of a call.
+    cache : VectorCache or None
+        New vectors go there after each batch.
+    progress : bool
+        Whether to show a bar.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_sentences, d)
+    """
+    vectors = np.empty((len(sentences), dimension), dtype=np.float32)
+    todo = np.arange(len(sentences))
+    if cache is not None:
+        todo = cache.read(sentences, vectors)
+    with _bar(len(todo)) if progress else nullcontext() as bar:
+        for start in range(0, len(todo), batch_size):
+            rows = todo[start : start + batch_size]
+            batch = [_encodable(sentences[row]) for row in rows.tolist()]
+            found = encode(batch)
+            if found.shape[1] != dimension:
+                raise ValueError(
+                    f"The encoder gave vectors of {dimension} numbers before, and now of "
+                    f"{found.shape[1]}."
+                )
+            vectors[rows] = found
+            if cache is not None:
+                cache.write([sentences[row] for row in rows.tolist()], found)
+            if bar is not None:
+                bar.update(len(rows))
+    return vectors
+
+
+def fingerprint_of(
+    encoder: Any, encode: Encode, probes: Sequence[str] = PROBES
+) -> EncoderFingerprint:
+    """Return what tells this encoder from others: its name, and its vectors of some sentences.
+
+    Parameters
+    ----------
+    encoder : object
+    encode : callable
+        As of `call_of`.
+    probes : sequence of str
+        For an encoder that was fitted, some of its sentences: others it may not know.
+    """
+    return EncoderFingerprint(type(encoder).__name__, encode([_encodable(p) for p in probes]))
+
+
+def _encodable(sentence: str) -> str:
+    """Replace what no UTF-8 has, halves of characters, which tokenizers of others refuse."""
+    return sentence.encode("utf-8", "replace").decode("utf-8")
+
+
+def _checked(found: Any, sentences: list[str], encoder: Any) -> NDArray[np.float32]:
+    """Return the result of an encoder as an array, if it is one vector for each sentence."""
+    name = type(encoder).__name__
+    if hasattr(found, "tocsr"):
+        raise TypeError(
+            f"The encoder {name} gives a sparse matrix of {found.shape[1]:,} columns, and the "
+            "network needs short vectors: put TruncatedSVD behind it, in a Pipeline."
+        )
+    if not hasattr(found, "__len__") and hasattr(found, "__iter__"):
+        found = list(found)  # fastembed yields them one by one
+    tensors = isinstance(found, list) and any(hasattr(vector, "cpu") for vector in found)
+    try:
+        vectors = np.asarray([_on_cpu(each) for each in found] if tensors else _on_cpu(found))
+    except ValueError as error:
+        raise ValueError(f"The encoder {name} gives vectors of several sizes: {error}") from error
+    expected = f"one vector for each of {len(sentences)} sentences, shape ({len(sentences)}, d)"
+    if vectors.dtype.kind not in "biuf":
+        raise TypeError(
+            f"The encoder {name} must give {expected}; got a {type(found).__name__} of dtype "
+            f"{vectors.dtype}."
+        )
+    if vectors.ndim != 2 or len(vectors) != len(sentences) or vectors.shape[1] == 0:
+        raise ValueError(f"The encoder {name} must give {expected}; got shape {vectors.shape}.")
+    with np.errstate(over="ignore"):
+        vectors = vectors.astype(np.float32, copy=False)
+    wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if len(wrong):
+        raise ValueError(
+            f"The encoder {name} gives NaN, infinity or a number beyond single precision for "
+            f"{len(wrong)} of {len(sentences)} sentences, such as {sentences[wrong[0]][:60]!r}."
+        )
+    return vectors
+
+
+def _on_cpu(found: Any) -> Any:
+    """Return a tensor, perhaps of a GPU or in half precision, as NumPy can read it."""
+    return found.detach().cpu().float() if hasattr(found, "cpu") else found
+
+
+def _bar(n_sentences: int) -> Any:
+    from tqdm.auto import tqdm  # it comes with skorch
+
+    return tqdm(total=n_sentences, desc="encode", unit="sentence", dynamic_ncols=True)

@@ -1,0 +1,199 @@
+"""Sentences of tokens and their labels, checked; the rules of IOB2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain
+from reprlib import repr as brief
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.validation.labels import as_labels
+
+__all__ = ["as_sentences", "as_tags", "check_iob2", "forbidden_by_iob2"]
+
+Token = tuple[str, ...]
+
+
+def as_sentences(X: Any, n_columns: int | None = None) -> list[list[Token]]:
+    """Return sentences as lists of tokens, each a word with its further columns.
+
+    Parameters
+    ----------
+    X : sequence of sequences
+        Tokens are strings, or sequences of strings: the word first, then further columns.
+    n_columns : int, optional
+        Number of strings of each token; by default that of the first token.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If X is something else; the message names sentence and token.
+    """
+    sentences = []
+    for i, sentence in enumerate(_listed(X, "X", "sentences, each a list of tokens")):
+        tokens = list(_listed(sentence, f"Sentence {i} of X", "tokens"))
+        if all(type(token) is str for token in tokens):
+            found: list[Token] = [(token,) for token in tokens]
+        else:
+            found = [_token(token, i, j) for j, token in enumerate(tokens)]
+        for j, token in enumerate(found):
+            n_columns = len(token) if n_columns is None else n_columns
+            if len(token) != n_columns:
+                raise ValueError(
+                    f"Token {j} of sentence {i} of X has {len(token)} columns: {brief(token)}; "
+                    f"expected {n_columns}, as of the first token of the training sentences. Give "
+                    "every token as many: the word, then its further columns."
+                )
+        sentences.append(found)
+    return sentences
+
+
+def as_tags(y: Any, lengths: Sequence[int], name: str = "y") -> NDArray[Any]:
+    """Return the labels of all tokens as one array, shape (T,).
+
+    Parameters
+    ----------
+    y : sequence of sequences of labels
+    lengths : sequence of int
+        Number of tokens of each sentence.
+    name : str
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a sentence has another number of labels than tokens, or a label is invalid.
+    """
+    if y is None:
+        raise ValueError(
+            "This SequenceTagger estimator requires y to be passed, but the target y is None."
+        )
+    sequences = [
+        list(_listed(tags, f"Sentence {i} of {name}", "labels, one for each token"))
+        for i, tags in enumerate(_listed(y, name, "sentences, each a list of labels"))
+    ]
+    if len(sequences) != len(lengths):
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {len(lengths)} sentences "
+            f"in X, {len(sequences)} in {name}."
+        )
+    for i, (tags, n) in enumerate(zip(sequences, lengths, strict=True)):
+        if len(tags) != n:
+            raise ValueError(
+                f"Sentence {i} has {n} tokens in X and {len(tags)} labels in {name}: give each "
+                "token one label."
+            )
+        for j, tag in enumerate(tags):
+            if not isinstance(tag, (str, int, np.integer, np.bool_)):
+                raise TypeError(
+                    f"Token {j} of sentence {i} has the label {brief(tag)} of type "
+                    f"{type(tag).__name__} in {name}; labels are strings, integers or booleans. "
+                    "Convert them, for example with str(label)."
+                )
+    return as_labels(list(chain.from_iterable(sequences)), name)
+
+
+def forbidden_by_iob2(classes: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which label may not follow which, by the rules of IOB2.
+
+    ``I-x`` goes on with a chunk, so that ``B-x`` or ``I-x`` stands before it; ``B-x`` begins a
+    chunk, and ``O`` is outside of chunks (Tjong Kim Sang and Veenstra, 1999).
+
+    Parameters
+    ----------
+    classes : ndarray of shape (C,)
+
+    Returns
+    -------
+    ndarray of bool, shape (C + 1, C)
+        Whether the label in the column may not follow that in the row; the first row is for the
+        first token of a sentence.
+
+    Raises
+    ------
+    ValueError
+        If a label is none of ``O``, ``B-x`` and ``I-x``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_han.tagging.checks import forbidden_by_iob2
+    >>> forbidden_by_iob2(np.array(["B-NP", "I-NP", "O"])).astype(int)
+    array([[0, 1, 0],
+           [0, 0, 0],
+           [0, 0, 0],
+           [0, 1, 0]])
+    """
+    labels = [str(label) for label in classes.tolist()]
+    for label in labels:
+        if label != "O" and label[:2] not in ("B-", "I-"):
+            raise ValueError(
+                f"scheme='iob2' needs the labels 'O', 'B-...' and 'I-...'; got {label!r}. Leave "
+                "the scheme out (None) for other labels."
+            )
+    before = ["", *labels]
+    return np.array(
+        [[b[:2] == "I-" and (a in ("", "O") or a[2:] != b[2:]) for b in labels] for a in before]
+    )
+
+
+def check_iob2(
+    targets: NDArray[np.int64], lengths: NDArray[np.int64], classes: NDArray[Any]
+) -> None:
+    """Check that labels of training sentences keep the rules of IOB2.
+
+    Raises
+    ------
+    ValueError
+        With the first sentence and token that do not.
+    """
+    forbidden = forbidden_by_iob2(classes)
+    starts = np.cumsum(lengths) - lengths
+    before = np.concatenate([[0], targets[:-1] + 1])
+    before[starts[lengths > 0]] = 0
+    wrong = np.flatnonzero(forbidden[before, targets])
+    if len(wrong):
+        at = int(wrong[0])
+        i = int(np.searchsorted(starts + lengths, at, side="right"))
+        previous = "the start" if before[at] == 0 else repr(str(classes[before[at] - 1]))
+        raise ValueError(
+            f"Token {at - starts[i]} of sentence {i} in y has the label "
+            f"{str(classes[targets[at]])!r} after {previous}, which IOB2 forbids: "
+            "a chunk begins with 'B-'. Convert the labels, or leave the scheme out (None)."
+        )
+
+
+def _listed(value: Any, what: str, of: str) -> Iterable[Any]:
+    """Return a value if it is a sequence, but no string, frame, or what has no order."""
+    if isinstance(value, (str, bytes)):
+        repair = " text.split() makes a list of a string's tokens." if "tokens" in of else ""
+        raise TypeError(f"{what} is the string {brief(value)}; expected a list of {of}.{repair}")
+    is_frame = hasattr(value, "columns")
+    has_order = hasattr(value, "__len__") and hasattr(value, "__iter__")
+    if is_frame or not has_order or isinstance(value, (Mapping, Set)):
+        repair = ""
+        if is_frame:  # to iterate one gives the names of its columns
+            repair = (
+                " Of a table with a token in each row, "
+                "df.groupby('sentence')['word'].apply(list) makes one."
+            )
+        elif hasattr(value, "__iter__"):
+            repair = " Give it an order, for example with list(...)."
+        raise TypeError(f"{what} is a {type(value).__name__}; expected a list of {of}.{repair}")
+    found: Iterable[Any] = value
+    return found
+
+
+def _token(token: Any, sentence: int, number: int) -> Token:
+    if isinstance(token, str):
+        return (str.__str__(token),)
+    columns = tuple(token) if isinstance(token, (tuple, list, np.ndarray)) else ()
+    if not columns or not all(isinstance(column, str) for column in columns):
+        raise TypeError(
+            f"Token {number} of sentence {sentence} of X is {brief(token)} of type "
+            f"{type(token).__name__}; a token is a string, or a tuple of strings: the word, then "
+            "its further columns. Convert it with str, or leave it out."
+        )
+    return tuple(str.__str__(column) for column in columns)

@@ -1,0 +1,216 @@
+"""A recurrent network that labels the tokens of sentences, with a chain of labels on top."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from sk_han.nn.dropout import dropout, word_dropout
+from sk_han.nn.encoders.gru import BidirectionalGRU
+from sk_han.nn.initialization import normal_, with_memory, xavier_uniform_
+from sk_han.nn.ragged.words import distinct_words
+from sk_han.tagging.chain import best_paths, log_partition, marginals, path_scores
+from sk_han.tagging.options import TaggingOptions
+
+__all__ = ["TaggingNetwork", "TaggingOutput"]
+
+# Deviation of the numbers in an initial vector, and the factor of PyTorch's initial input weights.
+VECTOR_SCALE, INPUT_GAIN = 0.1, 3.0
+
+
+class TaggingOutput(NamedTuple):
+    """Result of `TaggingNetwork.attend`.
+
+    Attributes
+    ----------
+    logits : Tensor, shape (T, C)
+        Score of each label at each token, without the chain.
+    penalty : Tensor, shape (N,)
+        Zeros: nothing is added to the loss.
+    """
+
+    logits: Tensor
+    penalty: Tensor
+
+
+class TaggingNetwork(nn.Module):
+    """Encode the tokens of sentences in both directions, and score the labels of each token.
+
+    A token is a row of attributes: its word, and others such as its ending, its shape or a given
+    part of speech. Their vectors side by side are the input of a bidirectional GRU. With
+    ``crf=True`` a linear-chain conditional random field connects the labels of neighbours (Huang,
+    Xu, Yu, 2015). A sentence's result depends on the sentence alone.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Number of values of each attribute, those of padding (0) and of the unknown value (1)
+        included. The first attribute is the word.
+    n_classes : int
+        Number of labels C.
+    forbidden : Tensor of bool, shape (C + 1, C), optional
+        Whether the label in the column may not follow the label in the row; the first row is for
+        the first token of a sentence. Each label needs one that may follow it and one that may
+        stand before it, and some label must be allowed at the start.
+    unknown_id : int
+        Value of a word that is dropped in training.
+    sparse : bool
+        Whether the gradient of the vectors is sparse.
+    generator : torch.Generator on the CPU, optional
+        Source of the initial weights and of dropout; by default PyTorch's global one.
+    **options
+        Of `sk_han.tagging.TaggingOptions`.
+
+    References
+    ----------
+    Huang, Xu, Yu (2015). Bidirectional LSTM-CRF Models for Sequence Tagging. arXiv 1508.01991.
+
+    Examples
+    --------
+    Two sentences, of two tokens and of one; three kinds of tokens with a word and one attribute.
+
+    >>> import torch
+    >>> from sk_han.tagging import TaggingNetwork
+    >>> network = TaggingNetwork(sizes=[5, 4], n_classes=3)
+    >>> kinds, attributes = torch.tensor([0, 2, 1]), torch.tensor([[2, 2], [3, 2], [4, 3]])
+    >>> network(kinds, attributes, torch.tensor([2, 1])).shape
+    torch.Size([3, 3])
+    """
+
+    offsets: Tensor
+    forbidden: Tensor
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        n_classes: int,
+        *,
+        forbidden: Tensor | None = None,
+        unknown_id: int = 1,
+        sparse: bool = False,
+        generator: torch.Generator | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        self.options = TaggingOptions(**options).copy()
+        self.options.check()
+        self.unknown_id, self.generator = unknown_id, generator
+        n_words, n_others, E, D = (
+            sizes[0],
+            sum(sizes[1:]),
+            self.options.embedding_dim,
+            self.options.attribute_dim,
+        )
+        self.embedding = nn.Embedding(n_words, E, sparse=sparse, _weight=torch.empty(n_words, E))
+        self.attributes = nn.Embedding(n_others, D, sparse=sparse, _weight=torch.empty(n_others, D))
+        input_size = E + D * (len(sizes) - 1)
+        self.encoder = BidirectionalGRU(input_size, self.options.hidden_size, generator)
+        self.output = with_memory(nn.Linear(self.encoder.output_size, n_classes, device="meta"))
+        shape = (n_classes + 1, n_classes)
+        self.transitions = nn.Parameter(torch.zeros(shape)) if self.options.crf else None
+        offsets = torch.cumsum(torch.tensor([0, *sizes[1:]], device="cpu"), 0)[:-1]
+        self.register_buffer("offsets", offsets, persistent=False)
+        none = torch.zeros(shape, dtype=torch.bool, device="cpu")
+        self.register_buffer("forbidden", none if forbidden is None else forbidden, False)
+        normal_(self.embedding.weight, VECTOR_SCALE, generator)
+        normal_(self.attributes.weight, VECTOR_SCALE, generator)
+        xavier_uniform_(self.output.weight, generator)
+        nn.init.zeros_(self.output.bias)
+        with torch.no_grad():
+            for weight in self._input_weights():
+                weight *= INPUT_GAIN
+
+    def start_from(self, vectors: Tensor) -> None:
+        """Set the initial word vectors of a network that has not been trained.
+
+        Vectors longer than the random ones, as published vectors are, keep their length, and so
+        change less in a step; the input weights of words are smaller in the same ratio.
+
+        Parameters
+        ----------
+        vectors : Tensor, shape (sizes[0], E)
+        """
+        size = vectors.double().square().mean().sqrt().item()
+        with torch.no_grad():
+            self.embedding.weight.copy_(vectors)
+            if VECTOR_SCALE < size < float("inf"):
+                for weight in self._input_weights():
+                    weight[:, : vectors.shape[1]] *= VECTOR_SCALE / size
+
+    def forward(self, kinds: Tensor, attributes: Tensor, lengths: Tensor) -> Tensor:
+        """Score the labels of each token.
+
+        Parameters
+        ----------
+        kinds : Tensor of int64, shape (T,)
+            The row of `attributes` of each token of the batch.
+        attributes : Tensor of int64, shape (n_kinds, n_attributes)
+            Values of the attributes of each kind of token.
+        lengths : Tensor of int64 on the CPU, shape (N,)
+            Number of tokens of each sentence, together T; 0 for an empty one.
+
+        Returns
+        -------
+        Tensor, shape (T, C)
+        """
+        return self.attend(kinds, attributes, lengths).logits
+
+    def attend(self, kinds: Tensor, attributes: Tensor, lengths: Tensor) -> TaggingOutput:
+        """Score the labels like `forward`, with the penalty that a `Net` expects."""
+        p = self.options.dropout if self.training else 0.0
+        distinct, index = distinct_words(kinds, len(attributes))
+        values = attributes[distinct]  # (U, n_attributes)
+        words, others = values[:, 0], values[:, 1:] + self.offsets
+        if self.training:
+            words = word_dropout(words, self.options.word_dropout, self.unknown_id, self.generator)
+        vectors = [
+            self.embedding(words),
+            self.attributes(others).flatten(1),
+        ]  # (U, E), (U, D * ...)
+        inputs = dropout(torch.cat(vectors, dim=1), p, self.generator)
+        states = dropout(self.encoder(inputs, index, lengths), p, self.generator)  # (T, H)
+        logits = self.output(states)
+        return TaggingOutput(logits, logits.new_zeros(len(lengths)))
+
+    def losses(self, logits: Tensor, labels: Tensor, lengths: Tensor) -> Tensor:
+        """Compute minus the log-likelihood of the labels of each sentence, shape (N,)."""
+        if self.transitions is None:
+            each = nn.functional.cross_entropy(logits, labels, reduction="none")
+            sequence = torch.repeat_interleave(torch.arange(len(lengths), device="cpu"), lengths)
+            return logits.new_zeros(len(lengths)).index_add(0, sequence.to(logits.device), each)
+        first, transitions = self._chain()
+        total = log_partition(logits, first, transitions, lengths)
+        return total - path_scores(logits, labels, first, transitions, lengths)
+
+    @torch.no_grad()
+    def decode(self, logits: Tensor, lengths: Tensor) -> Tensor:
+        """Find the most probable allowed labels of each sentence, shape (T,)."""
+        if self.transitions is None and not self.forbidden.any():
+            return logits.argmax(dim=1)
+        return best_paths(logits, *self._chain(), lengths)
+
+    @torch.no_grad()
+    def probabilities(self, logits: Tensor, lengths: Tensor) -> Tensor:
+        """Compute the probability of each label at each token, shape (T, C)."""
+        if self.transitions is None and not self.forbidden.any():
+            return torch.softmax(logits.double(), dim=1)
+        return marginals(logits, *self._chain(), lengths)
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether compiled kernels cover the layers that do most of the work."""
+        return self.encoder.fuses
+
+    def _input_weights(self) -> list[Tensor]:
+        return [w for name, w in self.encoder.gru.named_parameters() if "weight_ih" in name]
+
+    def _chain(self) -> tuple[Tensor, Tensor]:
+        """Return scores of the first labels, and of transitions: minus infinity if forbidden."""
+        scores = torch.zeros_like(self.forbidden, dtype=self.output.weight.dtype)
+        if self.transitions is not None:
+            scores = self.transitions
+        scores = scores.masked_fill(self.forbidden, -torch.inf)
+        return scores[0], scores[1:]

@@ -1,0 +1,346 @@
+"""SequenceTagger: a recurrent network that labels the tokens of sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from sk_han.engines.loading import ENGINES
+from sk_han.fitted_state import StatefulEstimator, replace_attributes, snapshot_of
+from sk_han.tagging.attributes import token_kinds
+from sk_han.tagging.checks import as_sentences, as_tags
+from sk_han.tagging.fit import (
+    encoded_sentences,
+    learnt_attributes,
+)
+from sk_han.tagging.options import TaggingOptions
+from sk_han.tagging.state import tagger_attributes, tagger_state
+from sk_han.tagging.training import Sentences, TaggingNet, split_tokens
+from sk_han.training.computing import computing
+from sk_han.utils.compat import (
+    HasMethods,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+    of_option,
+)
+from sk_han.validation.params import FRACTION, LEARNING_RATE, NOT_NEGATIVE, POSITIVE
+
+__all__ = ["SequenceTagger"]
+
+_OPTIONS = {name: of_option(c) for name, c in TaggingOptions.constraints().items()}
+_NOTHING_TO_SCORE = "X has no token with a weight: there is nothing to score."
+
+
+class SequenceTagger(StatefulEstimator):
+    """Label the tokens of sentences: parts of speech, phrases, names.
+
+    A bidirectional GRU reads each sentence, and a conditional random field chooses the labels of
+    all its tokens together (Huang, Xu, Yu, 2015). A word is read by its vector and by those of its
+    first and last letters and of its shape (capitals, digits, signs), by which unknown words are
+    known.
+
+    Parameters
+    ----------
+    embedding_dim : int, default=50
+        Size of a word vector.
+    embedding_init : {"cooccurrence", "random"}, ndarray of shape (n_words, embedding_dim) or \
+mapping of word to vector, default="random"
+        Initial word vectors, as of `HANClassifier`. Words are in lower case. Those that the
+        mapping has beyond the training sentences are known words too.
+    attribute_dim : int, default=20
+        Size of the vectors of prefixes, suffixes, shapes and further columns.
+    hidden_size : int, default=100
+        Size of the recurrent state in each direction.
+    crf : bool, default=True
+        Whether a conditional random field connects the labels of neighbours. Without it, each
+        token is labelled for itself.
+    scheme : {"iob2"} or None, default=None
+        "iob2" forbids that ``I-x`` follows anything but ``B-x`` or ``I-x``, in training and in
+        prediction.
+    dropout : float, default=0.5
+        Share of the entries of inputs and of states dropped in training.
+    word_dropout : float, default=0.05
+        Share of words replaced by the unknown word in training.
+    adversarial_noise : float, default=0.3
+        Length of noise on the word vectors, relative to that of the vectors, in every other step,
+        as of `HANClassifier`.
+    min_count : int, default=1
+        Number of tokens that a word needs in training; rarer ones are unknown words.
+    lr : float, default=0.006
+        Learning rate; the peak of the one-cycle schedule.
+    max_epochs : int or "auto", default="auto"
+        Passes over the training sentences. "auto" takes as many as make 2,000 steps, but at least
+        10 and at most 50.
+    batch_size : int, default=32
+        Sentences a step.
+    validation_fraction : float, default=None
+        Share of the sentences held out. They decide which epoch's weights are kept, by token
+        accuracy. None trains on all sentences and keeps the last weights.
+    n_iter_no_change : int, default=None
+        Number of epochs without improvement on the held-out sentences after which training stops;
+        None for no stop.
+    random_state : int, RandomState instance or None, default=None
+        Source of initial weights, dropout, held-out sentences and order.
+    device : str, default="auto"
+        "auto" takes CUDA if there is one, else the CPU.
+    callbacks : list, default=None
+        skorch callbacks, copied in `fit`.
+    engine : {"auto", "numba", "torch"}, default="auto"
+        As of `HANClassifier`.
+    n_threads : int, default=None
+        As of `HANClassifier`.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Sorted labels.
+    vocabularies_ : list of dict of str to int
+        Ids of the values of each attribute: word, further columns, prefixes of 1 to 3 letters,
+        suffixes of 1 to 4, shape.
+    n_columns_ : int
+        Number of strings of a token, 1 for words alone.
+    net_ : Net
+        The fitted skorch net; ``net_.module_`` is the PyTorch network.
+    history_ : list of dict
+        For each epoch: epoch, dur (seconds), train_loss (of a token) and, with held-out sentences,
+        valid_loss and valid_accuracy.
+    best_epoch_ : int or None
+        The epoch whose weights were kept, from 1; None without held-out sentences.
+    best_score_ : float or None
+        Token accuracy on the held-out sentences in that epoch.
+    n_iter_ : int
+        Number of epochs trained.
+    device_ : str
+        The device that computed.
+
+    References
+    ----------
+    Huang, Xu, Yu (2015). Bidirectional LSTM-CRF Models for Sequence Tagging. arXiv 1508.01991.
+
+    Examples
+    --------
+    >>> from sk_han import SequenceTagger
+    >>> X = [["Anna", "sees", "Rome"], ["Rome", "sleeps"]] * 20
+    >>> y = [["NAME", "VERB", "NAME"], ["NAME", "VERB"]] * 20
+    >>> tagger = SequenceTagger(hidden_size=8, random_state=0).fit(X, y)
+    >>> tagger.predict([["Anna", "sleeps"]])
+    [['NAME', 'VERB']]
+    """
+
+    classes_: NDArray[Any]
+    vocabularies_: list[dict[str, int]]
+    n_columns_: int
+    net_: TaggingNet
+    history_: list[dict[str, float]]
+    best_epoch_: int | None
+    best_score_: float | None
+    n_iter_: int
+    device_: str
+
+    _newest_format = 1
+    _shown_by = "sk_han.tagging.tagged_text and tagged_html draw its tags."
+    _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
+        "embedding_dim": _OPTIONS["embedding_dim"],
+        "embedding_init": [np.ndarray, HasMethods("__getitem__")],
+        "attribute_dim": _OPTIONS["attribute_dim"],
+        "hidden_size": _OPTIONS["hidden_size"],
+        "crf": ["boolean"],
+        "scheme": [StrOptions({"iob2"}), None],
+        "dropout": _OPTIONS["dropout"],
+        "word_dropout": _OPTIONS["word_dropout"],
+        "adversarial_noise": [NOT_NEGATIVE],
+        "min_count": [POSITIVE],
+        "lr": [LEARNING_RATE],
+        "max_epochs": [POSITIVE, StrOptions({"auto"})],
+        "batch_size": [POSITIVE],
+        "validation_fraction": [FRACTION, None],
+        "n_iter_no_change": [POSITIVE, None],
+        "random_state": ["random_state"],
+        "device": [str],
+        "callbacks": [list, None],
+        "engine": [StrOptions(set(ENGINES))],
+        "n_threads": [POSITIVE, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        embedding_dim: int = 50,
+        embedding_init: Any = "random",
+        attribute_dim: int = 20,
+        hidden_size: int = 100,
+        crf: bool = True,
+        scheme: str | None = None,
+        dropout: float = 0.5,
+        word_dropout: float = 0.05,
+        adversarial_noise: float = 0.3,
+        min_count: int = 1,
+        lr: float = 0.006,
+        max_epochs: int | str = "auto",
+        batch_size: int = 32,
+        validation_fraction: float | None = None,
+        n_iter_no_change: int | None = None,
+        random_state: Any = None,
+        device: str = "auto",
+        callbacks: list[Any] | None = None,
+        engine: str = "auto",
+        n_threads: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.embedding_dim = embedding_dim
+        self.embedding_init = embedding_init
+        self.attribute_dim = attribute_dim
+        self.hidden_size = hidden_size
+        self.crf = crf
+        self.scheme = scheme
+        self.dropout = dropout
+        self.word_dropout = word_dropout
+        self.adversarial_noise = adversarial_noise
+        self.min_count = min_count
+        self.lr = lr
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+        self.device = device
+        self.callbacks = callbacks
+        self.engine = engine
+        self.n_threads = n_threads
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SequenceTagger:
+        """Learn from labelled sentences.
+
+        Parameters
+        ----------
+        X : sequence of sequences of tokens
+            A token is a string, or a tuple of strings: the word, then further columns such as a
+            given part of speech.
+        y : sequence of sequences of labels
+            A string, integer or boolean for each token.
+        sample_weight : array-like of shape (n_sentences,), default=None
+            Weights >= 0 of the tokens of each sentence; a sentence of weight 0 is left out.
+
+        Returns
+        -------
+        SequenceTagger
+            Itself. After an error, an earlier fitted state is unchanged.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If sentences, labels, weights or parameters are invalid; the message names sentence and
+            token.
+        FloatingPointError
+            If the loss is no longer a finite number.
+        """
+        with self._computing(), torch.inference_mode(mode=False):
+            replace_attributes(self, learnt_attributes(self, X, y, sample_weight))
+        return self
+
+    def predict(self, X: Any) -> list[list[Any]]:
+        """Predict the labels of each sentence: together the most probable ones.
+
+        Parameters
+        ----------
+        X : sequence of sequences of tokens
+            As in `fit`. Empty sentences have no labels.
+
+        Returns
+        -------
+        list of list of labels
+            scikit-learn's `cross_val_predict` joins arrays, and cannot join these.
+        """
+        check_is_fitted(self)
+        fitted = snapshot_of(self)
+        sentences = fitted._sentences(X)
+        with fitted._computing():
+            numbers = fitted.net_.decoded(sentences)
+        return [labels.tolist() for labels in split_tokens(fitted.classes_[numbers], sentences)]
+
+    def predict_proba(self, X: Any) -> list[NDArray[np.float64]]:
+        """Predict the probability of each label at each token.
+
+        With `crf` it is the marginal probability, over all labels of the rest of the sentence.
+
+        Parameters
+        ----------
+        X : sequence of sequences of tokens
+            As in `fit`.
+
+        Returns
+        -------
+        list of ndarray of shape (n_tokens, n_labels)
+            Columns in the order of `classes_`; rows sum to 1.
+        """
+        check_is_fitted(self)
+        fitted = snapshot_of(self)
+        sentences = fitted._sentences(X)
+        with fitted._computing():
+            return split_tokens(fitted.net_.probabilities(sentences), sentences)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Compute the share of tokens whose label is right.
+
+        Parameters
+        ----------
+        X, y : as in `fit`
+        sample_weight : array-like of shape (n_sentences,), default=None
+            Weight of the tokens of each sentence.
+        """
+        found = self.predict(X)
+        lengths = [len(labels) for labels in found]
+        labels = as_tags(y, lengths)
+        if not sum(lengths):
+            raise ValueError(_NOTHING_TO_SCORE)
+        of_sentences = check_sample_weight(
+            sample_weight, lengths, dtype=np.float64, ensure_non_negative=True
+        )
+        weights = np.repeat(of_sentences, lengths)
+        if not weights.any():
+            raise ValueError(_NOTHING_TO_SCORE)
+        given, own = (type(values[:1].tolist()[0]) for values in (labels, self.classes_))
+        if given is not own:
+            raise ValueError(
+                f"y holds labels of type {given.__name__}, and those of training are of type "
+                f"{own.__name__}. Convert them, for example with {own.__name__}(label)."
+            )
+        predicted = np.array([label for labels in found for label in labels])
+        return float(np.average(labels == predicted, weights=weights))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the fitted state as arrays and plain values, which are no copies."""
+        check_is_fitted(self)
+        return tagger_state(snapshot_of(self))
+
+    def from_state(self, state: Mapping[str, Any]) -> SequenceTagger:
+        """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
+        with self._computing():
+            replace_attributes(self, tagger_attributes(state))
+        return self
+
+    def _computing(self) -> AbstractContextManager[None]:
+        return computing(self.engine, self.n_threads)
+
+    def _sentences(self, X: Any) -> Sentences:
+        """Return X as the network reads it."""
+        kinds = token_kinds(as_sentences(X, self.n_columns_))
+        return encoded_sentences(kinds, self.vocabularies_)

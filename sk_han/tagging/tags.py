@@ -1,0 +1,174 @@
+"""Tagged sentences as lines for a terminal and as HTML: functions of tokens and labels alone."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sk_han.rendering.markup import escaped, isolated, page
+from sk_han.rendering.rows import in_one_line
+from sk_han.rendering.terminal import NARROWEST, terminal_has_color, wrapped
+
+__all__ = ["tagged_html", "tagged_text"]
+
+# Black on backgrounds of the 256-colour palette, and shades of the style sheet, for labels in turn.
+_CODES = ("38;5;16;48;5;79", "38;5;16;48;5;117", "38;5;16;48;5;215", "38;5;16;48;5;183")
+_SHADES = ("p4", "m4", "w4", "p7", "m7", "w7")
+
+
+class _Piece(NamedTuple):
+    """Neighbouring tokens with one label; None outside of chunks."""
+
+    label: str | None
+    words: list[str]
+
+
+def tagged_text(
+    sentences: Any, labels: Any, *, color: bool | None = None, width: int | None = None
+) -> str:
+    """Return tagged sentences as lines of text.
+
+    Chunks of the labels ``B-x`` and ``I-x`` stand in brackets with their name behind, other labels
+    behind a slash; ``O`` is not shown. Control characters are replaced by visible ones.
+
+    Parameters
+    ----------
+    sentences : sequence of sequences of tokens
+        As in `sk_han.SequenceTagger.fit`; of tuples the word is shown.
+    labels : sequence of sequences of labels
+        As `sk_han.SequenceTagger.predict` returns them.
+    color : bool, default=None
+        Whether to colour labels; None for a terminal that can.
+    width : int, default=None
+        Columns of a line; None for those of the terminal.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If a sentence has another number of labels than of tokens.
+
+    Examples
+    --------
+    >>> from sk_han.tagging import tagged_text
+    >>> sentence = ["New", "York", "is", "big"]
+    >>> print(tagged_text([sentence], [["B-NP", "I-NP", "B-VP", "O"]], color=False))
+    [New York]NP [is]VP big
+    >>> print(tagged_text([sentence], [["NNP", "NNP", "VBZ", "JJ"]], color=False))
+    New/NNP York/NNP is/VBZ big/JJ
+    """
+    color = terminal_has_color() if color is None else color
+    width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
+    found = [_pieces(*pair) for pair in _pairs(sentences, labels)]
+    chunked, number = _has_chunks(labels), _numbers(found)
+    lines: list[str] = []
+    for pieces in found:
+        chunks = [chunk for piece in pieces for chunk in _chunks(piece, chunked, color, number)]
+        lines += wrapped(chunks, width)
+    return "\n".join(lines)
+
+
+def tagged_html(sentences: Any, labels: Any, *, full_page: bool = True) -> str:
+    """Return tagged sentences as HTML, without scripts or outside assets.
+
+    Parameters
+    ----------
+    sentences, labels
+        As of `tagged_text`.
+    full_page : bool, default=True
+        Whether it is a page, or a fragment for a notebook.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If a sentence has another number of labels than of tokens.
+
+    Examples
+    --------
+    >>> from sk_han.tagging import tagged_html
+    >>> "<bdi>NAME</bdi>" in tagged_html([["Anna", "sleeps"]], [["B-NAME", "O"]])
+    True
+    """
+    found = [_pieces(*pair) for pair in _pairs(sentences, labels)]
+    number = _numbers(found)
+    rows = []
+    for pieces in found:
+        marked = " ".join(_marked(piece, number) for piece in pieces)
+        rows.append(f'<p class="han-sentence" dir="auto">{marked}</p>')
+    return page("\n".join(rows), "Tagged sentences", full_page)
+
+
+def _pairs(sentences: Any, labels: Any) -> list[tuple[list[str], list[str]]]:
+    pairs = []
+    if len(sentences) != len(labels):
+        raise ValueError(f"There are {len(sentences)} sentences and labels of {len(labels)}.")
+    for i, (tokens, tags) in enumerate(zip(sentences, labels, strict=True)):
+        if len(tokens) != len(tags):
+            raise ValueError(
+                f"Sentence {i} has {len(tokens)} tokens and {len(tags)} labels: give each token "
+                "one label."
+            )
+        words = [token if isinstance(token, str) else token[0] for token in tokens]
+        pairs.append((words, [str(tag) for tag in tags]))
+    return pairs
+
+
+def _pieces(words: list[str], tags: list[str]) -> list[_Piece]:
+    """Join the tokens of a chunk; an ``I-`` without a beginning begins one."""
+    pieces: list[_Piece] = []
+    goes_on = False
+    for word, tag in zip(words, tags, strict=True):
+        name = tag[2:] if tag[:2] in ("B-", "I-") else None
+        if tag[:2] == "I-" and goes_on and pieces[-1].label == name:
+            pieces[-1].words.append(word)
+        else:
+            pieces.append(_Piece(name if name is not None else None if tag == "O" else tag, [word]))
+        goes_on = name is not None
+    return pieces
+
+
+def _has_chunks(labels: Sequence[Sequence[Any]]) -> bool:
+    return any(str(tag)[:2] in ("B-", "I-") for tags in labels for tag in tags)
+
+
+def _numbers(found: list[list[_Piece]]) -> dict[str, int]:
+    """Number the labels in alphabetical order."""
+    labels = {piece.label for pieces in found for piece in pieces if piece.label is not None}
+    return {label: number for number, label in enumerate(sorted(labels))}
+
+
+def _chunks(
+    piece: _Piece, chunked: bool, color: bool, number: dict[str, int]
+) -> list[list[tuple[str, str]]]:
+    words = [in_one_line(word) or " " for word in piece.words]
+    if piece.label is None:
+        return [[(word, "")] for word in words]
+    label = in_one_line(piece.label)
+    if color:
+        code = f"\x1b[{_CODES[number[piece.label] % len(_CODES)]}m"
+        return [
+            *([(word, code)] for word in words[:-1]),
+            [(words[-1], code), (f" {label}", "\x1b[2m")],
+        ]
+    if not chunked:
+        return [[(f"{words[0]}/{label}", "")]]
+    words[0] = f"[{words[0]}"
+    words[-1] = f"{words[-1]}]{label}"
+    return [[(word, "")] for word in words]
+
+
+def _marked(piece: _Piece, number: dict[str, int]) -> str:
+    text = escaped(" ".join(piece.words))
+    if piece.label is None:
+        return text
+    shade = _SHADES[number[piece.label] % len(_SHADES)]
+    label = f'<sub class="han-small">{isolated(piece.label)}</sub>'
+    return f'<mark class="{shade}">{text}</mark>{label}'

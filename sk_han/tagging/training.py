@@ -1,0 +1,197 @@
+"""Sentences with labels of their tokens, and the net that learns from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sk_han.documents import DocumentArray, starts_of
+from sk_han.tagging.network import TaggingNetwork
+from sk_han.tagging.options import TaggingOptions
+from sk_han.training.loss import weighted_mean
+from sk_han.training.metrics import accuracy
+from sk_han.training.net import Net
+
+__all__ = [
+    "LabelledSentences",
+    "Sentences",
+    "TaggingNet",
+    "epochs_for_tagging",
+    "sentences_of",
+    "split_tokens",
+    "stored_tagging_net",
+    "tagging_net",
+]
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences of tokens, and the attributes of each kind of token.
+
+    Attributes
+    ----------
+    kinds : DocumentArray of shape (D,)
+        Each document is a sentence, or empty. Its ids are rows of `attributes`; rows 0 and 1 do
+        not occur.
+    attributes : ndarray of int64, shape (n_kinds, n_attributes)
+    """
+
+    kinds: DocumentArray
+    attributes: NDArray[np.int64]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of tokens of each sentence, shape (D,)."""
+        return self.kinds.words_per_document
+
+    def words(self) -> DocumentArray:
+        """Return the ids of the words alone."""
+        words = self.attributes[self.kinds.word_ids, 0].astype(np.int32)
+        return sentences_of(words, self.lengths)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def __getitem__(self, rows: Any) -> Sentences:
+        return Sentences(self.kinds[rows], self.attributes)
+
+
+@dataclass(frozen=True)
+class LabelledSentences:
+    """Sentences with the class of each token and the weight of each sentence.
+
+    Attributes
+    ----------
+    inputs : Sentences
+    labels : DocumentArray of shape (D,)
+        The number of the class of each token plus 1.
+    weights : ndarray of float64, shape (D,)
+        Positive weight of the tokens of each sentence in the loss.
+    """
+
+    inputs: Sentences
+    labels: DocumentArray
+    weights: NDArray[np.float64]
+
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """Number of the class of each token, from 0, shape (T,)."""
+        return self.labels.word_ids.astype(np.int64) - 1
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, rows: Any) -> LabelledSentences:
+        return LabelledSentences(self.inputs[rows], self.labels[rows], self.weights[rows])
+
+
+class TaggingNet(Net):
+    """`Net` whose losses are of sentences, and whose accuracy is that of decoded tokens."""
+
+    def get_loss(
+        self, y_pred: Tensor, y_true: NDArray[np.int64], X: Any = None, training: bool = False
+    ) -> Tensor:
+        """Compute the weighted mean over the tokens of a batch of their sentences' losses."""
+        lengths = X.inputs.lengths
+        labels = torch.from_numpy(y_true).to(y_pred.device)
+        losses = self.module_.losses(y_pred, labels, torch.from_numpy(lengths))  # (D,)
+        n_tokens = float(lengths @ X.weights) / float(X.weights.sum())
+        return weighted_mean(losses, X.weights) / max(n_tokens, 1.0)
+
+    def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Tensor]:
+        """Compute the loss of a validation batch, and the accuracy of its decoded labels."""
+        step = super().validation_step(batch, **fit_params)
+        data, targets = batch
+        with torch.inference_mode():
+            lengths = torch.from_numpy(data.inputs.lengths)
+            found = self.module_.decode(step["y_pred"], lengths).numpy(force=True)
+        right = float((found == targets).mean()) if len(targets) else 1.0
+        self.history.record_batch("valid_accuracy", right)
+        return step
+
+    def decoded(self, sentences: Sentences) -> NDArray[np.int64]:
+        """Return the number of the label of each token, shape (T,)."""
+        found: NDArray[np.int64] = self._read(sentences, self.module_.decode)
+        return found
+
+    def probabilities(self, sentences: Sentences) -> NDArray[np.float64]:
+        """Return the probability of each label at each token, shape (T, C)."""
+        found: NDArray[np.float64] = self._read(sentences, self.module_.probabilities)
+        return found
+
+    def _read(self, sentences: Sentences, read: Callable[[Tensor, Tensor], Tensor]) -> Any:
+        found = []
+        for start in range(0, max(len(sentences), 1), self.valid_batch_size):
+            batch = sentences[start : start + self.valid_batch_size]
+            logits = self.attend(batch).logits
+            with torch.inference_mode():
+                found.append(read(logits, torch.from_numpy(batch.lengths)).numpy(force=True))
+        return np.concatenate(found)
+
+
+def tagging_net(**params: Any) -> TaggingNet:
+    """Create a net whose network labels the tokens of sentences."""
+    return TaggingNet(
+        TaggingNetwork,
+        to_tensors=_tensors,
+        measures={"valid_accuracy": accuracy},
+        **params,
+    )
+
+
+def epochs_for_tagging(max_epochs: int | str, n_sentences: int, batch_size: int) -> int:
+    """Return the number of epochs: with "auto", as many as make 2,000 steps, from 10 to 50."""
+    if max_epochs != "auto":
+        return int(max_epochs)
+    return min(max(round(2_000 / math.ceil(n_sentences / batch_size)), 10), 50)
+
+
+def stored_tagging_net(
+    sizes: Sequence[int],
+    n_classes: int,
+    forbidden: NDArray[np.bool_] | None,
+    options: TaggingOptions,
+    weights: Mapping[str, NDArray[Any]],
+    device: str,
+) -> TaggingNet:
+    """Create a net with stored weights, for prediction: it has no optimizer."""
+    net: TaggingNet = tagging_net(
+        module__generator=torch.Generator(),  # the weights drawn here are replaced at once
+        module__sizes=sizes,
+        module__n_classes=n_classes,
+        module__forbidden=None if forbidden is None else torch.from_numpy(forbidden),
+        optimizer=None,
+        device=device,
+        **{f"module__{name}": value for name, value in options.get_params(deep=False).items()},
+    ).initialize()
+    own = {name: torch.tensor(weight, device="cpu") for name, weight in weights.items()}
+    net.module_.load_state_dict(own)
+    net.prepare_to_predict()
+    return net
+
+
+def sentences_of(ids: NDArray[np.integer[Any]], lengths: NDArray[np.int64]) -> DocumentArray:
+    """Return documents of one sentence each, without a sentence where a length is 0."""
+    filled = lengths > 0
+    return DocumentArray(ids, starts_of(lengths[filled]), starts_of(filled))
+
+
+def split_tokens(values: NDArray[Any], sentences: Sentences) -> list[NDArray[Any]]:
+    """Split values of all tokens into those of each sentence."""
+    return np.split(values, np.cumsum(sentences.lengths)[:-1]) if len(sentences) else []
+
+
+def _tensors(sentences: Sentences, device: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the arguments of `TaggingNetwork.attend`."""
+    return (
+        torch.from_numpy(sentences.kinds.word_ids.astype(np.int64)).to(device),
+        torch.from_numpy(sentences.attributes).to(device),
+        torch.from_numpy(sentences.lengths),
+    )

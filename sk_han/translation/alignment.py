@@ -1,0 +1,130 @@
+"""The words of a text and of its translation, and the attention between them, as data."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Alignment"]
+
+
+class Alignment:
+    """A text, its translation, and where each word of the translation looked in the text.
+
+    Parameters
+    ----------
+    source_text, target_text : str
+    source_words, target_words : iterable of str
+        As they are written.
+    weights : array-like of shape (n_target_words, n_source_words)
+        Attention of each target word to the source words. A row sums to at most 1: the rest is
+        attention to the end of the text.
+
+    Attributes
+    ----------
+    source_text, target_text : str
+    source_words, target_words : tuple of str
+    weights : ndarray of float64, shape (n_target_words, n_source_words)
+        Read-only.
+
+    Raises
+    ------
+    ValueError
+        If the shape of the weights is not that of the words, or a weight is not from 0 to 1.
+
+    Notes
+    -----
+    Attention tells where the network looked when it chose a word. In most places that is the word
+    that it translates; an article, say, may look at its noun.
+
+    Examples
+    --------
+    >>> from sk_han.translation import Alignment
+    >>> alignment = Alignment("ein Hund", "a dog", ["ein", "Hund"], ["a", "dog"],
+    ...                       [[0.75, 0.25], [0.125, 0.875]])
+    >>> alignment.pairs()
+    [('a', 'ein', 0.75), ('dog', 'Hund', 0.875)]
+    """
+
+    __slots__ = ("source_text", "source_words", "target_text", "target_words", "weights")
+
+    def __init__(
+        self,
+        source_text: str,
+        target_text: str,
+        source_words: Any,
+        target_words: Any,
+        weights: ArrayLike,
+    ) -> None:
+        self.source_text, self.target_text = source_text, target_text
+        self.source_words, self.target_words = tuple(source_words), tuple(target_words)
+        shape = len(self.target_words), len(self.source_words)
+        found: NDArray[np.float64] = np.array(weights, dtype=np.float64)
+        if found.shape != shape:
+            raise ValueError(
+                f"weights must have the shape {shape}, a row for each target word and a column for "
+                f"each source word; got {found.shape}."
+            )
+        if not ((found >= 0) & (found <= 1 + 1e-6)).all():
+            raise ValueError("weights must be numbers from 0 to 1.")
+        found.setflags(write=False)
+        self.weights = found
+
+    def pairs(self) -> list[tuple[str, str | None, float]]:
+        """Return each target word with the source word of its largest weight, and that weight.
+
+        The source word is None where there are no source words.
+        """
+        if not self.source_words:
+            return [(word, None, 0.0) for word in self.target_words]
+        best = self.weights.argmax(axis=1)
+        return [
+            (word, self.source_words[i], float(self.weights[row, i]))
+            for row, (word, i) in enumerate(zip(self.target_words, best.tolist(), strict=True))
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all attributes as values that JSON can hold."""
+        return {
+            "source_text": self.source_text,
+            "target_text": self.target_text,
+            "source_words": list(self.source_words),
+            "target_words": list(self.target_words),
+            "weights": self.weights.tolist(),
+        }
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
+        """Return the matrix as an HTML table, shaded by the weights.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            File to write, in UTF-8.
+        full_page : bool, default=True
+            Whether it is a whole page rather than a fragment.
+        """
+        from sk_han.translation.heat_map import alignment_html
+
+        html = alignment_html(self, full_page=full_page)
+        if path is not None:
+            Path(path).write_text(html, "utf-8")
+        return html
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the matrix as a heat-map: see `sk_han.translation.plot_alignment`."""
+        from sk_han.translation.heat_map import plot_alignment
+
+        return plot_alignment(self, ax)
+
+    def _repr_html_(self) -> str:
+        return self.to_html(full_page=False)
+
+    def __repr__(self) -> str:
+        return f"Alignment({len(self.target_words)} words to {len(self.source_words)} words)"

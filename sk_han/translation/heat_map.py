@@ -1,0 +1,89 @@
+"""An alignment of two texts as a heat-map: matplotlib figure and HTML table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sk_han.rendering.colors import shades, theme_of
+from sk_han.rendering.fonts import families_for
+from sk_han.rendering.markup import isolated, page
+from sk_han.rendering.shading import LEVELS
+from sk_han.translation.alignment import Alignment
+from sk_han.utils.optional import import_optional
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["alignment_html", "plot_alignment"]
+
+INCHES_PER_WORD = 0.32
+LARGEST_FIGURE = 40.0  # inches: beyond it, words of giants are drawn smaller
+
+
+def plot_alignment(alignment: Alignment, ax: Axes | None = None) -> Axes:
+    """Draw a row for each target word and a column for each source word, shaded by attention.
+
+    The figure of Bahdanau et al. (2015).
+
+    Parameters
+    ----------
+    alignment : Alignment
+    ax : matplotlib.axes.Axes, optional
+        By default a new figure of the size that the words need.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    pyplot = import_optional("matplotlib.pyplot", "plot", "Alignment.plot")
+    colors = import_optional("matplotlib.colors", "plot", "Alignment.plot")
+    n_rows, n_columns = alignment.weights.shape
+    if ax is None:
+        size = [min(1.5 + INCHES_PER_WORD * n, LARGEST_FIGURE) for n in (n_columns, n_rows)]
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    theme = theme_of(ax)
+    scale = colors.LinearSegmentedColormap.from_list(
+        "attention", [theme.page, *shades(theme, "attention")]
+    )
+    if alignment.weights.size:
+        ax.imshow(alignment.weights, cmap=scale, vmin=0, vmax=1, aspect="auto")
+    # A dollar sign would start a formula.
+    source, target = (
+        [word.replace("$", r"\$") for word in words]
+        for words in (alignment.source_words, alignment.target_words)
+    )
+    ax.set_xticks(range(n_columns), source, rotation=90)
+    ax.set_yticks(range(n_rows), target)
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0, labelcolor=theme.text)
+    families = families_for([*alignment.source_words, *alignment.target_words])
+    if families is not None:
+        for label in [*ax.get_xticklabels(), *ax.get_yticklabels()]:
+            label.set_family(families)
+    ax.spines[:].set_color(theme.rule)
+    return ax
+
+
+def alignment_html(alignment: Alignment, *, full_page: bool = True) -> str:
+    """Return a table with a row for each target word and a column for each source word."""
+    head = "".join(
+        f'<th scope="col" style="writing-mode:vertical-rl">{isolated(word)}</th>'
+        for word in alignment.source_words
+    )
+    rows = "".join(
+        f'<tr><th scope="row" style="text-align:end">{isolated(word)}</th>'
+        + "".join(_cell(weight) for weight in weights)
+        + "</tr>"
+        for word, weights in zip(alignment.target_words, alignment.weights.tolist(), strict=True)
+    )
+    table = (
+        f'<table class="han-alignment"><thead><tr><td></td>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
+    )
+    return page(f'<div style="overflow-x:auto">{table}</div>', "alignment", full_page)
+
+
+def _cell(weight: float) -> str:
+    level = round(LEVELS * weight)
+    shade = f' style="background:var(--attention-{level})"' if level else ""
+    return f'<td{shade} title="{weight:.2f}">&nbsp;&nbsp;</td>'

@@ -1,0 +1,273 @@
+"""A translation network: a recurrent encoder, and a decoder that attends to its states."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from sk_han.nn.dropout import dropout, row_dropout
+from sk_han.nn.encoders.gru import BidirectionalGRU
+from sk_han.nn.initialization import normal_, uniform_, with_memory, xavier_uniform_
+from sk_han.nn.ragged.layout import PackedLayout
+from sk_han.nn.ragged.words import distinct_words
+from sk_han.translation.decoder import DecoderFunction, DecoderWeights
+from sk_han.translation.options import TranslationOptions
+
+__all__ = ["END_ID", "AttentionSeq2Seq", "DecoderState", "Memory", "Seq2SeqOutput"]
+
+# Ends a source, begins and ends a target. Padding has this id elsewhere, and there is none here.
+END_ID = 0
+
+
+class Seq2SeqOutput(NamedTuple):
+    """Logits of the target words of a batch.
+
+    Attributes
+    ----------
+    logits : Tensor, shape (Y, V)
+        Of each target word, in reading order.
+    penalty : Tensor, shape ()
+        Always 0; `sk_han.training.net.Net` adds it to the loss.
+    """
+
+    logits: Tensor
+    penalty: Tensor
+
+
+class Memory(NamedTuple):
+    """What a decoder attends to.
+
+    Attributes
+    ----------
+    states : Tensor, shape (P, W, H)
+        Of the source words.
+    keys : Tensor, shape (P, W, A)
+    mask : Tensor, shape (P, W)
+        0, or minus infinity behind the last word of a source, where the attention then is
+        exactly 0.
+    """
+
+    states: Tensor
+    keys: Tensor
+    mask: Tensor
+
+    def of(self, pairs: Tensor) -> Memory:
+        """Return the memory of these pairs, of shape (n,)."""
+        return Memory(self.states[pairs], self.keys[pairs], self.mask[pairs])
+
+
+class DecoderState(NamedTuple):
+    """What a decoder knows of the words before.
+
+    Attributes
+    ----------
+    hidden : Tensor, shape (P, Q)
+    attentional : Tensor, shape (P, E)
+        From it the words are predicted.
+    """
+
+    hidden: Tensor
+    attentional: Tensor
+
+    def of(self, rows: Tensor) -> DecoderState:
+        """Return the state of these rows, of shape (n,)."""
+        return DecoderState(self.hidden[rows], self.attentional[rows])
+
+
+class AttentionSeq2Seq(nn.Module):
+    """Encoder and decoder of a translation; `DecoderFunction` has the equations.
+
+    In shape comments: ``P`` pairs, ``W`` words of the longest source, ``X`` source words in the
+    batch, ``Y`` target words in the batch, end marks among them, ``V`` target vocabulary, ``Q``
+    decoder state; others as in docs/architecture.md.
+
+    Parameters
+    ----------
+    source_size, target_size : int
+        Vocabulary sizes. Id 0 is the end mark of both languages, 1 the unknown word.
+    generator : torch.Generator on the CPU, optional
+        Source of initial weights and of dropout; by default PyTorch's global one.
+    sparse : bool
+        Whether the gradient of the source's word vectors is sparse.
+    **options
+        Of `sk_han.options.TranslationOptions`.
+
+    Examples
+    --------
+    Two pairs: sources of two words and of none, targets of one word each.
+
+    >>> import torch
+    >>> from sk_han.translation import AttentionSeq2Seq
+    >>> network = AttentionSeq2Seq(source_size=5, target_size=4)
+    >>> sources, targets = torch.tensor([3, 2, 0, 0]), torch.tensor([0, 3, 0, 2])
+    >>> network(sources, torch.tensor([3, 1]), targets, torch.tensor([2, 2])).shape
+    torch.Size([4, 4])
+    """
+
+    def __init__(
+        self,
+        *,
+        source_size: int,
+        target_size: int,
+        generator: torch.Generator | None = None,
+        sparse: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        self.options = TranslationOptions(**options).copy()
+        self.options.check()
+        self.generator = generator
+        E, Q, A = self.options.embedding_dim, self.options.hidden_size, self.options.attention_size
+        self.embedding = with_memory(nn.Embedding(source_size, E, sparse=sparse, device="meta"))
+        self.target_embedding = with_memory(nn.Embedding(target_size, E, device="meta"))
+        self.encoder = BidirectionalGRU(E, Q, generator)
+        H = self.encoder.output_size
+        self.start = with_memory(nn.Linear(H, Q, device="meta"))
+        self.key = with_memory(nn.Linear(H, A, device="meta"))
+        self.cell = with_memory(nn.GRUCell(2 * E, Q, device="meta"))  # [word, attentional vector]
+        self.query = with_memory(nn.Linear(Q, A, bias=False, device="meta"))
+        self.context = nn.Parameter(torch.empty(A, device="cpu"))
+        self.output = with_memory(nn.Linear(Q + H, E, device="meta"))
+        self.output_bias = nn.Parameter(torch.empty(target_size, device="cpu"))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew."""
+        generator = self.generator
+        for embedding in (self.embedding, self.target_embedding):
+            normal_(embedding.weight, 0.1, generator)
+        self.encoder.reset_parameters(generator)
+        for layer in (self.start, self.key, self.query, self.output):
+            xavier_uniform_(layer.weight, generator)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+        for weight in self.cell.parameters():
+            uniform_(weight, self.cell.hidden_size**-0.5, generator)
+        uniform_(self.context, len(self.context) ** -0.5, generator)
+        nn.init.zeros_(self.output_bias)
+
+    def start_from(self, vectors: Tensor) -> None:
+        """Set the word vectors of the source, shape (source_size, embedding_dim)."""
+        with torch.no_grad():
+            self.embedding.weight.copy_(vectors)
+
+    def forward(self, *batch: Tensor) -> Tensor:
+        """Compute the logits of target words; arguments as of `attend`."""
+        return self.attend(*batch).logits
+
+    def attend(
+        self, source_ids: Tensor, source_lengths: Tensor, word_before: Tensor, lengths: Tensor
+    ) -> Seq2SeqOutput:
+        """Compute the logits of each target word from the words before it.
+
+        Parameters
+        ----------
+        source_ids : Tensor of int64, shape (X,)
+            Words of all sources, each with its end mark.
+        source_lengths : Tensor of int64 on the CPU, shape (P,)
+        word_before : Tensor of int64, shape (Y,)
+            The word before each target word, for the first one the end mark.
+        lengths : Tensor of int64 on the CPU, shape (P,)
+            Number of target words with the end mark of each pair, at least 1.
+        """
+        layout = PackedLayout(lengths)
+        order = layout.order.to(source_ids.device)
+        memory, start = self.encode(source_ids, source_lengths, order)
+        p = self.options.dropout if self.training else 0.0
+        before = word_before[layout.forward_token.to(word_before.device)]
+        distinct, index = distinct_words(before, self.target_embedding.num_embeddings)
+        words = dropout(self.target_embedding.weight[distinct], p, self.generator)  # (U, E)
+        attentional: Tensor = DecoderFunction.apply(
+            self._project(words)[index],
+            start.hidden,
+            memory.states,
+            memory.keys,
+            memory.mask,
+            layout,
+            *self._weights(),
+        )
+        attentional = dropout(attentional, p, self.generator)[
+            layout.forward_row.to(attentional.device)
+        ]
+        return Seq2SeqOutput(self.logits(attentional), attentional.new_zeros(()))
+
+    def encode(
+        self, source_ids: Tensor, lengths: Tensor, order: Tensor | None = None
+    ) -> tuple[Memory, DecoderState]:
+        """Encode sources, and return the states of their pairs in this order.
+
+        Parameters
+        ----------
+        source_ids : Tensor of int64, shape (X,)
+        lengths : Tensor of int64 on the CPU, shape (P,)
+            At least 1: the end mark.
+        order : Tensor of int64, shape (P,), optional
+        """
+        distinct, index = distinct_words(source_ids, len(self.embedding.weight))
+        words = self.embedding(distinct)  # (U, E)
+        p = self.options.dropout if self.training else 0.0
+        words = dropout(words, p, self.generator)
+        factor = row_dropout(len(words), p / 2, self.generator, words)
+        encoded = self.encoder.encode(words if factor is None else words * factor, index, lengths)
+        P, W = len(lengths), int(lengths.max())
+        position = torch.arange(W, device="cpu").unsqueeze(0)  # (1, W)
+        ends = torch.cumsum(lengths, 0).unsqueeze(1)  # (P, 1)
+        token = (ends - lengths.unsqueeze(1) + position).clamp(max=len(source_ids) - 1)
+        behind = (position >= lengths.unsqueeze(1)).to(source_ids.device)
+        token = token.to(source_ids.device)
+        if order is not None:
+            token, behind = token[order], behind[order]
+        states = dropout(encoded.states, p, self.generator)  # (X, H)
+        mask = states.new_zeros(P, W).masked_fill(behind, float("-inf"))
+        memory = Memory(states[token], self.key(states)[token], mask)
+        assert isinstance(encoded.last, Tensor)
+        last = encoded.last.transpose(0, 1).reshape(P, -1)  # (P, H)
+        start = torch.tanh(self.start(dropout(last, p, self.generator)))  # (P, Q)
+        if order is not None:
+            start = start[order]
+        return memory, DecoderState(start, start.new_zeros(P, self.output.out_features))
+
+    def step(
+        self, memory: Memory, state: DecoderState, word_before: Tensor
+    ) -> tuple[DecoderState, Tensor]:
+        """Read one word more; `DecoderFunction` computes the same for all steps of known words.
+
+        Returns
+        -------
+        state : DecoderState
+        attention : Tensor, shape (P, W)
+        """
+        words = self.target_embedding(word_before)
+        hidden = self.cell(torch.cat([words, state.attentional], dim=1), state.hidden)  # (P, Q)
+        scores = torch.tanh(memory.keys + self.query(hidden).unsqueeze(1)) @ self.context
+        attention = torch.softmax(scores + memory.mask, dim=1)  # (P, W)
+        attended = torch.bmm(attention.unsqueeze(1), memory.states).squeeze(1)  # (P, H)
+        attentional = torch.tanh(self.output(torch.cat([hidden, attended], dim=1)))
+        return DecoderState(hidden, attentional), attention
+
+    def logits(self, attentional: Tensor) -> Tensor:
+        """Return the logits of the vocabulary, shape (n, V)."""
+        return linear(attentional, self.target_embedding.weight, self.output_bias)
+
+    def _project(self, words: Tensor) -> Tensor:
+        """Project target words for the gates, shape (U, 3Q)."""
+        Q, E = self.cell.hidden_size, words.shape[1]
+        bias = self.cell.bias_ih + torch.cat(
+            [self.cell.bias_hh[: 2 * Q], self.cell.bias_hh.new_zeros(Q)]
+        )
+        return linear(words, self.cell.weight_ih[:, :E], bias)
+
+    def _weights(self) -> DecoderWeights:
+        E, Q = self.output.out_features, self.cell.hidden_size
+        return DecoderWeights(
+            self.cell.weight_ih[:, E:],
+            self.cell.weight_hh,
+            self.cell.bias_hh[2 * Q :],
+            self.query.weight,
+            self.context,
+            self.output.weight,
+            self.output.bias,
+        )

@@ -1,0 +1,204 @@
+"""Pairs of texts as word ids, and the net that learns to translate them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sk_han.documents import DocumentArray
+from sk_han.training.computing import torch_threads
+from sk_han.training.metrics import accuracy
+from sk_han.training.net import Net
+from sk_han.translation.network import END_ID, AttentionSeq2Seq
+from sk_han.translation.options import TranslationOptions
+from sk_han.translation.search import Hypothesis, beam_search
+from sk_han.utils.softmax import log_softmax
+
+__all__ = [
+    "TextPairs",
+    "TranslationNet",
+    "smoothed_translation_net",
+    "stored_translation_net",
+    "translation_net",
+]
+
+# So many batches are sorted by length together, and taken in random order.
+SORTED_BATCHES = 50
+# Rows of the decoder, one for each beam of a source, and pairs whose logits are in memory at once.
+ROWS_SEARCHED, PAIRS_READ = 320, 64
+
+
+@dataclass(frozen=True)
+class TextPairs:
+    """Sources with their targets, and the weight of each pair.
+
+    Attributes
+    ----------
+    sources, translations : DocumentArray of shape (P,)
+        Without end marks.
+    pair_weights : ndarray of float64, shape (P,)
+        Positive weight of the words of each target in the loss.
+    """
+
+    sources: DocumentArray
+    translations: DocumentArray
+    pair_weights: NDArray[np.float64]
+
+    @property
+    def inputs(self) -> TextPairs:
+        """The pairs: a decoder reads the words before each word that it predicts."""
+        return self
+
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """Words of all targets with their end marks, shape (Y,)."""
+        return with_end_marks(self.translations)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weight of each of `targets`, shape (Y,)."""
+        return np.repeat(self.pair_weights, self.translations.words_per_document + 1)
+
+    def order(self, batch_size: int, shuffle: np.random.RandomState) -> NDArray[np.int64]:
+        """Draw an order whose batches have targets, then sources, of similar length.
+
+        A decoder advances all pairs of a batch together, and reads sources side by side.
+        """
+        n, at_once = len(self), batch_size * SORTED_BATCHES
+        lengths = self.translations.words_per_document, self.sources.words_per_document
+        drawn = shuffle.permutation(n)
+        pools = [drawn[start : start + at_once] for start in range(0, n, at_once)]
+        rows = np.concatenate([p[np.lexsort((lengths[1][p], lengths[0][p]))] for p in pools])
+        n_full = n // batch_size
+        batches = rows[: n_full * batch_size].reshape(n_full, batch_size)
+        return np.concatenate(
+            [batches[shuffle.permutation(n_full)].ravel(), rows[n_full * batch_size :]]
+        )
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __getitem__(self, rows: Any) -> TextPairs:
+        return TextPairs(self.sources[rows], self.translations[rows], self.pair_weights[rows])
+
+
+class TranslationNet(Net):
+    """`Net` that predicts words of targets, and searches for translations."""
+
+    def search(
+        self,
+        sources: DocumentArray,
+        *,
+        beam_size: int,
+        length_penalty: float,
+        max_words: NDArray[np.int64],
+    ) -> list[Hypothesis]:
+        """Search for the translation of each source; arguments as of `beam_search`."""
+        found: list[Hypothesis] = []
+        order = np.argsort(sources.words_per_document, kind="stable")
+        at_once = max(1, ROWS_SEARCHED // beam_size)
+        with torch.inference_mode(), self._own_settings():
+            for start in range(0, len(order), at_once):
+                rows = order[start : start + at_once]
+                found += beam_search(
+                    self.module_,
+                    *_source_tensors(sources[rows], self.device),
+                    beam_size=beam_size,
+                    length_penalty=length_penalty,
+                    max_words=torch.from_numpy(max_words[rows]),
+                )
+        return [found[i] for i in np.argsort(order, kind="stable")]
+
+    def log_probabilities(self, pairs: TextPairs) -> NDArray[np.float64]:
+        """Compute that of each of `pairs.targets`, given the words before it, shape (Y,)."""
+        rows = range(0, len(pairs), PAIRS_READ)
+        batches = [pairs[start : start + PAIRS_READ] for start in rows]
+        return np.concatenate(
+            [
+                log_softmax(self.logits(batch).astype(np.float64))[
+                    np.arange(len(batch.targets)), batch.targets
+                ]
+                for batch in batches
+            ]
+        )
+
+
+def translation_net(**params: Any) -> TranslationNet:
+    """Create a net whose network translates."""
+    return TranslationNet(
+        AttentionSeq2Seq,
+        to_tensors=_tensors,
+        measures={"valid_accuracy": accuracy},
+        **params,
+    )
+
+
+def smoothed_translation_net(label_smoothing: float) -> partial[TranslationNet]:
+    """Return `translation_net` with a loss that gives a share of each target to all words.
+
+    Reference: Szegedy et al. (2016), Rethinking the Inception architecture, CVPR.
+    """
+    return partial(translation_net, criterion__label_smoothing=label_smoothing)
+
+
+@torch_threads()
+def stored_translation_net(
+    sizes: tuple[int, int],
+    options: TranslationOptions,
+    weights: Mapping[str, NDArray[np.float32]],
+    device: str,
+) -> TranslationNet:
+    """Create a net with stored weights, which only predicts.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Vocabulary sizes of source and target.
+    options : TranslationOptions
+    weights : mapping of str to ndarray
+        Checked.
+    device : str
+    """
+    net: TranslationNet = translation_net(
+        module__generator=torch.Generator(),  # the weights drawn here are replaced at once
+        module__source_size=sizes[0],
+        module__target_size=sizes[1],
+        optimizer=None,
+        device=device,
+        **{f"module__{name}": value for name, value in options.get_params(deep=False).items()},
+    ).initialize()
+    net.module_.load_state_dict(
+        {name: torch.tensor(w, device="cpu") for name, w in weights.items()}
+    )
+    net.prepare_to_predict()
+    return net
+
+
+def with_end_marks(documents: DocumentArray, *, in_front: bool = False) -> NDArray[np.int64]:
+    """Return the words of all documents, each document with an end mark behind or in front."""
+    ends = np.cumsum(documents.words_per_document)
+    places = np.concatenate([[0], ends[:-1]]) if in_front else ends
+    return np.insert(documents.word_ids.astype(np.int64), places, END_ID)
+
+
+def _source_tensors(sources: DocumentArray, device: str) -> tuple[Tensor, Tensor]:
+    return (
+        torch.from_numpy(with_end_marks(sources)).to(device),
+        torch.from_numpy(sources.words_per_document + 1),
+    )
+
+
+def _tensors(pairs: TextPairs, device: str) -> tuple[Tensor, ...]:
+    """Return the arguments of `AttentionSeq2Seq.attend`."""
+    return (
+        *_source_tensors(pairs.sources, device),
+        torch.from_numpy(with_end_marks(pairs.translations, in_front=True)).to(device),
+        torch.from_numpy(pairs.translations.words_per_document + 1),
+    )

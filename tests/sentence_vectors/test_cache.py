@@ -1,0 +1,101 @@
+"""The cache of sentence vectors."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sk_han.documents import EncoderFingerprint
+from sk_han.sentence_vectors import cache
+from sk_han.sentence_vectors.cache import VectorCache
+
+SENTENCES = ["one", "two \ud800", "three"]
+VECTORS = np.arange(6, dtype=np.float32).reshape(3, 2)
+
+
+def fingerprint(value: float = 1.0) -> EncoderFingerprint:
+    return EncoderFingerprint("Encoder", np.full((2, 2), value, np.float32))
+
+
+def test_what_was_written_is_read_by_another_process(tmp_path: Path) -> None:
+    VectorCache(tmp_path / "new" / "folder", fingerprint()).write(SENTENCES[:2], VECTORS[:2])
+    found = np.zeros_like(VECTORS)
+    cache = VectorCache(tmp_path / "new" / "folder", fingerprint())
+    assert cache.read(SENTENCES, found).tolist() == [2]
+    assert np.array_equal(found[:2], VECTORS[:2])
+
+
+def test_vectors_of_another_encoder_are_not_found(tmp_path: Path) -> None:
+    VectorCache(tmp_path, fingerprint()).write(SENTENCES, VECTORS)
+    other = VectorCache(tmp_path, fingerprint(1.0001))
+    assert other.read(SENTENCES, np.zeros_like(VECTORS)).tolist() == [0, 1, 2]
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    VectorCache(tmp_path, fingerprint()).write(SENTENCES, VECTORS)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(b"no database" * 1000)
+    with pytest.raises(ValueError, match=file.name):
+        VectorCache(tmp_path, fingerprint())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:100] + b"\xff" * 100 + data[200:],
+        lambda data: data[:4096] + b"\xff" * 4096 + data[8192:],
+    ],
+    ids=["cut off", "schema", "rows"],
+)
+def test_damage_anywhere_is_named_with_the_repair(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    VectorCache(tmp_path, fingerprint()).write(SENTENCES, VECTORS)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(ValueError, match=rf"{file.name} cannot be used.*Delete it"):
+        VectorCache(tmp_path, fingerprint()).read(SENTENCES, np.zeros_like(VECTORS))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"abc", None, 7, "eight ch", np.full(2, np.nan, "<f4").tobytes()],
+    ids=["short", "missing", "number", "text", "NaN"],
+)
+def test_a_row_that_is_no_vector_is_encoded_again(tmp_path: Path, value: Any) -> None:
+    stored = VectorCache(tmp_path, fingerprint())
+    stored.write(SENTENCES, VECTORS)
+    (file,) = tmp_path.iterdir()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE vectors SET vector = ?", (value,))
+    assert stored.read(SENTENCES, np.zeros_like(VECTORS)).tolist() == [0, 1, 2]
+
+
+def test_a_table_of_another_program_is_refused(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "sentence_vectors.sqlite")) as connection:
+        connection.execute("CREATE TABLE vectors (other)")
+    with pytest.raises(ValueError, match="cannot be used: no such column"):
+        VectorCache(tmp_path, fingerprint()).read(SENTENCES, np.zeros_like(VECTORS))
+
+
+def test_a_file_that_another_process_holds_is_not_to_be_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "_PATIENCE", 0.01)
+    stored = VectorCache(tmp_path, fingerprint())
+    stored.write(SENTENCES[:1], VECTORS[:1])
+    (file,) = tmp_path.iterdir()
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ValueError, match=r"locked\. Wait for it") as raised:
+            stored.write(SENTENCES, VECTORS)
+        assert "Delete" not in str(raised.value)
+    stored.write(SENTENCES, VECTORS)
+    assert stored.read(SENTENCES, np.zeros_like(VECTORS)).tolist() == []

@@ -1,0 +1,372 @@
+"""HANClassifier over the vectors of sentences."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline, make_pipeline
+
+import sk_han
+from sk_han import HANClassifier, MultiHopAttention, SentenceArray, SentenceEmbedder
+from sk_han.sentence_vectors import SentenceNetwork
+from sk_han.serving import Scorer
+from tests.encoders_of_sentences import HashEncoder
+
+WORDS = {"neg": ["bad", "dull", "poor"], "pos": ["good", "fine", "great"]}
+NOUNS = ["film", "lamp", "tent", "book", "song"]
+
+
+def opinions(n_documents: int, seed: int) -> tuple[list[str], NDArray[np.str_]]:
+    """Texts of two sentences that say their class, and one to four others among them."""
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(list(WORDS), size=n_documents)
+    texts = []
+    for label in labels:
+        told = [f"The {rng.choice(NOUNS)} is {rng.choice(WORDS[label])}." for _ in range(2)]
+        others = [f"We saw a {rng.choice(NOUNS)}." for _ in range(rng.integers(1, 5))]
+        texts.append(" ".join(rng.permutation(told + others)))
+    return texts, labels
+
+
+TEXTS, LABELS = opinions(120, 0)
+UNSEEN, UNSEEN_LABELS = opinions(60, 1)
+QUICK: dict[str, Any] = {
+    "sentence_hidden": 6,
+    "pooling": sk_han.Attention(size=5),
+    "max_epochs": 3,
+    "random_state": 0,
+}
+
+
+def quick(**params: Any) -> HANClassifier:
+    return HANClassifier(**(QUICK | params))
+
+
+@pytest.fixture(scope="module")
+def embedder() -> SentenceEmbedder:
+    return SentenceEmbedder(HashEncoder(size=64)).fit(TEXTS)
+
+
+@pytest.fixture(name="X", scope="module")
+def documents(embedder: SentenceEmbedder) -> SentenceArray:
+    return embedder.transform(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def fitted(X: SentenceArray) -> HANClassifier:
+    return quick().fit(X, LABELS)
+
+
+def order_alone(n_documents: int, seed: int) -> tuple[SentenceArray, NDArray[np.int64]]:
+    """Documents of the same sentences, whose class is which of two comes first."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=n_documents)
+    signs = np.array([[1.0, -1.0], [-1.0, 1.0]])[y]
+    vectors = [np.stack([s * np.array([1, 1, 0, 0]) for s in each]) for each in signs]
+    noise = [0.05 * rng.normal(size=(2, 4)) for _ in y]
+    return SentenceArray.from_vectors([a + b for a, b in zip(vectors, noise, strict=True)]), y
+
+
+def test_a_pipeline_learns_from_texts(embedder: SentenceEmbedder) -> None:
+    pipeline = make_pipeline(SentenceEmbedder(embedder.encoder), quick())
+    pipeline.fit(TEXTS, LABELS)
+    assert pipeline.score(UNSEEN, UNSEEN_LABELS) > 0.75
+    assert isinstance(pipeline[-1].net_.module_, SentenceNetwork)
+    assert pipeline[-1].ngram_model_ is not None
+
+
+def test_the_learnt_encoder_is_enough() -> None:
+    pipeline = make_pipeline(SentenceEmbedder(random_state=0), quick(linear_ngrams=None))
+    assert pipeline.fit(TEXTS, LABELS).score(UNSEEN, UNSEEN_LABELS) > 0.7
+
+
+def test_the_ngram_model_is_that_of_the_words(X: SentenceArray, fitted: HANClassifier) -> None:
+    of_words = quick(embedding_dim=4, word_hidden=2, max_epochs=1).fit(X.words(), LABELS)
+    model, other = fitted.ngram_model_, of_words.ngram_model_
+    assert model is not None
+    assert other is not None
+    assert np.allclose(model.logits(X), other.logits(X.words()), atol=1e-6)
+
+
+def test_the_network_begins_as_a_logistic_regression_on_mean_sentences(X: SentenceArray) -> None:
+    classifier = quick(lr=1e-9, linear_ngrams=None, max_epochs=1).fit(X, LABELS)
+    assert classifier.score(X, LABELS) > 0.85
+
+
+def test_held_out_documents_decide_whether_order_is_read() -> None:
+    (X, y), (unseen, of_unseen) = order_alone(300, 0), order_alone(100, 1)
+    classifier = HANClassifier(linear_ngrams=None, lr=0.05, max_epochs=8, random_state=0)
+    assert classifier.fit(X, y).net_.module_.recurrent
+    assert classifier.score(unseen, of_unseen) > 0.95
+    blind = clone(classifier).set_params(validation_fraction=None).fit(X, y)
+    assert not blind.net_.module_.recurrent
+    assert blind.score(unseen, of_unseen) < 0.7
+
+
+def test_a_document_is_scored_alone_as_among_others(
+    X: SentenceArray, fitted: HANClassifier
+) -> None:
+    whole = fitted.predict_proba(X)
+    order = np.random.default_rng(0).permutation(len(X))
+    assert np.allclose(fitted.predict_proba(X[order]), whole[order], atol=1e-6)
+    assert np.allclose(fitted.predict_proba(X[:1]), whole[:1], atol=1e-6)
+
+
+def test_an_empty_document_has_a_probability(
+    embedder: SentenceEmbedder, fitted: HANClassifier
+) -> None:
+    proba = fitted.predict_proba(embedder.transform(["", TEXTS[0]]))
+    assert np.allclose(proba.sum(axis=1), 1)
+    assert np.allclose(proba[1], fitted.predict_proba(embedder.transform(TEXTS[:1]))[0], atol=1e-6)
+
+
+def test_the_same_seed_gives_the_same_bits(X: SentenceArray, fitted: HANClassifier) -> None:
+    again = quick().fit(X, LABELS)
+    assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
+
+
+def test_searches_and_cross_validation_choose_rows(X: SentenceArray) -> None:
+    assert cross_val_score(quick(), X, LABELS, cv=2).mean() > 0.6
+    search = GridSearchCV(quick(), {"sentence_hidden": [2, 4]}, cv=2).fit(X, LABELS)
+    assert search.best_estimator_.encoder_.is_of_same(X.encoder)
+
+
+def test_a_search_over_the_pipeline_does_not_copy_the_encoder() -> None:
+    pipeline = Pipeline([("embed", SentenceEmbedder(HashEncoder())), ("han", quick())])
+    GridSearchCV(pipeline, {"han__dropout": [0.1, 0.2]}, cv=2).fit(TEXTS, LABELS)
+
+
+def test_weights_of_zero_leave_documents_out(X: SentenceArray) -> None:
+    weights = np.r_[np.ones(80), np.zeros(40)]
+    classifier = quick(validation_fraction=None)
+    one = classifier.fit(X, LABELS, sample_weight=weights).predict_proba(X)
+    other = classifier.fit(X[:80], LABELS[:80]).predict_proba(X)
+    assert np.allclose(one, other, atol=1e-6)
+
+
+def test_validation_documents_can_be_given(X: SentenceArray, embedder: SentenceEmbedder) -> None:
+    X_val = embedder.transform(UNSEEN)
+    classifier = quick().fit(X, LABELS, X_val=X_val, y_val=UNSEEN_LABELS)
+    assert classifier.best_score_ is not None
+    with pytest.raises(TypeError, match="X_val is a DocumentArray"):
+        quick().fit(X, LABELS, X_val=X_val.words(), y_val=UNSEEN_LABELS)
+
+
+def test_text_without_labels_teaches_the_latent_model(
+    X: SentenceArray, embedder: SentenceEmbedder
+) -> None:
+    more = embedder.transform(UNSEEN)
+    for unlabelled in (more, more.words()):
+        classifier = quick().fit(X, LABELS, X_unlabelled=unlabelled)
+        assert classifier.latent_model_ is not None
+
+
+def test_further_fits_go_on_from_the_weights(X: SentenceArray) -> None:
+    classifier = quick(warm_start=True).fit(X, LABELS)
+    recurrent = classifier.net_.module_.recurrent
+    assert classifier.fit(X, LABELS).net_.module_.recurrent == recurrent
+    portions = quick().partial_fit(X[:60], LABELS[:60], classes=np.unique(LABELS))
+    assert portions.partial_fit(X[60:], LABELS[60:]).score(X, LABELS) > 0.8
+    assert portions.n_iter_ == 2
+
+
+def test_classes_that_the_first_portion_lacks_are_learnt_later(X: SentenceArray) -> None:
+    three = np.r_[LABELS[:60], np.full(60, "third")]
+    classes = np.unique(three)
+    classifier = quick(linear_ngrams=None, lr=0.1).partial_fit(X[:60], three[:60], classes=classes)
+    assert "third" not in classifier.predict(X[60:])
+    for _ in range(5):
+        classifier.partial_fit(X[60:], three[60:])
+    assert "third" in classifier.predict(X[60:])
+
+
+def test_a_single_class_is_predicted(X: SentenceArray) -> None:
+    with pytest.warns(UserWarning, match="single class"):
+        classifier = quick().fit(X[:20], ["a"] * 20)
+    assert set(classifier.predict(X)) == {"a"}
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max", "last", MultiHopAttention(size=3, hops=2)])
+@pytest.mark.parametrize("rnn", ["gru", "lstm"])
+def test_every_pooling_and_recurrent_network_is_saved(
+    X: SentenceArray, tmp_path: Path, pooling: Any, rnn: str
+) -> None:
+    classifier = quick(pooling=pooling, rnn=rnn, linear_ngrams=None, max_epochs=1).fit(X, LABELS)
+    sk_han.save(classifier, tmp_path / "model.han")
+    loaded = sk_han.load(tmp_path / "model.han")
+    assert np.array_equal(loaded.predict_proba(X), classifier.predict_proba(X))
+
+
+@pytest.mark.parametrize("how", ["pickle", "save"])
+def test_a_model_comes_back_with_the_name_of_its_encoder(
+    X: SentenceArray, fitted: HANClassifier, tmp_path: Path, how: str
+) -> None:
+    if how == "pickle":
+        loaded = pickle.loads(pickle.dumps(fitted))
+    else:
+        sk_han.save(fitted, tmp_path / "model.han")
+        loaded = sk_han.load(tmp_path / "model.han")
+    assert np.array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+    assert loaded.encoder_.name == "HashEncoder"
+    wrong = SentenceEmbedder(HashEncoder(size=64, seed=1)).fit(TEXTS).transform(UNSEEN)
+    with pytest.raises(ValueError, match="which gives other vectors"):
+        loaded.predict(wrong)
+    assert loaded.vocabulary_size_ == fitted.vocabulary_size_
+
+
+def test_vectors_of_an_unknown_encoder_are_saved(tmp_path: Path) -> None:
+    X, y = order_alone(60, 0)
+    classifier = quick(linear_ngrams=None).fit(X, y)
+    sk_han.save(classifier, tmp_path / "model.han")
+    assert sk_han.load(tmp_path / "model.han").encoder_ is None
+
+
+def test_a_wrong_encoder_is_refused_wherever_vectors_go_in(
+    X: SentenceArray, fitted: HANClassifier
+) -> None:
+    other = SentenceEmbedder(HashEncoder(size=64, seed=1)).fit(TEXTS).transform(TEXTS)
+    small = SentenceEmbedder(HashEncoder(size=5)).fit(TEXTS).transform(TEXTS)
+    warm = clone(fitted).set_params(warm_start=True).fit(X, LABELS)
+    for wrong, message in ((other, "other vectors"), (small, "5 numbers from HashEncoder")):
+        for use in (
+            fitted.predict,
+            fitted.explain,
+            fitted.transform,
+            lambda given: warm.fit(given, LABELS),
+            lambda given: quick().fit(X, LABELS, X_val=given, y_val=LABELS),
+        ):
+            with pytest.raises(ValueError, match=message):
+                use(wrong)
+
+
+def test_words_alone_are_refused(X: SentenceArray, fitted: HANClassifier) -> None:
+    for given in (X.words(), np.ones((2, 3), dtype=int)):
+        for use in (fitted.predict, fitted.explain):
+            with pytest.raises(TypeError, match="reads sentence vectors from HashEncoder"):
+                use(given)
+    with pytest.raises(TypeError, match=r"on sentence vectors\. Give it what .* SentenceEmbedder"):
+        fitted.predict(TEXTS)
+    with pytest.raises(TypeError, match=r"X_val is a list.*transform_input=\['X_val'\]"):
+        quick().fit(X, LABELS, X_val=TEXTS, y_val=LABELS)
+
+
+def test_a_classifier_of_words_reads_the_words_of_sentence_vectors(X: SentenceArray) -> None:
+    of_words = quick(embedding_dim=4, word_hidden=2, max_epochs=1).fit(X.words(), LABELS)
+    assert np.array_equal(of_words.predict_proba(X), of_words.predict_proba(X.words()))
+
+
+def test_what_sentence_vectors_do_not_have_is_refused(
+    X: SentenceArray, fitted: HANClassifier, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match="without checkpoints"):
+        quick().fit(X, LABELS, checkpoint=tmp_path / "folder")
+    sk_han.save(fitted, tmp_path / "model.han")
+    with pytest.raises(sk_han.ModelFormatError, match="reads sentence vectors"):
+        Scorer.load(tmp_path / "model.han")
+
+
+def test_what_would_need_the_encoder_is_refused(
+    embedder: SentenceEmbedder, fitted: HANClassifier, tmp_path: Path
+) -> None:
+    pipeline = Pipeline([("embed", embedder), ("han", fitted)])
+    with pytest.raises(ValueError, match="words cannot be left out"):
+        sk_han.faithfulness_report(pipeline, UNSEEN[:10])
+    with pytest.raises(TypeError, match=r"Save pipeline\[-1\]"):
+        sk_han.save(pipeline, tmp_path / "model.han")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "sentence_alone",
+        "gradient_attention",
+        "gradient_input",
+        "integrated_gradients",
+        "attention",
+    ],
+)
+def test_explanations_show_sentences(
+    embedder: SentenceEmbedder, fitted: HANClassifier, method: str
+) -> None:
+    pipeline = Pipeline([("embed", embedder), ("han", fitted)])
+    explanation = sk_han.explain(pipeline, UNSEEN[:2], method=method)[1]
+    assert explanation.text == UNSEEN[1]
+    sums = np.bincount(explanation.sentence_of_word, explanation.word_attention)
+    assert np.allclose(sums, 1)
+    for sentence in range(len(explanation.sentences)):
+        rows = explanation.sentence_of_word == sentence
+        network = (explanation.contributions - explanation.ngram_contributions)[rows]
+        if method != "attention":
+            assert np.allclose(network, network[0], atol=1e-6)
+    assert explanation.to_html()
+
+
+def test_contributions_add_up_to_the_change_of_the_score(
+    X: SentenceArray, fitted: HANClassifier
+) -> None:
+    for explanation in fitted.explain(X[:5], method="integrated_gradients"):
+        assert explanation.completeness_error < 1e-3
+
+
+def test_a_sentence_alone_tells_its_contribution(X: SentenceArray, fitted: HANClassifier) -> None:
+    explanation = fitted.explain(X[:1], target=fitted.classes_[1])[0]
+    each = SentenceArray(
+        sk_han.DocumentArray.from_nested([[sentence] for sentence in X[:1].to_nested()[0]]),
+        X[:1].sentence_vectors(),
+    )
+    nothing = fitted.decision_function(SentenceArray.from_vectors([np.zeros((0, X.dimension))]))
+    alone = fitted.decision_function(each) - nothing
+    assert np.allclose(explanation.sentence_contributions, alone, atol=1e-5)
+
+
+def test_leaving_a_sentence_out_tells_its_contribution(
+    X: SentenceArray, fitted: HANClassifier
+) -> None:
+    i = int(np.argmax(X.sentences_per_document))
+    explanation = fitted.explain(X[[i]], method="occlusion", target=fitted.classes_[1])[0]
+    kept = np.arange(1, X[[i]].n_sentences)
+    rest = SentenceArray(
+        sk_han.DocumentArray.from_nested([X[[i]].to_nested()[0][1:]]),
+        X[[i]].sentence_vectors()[kept],
+        encoder=X.encoder,
+    )
+    drop = fitted.decision_function(X[[i]]) - fitted.decision_function(rest)
+    assert np.allclose(explanation.sentence_contributions[0], drop, atol=1e-5)
+
+
+def test_words_are_named_by_the_pipeline_if_it_gets_documents(
+    X: SentenceArray, embedder: SentenceEmbedder, fitted: HANClassifier
+) -> None:
+    explanation = sk_han.explain(Pipeline([("embed", embedder), ("han", fitted)]), X[:1])[0]
+    assert explanation.words[0] in embedder.tokenizer_.vocabulary_
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"encoder": {"name": 3, "vectors": np.zeros((1, 64), np.float32)}}, "is no string"),
+        ({"encoder": {"name": "a", "vectors": np.zeros((1, 5), np.float32)}}, "64 numbers each"),
+        ({"encoder": {"name": "a", "vectors": np.full((1, 64), np.nan, "f4")}}, "finite"),
+        ({"encoder": "HashEncoder"}, "a name and vectors"),
+        ({"vocabulary_size": 1}, "vocabulary_size"),
+        ({"network": {"input_size": 3}}, "its network lacks"),
+        ({"network": {"vocabulary_size": 3}}, "do not belong together"),
+    ],
+)
+def test_a_damaged_state_is_refused(fitted: HANClassifier, change: Any, message: str) -> None:
+    with pytest.raises(sk_han.ModelFormatError, match=message):
+        HANClassifier().from_state(fitted.to_state() | change)
+
+
+def test_weights_of_other_sizes_are_refused(fitted: HANClassifier) -> None:
+    state = fitted.to_state()
+    for name, value in (("input_size", 65), ("recurrent", not state["network"]["recurrent"])):
+        with pytest.raises(sk_han.ModelFormatError, match="weight"):
+            HANClassifier().from_state(state | {"network": state["network"] | {name: value}})

@@ -1,0 +1,159 @@
+"""The chain of labels: numbers by hand, every path by brute force, gradients, rules."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from sk_han.tagging.chain import best_paths, log_partition, marginals, path_scores
+
+# Distinct primes for tokens of the longest sentence, labels, sentences.
+LENGTHS = torch.tensor([2, 0, 5, 1, 3])
+N_LABELS = 3
+
+
+@pytest.fixture
+def chain() -> tuple[Tensor, Tensor, Tensor]:
+    """Scores of five sentences, first labels and transitions, in double precision."""
+    generator = torch.Generator().manual_seed(0)
+    draw = [
+        torch.randn(shape, generator=generator, dtype=torch.float64)
+        for shape in ((int(LENGTHS.sum()), N_LABELS), (N_LABELS,), (N_LABELS, N_LABELS))
+    ]
+    return draw[0], draw[1], draw[2]
+
+
+def every_path(emissions: Tensor, first: Tensor, transitions: Tensor) -> dict[tuple, float]:
+    """The score of each path through one sentence, one addition after the other."""
+    scores = {}
+    for path in itertools.product(range(emissions.shape[1]), repeat=len(emissions)):
+        score = first[path[0]].item() if path else 0.0
+        score += sum(emissions[t, label].item() for t, label in enumerate(path))
+        score += sum(transitions[a, b].item() for a, b in itertools.pairwise(path))
+        scores[path] = score
+    return scores
+
+
+def split(rows: Tensor) -> list[Tensor]:
+    return list(rows.split(LENGTHS.tolist()))
+
+
+def test_two_tokens_by_hand() -> None:
+    # Paths and factors exp(score): aa 2 * 3 * 5 = 30, ab 2 * 1 * 1 = 2, ba 1 * 1 * 5 = 5,
+    # bb 1 * 7 * 1 = 7; together 44.
+    emissions = torch.tensor([[2.0, 1.0], [5.0, 1.0]], dtype=torch.float64).log()
+    first = torch.zeros(2, dtype=torch.float64)
+    transitions = torch.tensor([[3.0, 1.0], [1.0, 7.0]], dtype=torch.float64).log()
+    lengths = torch.tensor([2])
+    found = log_partition(emissions, first, transitions, lengths)
+    assert found.item() == pytest.approx(math.log(44))
+    of_labels = marginals(emissions, first, transitions, lengths)
+    np.testing.assert_allclose(of_labels, [[32 / 44, 12 / 44], [35 / 44, 9 / 44]])
+    assert best_paths(emissions, first, transitions, lengths).tolist() == [0, 0]
+    labels = torch.tensor([0, 1])
+    score = path_scores(emissions, labels, first, transitions, lengths)
+    assert score.item() == pytest.approx(math.log(2))
+
+
+def test_partition_is_the_sum_over_all_paths(chain: tuple[Tensor, ...]) -> None:
+    emissions, first, transitions = chain
+    found = log_partition(emissions, first, transitions, LENGTHS)
+    expected = [
+        np.logaddexp.reduce(list(every_path(rows, first, transitions).values()))
+        for rows in split(emissions)
+    ]
+    np.testing.assert_allclose(found, expected)
+
+
+def test_best_path_has_the_highest_score(chain: tuple[Tensor, ...]) -> None:
+    emissions, first, transitions = chain
+    found = split(best_paths(emissions, first, transitions, LENGTHS))
+    for rows, path in zip(split(emissions), found, strict=True):
+        scores = every_path(rows, first, transitions)
+        assert tuple(path.tolist()) == max(scores, key=scores.__getitem__)
+
+
+def test_marginals_are_shares_of_all_paths(chain: tuple[Tensor, ...]) -> None:
+    emissions, first, transitions = chain
+    found = split(marginals(emissions, first, transitions, LENGTHS))
+    for rows, shares in zip(split(emissions), found, strict=True):
+        expected = np.zeros(rows.shape)
+        for path, score in every_path(rows, first, transitions).items():
+            expected[np.arange(len(path)), list(path)] += np.exp(score)
+        np.testing.assert_allclose(shares, expected / expected.sum(1, keepdims=True))
+
+
+def test_path_score_is_that_of_brute_force(chain: tuple[Tensor, ...]) -> None:
+    emissions, first, transitions = chain
+    labels = torch.arange(len(emissions)) % N_LABELS
+    found = path_scores(emissions, labels, first, transitions, LENGTHS)
+    for rows, path, score in zip(split(emissions), split(labels), found, strict=True):
+        assert score.item() == pytest.approx(
+            every_path(rows, first, transitions)[tuple(path.tolist())]
+        )
+
+
+@pytest.mark.parametrize("shift", [0, 90])  # beyond the scores of products of matrices
+def test_gradients_are_those_of_finite_differences(chain: tuple[Tensor, ...], shift: float) -> None:
+    chain[2][1] += shift
+    inputs = [each.requires_grad_() for each in chain]
+    labels = torch.arange(len(chain[0])) % N_LABELS
+
+    def likelihoods(*scores: Tensor) -> Tensor:
+        return path_scores(scores[0], labels, *scores[1:], LENGTHS) - log_partition(
+            *scores, LENGTHS
+        )
+
+    assert torch.autograd.gradcheck(likelihoods, inputs)
+
+
+def test_a_sentence_does_not_depend_on_its_neighbours(chain: tuple[Tensor, ...]) -> None:
+    emissions, first, transitions = chain
+    alone = [
+        log_partition(rows, first, transitions, torch.tensor([len(rows)])).item()
+        for rows in split(emissions)
+    ]
+    np.testing.assert_allclose(log_partition(emissions, first, transitions, LENGTHS), alone)
+
+
+def test_a_forbidden_transition_is_on_no_path(chain: tuple[Tensor, ...]) -> None:
+    emissions, first, transitions = chain
+    emissions[:, 2] += 50  # label 2 would be everywhere
+    first[2] = transitions[0, 2] = -torch.inf  # 2 neither begins nor follows 0
+    emissions.requires_grad_(), transitions.requires_grad_()
+    total = log_partition(emissions, first, transitions, LENGTHS)
+    total.sum().backward()
+    assert torch.isfinite(total).all()
+    assert torch.isfinite(emissions.grad).all()
+    assert transitions.grad[0, 2] == 0
+    found = split(best_paths(emissions, first, transitions, LENGTHS))
+    shares = split(marginals(emissions, first, transitions, LENGTHS))
+    for rows, path, share in zip(split(emissions.detach()), found, shares, strict=True):
+        scores = every_path(rows, first, transitions.detach())
+        assert tuple(path.tolist()) == max(scores, key=scores.__getitem__)
+        assert len(path) == 0 or share[0, 2] == 0
+
+
+@pytest.mark.parametrize("size", [1e4, 1e30])
+def test_huge_scores_give_finite_probabilities(size: float) -> None:
+    generator = torch.Generator().manual_seed(1)
+    emissions = size * torch.randn(11, 3, generator=generator)
+    transitions = size * torch.randn(3, 3, generator=generator)
+    first = torch.tensor([0.0, 0.0, -torch.inf])
+    shares = marginals(emissions, first, transitions, LENGTHS)
+    np.testing.assert_allclose(shares.sum(1), 1)
+    assert torch.isfinite(log_partition(emissions, first, transitions, LENGTHS)).all()
+    assert not (best_paths(emissions, first, transitions, torch.ones(11).long()) == 2).any()
+
+
+def test_no_sentences_have_no_paths() -> None:
+    nothing, lengths = torch.zeros(0, 3), torch.zeros(2, dtype=torch.int64)
+    first, transitions = torch.zeros(3), torch.zeros(3, 3)
+    assert log_partition(nothing, first, transitions, lengths).tolist() == [0, 0]
+    assert best_paths(nothing, first, transitions, lengths).shape == (0,)
+    assert marginals(nothing, first, transitions, lengths).shape == (0, 3)

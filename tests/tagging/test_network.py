@@ -1,0 +1,98 @@
+"""The tagging network against one that reads a sentence at a time, in double precision."""
+
+import numpy as np
+import pytest
+import torch
+
+from sk_han.tagging import TaggingNetwork, TaggingOptions
+from sk_han.tagging.options import tagging_shapes
+
+SIZES = [11, 5, 7]
+SMALL = {"embedding_dim": 5, "attribute_dim": 3, "hidden_size": 7}
+KINDS = torch.tensor([0, 2, 2, 1, 3, 0, 4, 4])
+ATTRIBUTES = torch.tensor([[2, 2, 3], [3, 4, 2], [1, 1, 1], [10, 4, 6], [2, 2, 6]])
+LENGTHS = torch.tensor([3, 0, 1, 4])
+LABELS = torch.tensor([0, 1, 1, 2, 0, 2, 1, 0])
+
+
+def network(**options):
+    generator = torch.Generator().manual_seed(0)
+    return TaggingNetwork(SIZES, 3, generator=generator, **(SMALL | options)).eval()
+
+
+def plain_logits(module, kinds):
+    """Score one sentence with PyTorch's own layers."""
+    rows = ATTRIBUTES[kinds]
+    others = module.attributes.weight
+    vectors = [
+        module.embedding.weight[rows[:, 0]],
+        others[rows[:, 1]],
+        others[SIZES[1] + rows[:, 2]],
+    ]
+    return module.output(module.encoder.gru(torch.cat(vectors, dim=1))[0])
+
+
+def test_logits_are_those_of_one_sentence_at_a_time():
+    module = network().double()
+    found = module(KINDS, ATTRIBUTES, LENGTHS).split(LENGTHS.tolist())
+    for kinds, logits in zip(KINDS.split(LENGTHS.tolist()), found, strict=True):
+        if len(kinds):
+            torch.testing.assert_close(logits, plain_logits(module, kinds))
+
+
+def test_each_engine_has_the_same_gradients(engine):
+    module = network(dropout=0.0, word_dropout=0.0).train()
+    module.losses(module(KINDS, ATTRIBUTES, LENGTHS), LABELS, LENGTHS).sum().backward()
+    exact = network(dropout=0.0, word_dropout=0.0).double().train()
+    exact.losses(exact(KINDS, ATTRIBUTES, LENGTHS), LABELS, LENGTHS).sum().backward()
+    for (name, found), expected in zip(module.named_parameters(), exact.parameters(), strict=True):
+        torch.testing.assert_close(
+            found.grad.double(), expected.grad, rtol=1e-4, atol=1e-5, msg=name
+        )
+
+
+def test_losses_without_a_chain_are_sums_of_cross_entropy():
+    module = network(crf=False)
+    logits = module(KINDS, ATTRIBUTES, LENGTHS)
+    losses = module.losses(logits, LABELS, LENGTHS)
+    each = -torch.log_softmax(logits, dim=1)[torch.arange(8), LABELS]
+    expected = [part.sum().item() for part in each.split(LENGTHS.tolist())]
+    np.testing.assert_allclose(losses.detach(), expected, rtol=1e-5)
+
+
+def test_a_chain_that_has_learnt_nothing_equals_no_chain():
+    chained, free = network(), network(crf=False)
+    logits = chained(KINDS, ATTRIBUTES, LENGTHS)
+    torch.testing.assert_close(
+        chained.losses(logits, LABELS, LENGTHS).float(), free.losses(logits, LABELS, LENGTHS)
+    )
+    torch.testing.assert_close(
+        chained.probabilities(logits, LENGTHS), free.probabilities(logits, LENGTHS)
+    )
+    assert torch.equal(chained.decode(logits, LENGTHS), free.decode(logits, LENGTHS))
+
+
+@pytest.mark.parametrize("crf", [True, False])
+def test_weights_have_the_shapes_that_files_are_checked_by(crf):
+    module = network(crf=crf)
+    shapes = {name: tuple(weight.shape) for name, weight in module.state_dict().items()}
+    assert shapes == tagging_shapes(SIZES, 3, TaggingOptions(**SMALL, crf=crf))
+
+
+def test_a_dropped_word_is_the_unknown_one():
+    module = network(dropout=0.0, word_dropout=0.999999).train()
+    unknown = ATTRIBUTES.clone()
+    unknown[:, 0] = 1
+    dropped = module(KINDS, ATTRIBUTES, LENGTHS)
+    torch.testing.assert_close(dropped, module.eval()(KINDS, unknown, LENGTHS))
+
+
+def test_long_initial_vectors_keep_their_length_and_the_size_of_the_input():
+    vectors = torch.randn(11, 5, generator=torch.Generator().manual_seed(1))
+    short, long = network().double(), network().double()
+    short.start_from(vectors * 0.1 / vectors.square().mean().sqrt())
+    long.start_from(100 * vectors)
+    torch.testing.assert_close(long.embedding.weight.float(), 100 * vectors)
+    torch.testing.assert_close(*(n(KINDS, ATTRIBUTES, LENGTHS) for n in (short, long)))
+    long.start_from(torch.zeros(11, 5))
+    assert not long.embedding.weight.any()

@@ -1,0 +1,56 @@
+"""An alignment as data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sk_han.translation import Alignment
+
+
+def alignment(**changes: Any) -> Alignment:
+    params = {
+        "source_text": "ein <b>Hund",
+        "target_text": "a $dog",
+        "source_words": ["ein", "<b>", "Hund"],
+        "target_words": ["a", "$dog"],
+        "weights": [[0.7, 0.1, 0.1], [0.0, 0.25, 0.75]],
+    }
+    return Alignment(**(params | changes))
+
+
+def test_each_target_word_has_the_source_word_of_its_largest_weight() -> None:
+    assert alignment().pairs() == [("a", "ein", 0.7), ("$dog", "Hund", 0.75)]
+
+
+def test_without_source_words_there_is_none() -> None:
+    empty = Alignment("", "a", [], ["a"], [[]])
+    assert empty.pairs() == [("a", None, 0.0)]
+
+
+def test_weights_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        alignment().weights[0, 0] = 1
+
+
+@pytest.mark.parametrize("weights", [[[1.0]], [[0.5, 0.5, 2.0]] * 2, [[float("nan")] * 3] * 2])
+def test_wrong_weights_are_refused(weights: Any) -> None:
+    with pytest.raises(ValueError, match="weights must"):
+        alignment(weights=weights)
+
+
+def test_it_can_be_written_as_json() -> None:
+    assert json.loads(json.dumps(alignment().to_dict()))["weights"][1] == [0.0, 0.25, 0.75]
+
+
+def test_html_is_escaped_and_written(tmp_path: Path) -> None:
+    path = tmp_path / "alignment.html"
+    html = alignment().to_html(path)
+    assert path.read_text("utf-8") == html
+    assert "<b>" not in html
+    assert "&lt;b&gt;" in html
+    assert "var(--attention-6)" in html  # 0.75 of 8 shades
+    assert alignment(target_words=["<script>", "b"])._repr_html_().count("<script") == 0

@@ -1,0 +1,127 @@
+"""The translation network: attention over real words alone, and a decoder that knows the past."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from sk_han.translation import AttentionSeq2Seq
+from sk_han.translation.network import END_ID
+from sk_han.translation.options import TranslationOptions, translation_shapes
+
+SOURCES = [[2, 3], [], [5, 6, 7, 4]]  # without end marks
+TARGETS = [[4], [3, 4, 1, 2], []]
+SIZES = {"embedding_dim": 5, "hidden_size": 3, "attention_size": 2}
+
+
+@pytest.fixture
+def network(fill: Callable[[nn.Module], None]) -> AttentionSeq2Seq:
+    network = AttentionSeq2Seq(source_size=11, target_size=7, dropout=0.0, **SIZES).double()
+    fill(network)
+    return network
+
+
+def batch_of(sources: list[list[int]], targets: list[list[int]]) -> tuple[Tensor, ...]:
+    return (
+        torch.tensor([i for source in sources for i in [*source, END_ID]]),
+        torch.tensor([len(source) + 1 for source in sources]),
+        torch.tensor([i for target in targets for i in [END_ID, *target]]),
+        torch.tensor([len(target) + 1 for target in targets]),
+    )
+
+
+def one_word_at_a_time(network: AttentionSeq2Seq) -> Tensor:
+    """Logits of each pair alone, by `step` and PyTorch's own backward."""
+    logits = []
+    for source, target in zip(SOURCES, TARGETS, strict=True):
+        ids, lengths, before, _ = batch_of([source], [target])
+        memory, state = network.encode(ids, lengths)
+        for word in before:
+            state, _ = network.step(memory, state, word.view(1))
+            logits.append(network.logits(state.attentional))
+    return torch.cat(logits)
+
+
+def gradients_of(network: AttentionSeq2Seq, logits: Tensor) -> tuple[Tensor, ...]:
+    probe = torch.cos(torch.arange(logits.numel(), dtype=torch.float64)).view_as(logits)
+    return torch.autograd.grad((probe * logits).sum(), list(network.parameters()))
+
+
+def test_logits_of_a_batch_equal_those_of_one_word_at_a_time(network: AttentionSeq2Seq) -> None:
+    logits = network(*batch_of(SOURCES, TARGETS))
+    assert logits.shape == (8, 7)
+    torch.testing.assert_close(logits, one_word_at_a_time(network))
+
+
+def test_gradients_of_the_backward_by_hand_equal_those_of_pytorch(
+    network: AttentionSeq2Seq,
+) -> None:
+    found = gradients_of(network, network(*batch_of(SOURCES, TARGETS)))
+    network.encoder.fused = False
+    expected = gradients_of(network, one_word_at_a_time(network))
+    for (name, _), one, other in zip(network.named_parameters(), found, expected, strict=True):
+        assert one.abs().sum() > 0, name
+        torch.testing.assert_close(one, other, msg=lambda m, name=name: f"{name}: {m}")
+
+
+def test_a_padded_source_equals_a_shorter_one(network: AttentionSeq2Seq) -> None:
+    both = network.encode(*batch_of(SOURCES, TARGETS)[:2])
+    alone = network.encode(*batch_of(SOURCES[:1], TARGETS[:1])[:2])
+    word = torch.tensor([3])
+    state, weights = network.step(both[0].of(word * 0), both[1].of(word * 0), word)
+    expected, expected_weights = network.step(*alone, word)
+    assert torch.equal(weights[:, 3:], torch.zeros(1, 2, dtype=torch.float64))
+    torch.testing.assert_close(weights[:, :3], expected_weights)
+    torch.testing.assert_close(state.attentional, expected.attentional)
+
+
+def test_what_stands_behind_a_source_changes_nothing(network: AttentionSeq2Seq) -> None:
+    memory, state = network.encode(*batch_of(SOURCES, TARGETS)[:2])
+    memory.states[0, 3:] = 100.0
+    memory.keys[0, 3:] = 100.0
+    spoilt, _ = network.step(memory, state, torch.tensor([3, 3, 3]))
+    memory, state = network.encode(*batch_of(SOURCES, TARGETS)[:2])
+    clean, _ = network.step(memory, state, torch.tensor([3, 3, 3]))
+    assert torch.equal(spoilt.attentional, clean.attentional)
+
+
+def test_a_word_does_not_know_what_follows_it(network: AttentionSeq2Seq) -> None:
+    logits = network(*batch_of(SOURCES, TARGETS))[2:7]
+    other = network(*batch_of(SOURCES, [[4], [3, 4, 5, 5], []]))[2:7]
+    assert torch.equal(logits[:3], other[:3])
+    assert not torch.equal(logits[3:], other[3:])
+
+
+def test_order_of_pairs_does_not_matter(network: AttentionSeq2Seq) -> None:
+    forwards = network(*batch_of(SOURCES, TARGETS)).split([2, 5, 1])
+    backwards = network(*batch_of(SOURCES[::-1], TARGETS[::-1])).split([1, 5, 2])
+    for one, other in zip(forwards, reversed(backwards), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_dropout_draws_from_the_generator_alone() -> None:
+    made = [
+        AttentionSeq2Seq(
+            source_size=11,
+            target_size=7,
+            generator=torch.Generator().manual_seed(3),
+            dropout=0.5,
+            **SIZES,
+        )
+        for _ in range(2)
+    ]
+    before = torch.get_rng_state()
+    one, other = (network(*batch_of(SOURCES, TARGETS)) for network in made)
+    assert torch.equal(one, other)
+    assert not torch.equal(one, made[0](*batch_of(SOURCES, TARGETS)))
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_shapes_of_weights_are_those_of_the_options() -> None:
+    options = TranslationOptions(**SIZES)
+    network = AttentionSeq2Seq(source_size=11, target_size=7, **SIZES)
+    shapes = {name: tuple(w.shape) for name, w in network.state_dict().items()}
+    assert shapes == translation_shapes(11, 7, options)
