@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sk_han.rendering.colors import theme_of
+from sk_han.rendering.fonts import drawable, families_for
+from sk_han.rendering.rows import in_one_line
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -55,7 +57,10 @@ def plot_faithfulness(report: FaithfulnessReport, ax: Axes | None = None) -> Axe
             label=f"{metric} ({better} is better)",
         )
     ax.axvline(0, color=theme.rule, zorder=0)
-    ax.set_yticks(rows, report.methods)
+    names = [in_one_line(method) for method in report.methods]
+    families = families_for(names)
+    style: Any = {"parse_math": False} | ({} if families is None else {"family": families})
+    ax.set_yticks(rows, [drawable(name, families) for name in names], **style)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel("fall in the probability of the predicted class")
     ax.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))

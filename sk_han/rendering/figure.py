@@ -11,7 +11,7 @@ import numpy as np
 from sk_han.attribution.params import check_count
 from sk_han.inspection.results.document import DocumentExplanation, Quantity
 from sk_han.rendering.colors import shades, theme_of
-from sk_han.rendering.fonts import families_for
+from sk_han.rendering.fonts import drawable, families_for
 from sk_han.rendering.notes import NO_WORDS, attention_note, methods_note
 from sk_han.rendering.rows import (
     FEWEST_WORDS,
@@ -121,7 +121,8 @@ def axes_to_write_on(ax: Axes | None, width: float, what: str) -> Axes:
 def families_of(explanations: Sequence[DocumentExplanation]) -> list[str] | None:
     """Return the fonts that have all characters of texts and labels, None for the usual ones."""
     labels = (str(label) for each in explanations for label in each.classes.tolist())
-    return families_for([*(explanation.text for explanation in explanations), *labels])
+    methods = (each.method for each in explanations)
+    return families_for([*(each.text for each in explanations), *labels, *methods])
 
 
 class Sheet:
@@ -161,10 +162,13 @@ class Sheet:
     def text(self, x: float, text: str, **style: Any) -> Any:
         """Write on the line at `y`; dollar signs do not start mathematics."""
         style = {"color": self.theme.text, "size": FONT_SIZE, "zorder": 3} | style
-        if self.families is not None and not text.isascii():
-            # Without weight: matplotlib logs each font that has no bold face.
-            style = {key: value for key, value in style.items() if key != "weight"}
-            style["family"] = self.families
+        if not text.isascii():
+            if self.families is not None or drawable(text, weight="bold") != text:
+                # matplotlib logs each font that has no bold face, and bold faces have less.
+                style.pop("weight", None)
+            if self.families is not None:
+                style["family"] = self.families
+            text = drawable(text, self.families)
         return self.ax.text(
             x,
             self.y + BASELINE,

@@ -9,7 +9,7 @@ from typing import Any
 
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["families_for"]
+__all__ = ["drawable", "families_for"]
 
 # Tried first, since they are made for running text: of systems, and of Linux packages.
 PREFERRED = (
@@ -35,6 +35,8 @@ PREFERRED = (
 )
 # Fonts that draw every character as a placeholder; matplotlib 3.11 brings one.
 PLACEHOLDERS = ("Last Resort", ".LastResort")
+# White square, replacement character; what each font has stands last.
+BOXES = "\u25a1\ufffd?"
 EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH"}
 
 
@@ -78,6 +80,25 @@ def families_for(texts: Iterable[str]) -> list[str] | None:
             f"Install {_to_install(missing)} and start Python again."
         )
     return [*usual, *added] if added else None
+
+
+def drawable(text: str, families: Sequence[str] | None = None, weight: str = "normal") -> str:
+    """Replace what none of these fonts has by boxes, since matplotlib warns of each such glyph.
+
+    Invisible characters that no font has are left out. By default the families are the usual ones.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties, findfont
+
+    paths = [
+        findfont(FontProperties(family=[family], weight=weight))
+        for family in families or rcParams["font.family"]
+    ]
+    lacking = {c for c in text if not any(_has(path, c) for path in paths)} - {"\n"}
+    box = next((c for c in BOXES if any(_has(path, c) for path in paths)), "")
+    return text.translate({ord(c): box if _is_drawn(c) else "" for c in lacking})
 
 
 def _is_drawn(character: str) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from sk_han.rendering.colors import theme_of
+from sk_han.rendering.fonts import drawable, families_for
+from sk_han.rendering.rows import in_one_line
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -77,13 +79,19 @@ def plot_history(
             # The first two colours of most style sheets are like those of the losses.
             marker = SCORE_MARKERS[i % len(SCORE_MARKERS)]
             lines += _curve(twin, history, name, label, f"C{i + 2}", f"{marker}:")
-    ax.legend(
-        handles=lines,
+    labels = [in_one_line(line.get_label()) for line in lines]
+    families = families_for(labels)
+    legend = ax.legend(
+        lines,
+        [drawable(label, families) for label in labels],
         frameon=False,
         ncols=min(3, len(lines)),
         loc="lower center",
         bbox_to_anchor=(0.5, 1),
+        prop=None if families is None else {"family": families},
     )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
     return ax
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sk_han.inspection.results.summary import ClassSummary, Part, Summary
 from sk_han.rendering.colors import theme_of
-from sk_han.rendering.fonts import families_for
+from sk_han.rendering.fonts import drawable, families_for
 from sk_han.rendering.rows import in_one_line
 from sk_han.rendering.summary_notes import PART_TITLES, shown_classes, side_titles
 from sk_han.utils.optional import import_optional
@@ -48,17 +48,19 @@ def plot_summary(summary: Summary, label: Any = None, axes: Any = None) -> NDArr
     titles = side_titles(summary, found, _text)
     families = families_for([*titles, *(_text(term.text) for term in found.terms)])
     for ax, (part, title) in zip(axes, PART_TITLES.items(), strict=True):
-        _draw(ax, found, part, titles)
-        if families is not None:
-            for text in [*ax.texts, *ax.get_yticklabels()]:
-                text.set_family(families)
+        _draw(ax, found, part, titles, families)
         ax.set_title(title, size="medium", parse_math=False)
     return axes
 
 
-def _draw(ax: Any, found: ClassSummary, part: Part, titles: list[str]) -> None:
+def _draw(
+    ax: Any, found: ClassSummary, part: Part, titles: list[str], families: list[str] | None
+) -> None:
     """Draw a bar for each term, those for the class above those against it."""
     theme = theme_of(ax)
+    style: Any = {"parse_math": False, "size": "small"}
+    if families is not None:
+        style["family"] = families
     names: list[str] = []
     rows: list[int] = []
     row = 0
@@ -66,14 +68,14 @@ def _draw(ax: Any, found: ClassSummary, part: Part, titles: list[str]) -> None:
         color = theme.toward[1] if speaks_for else theme.against[1]
         align = "left" if speaks_for else "right"
         terms = found.of(part, speaks_for=speaks_for)
-        title = f" {title} " if terms else f" {title}: none "
-        ax.text(0, row, title, ha=align, va="center", color=color, size="small", parse_math=False)
+        title = drawable(f" {title} " if terms else f" {title}: none ", families)
+        ax.text(0, row, title, ha=align, va="center", color=color, **style)
         added = range(row + 1, row + 1 + len(terms))
         ax.barh(added, [term.contribution for term in terms], color=color, height=0.7)
-        names += [_text(term.text) for term in terms]
+        names += [drawable(_text(term.text), families) for term in terms]
         rows += added
         row += 1 + len(terms)
-    ax.set_yticks(rows, names, parse_math=False, size="small")
+    ax.set_yticks(rows, names, **style)
     ax.set_ylim(row - 0.4, -0.6)
     ax.axvline(0, color=theme.muted, linewidth=0.8)
     ax.tick_params(axis="y", length=0)

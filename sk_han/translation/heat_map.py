@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sk_han.rendering.colors import shades, theme_of
-from sk_han.rendering.fonts import families_for
+from sk_han.rendering.fonts import drawable, families_for
 from sk_han.rendering.markup import isolated, page
+from sk_han.rendering.rows import in_one_line
 from sk_han.rendering.shading import LEVELS
 from sk_han.translation.alignment import Alignment
 from sk_han.utils.optional import import_optional
@@ -47,19 +48,17 @@ def plot_alignment(alignment: Alignment, ax: Axes | None = None) -> Axes:
     )
     if alignment.weights.size:
         ax.imshow(alignment.weights, cmap=scale, vmin=0, vmax=1, aspect="auto")
-    # A dollar sign would start a formula.
     source, target = (
-        [word.replace("$", r"\$") for word in words]
+        [in_one_line(word) for word in words]
         for words in (alignment.source_words, alignment.target_words)
     )
-    ax.set_xticks(range(n_columns), source, rotation=90)
-    ax.set_yticks(range(n_rows), target)
+    families = families_for([*source, *target])
+    style: Any = {"parse_math": False} | ({} if families is None else {"family": families})
+    shown = [[drawable(word, families) for word in words] for words in (source, target)]
+    ax.set_xticks(range(n_columns), shown[0], rotation=90, **style)
+    ax.set_yticks(range(n_rows), shown[1], **style)
     ax.xaxis.tick_top()
     ax.tick_params(length=0, labelcolor=theme.text)
-    families = families_for([*alignment.source_words, *alignment.target_words])
-    if families is not None:
-        for label in [*ax.get_xticklabels(), *ax.get_yticklabels()]:
-            label.set_family(families)
     ax.spines[:].set_color(theme.rule)
     return ax
 

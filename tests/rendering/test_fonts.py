@@ -1,8 +1,10 @@
+import dataclasses
 import warnings
 
+import numpy as np
 import pytest
 
-from tests.by_hand import explained
+from tests.by_hand import explained, summarized
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -12,8 +14,10 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen  # noqa: E402
 from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.font_manager import fontManager  # noqa: E402
 
-from sk_han.rendering import fonts  # noqa: E402
-from sk_han.rendering.fonts import families_for  # noqa: E402
+from sk_han.inspection import FaithfulnessReport  # noqa: E402
+from sk_han.inspection.results.collection import ExplanationList  # noqa: E402
+from sk_han.rendering import fonts, plot_history  # noqa: E402
+from sk_han.rendering.fonts import drawable, families_for  # noqa: E402
 from sk_han.translation.alignment import Alignment  # noqa: E402
 
 CUNEIFORM, LINEAR_B, EGYPTIAN = "\U00012000\U00012001", "\U00010000", "\U00013000"
@@ -114,3 +118,59 @@ def test_words_of_an_alignment_have_fonts_too(install, tmp_path):
     install("Test Cuneiform", CUNEIFORM)
     alignment = Alignment(CUNEIFORM, "word", [CUNEIFORM], ["word"], [[1.0]])
     alignment.plot().figure.savefig(tmp_path / "alignment.png")
+
+
+CHINESE = "\u8fd9\u5bb6\u9910\u5385\u5f88\u597d"
+# Which only the upright face has, which none has, control, blank, private, surrogate, formula.
+ODD = "\U0001d5a0 \u0378 \x07 \u2028 \ue000 \ud800 \U0001f468\u200d\U0001f469 $x_{$ "
+
+
+def with_terms(text):
+    found = summarized().classes[1]
+    terms = tuple(dataclasses.replace(term, text=text) for term in found.terms)
+    return summarized(classes=(found, dataclasses.replace(found, label=text, terms=terms)))
+
+
+def faithfulness_of(method):
+    def of(value):
+        return {metric: {method: value} for metric in ("comprehensiveness", "sufficiency")}
+
+    return FaithfulnessReport(
+        values=of(np.full(2, 0.5)),
+        means=of(0.5),
+        intervals=of((0.25, 0.75)),
+        differences=of((0.1, 0.2)),
+        seconds={method: 0.1},
+        fractions=(0.1,),
+        n_without_words=0,
+        n_without_rationale=None,
+    )
+
+
+FIGURES = {
+    "explanation": lambda text: explained(text, classes=["pos", text], predicted=text).plot(),
+    "list": lambda text: ExplanationList([explained(text)] * 2).plot(),
+    "summary": lambda text: with_terms(text).plot()[0],
+    "alignment": lambda text: Alignment(text, text, [text], [text], [[1.0]]).plot(),
+    "faithfulness": lambda text: faithfulness_of(text).plot(),
+    "history": lambda text: plot_history([{"train_loss": 1.0, f"valid_{text}": 0.5}]),
+}
+
+
+@pytest.mark.parametrize("text", [CHINESE, ODD], ids=["Chinese", "odd"])
+@pytest.mark.parametrize("plot", FIGURES.values(), ids=FIGURES)
+def test_of_all_missing_characters_a_figure_warns_once_and_matplotlib_never(plot, text, tmp_path):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        plot(text).figure.savefig(tmp_path / "figure.png")
+    (warning,) = told
+    assert "the figure shows boxes in their place" in str(warning.message)
+
+
+def test_boxes_stand_for_what_is_missing_alone():
+    assert drawable(f"a {CHINESE[:2]} na\u00efve\x07\n") == "a \u25a1\u25a1 na\u00efve\n"
+
+
+def test_where_the_font_has_no_box_a_question_mark_stands(install, monkeypatch):
+    install("Test Plain", "?ab ")
+    assert drawable(f"a {CHINESE[0]}", ["Test Plain"]) == "a ?"
