@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.utils.containers import label_list
+
 __all__ = ["class_numbers", "wrong_length"]
 
 
@@ -35,16 +37,17 @@ def class_numbers(
     if target is None:
         return -1
     number_of = {label: number for number, label in enumerate(classes.tolist())}
+    if hasattr(target, "as_py"):  # one of Arrow, which NumPy takes for a sequence
+        target = target.as_py()
     is_one = not isinstance(target, (list, tuple)) and np.ndim(target) == 0
-    labels = [target] if is_one else list(target)
+    labels = label_list(target)
     numbers = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):
-        plain = label.tolist() if isinstance(label, (np.generic, np.ndarray)) else label
-        number = _number(plain, number_of)
+        number = _number(label, number_of)
         if number is None:
             name = "target" if is_one else f"target[{i}]"
             raise ValueError(
-                f"{name} is {plain!r}; the classes are {classes.tolist()}. Give one of them for "
+                f"{name} is {label!r}; the classes are {classes.tolist()}. Give one of them for "
                 "all documents, or a list of one for each."
             )
         numbers[i] = number

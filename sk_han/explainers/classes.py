@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from sk_han.explainers.explaining import explain, explain_iter
 from sk_han.inspection.results.collection import ExplanationList
+from sk_han.utils.containers import plain_label
 from sk_han.validation.texts import check_texts
 
 __all__ = ["explain_classes"]
@@ -74,7 +75,7 @@ def explain_classes(
         # Says at once, and as explain does, what is wrong with the estimator.
         explain_iter(estimator, [], **how)
         classes = estimator.classes_
-    labels = list(classes) if not isinstance(classes, (str, bytes)) else [classes]
+    labels = [classes] if isinstance(classes, (str, bytes)) else list(map(plain_label, classes))
     if not labels:
         raise ValueError("classes must name one class or more, or be None for all; got none.")
     columns = [explain(estimator, X, target=label, **how) for label in labels]

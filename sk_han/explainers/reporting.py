@@ -19,6 +19,7 @@ from sk_han.explainers.sources import what_shows
 from sk_han.explainers.suspects import suspected_labels
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.report import Report
+from sk_han.utils.containers import rows_of
 from sk_han.validation.labels import check_labels
 from sk_han.validation.texts import check_texts
 
@@ -139,7 +140,7 @@ def report(
     if len(worst):
         predicted = classes[probabilities[worst].argmax(axis=1)]
         explanations, note = _explained(
-            estimator, predicts_alone, held_out, _rows(X, worst), predicted
+            estimator, predicts_alone, held_out, rows_of(X, worst), predicted
         )
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     return Report(
@@ -270,13 +271,6 @@ def _in_training(keys: list[str], words_train: Sequence[str]) -> NDArray[np.int6
     """Return the documents whose words are those of a training document."""
     found = set(map(text_key, words_train)) - {""}
     return np.array([i for i, key in enumerate(keys) if key in found], dtype=np.int64)
-
-
-def _rows(X: Any, rows: NDArray[np.int64]) -> Any:
-    """Take rows of documents in any container."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows.tolist()]
 
 
 def _notes_on_labels(

@@ -7,9 +7,6 @@ from typing import Any
 
 # scikit-learn 1.6 to 1.9: parameter validation, public in behaviour, private in name.
 from sklearn.base import _fit_context as fit_context
-
-# scikit-learn 1.6 to 1.9: rows of whatever its splitters take.
-from sklearn.utils import _safe_indexing as rows_of
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -63,7 +60,6 @@ __all__ = [
     "check_sample_weight",
     "fit_context",
     "of_option",
-    "rows_of",
     "shown_as_estimator",
     "validate_parameter_constraints",
 ]

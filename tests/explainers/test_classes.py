@@ -1,4 +1,7 @@
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -25,6 +28,14 @@ def test_chosen_classes_are_explained_in_their_order(fitted):
     explanations = explain_classes(fitted, iter(TEXTS[:2]), classes=["so so", "bad"])
     assert [e.target for e in explanations] == ["so so", "bad"] * 2
     assert [e.target for e in explain_classes(fitted, TEXTS[:1], classes="good")] == ["good"]
+
+
+@pytest.mark.parametrize("container", [np.array, pd.Series, pd.Index, pl.Series, pa.array])
+def test_classes_and_true_labels_come_in_any_container(fitted, container):
+    labels = container(["so so", "bad"])
+    explanations = explain_classes(fitted, TEXTS[:2], classes=labels, y_true=labels)
+    assert [e.target for e in explanations] == ["so so", "bad"] * 2
+    assert explanations.y_true.tolist() == ["so so", "so so", "bad", "bad"]
 
 
 def test_true_labels_are_those_of_documents(fitted):

@@ -2,6 +2,9 @@ import itertools
 from functools import partial
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import torch
 from sklearn.exceptions import NotFittedError
@@ -192,7 +195,23 @@ def test_one_label_is_explained_for_all(fitted):
     assert [e.target for e in fitted.explain(TEXTS[:3], target="neg")] == ["neg"] * 3
 
 
-@pytest.mark.parametrize("container", [list, tuple, np.array], ids=["list", "tuple", "array"])
+@pytest.mark.parametrize("one", [np.str_, np.array, lambda label: pa.array([label])[0]])
+def test_one_label_is_of_any_type(fitted, one):
+    assert [e.target for e in fitted.explain(TEXTS[:2], target=one("neg"))] == ["neg"] * 2
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        list,
+        tuple,
+        np.array,
+        pd.Series,
+        lambda labels: pd.DataFrame({"label": labels}),
+        pl.Series,
+        pa.array,
+    ],
+)
 def test_each_document_has_its_label(fitted, container):
     explanations = fitted.explain(TEXTS[:3], target=container(["neg", "pos", "neg"]), batch_size=2)
     assert [e.target for e in explanations] == ["neg", "pos", "neg"]

@@ -1,4 +1,7 @@
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
@@ -180,13 +183,31 @@ def test_any_classifier_has_a_report_without_explanations():
 
 
 def test_texts_come_in_any_container(classifier):
-    pandas = pytest.importorskip("pandas")
     flipped = np.roll(Y, 1)  # so that there are mistakes to take out of the container
     expected = report(classifier, HELD_OUT, flipped).to_dict()
-    for X in (tuple(HELD_OUT), np.array(HELD_OUT), iter(HELD_OUT), pandas.Series(HELD_OUT)):
+    frame = pd.DataFrame({"text": HELD_OUT}, index=np.arange(36)[::-1])
+    for X in (
+        tuple(HELD_OUT),
+        np.array(HELD_OUT),
+        iter(HELD_OUT),
+        pd.Series(HELD_OUT),
+        frame["text"],
+        frame,
+        pd.Index(HELD_OUT),
+        pd.array(HELD_OUT),
+        pl.Series(HELD_OUT),
+        pa.array(HELD_OUT),
+        pa.chunked_array([HELD_OUT[:7], HELD_OUT[7:]]),
+    ):
         assert report(classifier, X, flipped).to_dict() == expected
-    frame = pandas.DataFrame({"text": HELD_OUT}, index=np.arange(36)[::-1])
-    assert report(classifier, frame["text"], pandas.Series(flipped)).to_dict() == expected
+
+
+@pytest.mark.parametrize("container", [pd.Series, pd.array, pl.Series, pa.array])
+def test_labels_come_in_any_container(classifier, container):
+    labels = container(Y.tolist())
+    found = report(classifier, HELD_OUT, labels, X_train=TEXTS, y_train=container(LABELS.tolist()))
+    expected = report(classifier, HELD_OUT, Y, X_train=TEXTS, y_train=LABELS)
+    assert found.to_dict() == expected.to_dict()
 
 
 def test_what_cannot_be_meant_is_an_error(classifier):

@@ -1,6 +1,9 @@
 import re
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -175,8 +178,20 @@ def test_the_same_call_gives_the_same_summary(fitted):
 
 @pytest.mark.parametrize(
     "given",
-    [tuple, lambda texts: np.array(texts, dtype=object), iter, lambda texts: texts],
-    ids=["tuple", "array", "iterator", "list"],
+    [
+        tuple,
+        np.array,
+        lambda texts: np.array(texts, dtype=object),
+        iter,
+        list,
+        lambda texts: pd.Series(texts, index=range(9, 0, -1)),
+        lambda texts: pd.DataFrame({"text": texts}),
+        pd.array,
+        pd.Index,
+        pd.Categorical,
+        pl.Series,
+        pa.array,
+    ],
 )
 def test_documents_may_be_any_that_explain_takes(fitted, given):
     found = summarize(fitted, given(TEXTS[:9]), max_documents=6)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sk_han.inspection.results.document import DocumentExplanation
+from sk_han.utils.containers import label_list
 
 __all__ = ["checked_labels", "checked_positions"]
 
@@ -57,13 +58,12 @@ def checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) -> 
     ValueError
     """
     n_documents = len(explanations)
-    labels = np.asarray(y_true, dtype=object)
-    if labels.shape != (n_documents,):
+    true = label_list(y_true)
+    if len(true) != n_documents:
         raise ValueError(
             f"y_true must hold one label for each of the {n_documents} documents, "
-            f"shape ({n_documents},); got the shape {labels.shape}."
+            f"shape ({n_documents},); got the shape {np.asarray(y_true, dtype=object).shape}."
         )
-    true: list[Any] = labels.tolist()
     for i, (label, explanation) in enumerate(zip(true, explanations, strict=True)):
         classes = explanation.classes.tolist()
         if label not in classes:

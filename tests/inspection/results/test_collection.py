@@ -2,6 +2,9 @@ import json
 import pickle
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from sk_han.inspection.results.collection import ExplanationList
@@ -117,6 +120,23 @@ def test_mistakes_are_the_documents_with_another_true_label_the_surest_first():
     assert mistakes.numbers.tolist() == [2, 1]
     assert mistakes.y_true.tolist() == ["pos", "neg"]
     assert explanations.mistakes(["pos", "pos", "neg", "neg"]) == ExplanationList(y_true=[])
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        np.array,
+        lambda labels: np.array(labels)[:, None],
+        pd.Series,
+        lambda labels: pd.DataFrame({"label": labels}),
+        pl.Series,
+        pa.array,
+    ],
+)
+def test_true_labels_come_in_any_container(container):
+    explanations = predicting("pos", "pos", y_true=container(["pos", "neg"]))
+    assert explanations.y_true.tolist() == ["pos", "neg"]
+    assert explanations.mistakes().numbers.tolist() == [1]
 
 
 def test_mistakes_need_true_labels_once():

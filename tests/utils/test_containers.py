@@ -1,0 +1,63 @@
+"""Labels and rows of any container."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from sk_han import DocumentArray
+from sk_han.utils.containers import label_list, plain_label, rows_of
+
+STRINGS, NUMBERS, TRUTHS = ["b", "a", "b"], [7, 3, 7], [True, False, True]
+CONTAINERS = {
+    "list": list,
+    "tuple": tuple,
+    "list of NumPy's": lambda values: list(np.array(values)),
+    "list of Arrow's": lambda values: list(pa.array(values)),
+    "array": np.array,
+    "array of objects": lambda values: np.array(values, dtype=object),
+    "column": lambda values: np.array(values)[:, None],
+    "Series": lambda values: pd.Series(values, index=[5, 2, 9]),
+    "category": lambda values: pd.Series(values, dtype="category"),
+    "nullable": lambda values: pd.Series(values).convert_dtypes(),
+    "pandas array": pd.array,
+    "Index": pd.Index,
+    "frame": lambda values: pd.DataFrame({"y": values}),
+    "polars": pl.Series,
+    "polars frame": lambda values: pl.DataFrame({"y": values}),
+    "Arrow": pa.array,
+    "Arrow in chunks": lambda values: pa.chunked_array([values[:1], values[1:]]),
+    "Arrow table": lambda values: pa.table({"y": values}),
+}
+
+
+@pytest.mark.parametrize("values", [STRINGS, NUMBERS, TRUTHS], ids=["str", "int", "bool"])
+@pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
+def test_labels_are_of_the_types_of_python(container, values):
+    found = label_list(container(values))
+    assert found == values
+    assert {type(label) for label in found} == {type(values[0])}
+
+
+def test_labels_of_another_shape_are_lists():
+    assert label_list([["a"], ["b"]]) == [["a"], ["b"]]
+    assert label_list(np.array([["a", "b"]])) == [["a", "b"]]
+    assert label_list("ab") == label_list(np.array("ab")) == ["ab"]
+
+
+def test_one_label_is_of_a_type_of_python():
+    labels = [np.int8(3), pa.scalar(3), np.array(3), 3]
+    assert [type(plain_label(label)) for label in labels] == [int] * 4
+
+
+@pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
+def test_rows_are_taken_by_position(container):
+    taken = rows_of(container(STRINGS), np.array([1, 2]))
+    assert label_list(taken) in (["a", "b"], [["a"], ["b"]])
+    assert len(taken) == 2
+
+
+def test_rows_of_documents_are_documents():
+    documents = DocumentArray.from_nested([[[2]], [[3, 4]], [[5]]])
+    assert rows_of(documents, np.array([1])).to_nested() == [[[3, 4]]]
