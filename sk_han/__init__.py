@@ -98,6 +98,7 @@ _MODULES = {
     "cli",
     "datasets",
     "distributed",
+    "documents",
     "embeddings",
     "inspection",
     "nn",
@@ -123,4 +124,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+    special = (name for name in globals() if name.startswith("__"))
+    return sorted({*special, *__all__, *_MODULES})

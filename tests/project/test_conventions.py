@@ -333,6 +333,23 @@ def test_names_of_the_api_page_resolve() -> None:
     )
 
 
+def test_modules_of_the_api_page_are_reached_from_the_package() -> None:
+    page = (PACKAGE.parent / "docs" / "api.md").read_text("utf-8")
+    modules = {name.partition(".")[0] for name in re.findall(r"^   ([a-z_]+\.\w+)$", page, re.M)}
+    assert {"documents", "cli", "datasets", "nn", "serving"} <= modules
+    # In a new process, where no other import has made a submodule an attribute.
+    heavy = ("torch", "numba", "numpy", "scipy", "sklearn", "skorch")
+    run_python(
+        "import sys, sk_han\n"
+        "def public(): return {name for name in dir(sk_han) if not name.startswith('_')}\n"
+        f"shown = {{*sk_han.__all__, *{modules}}}\n"
+        "assert public() == shown, public() ^ shown\n"
+        f"assert not sys.modules.keys() & {{*{heavy}}}\n"
+        f"for name in {modules}: assert getattr(sk_han, name).__name__ == f'sk_han.{{name}}'\n"
+        "assert public() == shown, public() ^ shown"
+    )
+
+
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'sk_han' has no attribute 'HANRegressor'"):
         sk_han.HANRegressor  # noqa: B018
