@@ -8,7 +8,7 @@ from typing import Any
 from sklearn import config_context
 from sklearn.pipeline import Pipeline
 
-from sk_han.classifier import HANClassifier
+from sk_han.persistence.estimators import ESTIMATORS, Saved
 from sk_han.storage.archive import read_archive
 from sk_han.storage.decoding import (
     Arrays,
@@ -21,19 +21,15 @@ from sk_han.storage.decoding import (
 from sk_han.storage.fields import fields_of
 from sk_han.storage.json_values import from_plain
 from sk_han.storage.opening import model_file
-from sk_han.tagging.tagger import SequenceTagger
 from sk_han.text.reading_params import check_reading
 from sk_han.text.tokenizer_state import tokenizer_fields
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.translation.translator import AttentionTranslator
 from sk_han.utils.compat import validate_parameter_constraints
 
 __all__ = ["load", "restored"]
 
 
-def load(
-    path: str | os.PathLike[str],
-) -> HANClassifier | HierarchicalTokenizer | Pipeline | SequenceTagger | AttentionTranslator:
+def load(path: str | os.PathLike[str]) -> Saved | Pipeline:
     """Load an estimator that `save` wrote. No code is run from the file.
 
     Parameters
@@ -101,18 +97,14 @@ def _pipeline(model: dict[str, Any], arrays: Arrays) -> Pipeline:
 
 
 def _estimator(data: Any, arrays: Arrays, *, only: str | None = None) -> Any:
-    """Return a fitted tokenizer, classifier, tagger or translator."""
+    """Return one of `ESTIMATORS`, fitted."""
     name = data.get("class") if isinstance(data, dict) else None
     if only not in (None, name):
         raise ValueError(f"it has {name!r} where a {only} should be")
     if name == "HierarchicalTokenizer":
         return _tokenizer(data)
-    if name == "HANClassifier":
-        return _with_state(HANClassifier, data, arrays)
-    if name == "SequenceTagger":
-        return _with_state(SequenceTagger, data, arrays)
-    if name == "AttentionTranslator":
-        return _with_state(AttentionTranslator, data, arrays)
+    if isinstance(name, str) and name in ESTIMATORS:
+        return _with_state(ESTIMATORS[name], data, arrays)
     raise ValueError(f"it holds a model of the class {name!r}, which sk_han.save does not write")
 
 

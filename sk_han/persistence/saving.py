@@ -16,12 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 import sk_han
 from sk_han.classifier import HANClassifier
+from sk_han.persistence.estimators import ESTIMATORS, Saved
 from sk_han.persistence.loading import restored
 from sk_han.storage.archive import read_archive, write_archive
 from sk_han.storage.json_values import to_plain
-from sk_han.tagging.tagger import SequenceTagger
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.translation.translator import AttentionTranslator
 from sk_han.utils.atomic_write import replacing
 from sk_han.utils.compat import validate_parameter_constraints
 
@@ -50,14 +49,7 @@ _REPAIRS = {
 }
 
 
-def save(
-    estimator: HANClassifier
-    | HierarchicalTokenizer
-    | Pipeline
-    | SequenceTagger
-    | AttentionTranslator,
-    path: str | os.PathLike[str],
-) -> None:
+def save(estimator: Saved | Pipeline, path: str | os.PathLike[str]) -> None:
     """Save a fitted estimator to a file that contains data only.
 
     The file is a zip of JSON and NumPy arrays. `load` reads it without running code from it.
@@ -129,8 +121,7 @@ def _versions() -> dict[str, str]:
 def _described(estimator: Any, arrays: Arrays) -> dict[str, Any]:
     if type(estimator) is Pipeline:
         return _pipeline(estimator, arrays)
-    known = HANClassifier, HierarchicalTokenizer, SequenceTagger, AttentionTranslator
-    if type(estimator) not in known:
+    if type(estimator) not in ESTIMATORS.values():
         raise TypeError(
             "sk_han.save takes a HANClassifier, a HierarchicalTokenizer, a Pipeline of the two, a "
             "SequenceTagger or an AttentionTranslator; got "
