@@ -29,6 +29,7 @@ from sk_han.validation.documents import (
 from sk_han.validation.doubtful import (
     conflicting_documents,
     warn_of_conflicts,
+    warn_of_early_stopping,
     warn_of_rare_classes,
 )
 from sk_han.validation.features import why_no_documents
@@ -190,11 +191,8 @@ def fit_data(
                 else f"{len(data)} documents of {len(checked.classes)} classes are too few to hold "
                 f"out validation_fraction={classifier.validation_fraction:g}"
             )
-            warn_user(
-                f"n_iter_no_change={classifier.n_iter_no_change} has no effect without held-out "
-                f"documents, and {why}. Give X_val and y_val or more documents, or set "
-                "n_iter_no_change=None."
-            )
+            repair = "Give X_val and y_val or more documents"
+            warn_of_early_stopping(classifier.n_iter_no_change, "documents", why, repair)
     return FitData(
         tokenizer,
         vocabulary_size,

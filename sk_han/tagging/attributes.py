@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -47,15 +48,15 @@ def token_kinds(sentences: Iterable[Sequence[tuple[str, ...]]]) -> Kinds:
     return Kinds(list(index), np.array(numbers, dtype=np.int32), lengths)
 
 
-def learn_attributes(kinds: Kinds, *, min_count: int = 1) -> list[dict[str, int]]:
+def learn_attributes(kinds: Kinds, *, min_df: float = 1) -> list[dict[str, int]]:
     """Number the values of each attribute from 2, those of most tokens first.
 
     Parameters
     ----------
     kinds : Kinds
         Of the training sentences.
-    min_count : int, default=1
-        Number of tokens that a word needs; others are unknown words.
+    min_df : int or float, default=1
+        Number or share of sentences in which a word must occur; others are unknown words.
 
     Returns
     -------
@@ -71,7 +72,9 @@ def learn_attributes(kinds: Kinds, *, min_count: int = 1) -> list[dict[str, int]
             counter[value] += n
         for counter, value in zip(counts[n_columns:], others, strict=True):
             counter[value] += 1  # of words, not of tokens
-    least = [min_count] + [1] * (n_columns - 1) + [_LEAST_WORDS] * (N_FROM_WORD - 1)
+    rare = _words_below(min_df, kinds, [word for word, *_ in of_word])
+    counts[0] = Counter({word: n for word, n in counts[0].items() if word not in rare})
+    least = [1] * n_columns + [_LEAST_WORDS] * (N_FROM_WORD - 1)
     return [_numbered(counter, n) for counter, n in zip(counts, least, strict=True)]
 
 
@@ -137,6 +140,20 @@ def word_shape(word: str) -> str:
         if shape[-2:] != [kind, kind]:
             shape.append(kind)
     return "".join(shape)
+
+
+def _words_below(min_df: float, kinds: Kinds, words: list[str]) -> set[str]:
+    """Return the words of kinds of tokens that occur in fewer sentences."""
+    n_sentences = len(kinds.lengths)
+    least = min_df if isinstance(min_df, Integral) else min_df * n_sentences
+    if least <= 1:
+        return set()
+    index = {word: i for i, word in enumerate(dict.fromkeys(words))}
+    of_tokens = np.array([index[word] for word in words])[kinds.numbers]  # (T,)
+    sentences = np.repeat(np.arange(n_sentences), kinds.lengths)  # (T,)
+    once = np.unique(sentences * len(index) + of_tokens)
+    found = np.bincount(once % len(index), minlength=len(index))
+    return {word for word, n in zip(index, found.tolist(), strict=True) if n < least}
 
 
 def _numbered(counts: Counter[str], least: int) -> dict[str, int]:

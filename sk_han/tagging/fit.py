@@ -23,7 +23,7 @@ from sk_han.tagging.training import (
 from sk_han.training.builder import new_net
 from sk_han.training.devices import resolve_device
 from sk_han.training.history import training_attributes
-from sk_han.utils.warnings import warn_user
+from sk_han.validation.doubtful import warn_of_early_stopping
 from sk_han.validation.labels import document_weights, encode_labels
 
 if TYPE_CHECKING:
@@ -76,14 +76,15 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
             "out. Lower it, or give more sentences."
         )
     if not n_held_out and tagger.n_iter_no_change is not None:
-        warn_user(
-            f"n_iter_no_change={tagger.n_iter_no_change} has no effect without held-out sentences, "
-            f"and validation_fraction={tagger.validation_fraction} of {len(order)} sentences is "
-            "none. Raise it, or set n_iter_no_change=None."
+        why = (
+            "validation_fraction is None"
+            if tagger.validation_fraction is None
+            else f"validation_fraction={tagger.validation_fraction:g} of {len(order)} is none"
         )
-    learnt = learn_attributes(
-        token_kinds([given[i] for i in rows]), min_count=int(tagger.min_count)
-    )
+        warn_of_early_stopping(
+            tagger.n_iter_no_change, "sentences", why, "Raise validation_fraction"
+        )
+    learnt = learn_attributes(token_kinds([given[i] for i in rows]), min_df=tagger.min_df)
     _add_words_of_vectors(learnt[0], tagger.embedding_init)
     sizes = [UNKNOWN_ID + 1 + len(vocabulary) for vocabulary in learnt]
     data = LabelledSentences(

@@ -25,6 +25,8 @@ from sk_han.tagging.training import Sentences, TaggingNet, split_tokens
 from sk_han.training.computing import computing
 from sk_han.utils.compat import (
     HasMethods,
+    Interval,
+    RealNotInt,
     StrOptions,
     check_sample_weight,
     fit_context,
@@ -71,8 +73,8 @@ mapping of word to vector, default="random"
     adversarial_noise : float, default=0.3
         Length of noise on the word vectors, relative to that of the vectors, in every other step,
         as of `HANClassifier`.
-    min_count : int, default=1
-        Number of tokens that a word needs in training; rarer ones are unknown words.
+    min_df : int or float, default=1
+        Words in fewer training sentences are unknown; a float is a share of the sentences.
     lr : float, default=0.006
         Learning rate; the peak of the one-cycle schedule.
     max_epochs : int or "auto", default="auto"
@@ -158,7 +160,7 @@ mapping of word to vector, default="random"
         "dropout": _OPTIONS["dropout"],
         "word_dropout": _OPTIONS["word_dropout"],
         "adversarial_noise": [NOT_NEGATIVE],
-        "min_count": [POSITIVE],
+        "min_df": [Interval(RealNotInt, 0, 1, closed="both"), POSITIVE],
         "lr": [LEARNING_RATE],
         "max_epochs": [POSITIVE, StrOptions({"auto"})],
         "batch_size": [POSITIVE],
@@ -184,7 +186,7 @@ mapping of word to vector, default="random"
         dropout: float = 0.5,
         word_dropout: float = 0.05,
         adversarial_noise: float = 0.3,
-        min_count: int = 1,
+        min_df: float = 1,
         lr: float = 0.006,
         max_epochs: int | str = "auto",
         batch_size: int = 32,
@@ -206,7 +208,7 @@ mapping of word to vector, default="random"
         self.dropout = dropout
         self.word_dropout = word_dropout
         self.adversarial_noise = adversarial_noise
-        self.min_count = min_count
+        self.min_df = min_df
         self.lr = lr
         self.max_epochs = max_epochs
         self.batch_size = batch_size

@@ -21,6 +21,7 @@ from sk_han.translation.training import (
     smoothed_translation_net,
 )
 from sk_han.utils.warnings import warn_user
+from sk_han.validation.doubtful import warn_of_early_stopping
 from sk_han.validation.labels import document_weights
 
 if TYPE_CHECKING:
@@ -103,9 +104,14 @@ def learnt_attributes(
             "is best. Give others, or leave X_val and y_val out."
         )
     if validation is None and translator.n_iter_no_change is not None:
-        raise ValueError(
-            f"n_iter_no_change={translator.n_iter_no_change} needs held-out pairs, and there are "
-            "none. Give X_val and y_val, or more pairs, or set n_iter_no_change=None."
+        fraction = translator.validation_fraction
+        why = (
+            "validation_fraction is None"
+            if fraction is None
+            else f"validation_fraction={fraction:g} of {len(sources)} has none to read"
+        )
+        warn_of_early_stopping(
+            translator.n_iter_no_change, "pairs", why, "Give X_val and y_val or more pairs"
         )
 
     sizes = _sizes(tokenizers)

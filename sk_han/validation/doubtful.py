@@ -9,7 +9,12 @@ from sk_han.documents import DocumentArray, SentenceArray
 from sk_han.documents.repeated import conflicting_rows, first_of_same_words
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["conflicting_documents", "warn_of_conflicts", "warn_of_rare_classes"]
+__all__ = [
+    "conflicting_documents",
+    "warn_of_conflicts",
+    "warn_of_early_stopping",
+    "warn_of_rare_classes",
+]
 
 # Who has a hundred classes of three documents knows that they are few; who has three classes of a
 # thousand and one of three may not.
@@ -83,4 +88,12 @@ def warn_of_conflicts(
         f"{len(rows):,} of {n_documents:,} documents have the same words as one with another "
         f"label (rows {some}{', ...' if len(rows) > 5 else ''}): nothing can get both right. Check "
         "the labels; sk_han.describe(texts, labels).conflicting has all rows."
+    )
+
+
+def warn_of_early_stopping(n_iter_no_change: int, units: str, why: str, repair: str) -> None:
+    """Warn that training cannot stop early, since no units ("documents") are held out."""
+    warn_user(
+        f"n_iter_no_change={n_iter_no_change} has no effect without held-out {units}, and {why}. "
+        f"{repair}, or set n_iter_no_change=None."
     )

@@ -196,8 +196,13 @@ def test_held_out_pairs_are_checked() -> None:
         tiny().fit(SOURCES, TARGETS, X_val=SOURCES)
     with pytest.raises(TypeError, match="y_val of pair 1 is a float"):
         tiny().fit(SOURCES, TARGETS, X_val=SOURCES[:2], y_val=["a", 0.5])
-    with pytest.raises(ValueError, match="n_iter_no_change=1 needs held-out pairs"):
-        tiny(n_iter_no_change=1).fit(SOURCES, TARGETS)
+
+
+@pytest.mark.parametrize("fraction", [None, 0.01])
+def test_a_stop_without_held_out_pairs_is_warned_of(fraction: float | None) -> None:
+    translator = tiny(max_epochs=1, n_iter_no_change=2, validation_fraction=fraction)
+    with pytest.warns(UserWarning, match="n_iter_no_change=2 has no effect without held-out pairs"):
+        translator.fit(SOURCES, TARGETS)
 
 
 @pytest.mark.parametrize(
