@@ -24,8 +24,9 @@ FAST := not slow and not thorough
 # On tensors of a few dozen numbers a second thread costs 40 % more time than it saves.
 ONE_THREAD := OMP_NUM_THREADS=1
 WHOLE := classifier explainers faults inspection/faithfulness persistence project rendering test_properties.py
+SHAKES ?= 1 2 3 4 5
 
-.PHONY: demo quick test test-thorough test-slow test-oldest test-newest test-processors checks lint docs \
+.PHONY: demo quick test test-thorough test-slow test-oldest test-newest test-processors test-shaken checks lint docs \
 	wheel sbom audit clean
 
 demo: $(READY)
@@ -55,9 +56,15 @@ test-newest:
 	$(NEWEST)/python -m pip install "$(NEWEST_TORCH)" --editable ".[dev,plot]"
 	$(NEWEST)/python -m pytest -m "not slow" $(ARGS)
 
-# The fast tests as other processors compute them.
+# The fast tests as other processors compute them; ARGS="--only znver" for some of these.
 test-processors: $(READY)
 	$(BIN)/python -m tests.processors $(ARGS)
+
+# The fast tests with initial weights that are off by a few roundings, once for each seed: tests/shaking.py.
+test-shaken: $(READY)
+	for seed in $(SHAKES); do echo "== SK_HAN_TEST_SHAKE=$$seed"; SK_HAN_TEST_SHAKE=$$seed $(ONE_THREAD) \
+		$(BIN)/python -m pytest -n 2 --dist loadgroup -m "$(FAST) and not drawn" $(or $(ARGS),tests) \
+		|| exit 1; done
 
 checks: $(READY)
 	$(BIN)/python -m tests.checks_table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,18 @@ if TYPE_CHECKING:
 # The same examples in every run, and no clock: a busy machine is no fault of the code.
 settings.register_profile("sk_han", max_examples=50, deadline=None, derandomize=True)
 settings.load_profile("sk_han")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def shaken() -> Iterator[None]:
+    """Shake the weights that networks start from, if SK_HAN_TEST_SHAKE is set."""
+    if "SK_HAN_TEST_SHAKE" not in os.environ:
+        yield
+        return
+    from tests.shaking import shaken_as_asked  # which imports PyTorch
+
+    with shaken_as_asked():
+        yield
 
 
 @pytest.fixture

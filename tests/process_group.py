@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from tests.shaking import shaken_as_asked
+
 
 class ProcessGroup:
     """Processes of one thread each in a group; they live until the end of the block.
@@ -71,6 +73,11 @@ def _work(rank: int, n: int, rendezvous: str, pipe: Any, backend: str) -> None:
     torch.distributed.init_process_group(
         backend, init_method=rendezvous, rank=rank, world_size=n, timeout=timeout
     )
+    with shaken_as_asked():
+        _answer(pipe)
+
+
+def _answer(pipe: Any) -> None:
     while True:
         try:
             function, arguments = pipe.recv()

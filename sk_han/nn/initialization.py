@@ -24,21 +24,25 @@ def with_memory(module: _Module) -> _Module:
     return module
 
 
-@torch.no_grad()
 def uniform_(tensor: Tensor, bound: float, generator: torch.Generator | None) -> None:
     """Fill with numbers between -bound and bound."""
-    tensor.copy_(_single(tensor).uniform_(-bound, bound, generator=generator))
+    _fill(tensor, _single(tensor).uniform_(-bound, bound, generator=generator))
 
 
-@torch.no_grad()
 def normal_(tensor: Tensor, std: float, generator: torch.Generator | None) -> None:
     """Fill with normal numbers of mean 0."""
-    tensor.copy_(_single(tensor).normal_(0.0, std, generator=generator))
+    _fill(tensor, _single(tensor).normal_(0.0, std, generator=generator))
 
 
 def xavier_uniform_(weight: Tensor, generator: torch.Generator | None) -> None:
     """Fill a matrix of shape (out, in) as Glorot and Bengio (2010) advise."""
     uniform_(weight, (6.0 / (weight.shape[0] + weight.shape[1])) ** 0.5, generator)
+
+
+@torch.no_grad()
+def _fill(tensor: Tensor, drawn: Tensor) -> None:
+    # Every drawn weight of every network comes through here: tests shake them (tests/shaking.py).
+    tensor.copy_(drawn)
 
 
 def _single(tensor: Tensor) -> Tensor:
