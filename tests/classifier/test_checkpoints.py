@@ -82,7 +82,7 @@ class TestTheSameBits:
         assert_same(again, whole_fit())
 
     def test_a_fit_that_early_stopping_ended_trains_no_further(self, tmp_path, monkeypatch):
-        params = {"n_iter_no_change": 1, "lr": 1e-12}  # which changes no weight
+        params = {"n_iter_no_change": 1, "lr": 1e-20}  # which changes no weight
         whole = classifier_of(**params).fit(TEXTS, LABELS)
         assert whole.n_iter_ == 2
 

@@ -75,7 +75,7 @@ def test_the_seconds_of_the_stages_are_within_those_of_the_fit(fitted):
     ("params", "ended", "n_epochs"),
     [
         ({"max_epochs": 2}, "all epochs", 2),
-        ({"max_epochs": 9, "n_iter_no_change": 1, "lr": 1e-12}, "no improvement", 2),
+        ({"max_epochs": 9, "n_iter_no_change": 1, "lr": 1e-20}, "no improvement", 2),
     ],
 )
 def test_it_says_why_training_ended(params, ended, n_epochs):

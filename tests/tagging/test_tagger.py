@@ -156,8 +156,9 @@ class TestResults:
         assert tagger.history_[tagger.best_epoch_ - 1]["valid_accuracy"] == max(seen)
 
     def test_training_stops_when_nothing_improves(self):
-        tagger = tiny_tagger(validation_fraction=0.4, n_iter_no_change=1, max_epochs=60, lr=0.05)
-        assert tagger.fit(X, Y).n_iter_ < 60
+        # Steps below the rounding of the weights: the first epoch stays the best on any processor.
+        tagger = tiny_tagger(validation_fraction=0.4, n_iter_no_change=2, max_epochs=60, lr=1e-20)
+        assert tagger.fit(X, Y).n_iter_ == 3
 
     def test_the_held_out_words_are_unknown(self):
         sentences = [[f"word{i}"] for i in range(20)]
