@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import type_of_target
 
 from sk_han.utils.compat import check_sample_weight
 from sk_han.utils.warnings import warn_user
@@ -31,13 +31,14 @@ _FARTHEST = 1e100
 def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
     """Return labels of any container as an array of shape (n_labels,).
 
-    Strings in an array of dtype object keep this dtype. Numbers and booleans in such an array, as
-    of a nullable column of pandas, get the dtype of their kind.
+    Strings in an array of dtype object keep this dtype. Those of a nullable column of pandas get
+    the dtype of their kind.
 
     Raises
     ------
     TypeError
-        If labels are no strings, numbers or booleans, or of different types.
+        If labels are no strings, numbers or booleans, of different types, or in an array of a dtype
+        that scikit-learn takes for no labels.
     ValueError
         If labels are missing, continuous or not one-dimensional, or end in NUL.
     """
@@ -45,16 +46,23 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
         raise ValueError(
             "This HANClassifier estimator requires y to be passed, but the target y is None."
         )
-    if isinstance(y, np.ndarray) and y.dtype.kind in "biuUS":
+    if isinstance(y, np.ndarray) and y.dtype.kind in "biuU":
         labels = y
     else:
         kind = _only_kind(y, name)
         labels = np.asarray(y)
+        if labels.dtype.kind == "T" or (kind != "str" and _is_unknown(labels, y)):
+            plain = np.asarray(labels.tolist()).dtype
+            raise TypeError(
+                f"{name} holds labels of type {kind} in an array of dtype {labels.dtype}, which "
+                "scores, splits and ensembles of scikit-learn refuse. Convert it with "
+                f"astype({'str' if plain.kind in 'OU' else plain})."
+            )
         if kind == "str" and labels.dtype == object:
             labels = _plain_strings(labels)
         elif kind == "str" and labels.dtype.kind == "U":
             labels = _plain_strings(np.asarray(y, dtype=object)).astype(str)
-        else:  # NumPy's StringDType has no order
+        else:
             labels = np.asarray(labels.tolist())
             if labels.dtype == np.longdouble:  # no file and no pickle of ours holds them
                 labels = labels.astype(np.float64)
@@ -65,7 +73,11 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
             DataConversionWarning,
         )
     labels = column_or_1d(labels)
-    check_classification_targets(labels)
+    if labels.dtype.kind == "f" and (labels % 1).any():
+        raise ValueError(
+            f"Unknown label type: continuous. {name} holds {labels[labels % 1 != 0][0]}; numbers "
+            "that name classes are whole. Use a regressor to predict numbers."
+        )
     return labels
 
 
@@ -165,6 +177,11 @@ def _by_class(
         )
     of_classes = np.array([given.get(label, 1.0) for label in known])
     return of_classes[np.searchsorted(classes, labels)]
+
+
+def _is_unknown(labels: NDArray[Any], y: Any) -> bool:
+    """Tell whether these are numbers as objects; columns of pandas 2 become such on the way."""
+    return labels.dtype == object and type_of_target(y) == "unknown"
 
 
 def _only_kind(y: Any, name: str) -> str:

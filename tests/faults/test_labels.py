@@ -32,18 +32,14 @@ def kinds_of_labels():
     yield "strings", strings, ["neg", "pos"], "U"
     yield "numpy str", np.array(strings), ["neg", "pos"], "U"
     yield "objects that are strings", np.array(strings, dtype=object), ["neg", "pos"], "O"
-    if hasattr(np.dtypes, "StringDType"):
-        yield "StringDType", np.array(strings, dtype=np.dtypes.StringDType()), ["neg", "pos"], "U"
     yield "pandas string", pd.Series(strings, dtype="string"), ["neg", "pos"], "O"
     yield "pandas categorical", pd.Series(strings, dtype="category"), ["neg", "pos"], "O"
     yield "pandas arrow", pd.Series(strings, dtype=pd.ArrowDtype(pa.string())), ["neg", "pos"], "O"
     yield "polars", pl.Series(strings), ["neg", "pos"], None
     yield "arrow", pa.array(strings), ["neg", "pos"], "O"
     yield "bool", truths, [False, True], "b"
-    yield "objects that are bool", np.array(truths, dtype=object), [False, True], "b"
     yield "nullable bool", pd.Series(truths, dtype="boolean"), [False, True], "b"
     yield "int8", np.array(numbers, dtype=np.int8), [1, 3], "i"
-    yield "objects that are int", np.array(numbers, dtype=object), [1, 3], "i"
     yield "nullable int", pd.Series(numbers, dtype="Int64"), [1, 3], "i"
     yield "categorical int", pd.Series(numbers, dtype="category"), [1, 3], "i"
     yield "polars int", pl.Series(numbers), [1, 3], "i"
@@ -101,6 +97,15 @@ REFUSED = {
     "null in Arrow": (pa.array([None, *LABELS[1:]]), ValueError, "missing labels .* position 0"),
     "continuous": (np.linspace(0, 1, 12), ValueError, "continuous"),
     "two columns": (np.ones((12, 2), dtype=int), ValueError, r"1d array.*\(12, 2\)"),
+    "objects that are int": (np.array(twelve(3, 1), object), TypeError, r"astype\(int64\)"),
+    "objects that are float": (np.array(twelve(3.0, 1.0), object), TypeError, r"astype\(float64\)"),
+    "objects that are bool": (
+        pd.Series(twelve(True, False), dtype=object),
+        TypeError,
+        r"labels of type bool in an array of dtype object, which scores.*astype\(bool\)",
+    ),
+    "integers beyond 64 bits": (twelve(10**30, 1), TypeError, r"astype\(str\)"),
+    "a column of objects": (pd.DataFrame({"y": [3, 1] * 6}, dtype=object), TypeError, "int64"),
     "lists": ([["a"], ["a", "b"]] * 6, TypeError, "y holds labels of type list"),
     "dates": (list(pd.date_range("2020", periods=12)), TypeError, "type Timestamp.*str"),
     "too few": (LABELS[:-1], ValueError, "12 documents in X, 11 labels in y"),
@@ -119,7 +124,7 @@ REFUSED = {
     ),
     "bytes": ([label.encode() for label in LABELS], TypeError, r"type bytes.*label\.decode\(\)"),
     "bytes with NUL": ([b"neg\0", b"neg"] * 6, TypeError, "type bytes"),
-    "NumPy's bytes": (np.array([b"pos", b"neg"] * 6), TypeError, "bytes is not supported"),
+    "NumPy's bytes": (np.array([b"pos", b"neg"] * 6), TypeError, r"type bytes.*label\.decode\(\)"),
     "a string": ("posneg" * 2, ValueError, "a label for each document; got a str"),
     "a number": (3, ValueError, "a label for each document; got a int"),
     "a set": (set(LABELS), ValueError, "a label for each document; got a set"),
@@ -134,6 +139,11 @@ WEIGHTS = {
     "two columns": (np.ones((12, 2)), "1D array"),
     "text": (["heavy"] * 12, "could not convert string"),
 }
+
+
+if hasattr(np.dtypes, "StringDType"):
+    strings = np.array(LABELS, dtype=np.dtypes.StringDType())
+    REFUSED["StringDType"] = strings, TypeError, r"dtype StringDType.*astype\(str\)"
 
 
 class Unread(BaseException):

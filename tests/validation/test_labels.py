@@ -57,6 +57,10 @@ def test_integers_and_booleans_are_labels(y: list[Any]) -> None:
     assert check_labels(y, 3).tolist() == y
 
 
+def test_many_labels_of_few_documents_are_no_regression() -> None:
+    assert check_labels(list(range(30)), 30).tolist() == list(range(30))
+
+
 def test_a_column_is_read_with_a_warning() -> None:
     with pytest.warns(DataConversionWarning, match="column-vector"):
         labels = check_labels([["bad"], ["good"]], 2)
