@@ -1,7 +1,6 @@
 """AttentionTranslator whole: translations of short texts."""
 
 from sk_han.translation.alignment import Alignment
-from sk_han.translation.heat_map import plot_alignment
 from sk_han.translation.network import AttentionSeq2Seq, Seq2SeqOutput
 from sk_han.translation.translator import AttentionTranslator
 
@@ -10,5 +9,4 @@ __all__ = [
     "AttentionSeq2Seq",
     "AttentionTranslator",
     "Seq2SeqOutput",
-    "plot_alignment",
 ]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sk_han.inspection.results.document import written
+from sk_han.rendering.rows import in_one_line
+from sk_han.translation.heat_map import plot_weights, weights_html
+from sk_han.utils.optional import import_optional
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 __all__ = ["Alignment"]
 
@@ -100,6 +106,28 @@ class Alignment:
             "weights": self.weights.tolist(),
         }
 
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return `to_dict` as JSON in ASCII, and write it to a file if there is a path.
+
+        Parameters
+        ----------
+        path : path-like, optional
+        """
+        return written(json.dumps(self.to_dict()), path)
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas DataFrame: a row for each target word, a column for each source word."""
+        pandas = import_optional("pandas", None, "Alignment.to_frame")
+        return pandas.DataFrame(self.weights, list(self.target_words), list(self.source_words))
+
+    def to_text(self) -> str:
+        """Return a line for each of `pairs`."""
+        width = max((len(in_one_line(word)) for word in self.target_words), default=0)
+        return "\n".join(
+            f"{in_one_line(word):>{width}} <- {in_one_line(source or 'nothing')} ({weight:.2f})"
+            for word, source, weight in self.pairs()
+        )
+
     def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
         """Return the matrix as an HTML table, shaded by the weights.
 
@@ -110,21 +138,28 @@ class Alignment:
         full_page : bool, default=True
             Whether it is a whole page rather than a fragment.
         """
-        from sk_han.translation.heat_map import alignment_html
-
-        html = alignment_html(self, full_page=full_page)
-        if path is not None:
-            Path(path).write_text(html, "utf-8")
-        return html
+        html = weights_html(self.source_words, self.target_words, self.weights, full_page=full_page)
+        return written(html, path)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the matrix as a heat-map: see `sk_han.translation.plot_alignment`."""
-        from sk_han.translation.heat_map import plot_alignment
+        """Draw the matrix as a heat-map, as Bahdanau et al. (2015) do.
 
-        return plot_alignment(self, ax)
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            By default a new figure of the size that the words need.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        return plot_weights(self.source_words, self.target_words, self.weights, ax)
 
     def _repr_html_(self) -> str:
         return self.to_html(full_page=False)
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     def __repr__(self) -> str:
         return f"Alignment({len(self.target_words)} words to {len(self.source_words)} words)"

@@ -107,6 +107,13 @@ KERNELS = [
     if file.stem != "__init__"
 ]
 
+# The networks of the classifier's siblings, over the layers of nn.
+NETWORKS = {
+    "sentence_vectors": ["network"],
+    "tagging": ["chain", "network", "options"],
+    "translation": ["decoder", "network", "options", "search"],
+}
+
 MOST_LINES = 740
 
 
@@ -228,6 +235,30 @@ def test_the_network_knows_torch_its_options_and_the_engines_alone() -> None:
         yield from (name for name in ours if not name.startswith(known))
 
     assert offenders(strangers, sorted((PACKAGE / "nn").rglob("*.py"))) == []
+
+
+def test_networks_of_the_siblings_know_torch_and_the_layers_alone() -> None:
+    def strangers(file: Path) -> Iterator[str]:
+        names = imported_by(file, in_functions=True)
+        yield from packages(names) - {"torch", "numpy"}
+        own = [f"sk_han.{room_of(file)}.{name}." for name in NETWORKS[room_of(file)]]
+        known = ("sk_han.nn.", "sk_han.options.", *own)
+        yield from (
+            name for name in names if name.startswith("sk_han") and not name.startswith(known)
+        )
+
+    files = [PACKAGE / room / f"{name}.py" for room, names in NETWORKS.items() for name in names]
+    assert offenders(strangers, files) == []
+
+
+def test_the_core_does_not_know_the_siblings_of_the_classifier() -> None:
+    def named(file: Path) -> list[str]:
+        names = r"(?i)\b(?:\w+_|sequence|attention)?(?:tagg|translat)(?:er|or|ing|ion)\b"
+        return re.findall(names, file.read_text("utf-8"))
+
+    # persistence.estimators lists what files may hold.
+    siblings = {"", "persistence", "tagging", "translation"}
+    assert offenders(named, [file for file in FILES if room_of(file) not in siblings]) == []
 
 
 def test_compiled_kernels_are_imported_by_their_loader_alone() -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sk_han.translation import Alignment
@@ -42,8 +43,23 @@ def test_wrong_weights_are_refused(weights: Any) -> None:
         alignment(weights=weights)
 
 
-def test_it_can_be_written_as_json() -> None:
-    assert json.loads(json.dumps(alignment().to_dict()))["weights"][1] == [0.0, 0.25, 0.75]
+def test_it_can_be_written_as_json(tmp_path: Path) -> None:
+    path = tmp_path / "alignment.json"
+    written = alignment(source_text="\ud800").to_json(path)
+    assert json.loads(path.read_text("ascii")) == json.loads(written)
+    assert json.loads(written)["weights"][1] == [0.0, 0.25, 0.75]
+    assert Alignment(**json.loads(written)).to_dict() == json.loads(written)
+
+
+def test_a_frame_has_a_row_for_each_target_word() -> None:
+    frame = alignment().to_frame()
+    assert frame.loc["$dog"].to_dict() == {"ein": 0.0, "<b>": 0.25, "Hund": 0.75}
+
+
+def test_text_names_the_source_word_of_each_target_word() -> None:
+    assert str(alignment()).splitlines() == ["   a <- ein (0.70)", "$dog <- Hund (0.75)"]
+    assert Alignment("", "a", [], ["a"], [[]]).to_text() == "a <- nothing (0.00)"
+    assert Alignment("", "", [], [], np.zeros((0, 0))).to_text() == ""
 
 
 def test_html_is_escaped_and_written(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from sk_han.translation import Alignment, plot_alignment
+from sk_han.translation import Alignment
 
 pytest.importorskip("matplotlib").use("agg")
 
@@ -26,7 +26,7 @@ def _figures_are_closed() -> Iterator[None]:
 
 
 def test_rows_are_target_words_and_columns_source_words(alignment: Alignment) -> None:
-    ax = plot_alignment(alignment)
+    ax = alignment.plot()
     ax.figure.canvas.draw()  # a formula that is none would raise here
     assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
     assert [text.get_text() for text in ax.get_xticklabels()] == ["ein", "$x$", "c"]
@@ -41,6 +41,6 @@ def test_given_axes_are_used(alignment: Alignment) -> None:
 
 
 def test_an_empty_translation_can_be_drawn() -> None:
-    ax = plot_alignment(Alignment("", "", [], [], np.zeros((0, 0))))
+    ax = Alignment("", "", [], [], np.zeros((0, 0))).plot()
     ax.figure.canvas.draw()
     assert not ax.images
