@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from sk_han.nn.diversity import conicity, document_conicity
 from sk_han.nn.dropout import dropout, row_dropout, word_dropout
 from sk_han.nn.encoders.gru import BidirectionalGRU, recurrent_encoder
-from sk_han.nn.initialization import normal_, with_memory, xavier_uniform_
+from sk_han.nn.initialization import normal_, parameter, with_memory, xavier_uniform_
 from sk_han.nn.pooling.attention import AttentionPooling
 from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
 from sk_han.nn.pooling.multi_hop import document_overlap
@@ -145,7 +145,7 @@ class HierarchicalAttentionNetwork(nn.Module):
             vocabulary_size,
             embedding_dim,
             sparse=sparse,
-            _weight=torch.empty(vocabulary_size, embedding_dim),
+            _weight=parameter(vocabulary_size, embedding_dim),
         )
         self.word_encoder = recurrent_encoder(
             rnn, embedding_dim, self.options.word_hidden, generator

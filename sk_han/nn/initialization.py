@@ -7,19 +7,25 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-__all__ = ["normal_", "uniform_", "with_memory", "xavier_uniform_"]
+__all__ = ["normal_", "parameter", "uniform_", "with_memory", "xavier_uniform_"]
 
 _Module = TypeVar("_Module", bound=nn.Module)
+
+
+def parameter(*shape: int) -> nn.Parameter:
+    """Return a weight of zeros in single precision on the CPU, whatever PyTorch's defaults are."""
+    return nn.Parameter(torch.zeros(shape, dtype=torch.float32, device="cpu"))
 
 
 def with_memory(module: _Module) -> _Module:
     """Give the weights of a layer that was made on the meta device memory on the CPU, undrawn.
 
-    On the meta device PyTorch draws no weights, so the global generator does not change. Its own
-    `to_empty` and `skip_init` import SymPy, which takes half a second of a new process.
+    They have single precision. On the meta device PyTorch draws no weights, so the global generator
+    does not change. Its own `to_empty` and `skip_init` import SymPy, which takes half a second of a
+    new process.
     """
     for name, weight in list(module.named_parameters()):
-        empty = torch.empty(weight.shape, dtype=weight.dtype, device="cpu")
+        empty = torch.empty(weight.shape, dtype=torch.float32, device="cpu")
         setattr(module, name, nn.Parameter(empty))
     return module
 

@@ -83,8 +83,8 @@ class SentenceNetwork(nn.Module):
         self.mean = MeanPooling(input_size)
         size = self.sentence_attention.output_size + input_size
         self.output = with_memory(nn.Linear(size, n_classes, device="meta"))
-        self.register_buffer("center", torch.zeros(input_size, device="cpu"))
-        self.register_buffer("scale", torch.ones(input_size, device="cpu"))
+        self.register_buffer("center", torch.zeros(input_size, dtype=torch.float32, device="cpu"))
+        self.register_buffer("scale", torch.ones(input_size, dtype=torch.float32, device="cpu"))
         xavier_uniform_(self.output.weight, generator)
         nn.init.zeros_(self.output.bias)
 

@@ -108,7 +108,9 @@ def _start_from_means(net: Net, training: LabelledDocuments) -> None:
     assert isinstance(documents, SentenceArray)
     center, scale = _spread(documents)
     network = net.module_
-    network.start_from(torch.from_numpy(center), torch.full((len(center),), scale))
+    network.start_from(
+        torch.from_numpy(center), torch.from_numpy(np.full(len(center), scale, dtype=np.float32))
+    )
     found = np.unique(training.targets)
     if len(found) < 2:
         return

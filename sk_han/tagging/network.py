@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from sk_han.nn.dropout import dropout, word_dropout
 from sk_han.nn.encoders.gru import BidirectionalGRU
-from sk_han.nn.initialization import normal_, with_memory, xavier_uniform_
+from sk_han.nn.initialization import normal_, parameter, with_memory, xavier_uniform_
 from sk_han.nn.ragged.words import distinct_words
 from sk_han.tagging.chain import best_paths, log_partition, marginals, path_scores
 from sk_han.tagging.options import TaggingOptions
@@ -104,13 +104,13 @@ class TaggingNetwork(nn.Module):
             self.options.embedding_dim,
             self.options.attribute_dim,
         )
-        self.embedding = nn.Embedding(n_words, E, sparse=sparse, _weight=torch.empty(n_words, E))
-        self.attributes = nn.Embedding(n_others, D, sparse=sparse, _weight=torch.empty(n_others, D))
+        self.embedding = nn.Embedding(n_words, E, sparse=sparse, _weight=parameter(n_words, E))
+        self.attributes = nn.Embedding(n_others, D, sparse=sparse, _weight=parameter(n_others, D))
         input_size = E + D * (len(sizes) - 1)
         self.encoder = BidirectionalGRU(input_size, self.options.hidden_size, generator)
         self.output = with_memory(nn.Linear(self.encoder.output_size, n_classes, device="meta"))
         shape = (n_classes + 1, n_classes)
-        self.transitions = nn.Parameter(torch.zeros(shape)) if self.options.crf else None
+        self.transitions = parameter(*shape) if self.options.crf else None
         offsets = torch.cumsum(torch.tensor([0, *sizes[1:]], device="cpu"), 0)[:-1]
         self.register_buffer("offsets", offsets, persistent=False)
         none = torch.zeros(shape, dtype=torch.bool, device="cpu")

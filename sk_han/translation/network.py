@@ -10,7 +10,7 @@ from torch.nn.functional import linear
 
 from sk_han.nn.dropout import dropout, row_dropout
 from sk_han.nn.encoders.gru import BidirectionalGRU
-from sk_han.nn.initialization import normal_, uniform_, with_memory, xavier_uniform_
+from sk_han.nn.initialization import normal_, parameter, uniform_, with_memory, xavier_uniform_
 from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.words import distinct_words
 from sk_han.translation.decoder import DecoderFunction, DecoderWeights
@@ -129,9 +129,9 @@ class AttentionSeq2Seq(nn.Module):
         self.key = with_memory(nn.Linear(H, A, device="meta"))
         self.cell = with_memory(nn.GRUCell(2 * E, Q, device="meta"))  # [word, attentional vector]
         self.query = with_memory(nn.Linear(Q, A, bias=False, device="meta"))
-        self.context = nn.Parameter(torch.empty(A, device="cpu"))
+        self.context = parameter(A)
         self.output = with_memory(nn.Linear(Q + H, E, device="meta"))
-        self.output_bias = nn.Parameter(torch.empty(target_size, device="cpu"))
+        self.output_bias = parameter(target_size)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

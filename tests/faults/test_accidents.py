@@ -14,9 +14,11 @@ import torch
 from skorch.callbacks import Callback
 from skorch.callbacks import EarlyStopping as SkorchEarlyStopping
 
-from sk_han import ContextAttention, HierarchicalTokenizer, MultiHopAttention
+from sk_han import ContextAttention, HierarchicalTokenizer, MultiHopAttention, SentenceEmbedder
 from sk_han.nn import HierarchicalAttentionNetwork
-from tests import tiny_models
+from tests import tiny_models, tiny_pairs
+from tests.encoders_of_sentences import HashEncoder
+from tests.tiny_sentences import UNSEEN, X, Y, tiny_tagger
 
 pytestmark = pytest.mark.thorough
 
@@ -280,10 +282,27 @@ def deterministic_algorithms():
         torch.use_deterministic_algorithms(False)
 
 
+def results_of_others():
+    """Fit a tagger, a translator and a classifier of sentence vectors; return their numbers."""
+    tagger = tiny_tagger(max_epochs=1, scheme="iob2").fit(X, Y)
+    sources, targets = tiny_pairs.pairs()
+    translator = tiny_pairs.tiny(max_epochs=1).fit(sources, targets)
+    vectors = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS)
+    classifier = tiny(linear_ngrams=None).fit(vectors, LABELS)
+    return [
+        *(distribution for each in tagger.predict_proba(UNSEEN) for distribution in each),
+        [translator.score(sources, targets)],
+        translator.predict(sources),
+        classifier.predict_proba(vectors),
+    ]
+
+
 SURROUNDINGS = {
     "inference_mode": torch.inference_mode,
     "no_grad": torch.no_grad,
     "float64 by default": lambda: default_dtype(torch.float64),
+    "float16 by default": lambda: default_dtype(torch.float16),
+    "bfloat16 by default": lambda: default_dtype(torch.bfloat16),
     # Where tensors hold no data: whatever were made there by mistake would fail.
     "another device by default": lambda: torch.device("meta"),
     "deterministic algorithms": deterministic_algorithms,
@@ -317,11 +336,20 @@ class TestSurroundings:
         ],
         ids=str,
     )
-    def test_a_default_device_changes_no_number_of_the_family(self, params):
+    def test_a_default_device_or_dtype_changes_no_number_of_the_family(self, params):
         expected = tiny(**params).fit(TEXTS, LABELS).predict_proba(TEXTS)
-        with torch.device("meta"):
-            found = tiny(**params).fit(TEXTS, LABELS).predict_proba(TEXTS)
-        np.testing.assert_array_equal(found, expected)
+        for surrounding in (torch.device("meta"), default_dtype(torch.bfloat16)):
+            with surrounding:
+                found = tiny(**params).fit(TEXTS, LABELS).predict_proba(TEXTS)
+            np.testing.assert_array_equal(found, expected)
+
+    @each_surrounding
+    def test_other_estimators_learn_and_predict_the_same(self, surrounding):
+        expected = results_of_others()
+        with surrounding():
+            found = results_of_others()
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
 
     @each_surrounding
     def test_fit_gives_the_same_model(self, surrounding):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from sk_han.nn.engines.choice import attention
-from sk_han.nn.initialization import uniform_, xavier_uniform_
+from sk_han.nn.initialization import parameter, uniform_, xavier_uniform_
 from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.ragged.normalizers import normalizer_of
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
@@ -63,9 +63,9 @@ class AttentionPooling(Pooling):
     ) -> None:
         super().__init__()
         self.normalizer, self._normalize = normalizer, normalizer_of(normalizer)
-        self.weight = nn.Parameter(torch.empty(attention_dim, input_size))
-        self.bias = nn.Parameter(torch.empty(attention_dim))
-        self.context = nn.Parameter(torch.empty(attention_dim))
+        self.weight = parameter(attention_dim, input_size)
+        self.bias = parameter(attention_dim)
+        self.context = parameter(attention_dim)
         self.output_size = input_size
         self.fused: bool | None = None
         self.reset_parameters(generator)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.initialization import uniform_, xavier_uniform_
+from sk_han.nn.initialization import parameter, uniform_, xavier_uniform_
 from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.normalizers import normalizer_of
@@ -119,17 +119,17 @@ class _Direction(nn.Module):
     ) -> None:
         super().__init__()
         self.summary, self.gated, self._normalize = summary, gated, normalizer_of(normalizer)
-        self.weight = nn.Parameter(torch.empty(attention_dim, input_size))
-        self.sentence_weight = nn.Parameter(torch.empty(attention_dim, input_size))
-        self.bias = nn.Parameter(torch.zeros(attention_dim))
-        self.context = nn.Parameter(torch.empty(attention_dim))
+        self.weight = parameter(attention_dim, input_size)
+        self.sentence_weight = parameter(attention_dim, input_size)
+        self.bias = parameter(attention_dim)
+        self.context = parameter(attention_dim)
         xavier_uniform_(self.weight, generator)
         xavier_uniform_(self.sentence_weight, generator)
         uniform_(self.context, attention_dim**-0.5, generator)
         if gated:
-            self.gate_weight = nn.Parameter(torch.empty(input_size))
-            self.gate_sentence_weight = nn.Parameter(torch.empty(input_size))
-            self.gate_bias = nn.Parameter(torch.zeros(()))
+            self.gate_weight = parameter(input_size)
+            self.gate_sentence_weight = parameter(input_size)
+            self.gate_bias = parameter()
             uniform_(self.gate_weight, input_size**-0.5, generator)
             uniform_(self.gate_sentence_weight, input_size**-0.5, generator)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from sk_han.nn.initialization import uniform_, xavier_uniform_
+from sk_han.nn.initialization import parameter, uniform_, xavier_uniform_
 from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.ragged.normalizers import normalizer_of
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
@@ -50,9 +50,9 @@ class MultiHopPooling(Pooling):
     ) -> None:
         super().__init__()
         self.normalizer, self._normalize = normalizer, normalizer_of(normalizer)
-        self.weight = nn.Parameter(torch.empty(attention_dim, input_size))
-        self.bias = nn.Parameter(torch.zeros(attention_dim))
-        self.context = nn.Parameter(torch.empty(hops, attention_dim))
+        self.weight = parameter(attention_dim, input_size)
+        self.bias = parameter(attention_dim)
+        self.context = parameter(hops, attention_dim)
         self.output_size = hops * input_size
         xavier_uniform_(self.weight, generator)
         uniform_(self.context, attention_dim**-0.5, generator)
