@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import Any
 
-from sk_han.cli.tables import check_files, label_numbers, named, no_class, records, writing
+from sk_han.cli.tables import ClassNames, check_files, named, records, writing
 from sk_han.utils.progress import tell
 
 __all__ = ["report"]
@@ -24,7 +24,7 @@ def report(arguments: argparse.Namespace) -> None:
         ) from error
     started = time.monotonic()
     model = load(arguments.model)
-    classes = model.classes_.tolist()
+    classes = ClassNames(model.classes_.tolist())
     texts, labels = _labelled(arguments.data, classes, arguments)
     train: tuple[Any, Any] = (None, None)
     if arguments.train is not None:
@@ -39,15 +39,15 @@ def report(arguments: argparse.Namespace) -> None:
 
 
 def _labelled(
-    name: str, classes: list[Any], arguments: argparse.Namespace
+    name: str, classes: ClassNames, arguments: argparse.Namespace
 ) -> tuple[list[str], list[Any]]:
     """Return texts and labels of a table; a label of CSV is text, and a class may be a number."""
-    numbers, texts, labels = label_numbers(classes), [], []
+    texts, labels = [], []
     for record in records(name, arguments, arguments.label):
-        number = numbers.get(named(record.label))
-        if number is None and not isinstance(classes[0], str):
+        number = classes.number(record.label)
+        if number is None and not isinstance(classes.labels[0], str):
             where = f"{name}, line {record.line}: {arguments.label!r}"
-            raise ValueError(f"{where}: {no_class(record.label, numbers)}")
+            raise ValueError(f"{where}: {classes.no_class(record.label)}")
         texts.append(record.text)
-        labels.append(named(record.label) if number is None else classes[number])
+        labels.append(named(record.label) if number is None else classes.labels[number])
     return texts, labels

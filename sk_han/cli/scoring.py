@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sk_han.cli.arguments import STANDARD, UsageError
-from sk_han.cli.tables import check_files, label_numbers, named, no_class, records, writing
+from sk_han.cli.tables import ClassNames, check_files, named, records, writing
 from sk_han.datasets.tables import Record
 from sk_han.inspection.results import DocumentExplanation, ExplanationList
 from sk_han.serving import Scorer
@@ -55,13 +55,13 @@ def explain(arguments: argparse.Namespace) -> None:
     """Write explanations of the first documents as an HTML page or as text."""
     check_files([arguments.model, arguments.data], arguments.output)
     scorer = Scorer.load(arguments.model)
-    classes = scorer.classes_.tolist()
-    numbers = label_numbers(classes)
+    classes = ClassNames(scorer.classes_.tolist())
     target = arguments.target
     if target is not None:
-        if target not in numbers:
-            raise ValueError(f"--target: {no_class(target, numbers)}")
-        target = classes[numbers[target]]
+        number = classes.number(target)
+        if number is None:
+            raise ValueError(f"--target: {classes.no_class(target)}")
+        target = classes.labels[number]
     rows = records(arguments.data, arguments, arguments.label)
     found: list[DocumentExplanation] = []
     y_true: list[Any] = []
@@ -70,7 +70,8 @@ def explain(arguments: argparse.Namespace) -> None:
             texts = [record.text for record in batch]
             found += scorer.explain(texts, target=target, method=arguments.method)
             if arguments.label is not None:
-                y_true += [classes[_number(record, numbers, arguments)] for record in batch]
+                numbers = [_number(record, classes, arguments) for record in batch]
+                y_true += [classes.labels[number] for number in numbers]
             progress.advance(len(batch))
         explanations = ExplanationList(found, y_true=y_true or None)
         with writing(arguments.output) as file:
@@ -84,27 +85,28 @@ def evaluate(arguments: argparse.Namespace) -> None:
     """Print how well the model predicts the labels of a table."""
     check_files([arguments.model, arguments.data], None)
     scorer = Scorer.load(arguments.model)
-    classes = scorer.classes_.tolist()
-    numbers = label_numbers(classes)
+    classes = ClassNames(scorer.classes_.tolist())
     probabilities, targets = [], []
     with Progress("Scored", quiet=arguments.quiet) as progress:
         for batch in _batches(records(arguments.data, arguments, arguments.label)):
-            targets += [_number(record, numbers, arguments) for record in batch]
+            targets += [_number(record, classes, arguments) for record in batch]
             probabilities.append(scorer.predict_proba([record.text for record in batch]))
             progress.advance(len(batch))
     found = figures(np.concatenate(probabilities), np.array(targets))
     confusion = found.pop("confusion").tolist()
     with writing(None) as file:
         if arguments.json:
-            file.write(json.dumps(found | {"classes": classes, "confusion": confusion}) + "\n")
+            found |= {"classes": classes.labels, "confusion": confusion}
+            file.write(json.dumps(found) + "\n")
             return
         for name, value in found.items():
             shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
             file.write(f"{name.replace('_', ' '):<18}{shown:>9}\n")
-        if len(classes) <= _CLASSES_IN_A_TABLE:
-            file.write("\n" + _table(list(numbers), confusion))
+        if len(classes.names) <= _CLASSES_IN_A_TABLE:
+            file.write("\n" + _table(classes.names, confusion))
         else:
-            tell(f"The confusion of {len(classes)} classes is in --json.", quiet=arguments.quiet)
+            n_classes = len(classes.names)
+            tell(f"The confusion of {n_classes} classes is in --json.", quiet=arguments.quiet)
 
 
 def _progress(done: str, arguments: argparse.Namespace) -> Progress:
@@ -117,12 +119,12 @@ def _batches(rows: Iterator[Record], size: int = _BATCH_SIZE) -> Iterator[list[R
         yield batch
 
 
-def _number(record: Record, numbers: dict[str, int], arguments: argparse.Namespace) -> int:
+def _number(record: Record, classes: ClassNames, arguments: argparse.Namespace) -> int:
     """Return the number of a record's class."""
-    number = numbers.get(named(record.label))
+    number = classes.number(record.label)
     if number is None:
         where = f"{arguments.data}, line {record.line}: {arguments.label!r}"
-        raise ValueError(f"{where}: {no_class(record.label, numbers)}")
+        raise ValueError(f"{where}: {classes.no_class(record.label)}")
     return number
 
 

@@ -8,7 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -16,7 +16,7 @@ from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.datasets.tables import Record, Table, check_separator, read_records
 from sk_han.utils.atomic_write import check_replaceable, replacing
 
-__all__ = ["check_files", "label_numbers", "named", "records", "writing"]
+__all__ = ["ClassNames", "check_files", "named", "records", "writing"]
 
 _SHOWN = 20
 
@@ -68,21 +68,48 @@ def _table(name: str, arguments: argparse.Namespace) -> Table:
     return Table(cast(Any, sys.stdin.buffer), delimiter, "standard input", arguments.encoding)
 
 
-def label_numbers(classes: Sequence[Any]) -> dict[str, int]:
-    """Return the number of each class by its label as text, since a table in CSV has only text."""
-    return {named(label): number for number, label in enumerate(classes)}
+class ClassNames:
+    """The classes of a model as tables write them: a table in CSV has only text.
+
+    Parameters
+    ----------
+    labels : list of str, int, float or bool
+        Of one type.
+    """
+
+    def __init__(self, labels: list[Any]) -> None:
+        self.labels = labels
+        self.names = [named(label) for label in labels]
+        self._numbers = {self._value(name): number for number, name in enumerate(self.names)}
+
+    def number(self, label: Any) -> int | None:
+        """Return the number of the class with a label, None if there is none.
+
+        "True" of pandas and "true" of JSON are one boolean, "1.0" and "1" one number.
+        """
+        of_text = self._numbers.get(str(label))  # "True" was text where the model learnt it
+        return self._numbers.get(self._value(named(label)), of_text)
+
+    def no_class(self, label: Any) -> str:
+        """Say that a label is none of the model's."""
+        listed = ", ".join(repr(name[:40]) for name in self.names[:_SHOWN])
+        more = f" and {len(self.names) - _SHOWN} more" if len(self.names) > _SHOWN else ""
+        return f"{named(label)!r} is no class of the model; it has {listed}{more}."
+
+    def _value(self, name: str) -> Any:
+        """Return what a name is compared by."""
+        kind = type(self.labels[0])
+        if kind is bool:
+            return name.lower()
+        for number in (int, float) if kind in (int, float) else ():
+            with suppress(ValueError):
+                return number(name)
+        return name
 
 
 def named(label: Any) -> str:
     """Return a label as text, as JSON and CSV write it."""
     return str(label).lower() if isinstance(label, bool) else str(label)
-
-
-def no_class(value: Any, numbers: dict[str, int]) -> str:
-    """Say that a label is none of the model's."""
-    listed = ", ".join(repr(name[:40]) for name in list(numbers)[:_SHOWN])
-    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
-    return f"{named(value)!r} is no class of the model; it has {listed}{more}."
 
 
 @contextmanager

@@ -37,10 +37,10 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
     Raises
     ------
     TypeError
-        If labels are no strings, numbers or booleans, of different types, or in an array of a dtype
-        that scikit-learn takes for no labels.
+        If labels are no strings, numbers or booleans, or of different types.
     ValueError
-        If labels are missing, continuous or not one-dimensional, or end in NUL.
+        If labels are missing, continuous or not one-dimensional, end in NUL, or stand in an array
+        of a dtype that scikit-learn takes for no labels.
     """
     if y is None:
         raise ValueError(
@@ -53,9 +53,9 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
         labels = np.asarray(y)
         if labels.dtype.kind == "T" or (kind != "str" and _is_unknown(labels, y)):
             plain = np.asarray(labels.tolist()).dtype
-            raise TypeError(
-                f"{name} holds labels of type {kind} in an array of dtype {labels.dtype}, which "
-                "scores, splits and ensembles of scikit-learn refuse. Convert it with "
+            raise ValueError(
+                f"Unknown label type: {name} holds a {kind} in an array of dtype {labels.dtype}, "
+                "which scores, splits and ensembles of scikit-learn refuse. Convert it with "
                 f"astype({'str' if plain.kind in 'OU' else plain})."
             )
         if kind == "str" and labels.dtype == object:

@@ -97,15 +97,19 @@ REFUSED = {
     "null in Arrow": (pa.array([None, *LABELS[1:]]), ValueError, "missing labels .* position 0"),
     "continuous": (np.linspace(0, 1, 12), ValueError, "continuous"),
     "two columns": (np.ones((12, 2), dtype=int), ValueError, r"1d array.*\(12, 2\)"),
-    "objects that are int": (np.array(twelve(3, 1), object), TypeError, r"astype\(int64\)"),
-    "objects that are float": (np.array(twelve(3.0, 1.0), object), TypeError, r"astype\(float64\)"),
+    "objects that are int": (np.array(twelve(3, 1), object), ValueError, r"astype\(int64\)"),
+    "objects that are float": (
+        np.array(twelve(3.0, 1.0), object),
+        ValueError,
+        r"astype\(float64\)",
+    ),
     "objects that are bool": (
         pd.Series(twelve(True, False), dtype=object),
-        TypeError,
-        r"labels of type bool in an array of dtype object, which scores.*astype\(bool\)",
+        ValueError,
+        r"y holds a bool in an array of dtype object, which scores.*astype\(bool\)",
     ),
-    "integers beyond 64 bits": (twelve(10**30, 1), TypeError, r"astype\(str\)"),
-    "a column of objects": (pd.DataFrame({"y": [3, 1] * 6}, dtype=object), TypeError, "int64"),
+    "integers beyond 64 bits": (twelve(10**30, 1), ValueError, r"astype\(str\)"),
+    "a column of objects": (pd.DataFrame({"y": [3, 1] * 6}, dtype=object), ValueError, "int64"),
     "lists": ([["a"], ["a", "b"]] * 6, TypeError, "y holds labels of type list"),
     "dates": (list(pd.date_range("2020", periods=12)), TypeError, "type Timestamp.*str"),
     "too few": (LABELS[:-1], ValueError, "12 documents in X, 11 labels in y"),
@@ -143,7 +147,7 @@ WEIGHTS = {
 
 if hasattr(np.dtypes, "StringDType"):
     strings = np.array(LABELS, dtype=np.dtypes.StringDType())
-    REFUSED["StringDType"] = strings, TypeError, r"dtype StringDType.*astype\(str\)"
+    REFUSED["StringDType"] = strings, ValueError, r"dtype StringDType.*astype\(str\)"
 
 
 class Unread(BaseException):

@@ -1,0 +1,61 @@
+"""Labels of tables are found among the classes of a model."""
+
+import json
+
+import numpy as np
+import pytest
+
+import sk_han
+from sk_han.cli.tables import ClassNames
+from tests.tiny_models import LABELS, TEXTS, fitted_classifier
+
+WRITTEN = [  # classes, a label as tables have it, the class that is meant
+    ([False, True], "True", True),  # pandas
+    ([False, True], "true", True),  # JSON, SQL
+    ([False, True], "FALSE", False),  # spreadsheets, R
+    ([False, True], False, False),
+    ([False, True], "1", None),
+    ([1, 2], "2", 2),
+    ([1, 2], "2.0", 2),  # a column with missing values elsewhere
+    ([1, 2], 2.0, 2),
+    ([1, 2], "two", None),
+    ([1, 2], True, None),
+    ([2**60, 2**60 + 1], str(2**60 + 1), 2**60 + 1),
+    ([-1.0, 1.0], "-1", -1.0),
+    ([-1.0, 1.0], "1.0", 1.0),
+    (["False", "True"], "True", "True"),
+    (["False", "True"], True, "True"),  # JSON lines of what was CSV
+    (["False", "True"], "true", None),
+    (["1", "01", "1.0"], "01", "01"),
+    (["1", "2"], 2, "2"),
+]
+
+
+@pytest.mark.parametrize(("classes", "written", "meant"), WRITTEN)
+def test_a_label_is_found_as_tables_write_it(classes, written, meant):
+    number = ClassNames(classes).number(written)
+    assert (None if number is None else classes[number]) == meant
+
+
+@pytest.fixture(scope="module")
+def of_truth(tmp_path_factory):
+    path = tmp_path_factory.mktemp("truth") / "truth.han"
+    sk_han.save(fitted_classifier().fit(TEXTS, LABELS == "pos"), path)
+    return path
+
+
+@pytest.mark.parametrize("command", ["evaluate", "report", "explain"])
+def test_booleans_of_a_table_by_pandas_are_those_of_the_model(run, table, of_truth, command):
+    rows = [(0, text, str(label == "pos")) for text, label in zip(TEXTS, LABELS, strict=True)]
+    code, _, _ = run(command, of_truth, table(rows), "--label", "label")
+    assert code == 0
+
+
+def test_booleans_are_counted_as_what_they_say(run, table, of_truth):
+    path = table([(0, "Good.", "True"), (1, "Bad.", "TRUE"), (2, "Bad.", "False")])
+    _, output, _ = run("evaluate", of_truth, path, "--json")
+    assert np.sum(json.loads(output)["confusion"], axis=1).tolist() == [1, 2]
+
+
+def test_a_boolean_is_a_target(run, table, of_truth):
+    assert run("explain", of_truth, table(), "--target", "True")[0] == 0
