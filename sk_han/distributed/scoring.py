@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.serving import Scorer
+from sk_han.utils.frames import column_dtype
 from sk_han.utils.optional import import_optional
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import check_texts
@@ -215,6 +216,9 @@ def _of_none(model: Any, method: str) -> NDArray[Any]:
 def _as_pandas(rows: NDArray[Any], model: Any, index: Any) -> Any:
     import pandas as pd
 
+    labels = list(model.classes_)
+    dtype = column_dtype(labels)
     if rows.ndim == 1:
-        return pd.Series(rows, index=index)
-    return pd.DataFrame(rows, index=index, columns=list(model.classes_))
+        return pd.Series(rows, index=index, dtype=dtype)
+    columns = pd.Index(labels, dtype=dtype)
+    return pd.DataFrame(rows, index=index, columns=columns)

@@ -8,6 +8,7 @@ import numpy as np
 
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation, Level
+from sk_han.utils.frames import frame_of
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def list_as_frame(explanations: ExplanationList, level: Literal["document"] | Le
         raise ValueError(f"level must be 'document', 'sentence' or 'word'; got {level!r}.")
     pandas = import_optional("pandas", None, "ExplanationList.to_frame")
     if level == "document":
-        return _documents(explanations, pandas)
+        return _documents(explanations)
     frames = []
     for number, explanation in zip(explanations.numbers.tolist(), explanations, strict=True):
         frame = as_frame(explanation, level)
@@ -140,31 +141,31 @@ def list_as_frame(explanations: ExplanationList, level: Literal["document"] | Le
     return pandas.concat(frames, ignore_index=True)
 
 
-def _documents(explanations: ExplanationList, pandas: Any) -> DataFrame:
+def _documents(explanations: ExplanationList) -> DataFrame:
     strongest = [explanation.top(1, level="sentence") for explanation in explanations]
-    frame = pandas.DataFrame(
-        {
-            "document": explanations.numbers,
-            "text": pandas.Series([e.text for e in explanations], dtype=object),
-            "predicted": [e.predicted for e in explanations],
-            "probability": [e.predicted_probability for e in explanations],
+    columns = {
+        "document": explanations.numbers,
+        "text": [e.text for e in explanations],
+        "predicted": [e.predicted for e in explanations],
+        "probability": [e.predicted_probability for e in explanations],
+    }
+    y_true = explanations.y_true
+    if y_true is not None:
+        columns["true"] = y_true.tolist()
+        columns["correct"] = [
+            bool(e.predicted == true) for e, true in zip(explanations, y_true, strict=True)
+        ]
+    return frame_of(
+        columns
+        | {
             "target": [e.target for e in explanations],
             "sentences": [len(e.sentence_spans) for e in explanations],
             "words": [len(e.word_spans) for e in explanations],
             "truncated": [e.truncated for e in explanations],
-            "strongest_sentence": pandas.Series(
-                [top[0].text if top else "" for top in strongest], dtype=object
-            ),
+            "strongest_sentence": [top[0].text if top else "" for top in strongest],
             "strongest_contribution": [top[0].score if top else 0.0 for top in strongest],
         }
     )
-    y_true = explanations.y_true
-    if y_true is not None:
-        after = frame.columns.get_loc("probability") + 1
-        right = [bool(e.predicted == true) for e, true in zip(explanations, y_true, strict=True)]
-        frame.insert(after, "true", y_true.tolist())
-        frame.insert(after + 1, "correct", right)
-    return frame
 
 
 def _nothing() -> DocumentExplanation:

@@ -118,7 +118,10 @@ class Alignment:
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame: a row for each target word, a column for each source word."""
         pandas = import_optional("pandas", None, "Alignment.to_frame")
-        return pandas.DataFrame(self.weights, list(self.target_words), list(self.source_words))
+        rows, columns = (
+            pandas.Index(words, dtype=object) for words in (self.target_words, self.source_words)
+        )
+        return pandas.DataFrame(self.weights, rows, columns)
 
     def to_text(self) -> str:
         """Return a line for each of `pairs`."""

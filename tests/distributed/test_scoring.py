@@ -2,6 +2,7 @@
 
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 import sk_han
 from sk_han import HierarchicalTokenizer
 from sk_han.datasets import make_reviews
-from sk_han.distributed import predict, predict_proba
+from sk_han.distributed import predict, predict_proba, scoring
 from sk_han.serving import Scorer
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
 
@@ -85,6 +86,13 @@ class TestSeries:
         table = series().to_frame("text")
         table["label"] = predict(classifier, table["text"])
         assert table.compute()["label"].tolist() == classifier.predict(UNSEEN).tolist()
+
+    def test_labels_may_hold_what_utf8_cannot(self):
+        model = SimpleNamespace(classes_=np.array(["neg", "pos\ud800"], dtype=object))
+        labels = scoring._as_pandas(model.classes_, model, [0, 1])
+        assert labels.tolist() == ["neg", "pos\ud800"]
+        probabilities = scoring._as_pandas(np.eye(2), model, [0, 1])
+        assert list(probabilities.columns) == ["neg", "pos\ud800"]
 
     @pytest.mark.filterwarnings("ignore:The inplace keyword")
     def test_labels_stay_beside_texts_of_files_that_dask_reads_together(self, classifier, tmp_path):

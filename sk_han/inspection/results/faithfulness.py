@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.inspection.results.document import written
+from sk_han.utils.frames import column_dtype
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -107,7 +108,9 @@ class FaithfulnessReport:
                 list, zip(*intervals, strict=True)
             )
         columns["seconds"] = list(self.seconds.values())
-        return pandas.DataFrame(columns, index=pandas.Index(self.methods, name="method"))
+        dtype = column_dtype(self.methods)
+        index = pandas.Index(self.methods, name="method", dtype=dtype)
+        return pandas.DataFrame(columns, index=index)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw comprehensiveness and sufficiency of each method, with their intervals.

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from sk_han.inspection.results.document import written
+from sk_han.utils.frames import frame_of
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -232,24 +233,24 @@ class Summary:
             ``share``, ``decides``, ``weight`` and ``contexts``, a list of strings with the term
             in brackets.
         """
-        pandas = import_optional("pandas", None, "Summary.to_frame")
-        rows = [
+        import_optional("pandas", None, "Summary.to_frame")
+        found = [(each.label, term) for each in self.classes for term in each.terms]
+        terms = [term for _, term in found]
+        frame = frame_of(
             {
-                "class": of_class.label,
-                "part": term.part,
-                "term": term.text,
-                "contribution": term.contribution,
-                "n_documents": term.n_documents,
-                "share": term.share,
-                "decides": term.decides,
-                "weight": term.weight,
-                "contexts": [f"{c.before}[{c.written}]{c.after}" for c in term.contexts],
+                "class": [label for label, _ in found],
+                "part": [term.part for term in terms],
+                "term": [term.text for term in terms],
+                "contribution": [term.contribution for term in terms],
+                "n_documents": [term.n_documents for term in terms],
+                "share": [term.share for term in terms],
+                "decides": [term.decides for term in terms],
+                "weight": [term.weight for term in terms],
+                "contexts": [
+                    [f"{c.before}[{c.written}]{c.after}" for c in term.contexts] for term in terms
+                ],
             }
-            for of_class in self.classes
-            for term in of_class.terms
-        ]
-        columns = ["class", "part", "term", "contribution", "n_documents", "share"]
-        frame = pandas.DataFrame(rows, columns=[*columns, "decides", "weight", "contexts"])
+        )
         numbers = ["contribution", "share", "decides", "weight"]
         return frame.astype(dict.fromkeys(numbers, float) | {"n_documents": int})
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from sk_han.inspection.results.report import Report
+from sk_han.inspection.results.report import ClassScores, Report
 from sk_han.rendering.tables import plain
+from sk_han.utils.frames import column_dtype, frame_of
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -54,12 +55,16 @@ def report_as_frame(report: Report, what: str) -> DataFrame:
         )
     pandas = import_optional("pandas", None, "Report.to_frame")
     if what == "documents":
-        return pandas.DataFrame(_documents(report))
+        return frame_of(_documents(report))
     if what == "classes":
-        return pandas.DataFrame(report.class_scores).set_index("label")
+        columns = zip(*report.class_scores, strict=True)
+        return frame_of(dict(zip(ClassScores._fields, columns, strict=True))).set_index("label")
     if what == "scores":
         return pandas.DataFrame(report.scores).T
-    labels = [pandas.Index(report.labels, name=name) for name in ("label", "predicted")]
+    dtype = column_dtype(report.labels)
+    labels = [
+        pandas.Index(report.labels, name=name, dtype=dtype) for name in ("label", "predicted")
+    ]
     return pandas.DataFrame(report.confusion, index=labels[0], columns=labels[1])
 
 

@@ -1,0 +1,69 @@
+"""Tables of results with strings that UTF-8 cannot hold, as pandas 3 keeps strings."""
+
+import pytest
+
+from sk_han import explain, faithfulness_report, report, summarize
+from sk_han.translation.alignment import Alignment
+from sk_han.utils.frames import frame_of
+from tests.tiny_models import TEXTS, tiny
+
+pandas = pytest.importorskip("pandas")
+
+LONE = "\ud800"
+TEXTS = [f"{text} Odd{LONE} word." for text in TEXTS]
+LABELS = 3 * (3 * [f"pos{LONE}"] + 3 * [f"neg{LONE}"])
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return tiny().fit(TEXTS, LABELS)
+
+
+@pytest.fixture(scope="module")
+def explanations(classifier):
+    return explain(classifier, TEXTS, y_true=LABELS)
+
+
+def test_columns_of_strings_are_objects_and_others_keep_their_kind():
+    frame = frame_of(
+        {"text": [LONE, "a"], "none": [None, "a"], "number": [1, 2], "right": [True] * 2}
+    )
+    assert [dtype.kind for dtype in frame.dtypes] == ["O", "O", "i", "b"]
+    assert frame["text"][0] == LONE
+
+
+@pytest.mark.parametrize("level", ["document", "sentence", "word"])
+def test_of_explanations(explanations, level):
+    frame = explanations.to_frame(level)
+    assert frame["target"][0] == f"pos{LONE}"
+    if level == "document":
+        assert frame["text"].tolist() == TEXTS
+        assert frame["true"].tolist() == LABELS
+    assert explanations.mistakes()[:0].to_frame(level).columns.tolist() == frame.columns.tolist()
+
+
+def test_of_a_summary(classifier):
+    frame = summarize(classifier, TEXTS, k=100).to_frame()
+    assert set(frame["class"]) == set(LABELS)
+    assert any(LONE in context for contexts in frame["contexts"] for context in contexts)
+
+
+@pytest.mark.parametrize("what", ["documents", "classes", "scores", "confusion"])
+def test_of_a_report(classifier, what):
+    frame = report(classifier, TEXTS, LABELS).to_frame(what)
+    if what == "documents":
+        assert frame["label"].tolist() == LABELS
+        assert frame["text"].tolist() == TEXTS
+    if what in ("classes", "confusion"):
+        assert sorted(frame.index) == sorted(set(LABELS))
+
+
+def test_of_faithfulness(classifier):
+    methods = {f"mine{LONE}": "attention"}
+    measured = faithfulness_report(classifier, TEXTS[:8], methods=methods)
+    assert f"mine{LONE}" in measured.to_frame().index
+
+
+def test_of_an_alignment():
+    frame = Alignment("", "", [LONE, "a"], [f"b{LONE}"], [[0.5, 0.5]]).to_frame()
+    assert frame.loc[f"b{LONE}", LONE] == 0.5
