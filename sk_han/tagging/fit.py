@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from sk_han.documents import UNKNOWN_ID
 from sk_han.embeddings.initial import check_embedding_init, initial_vectors
 from sk_han.tagging.attributes import Kinds, attribute_ids, learn_attributes, token_kinds
-from sk_han.tagging.checks import as_sentences, as_tags, check_iob2, forbidden_by_iob2
+from sk_han.tagging.checks import Token, as_sentences, as_tags, check_iob2, forbidden_by_iob2
 from sk_han.tagging.options import TaggingOptions
 from sk_han.tagging.training import (
     LabelledSentences,
     Sentences,
+    TaggingNet,
     epochs_for_tagging,
     sentences_of,
     tagging_net,
@@ -23,6 +25,7 @@ from sk_han.tagging.training import (
 from sk_han.training.builder import new_net
 from sk_han.training.devices import resolve_device
 from sk_han.training.history import training_attributes
+from sk_han.utils.stages import Stages
 from sk_han.validation.doubtful import warn_of_early_stopping
 from sk_han.validation.labels import document_weights, encode_labels
 
@@ -32,97 +35,52 @@ if TYPE_CHECKING:
 __all__ = ["encoded_sentences", "learnt_attributes"]
 
 
+class _Given(NamedTuple):
+    """The user's data, checked."""
+
+    sentences: list[list[Token]]
+    kinds: Kinds
+    classes: NDArray[Any]
+    targets: NDArray[np.int64]  # of tokens, shape (T,)
+    weights: NDArray[np.float64]  # of sentences, shape (D,)
+    forbidden: NDArray[np.bool_] | None  # transitions, shape (C + 1, C)
+
+
 def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
-    """Train a network; the tagger itself does not change.
-
-    Parameters
-    ----------
-    tagger : SequenceTagger
-        Its parameters are used.
-    X, y, sample_weight
-        As of `SequenceTagger.fit`.
-
-    Returns
-    -------
-    dict of str to object
-        The fitted attributes.
-    """
+    """Train a network, and return the fitted attributes; the tagger itself does not change."""
     check_embedding_init(tagger.embedding_init)
     device = resolve_device(tagger.device)
     rng = check_random_state(tagger.random_state)
-    given = as_sentences(X)
-    if not given:
-        raise ValueError("Found 0 sentence(s) while a minimum of 1 is required: X is empty.")
-    labels = as_tags(y, [len(sentence) for sentence in given])
-    weights = document_weights(sample_weight, None, np.zeros(len(given)), np.zeros(1))
-    weights = weights / weights.max()  # only ratios matter; now their sums are finite
-    kinds = token_kinds(given)
-    classes = np.unique(labels)
-    targets = encode_labels(labels, classes, "y")
-    forbidden = None
-    if tagger.scheme == "iob2":
-        check_iob2(targets, kinds.lengths, classes)
-        forbidden = forbidden_by_iob2(classes)
-
-    # Sentences without a weight or a token teach nothing.
-    order = rng.permutation(np.flatnonzero((weights > 0) & (kinds.lengths > 0)))
-    if not len(order):
-        raise ValueError("No sentence has a token and a weight: there is nothing to learn from.")
-    n_held_out = round((tagger.validation_fraction or 0) * len(order))
-    held_out, rows = order[:n_held_out], np.sort(order[n_held_out:])
-    if not len(rows):
-        raise ValueError(
-            f"validation_fraction={tagger.validation_fraction} holds all {len(order)} sentences "
-            "out. Lower it, or give more sentences."
+    stages = Stages(tagger.verbose)
+    with stages("sentences"):
+        given = _checked(X, y, sample_weight, tagger.scheme)
+        rows, held_out = _split(tagger, given, rng)
+        learnt = learn_attributes(
+            token_kinds([given.sentences[i] for i in rows]), min_df=tagger.min_df
         )
-    if not n_held_out and tagger.n_iter_no_change is not None:
-        why = (
-            "validation_fraction is None"
-            if tagger.validation_fraction is None
-            else f"validation_fraction={tagger.validation_fraction:g} of {len(order)} is none"
+        _add_words_of_vectors(learnt[0], tagger.embedding_init)
+        data = LabelledSentences(
+            encoded_sentences(given.kinds, learnt),
+            sentences_of(given.targets + 1, given.kinds.lengths),
+            given.weights,
         )
-        warn_of_early_stopping(
-            tagger.n_iter_no_change, "sentences", why, "Raise validation_fraction"
+        training, validation = data[rows], data[held_out] if len(held_out) else None
+    with stages("set-up"):
+        net = _new_net(tagger, given, learnt, len(training), len(held_out) > 0, device, rng)
+    with stages("word vectors"):
+        words = training.inputs.words()
+        shape = _sizes(learnt)[0], tagger.embedding_dim
+        vectors = initial_vectors(
+            tagger.embedding_init, words, training.weights, learnt[0], shape, rng
         )
-    learnt = learn_attributes(token_kinds([given[i] for i in rows]), min_df=tagger.min_df)
-    _add_words_of_vectors(learnt[0], tagger.embedding_init)
-    sizes = [UNKNOWN_ID + 1 + len(vocabulary) for vocabulary in learnt]
-    data = LabelledSentences(
-        encoded_sentences(kinds, learnt), sentences_of(targets + 1, kinds.lengths), weights
-    )
-    training, validation = data[rows], data[held_out] if n_held_out else None
-
-    options = {name: getattr(tagger, name) for name in TaggingOptions.constraints()}
-    network = {"sizes": sizes, "n_classes": len(classes), "unknown_id": UNKNOWN_ID}
-    network["forbidden"] = None if forbidden is None else torch.from_numpy(forbidden)
-    net = new_net(
-        options | network,
-        n_documents=len(training),
-        max_epochs=epochs_for_tagging(tagger.max_epochs, len(training), tagger.batch_size),
-        batch_size=tagger.batch_size,
-        optimizer="adamw",
-        lr=tagger.lr,
-        lr_schedule="one_cycle",
-        noise=float(tagger.adversarial_noise),
-        frozen_epochs=0,
-        keep_best=validation is not None,
-        n_iter_no_change=tagger.n_iter_no_change,
-        callbacks=tagger.callbacks,
-        verbose=tagger.verbose,
-        device=device,
-        random_state=rng,
-        make_net=tagging_net,
-    )
-    words = training.inputs.words()
-    shape = sizes[0], tagger.embedding_dim
-    vectors = initial_vectors(tagger.embedding_init, words, training.weights, learnt[0], shape, rng)
-    if vectors is not None:
-        net.set_embedding(vectors)
-    net.train(training, validation)
+        if vectors is not None:
+            net.set_embedding(vectors)
+    with stages("network", tells=False):
+        net.train(training, validation)
     return {
-        "classes_": classes,
+        "classes_": given.classes,
         "vocabularies_": learnt,
-        "n_columns_": len(kinds.rows[0]),
+        "n_columns_": len(given.kinds.rows[0]),
         "device_": device,
         **training_attributes(net),
     }
@@ -134,6 +92,95 @@ def encoded_sentences(kinds: Kinds, vocabularies: list[dict[str, int]]) -> Sente
     attributes = attribute_ids(kinds.rows, vocabularies)
     ids = sentences_of(kinds.numbers + len(unused), kinds.lengths)
     return Sentences(ids, np.concatenate([unused, attributes]))
+
+
+def _checked(X: Any, y: Any, sample_weight: Any, scheme: str | None) -> _Given:
+    sentences = as_sentences(X)
+    if not sentences:
+        raise ValueError("Found 0 sentence(s) while a minimum of 1 is required: X is empty.")
+    labels = as_tags(y, [len(sentence) for sentence in sentences])
+    weights = document_weights(sample_weight, None, np.zeros(len(sentences)), np.zeros(1))
+    weights = weights / weights.max()  # only ratios matter; now their sums are finite
+    kinds = token_kinds(sentences)
+    classes = np.unique(labels)
+    targets = encode_labels(labels, classes, "y")
+    forbidden = None
+    if scheme == "iob2":
+        check_iob2(targets, kinds.lengths, classes)
+        forbidden = forbidden_by_iob2(classes)
+    return _Given(sentences, kinds, classes, targets, weights, forbidden)
+
+
+def _split(
+    tagger: SequenceTagger, given: _Given, rng: np.random.RandomState
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows of training sentences, in order, and of held-out ones.
+
+    Sentences without a weight or a token teach nothing.
+    """
+    order = rng.permutation(np.flatnonzero((given.weights > 0) & (given.kinds.lengths > 0)))
+    if not len(order):
+        raise ValueError("No sentence has a token and a weight: there is nothing to learn from.")
+    fraction = tagger.validation_fraction
+    n_held_out = round((fraction or 0) * len(order))
+    held_out, rows = order[:n_held_out], np.sort(order[n_held_out:])
+    if not len(rows):
+        raise ValueError(
+            f"validation_fraction={fraction} holds all {len(order)} sentences out. Lower it, or "
+            "give more sentences."
+        )
+    if not n_held_out and tagger.n_iter_no_change is not None:
+        why = (
+            "validation_fraction is None"
+            if fraction is None
+            else f"validation_fraction={fraction:g} of {len(order)} is none"
+        )
+        repair = "Raise validation_fraction"
+        warn_of_early_stopping(tagger.n_iter_no_change, "sentences", why, repair)
+    return rows, held_out
+
+
+def _new_net(
+    tagger: SequenceTagger,
+    given: _Given,
+    learnt: list[dict[str, int]],
+    n_sentences: int,
+    keep_best: bool,
+    device: str,
+    rng: np.random.RandomState,
+) -> TaggingNet:
+    options = {name: getattr(tagger, name) for name in TaggingOptions.constraints()}
+    forbidden = None if given.forbidden is None else torch.from_numpy(given.forbidden)
+    network = {
+        "sizes": _sizes(learnt),
+        "n_classes": len(given.classes),
+        "unknown_id": UNKNOWN_ID,
+        "forbidden": forbidden,
+    }
+    net: TaggingNet = new_net(
+        options | network,
+        n_documents=n_sentences,
+        max_epochs=epochs_for_tagging(tagger.max_epochs, n_sentences, tagger.batch_size),
+        batch_size=tagger.batch_size,
+        optimizer="adamw",
+        lr=tagger.lr,
+        lr_schedule="one_cycle",
+        noise=float(tagger.adversarial_noise),
+        frozen_epochs=0,
+        keep_best=keep_best,
+        n_iter_no_change=tagger.n_iter_no_change,
+        callbacks=tagger.callbacks,
+        verbose=tagger.verbose,
+        device=device,
+        random_state=rng,
+        make_net=tagging_net,
+    )
+    return net
+
+
+def _sizes(vocabularies: list[dict[str, int]]) -> list[int]:
+    """Return the number of values of each attribute."""
+    return [UNKNOWN_ID + 1 + len(vocabulary) for vocabulary in vocabularies]
 
 
 def _add_words_of_vectors(vocabulary: dict[str, int], vectors: Any) -> None:
