@@ -145,9 +145,7 @@ LONG_KERNELS = {
 }
 LONG_FUNCTIONS = {
     "sk_han.fitting.fitted_attributes": 82,
-    "sk_han.tagging.fit.learnt_attributes": 76,
     "sk_han.translation.decoder.DecoderFunction.backward": 68,
-    "sk_han.translation.fit.learnt_attributes": 89,
 }
 # Base names of files that occur in more than one room, each with its reason.
 SHARED_NAMES = {
