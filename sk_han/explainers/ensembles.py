@@ -197,8 +197,9 @@ def _check_stack(stack: StackingClassifier) -> None:
     if stack.passthrough or methods != {"predict_proba"} or not hasattr(stack, "predict_proba"):
         raise TypeError(
             "explain follows a stack through the probabilities of its members; this one has "
-            f"passthrough={stack.passthrough} and reads {sorted(methods)}. Explain its members: "
-            "explain(stack.estimators_[0], X), where a class is its number in stack.classes_."
+            f"passthrough={stack.passthrough} and reads {sorted(methods)}. Explain those of its "
+            "members that hold a HANClassifier: explain(stack.estimators_[i], X), where a class is "
+            "its number in stack.classes_."
         )
 
 

@@ -264,16 +264,22 @@ def _explained_together(
         check_texts(X)
     targets = class_numbers(target, ensemble.estimator.classes_, _n_documents(X))
     labels = [ensemble.labels_of(i) for i in range(len(ensemble.members))]
-    for i, member in enumerate(ensemble.members):
+    errors: dict[str, TypeError] = {}
+    for name, member in zip(ensemble.names, ensemble.members, strict=True):
         try:
             explain_iter(member, [], **how)
         except TypeError as error:
-            ways = ", ".join(f"estimator.{name}" for name in ensemble.names)
-            raise TypeError(
-                f"The member {ensemble.names[i]} cannot be explained: {error} The members, to "
-                f"explain those that can be: {ways}. Votes and stacks give them the numbers of the "
-                "classes as labels."
-            ) from error
+            errors[name] = error
+    if errors:
+        name, first = next(iter(errors.items()))
+        others = [f"estimator.{name}" for name in ensemble.names if name not in errors]
+        way = (
+            f" Explain those that can be: {', '.join(others)}. Votes and stacks give them the "
+            "numbers of the classes as labels."
+        )
+        raise TypeError(
+            f"The member {name} cannot be explained: {first}{way if others else ''}"
+        ) from first
 
     def explained() -> Iterator[DocumentExplanation]:
         n_read = 0

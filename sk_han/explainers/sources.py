@@ -47,9 +47,12 @@ class ExplainedModel(NamedTuple):
         estimator = opened(estimator)
         if isinstance(estimator, Ensemble):
             n = len(estimator.members)
+            pairs = zip(estimator.names, estimator.members, strict=True)
+            names = [name for name, member in pairs if _is_one_classifier(member)]
             raise TypeError(
                 f"{type(estimator.estimator).__name__} has {n} model{'s' if n > 1 else ''} behind "
-                f"it, and this measures one by itself: take estimator.{estimator.names[0]}."
+                "it, and this measures one by itself: "
+                f"{f'take estimator.{names[0]}' if names else 'a HANClassifier, and none is one'}."
             )
         if isinstance(estimator, HANClassifier):
             classifier = snapshot_of(estimator)
@@ -117,6 +120,14 @@ class ExplainedModel(NamedTuple):
             documents, spans = self.tokenizer.locate(batch_texts)
             pairs = zip(batch_texts, spans, strict=True)
             yield documents, [Source(text, *found) for text, found in pairs]
+
+
+def _is_one_classifier(estimator: Any) -> bool:
+    try:
+        ExplainedModel.of(estimator)
+    except TypeError:
+        return False
+    return True
 
 
 def what_shows(estimator: Any) -> str:

@@ -158,15 +158,34 @@ def test_stacks_that_cannot_be_followed_name_the_way_to_their_members():
     with pytest.raises(ValueError, match=r"does not move.*explain\(stack.estimators_\[0\], X\)"):
         explain(forest.fit(OF_TWO, TWO), OF_TWO)
     labels = StackingClassifier(voters(0), cv=2, stack_method="predict").fit(OF_TWO, TWO)
-    with pytest.raises(TypeError, match=r"reads \['predict'\].*explain\(stack.estimators_\[0\]"):
+    with pytest.raises(TypeError, match=r"hold a HANCl.*\(stack.estimators_\[i\]"):
         explain(labels, OF_TWO)
 
 
-def test_a_vote_with_another_model_names_the_member_that_is_none():
-    linear = make_pipeline(TfidfVectorizer(), LogisticRegression())
-    vote = VotingClassifier([*voters(0), ("linear", linear)], voting="soft").fit(TEXTS, LABELS)
-    with pytest.raises(TypeError, match=r"named_estimators_\['linear'\].*named_estimators_\['se"):
+def linear(*names):
+    return [(name, make_pipeline(TfidfVectorizer(), LogisticRegression())) for name in names]
+
+
+def test_a_vote_with_other_models_names_the_members_that_can_be_explained():
+    members = [*linear("first"), *voters(0), *linear("last")]
+    vote = VotingClassifier(members, voting="soft").fit(TEXTS, LABELS)
+    with pytest.raises(TypeError, match=r"The member named_estimators_\['first'\]") as raised:
         explain_iter(vote, TEXTS)
+    way = "Explain those that can be: estimator.named_estimators_['seed 0']. Votes"
+    assert way in str(raised.value)
+    for measure in (summarize, faithfulness_report):
+        with pytest.raises(TypeError, match=r"take estimator.named_estimators_\['seed 0'\]\.$"):
+            measure(vote, TEXTS)
+
+
+@pytest.mark.parametrize("ensemble", [VotingClassifier, StackingClassifier])
+def test_where_no_member_can_be_explained_none_is_named(ensemble):
+    fitted = ensemble(linear("first", "last")).fit(OF_TWO, TWO)
+    with pytest.raises(TypeError, match=r"named_estimators_\['first'\] cannot be .*\.$") as raised:
+        explain(fitted, OF_TWO)
+    assert "last" not in str(raised.value)
+    with pytest.raises(TypeError, match=r"a HANClassifier, and none is one\.$"):
+        summarize(fitted, OF_TWO)
 
 
 def test_members_that_read_different_words_are_refused():
@@ -212,8 +231,8 @@ def test_a_report_explains_mistakes_of_ensembles_and_searches(name, request):
 
 
 def test_a_report_says_why_mistakes_are_not_explained():
-    linear = make_pipeline(TfidfVectorizer(), LogisticRegression())
-    vote = VotingClassifier([*voters(0), ("linear", linear)], voting="soft").fit(TEXTS, LABELS)
+    members = [*voters(0), *linear("linear")]
+    vote = VotingClassifier(members, voting="soft").fit(TEXTS, LABELS)
     found = with_mistakes(vote, TEXTS)
     assert len(found.mistakes) == 0 < len(found.mistake_rows)
     assert any("not explained" in note and "named_estimators_" in note for note in found.notes)
