@@ -220,3 +220,28 @@ def test_a_hostile_file_that_loads_is_seen(tmp_path: Path, monkeypatch: pytest.M
     assert hostile_files.tried(path, damaged=True).kind == "refused"
     path.unlink()
     assert hostile_files.tried(path, damaged=True).kind == "other error"
+
+
+class TestHops:
+    def test_the_ways_lead_through_files_of_the_package(self) -> None:
+        import hops
+
+        found = hops.ways()
+        ends = [(way.stack[0], way.stack[-1][0]) for way in found.values()]
+        assert ends[0] == (("classifier.py", "fit"), "tokenizer.py")
+        assert ends[1][0] == ("classifier.py", "predict_proba")
+        for way in found.values():
+            assert way.files - 1 <= way.hops <= way.hops_made
+
+    def test_a_call_that_leads_elsewhere_has_no_way(self) -> None:
+        import hops
+
+        code = {hops.file_of.__wrapped__.__code__}
+        with pytest.raises(LookupError, match=r"None of .* has called"):
+            hops.way(lambda: None, code, code)
+
+    def test_hops_worked_by_hand(self) -> None:
+        import hops
+
+        way = hops.Way([("a", "f"), ("b", "g"), ("b", "h"), ("a", "i"), ("c", "j")], 9)
+        assert (way.files, way.hops) == (3, 3)
