@@ -39,7 +39,7 @@ from sk_han.utils.compat import (
 )
 from sk_han.utils.document_transformer import DocumentTransformer
 from sk_han.utils.model_format import checked_state
-from sk_han.validation.params import POSITIVE
+from sk_han.validation.params import POSITIVE, check_params
 from sk_han.validation.texts import check_texts, check_texts_without_labels, text_portions
 
 __all__ = ["UNKNOWN_WORD", "DocumentSpans", "HierarchicalTokenizer"]
@@ -143,10 +143,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         "tokens": [StrOptions(set(TOKEN_PATTERNS))],
         "token_pattern": [str, None],
         "stop_words": [StrOptions({"english"}), list, None],
-        "min_df": [
-            Interval(RealNotInt, 0, 1, closed="both"),
-            POSITIVE,
-        ],
+        "min_df": [Interval(RealNotInt, 0, 1, closed="both"), POSITIVE],
         "max_features": [POSITIVE, None],
         "max_sentences": [POSITIVE, None],
         "max_words": [POSITIVE, None],
@@ -420,6 +417,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         return TOKEN_PATTERNS[self.tokens] if self.token_pattern is None else self.token_pattern
 
     def _reader(self) -> DocumentReader:
+        check_params(self, but=("min_df", "max_features", "vocabulary"))
         return DocumentReader(
             token_pattern=self._pattern(),
             lowercase=self.lowercase,

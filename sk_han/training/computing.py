@@ -9,13 +9,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import torch
 from joblib import cpu_count
 
-from sk_han.engines.loading import engine_in_use, using_engine
+from sk_han.engines.loading import ENGINES, engine_in_use, using_engine
 from sk_han.engines.tasks import at_most_per_core, n_threads, using_threads
+from sk_han.utils.compat import StrOptions, validate_parameter_constraints
 from sk_han.utils.dask_tasks import tasks_at_once
+from sk_han.validation.params import POSITIVE
 
 __all__ = ["computing", "torch_threads"]
 
@@ -42,6 +45,11 @@ def _came_by_fork(imported: Sequence[str]) -> bool:
     return bool(flags & _FORKED_WITHOUT_EXEC)
 
 
+_CONSTRAINTS: dict[str, Any] = {
+    "engine": [StrOptions(set(ENGINES))],
+    "n_threads": [POSITIVE, None],
+}
+
 # The process that imported PyTorch; None for a parent of this one.
 _IMPORTED_IN = None if _came_by_fork(list(sys.modules)) else os.getpid()
 
@@ -64,9 +72,13 @@ def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None
 
     Raises
     ------
+    ValueError
+        If there is no such engine or number; parameters may be set after the fit that checks them.
     MemoryError
         Where PyTorch finds no memory on the CPU; it raises RuntimeError itself.
     """
+    given = {"engine": engine, "n_threads": threads}
+    validate_parameter_constraints(_CONSTRAINTS, given, caller_name="the estimator")
     if threads is None:
         own_cores = max(_n_cores() // (tasks_at_once() or 1), 1)
         usual = 1 if _is_forked() else min(torch.get_num_threads(), own_cores)

@@ -261,9 +261,10 @@ class AttentionTranslator(StatefulEstimator):
         self._validate_params()  # those of the search may be set after the fit
         fitted, texts = snapshot_of(self), check_texts(source_texts)
         documents, spans = fitted.source_tokenizer_.locate(texts)
-        sources = as_sequences(documents, self.max_words)
+        longest = min(int(self.max_words), np.iinfo(np.int32).max)
+        sources = as_sequences(documents, longest)
         lengths = sources.words_per_document
-        most = np.where(lengths > 0, np.minimum(2 * lengths + 10, self.max_words), 0)
+        most = np.where(lengths > 0, np.minimum(2 * lengths + 10, longest), 0)
         with fitted._computing():
             found = fitted.net_.search(
                 sources,

@@ -134,7 +134,7 @@ MOST_LINES = 500
 LONG_FILES = {
     "sk_han.classifier": 737,
     "sk_han.engines.kernels.text": 690,
-    "sk_han.tokenizer": 514,
+    "sk_han.tokenizer": 512,
 }
 MOST_STATEMENT_LINES = 60
 LONG_KERNELS = {
