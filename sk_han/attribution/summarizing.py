@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sk_han.attribution.log_odds import LogOdds
 from sk_han.attribution.methods import AttributedModel, linear_logits
 from sk_han.attribution.occurrences import Occurrences, occurrences_of
-from sk_han.attribution.params import check_count
 from sk_han.attribution.removals import Decisions, decisions, honesty, words_for_predicted
 from sk_han.attribution.sources import Source, nested_words
 from sk_han.attribution.tallies import PARTS, Shown, ShownTerm, Tallies, Values
@@ -20,13 +19,16 @@ from sk_han.inspection.results.summary import (
     AROUND,
     ClassSummary,
     Context,
-    Part,
     Removal,
     Summary,
     Term,
 )
 from sk_han.parts.ngrams.hashing import keyed_ngrams
+from sk_han.utils.arguments import check_count
 from sk_han.utils.softmax import softmax
+
+if TYPE_CHECKING:
+    from sk_han.rendering.protocols import Part
 
 __all__ = ["Corpus", "Measured", "drawn", "put_together", "summary_of_model"]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.summary import Part
+if TYPE_CHECKING:
+    from sk_han.rendering.protocols import Part
 
 __all__ = ["PARTS", "Shown", "Tallies", "Values"]
 

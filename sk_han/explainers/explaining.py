@@ -12,7 +12,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.attribution.explaining import explanations_of
-from sk_han.attribution.params import check_choice, check_count, check_spread, random_source
 from sk_han.attribution.sources import Source
 from sk_han.attribution.targets import class_numbers, wrong_length
 from sk_han.documents import DocumentArray
@@ -22,6 +21,7 @@ from sk_han.explainers.sources import ExplainedModel, in_portions
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import COMBINATIONS, DocumentExplanation
 from sk_han.training.computing import computing
+from sk_han.utils.arguments import check_choice, check_count, check_spread, random_source
 from sk_han.utils.progress import Progress
 from sk_han.validation.texts import check_texts
 

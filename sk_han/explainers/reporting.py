@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.attribution.params import check_choice, check_count
 from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.explainers.baselines import FOLDS, cross_validated, trained
 from sk_han.explainers.explaining import explain
@@ -19,6 +18,7 @@ from sk_han.explainers.sources import what_shows
 from sk_han.explainers.suspects import suspected_labels
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.report import Report
+from sk_han.utils.arguments import check_choice, check_count
 from sk_han.utils.containers import rows_of
 from sk_han.validation.labels import check_labels
 from sk_han.validation.texts import check_texts

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.attribution.occurrences import Occurrences
-from sk_han.attribution.params import check_count, random_source
 from sk_han.attribution.summarizing import Corpus, Measured, drawn, put_together, summary_of_model
 from sk_han.attribution.tallies import Shown, Tallies, Values
 from sk_han.explainers.contributions import attributed
@@ -17,6 +16,7 @@ from sk_han.explainers.sources import ExplainedModel
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
 from sk_han.training.computing import computing
+from sk_han.utils.arguments import check_count, random_source
 from sk_han.utils.containers import rows_of
 from sk_han.validation.texts import check_texts
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
-from sk_han.inspection.results.description import TextDescription
 from sk_han.rendering.facts import (
     fact_lines,
     facts_table,
@@ -27,7 +27,55 @@ _WORDS_SHOWN = 25
 _CHARACTERS_SHOWN = 80
 
 
-def description_text(description: TextDescription) -> str:
+class EstimatedCost(Protocol):
+    """What a fit is estimated to take."""
+
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def megabytes(self) -> float: ...
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def n_threads(self) -> int: ...
+
+
+class Described(Protocol):
+    """A collection of texts in numbers."""
+
+    @property
+    def n_documents(self) -> int: ...
+    @property
+    def n_words(self) -> int: ...
+    @property
+    def n_distinct_words(self) -> int: ...
+    @property
+    def lengths(self) -> Mapping[str, Mapping[str, float]]: ...
+    @property
+    def scripts(self) -> Mapping[str, float]: ...
+    @property
+    def without_words(self) -> Sequence[int]: ...
+    @property
+    def repeated(self) -> Sequence[int]: ...
+    @property
+    def conflicting(self) -> Sequence[int]: ...
+    @property
+    def class_counts(self) -> Mapping[Any, int] | None: ...
+    @property
+    def dropped_characters(self) -> Mapping[str, int]: ...
+    @property
+    def dropped_share(self) -> float: ...
+    @property
+    def truncated(self) -> Sequence[int]: ...
+    @property
+    def unknown_share(self) -> float: ...
+    @property
+    def samples(self) -> Mapping[int, Sequence[Sequence[str]]]: ...
+    @property
+    def cost(self) -> EstimatedCost: ...
+
+
+def description_text(description: Described) -> str:
     """Return the description as lines of text, as `print` shows it."""
     table = table_lines(*_lengths(description))
     lines = [_title(description), "", *table, "", *fact_lines(_facts(description))]
@@ -37,7 +85,7 @@ def description_text(description: TextDescription) -> str:
     return "\n".join(lines)
 
 
-def description_html(description: TextDescription, *, full_page: bool) -> str:
+def description_html(description: Described, *, full_page: bool) -> str:
     """Return the description as HTML."""
     samples = "".join(
         f'<details><summary>Row {row} is read as</summary><ol class="han-small">'
@@ -53,14 +101,14 @@ def description_html(description: TextDescription, *, full_page: bool) -> str:
     return page(body, escaped(title), full_page)
 
 
-def _title(description: TextDescription) -> str:
+def _title(description: Described) -> str:
     return (
         f"{counted(description.n_documents)}, {counted(description.n_words, 'word')}, "
         f"{description.n_distinct_words:,} different ones"
     )
 
 
-def _lengths(description: TextDescription) -> tuple[list[str], list[list[str]]]:
+def _lengths(description: Described) -> tuple[list[str], list[list[str]]]:
     names = list(next(iter(description.lengths.values())))
     rows = [
         [what, *(f"{values[name]:,.0f}" for name in names)]
@@ -69,7 +117,7 @@ def _lengths(description: TextDescription) -> tuple[list[str], list[list[str]]]:
     return ["", *names], rows
 
 
-def _facts(description: TextDescription) -> list[tuple[str, str]]:
+def _facts(description: Described) -> list[tuple[str, str]]:
     facts = []
     if description.class_counts is not None:
         facts.append(("classes", _classes(description)))
@@ -95,7 +143,7 @@ def _facts(description: TextDescription) -> list[tuple[str, str]]:
     return facts
 
 
-def _classes(description: TextDescription) -> str:
+def _classes(description: Described) -> str:
     counts = description.class_counts or {}
     by_size = sorted(counts.items(), key=lambda pair: -pair[1])
     if len(by_size) <= _CLASSES_SHOWN:
@@ -115,7 +163,7 @@ def _count(rows: Sequence[int]) -> str:
     return f"{len(rows):,}: {rows_in_words(rows)}" if len(rows) else "none"
 
 
-def _dropped(description: TextDescription) -> str:
+def _dropped(description: Described) -> str:
     if not description.dropped_characters:
         return "none"
     some = list(description.dropped_characters.items())[:_DROPPED_SHOWN]
@@ -127,7 +175,7 @@ def _megabytes(megabytes: float) -> str:
     return f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes:.0f} MB"
 
 
-def _sentences(description: TextDescription, row: int) -> list[str]:
+def _sentences(description: Described, row: int) -> list[str]:
     """Return the first sentences of a sample, their words apart."""
     sentences = description.samples[row]
     lines = []

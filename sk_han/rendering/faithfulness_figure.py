@@ -14,17 +14,17 @@ from sk_han.utils.optional import import_optional
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sk_han.inspection.results.faithfulness import FaithfulnessReport
+from sk_han.rendering.protocols import Measured
 
 __all__ = ["plot_faithfulness"]
 
 
-def plot_faithfulness(report: FaithfulnessReport, ax: Axes | None = None) -> Axes:
+def plot_faithfulness(report: Measured, ax: Axes | None = None) -> Axes:
     """Draw comprehensiveness and sufficiency of each method, with their intervals.
 
     Parameters
     ----------
-    report : FaithfulnessReport
+    report : Measured
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from sk_han.rendering.markup import bar, escaped, page, with_minus
-
-if TYPE_CHECKING:
-    from sk_han.inspection.results.faithfulness import FaithfulnessReport
+from sk_han.rendering.protocols import Measured
 
 __all__ = ["render_faithfulness"]
 
@@ -31,14 +28,12 @@ _MEANINGS = {
 _SIGN = {True: "\N{UPWARDS ARROW} higher is better", False: "\N{DOWNWARDS ARROW} lower is better"}
 
 
-def render_faithfulness(report: FaithfulnessReport, *, full_page: bool = False) -> str:
+def render_faithfulness(report: Measured, *, full_page: bool = False) -> str:
     """Return a table of the methods, what it says in words, and its terms behind a fold."""
-    from sk_han.inspection.results.faithfulness import HIGHER_IS_BETTER
-
     heads = "".join(
         f'<th scope="col">{_HEADINGS[metric]}'
         f'<div class="han-small">{escaped(metric)}</div>'
-        f'<div class="han-small">{_SIGN[HIGHER_IS_BETTER[metric]]}</div></th>'
+        f'<div class="han-small">{_SIGN[report.higher_is_better(metric)]}</div></th>'
         for metric in report.metrics
     )
     rows = "".join(
@@ -66,7 +61,7 @@ def render_faithfulness(report: FaithfulnessReport, *, full_page: bool = False) 
     return page(body, "Faithfulness", full_page)
 
 
-def _cell(report: FaithfulnessReport, metric: str, method: str) -> str:
+def _cell(report: Measured, metric: str, method: str) -> str:
     mean = report.means[metric][method]
     low, high = report.intervals[metric][method]
     interval = "no interval" if math.isnan(low) else f"{low:.3f} to {high:.3f}"

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sk_han.attribution.params import check_count
-from sk_han.inspection.results.document import DocumentExplanation, Quantity
 from sk_han.rendering.colors import shades, theme_of
 from sk_han.rendering.fonts import drawable, families_for
 from sk_han.rendering.notes import NO_WORDS, attention_note, methods_note
+from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.rendering.rows import (
     FEWEST_WORDS,
     Row,
@@ -23,6 +22,7 @@ from sk_han.rendering.rows import (
     words_for_each,
 )
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
+from sk_han.utils.arguments import check_count
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ CLASSES_SHOWN = 3
 
 
 def plot_explanation(
-    explanation: DocumentExplanation,
+    explanation: Explained,
     ax: Axes | None = None,
     *,
     show: Quantity = "contributions",
@@ -73,7 +73,7 @@ def plot_explanation(
 
     Parameters
     ----------
-    explanation : DocumentExplanation
+    explanation : Explained
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; rows that do not fit are left out and counted. By default a new figure
         of the height that the text needs.
@@ -118,7 +118,7 @@ def axes_to_write_on(ax: Axes | None, width: float, what: str) -> Axes:
     return ax
 
 
-def families_of(explanations: Sequence[DocumentExplanation]) -> list[str] | None:
+def families_of(explanations: Sequence[Explained]) -> list[str] | None:
     """Return the fonts that have all characters of texts and labels, None for the usual ones."""
     labels = (str(label) for each in explanations for label in each.classes.tolist())
     methods = (each.method for each in explanations)
@@ -206,7 +206,7 @@ class Sheet:
         )
 
 
-def paint_head(sheet: Sheet, explanation: DocumentExplanation, before: str = "") -> None:
+def paint_head(sheet: Sheet, explanation: Explained, before: str = "") -> None:
     """Write the predicted class, and at the right the probabilities of the likeliest classes."""
     order = np.argsort(-explanation.probabilities, kind="stable")[:CLASSES_SHOWN].tolist()
     probabilities = "   ".join(
@@ -218,9 +218,7 @@ def paint_head(sheet: Sheet, explanation: DocumentExplanation, before: str = "")
     sheet.y += LINE + 2 * GAP
 
 
-def _paint_rows(
-    sheet: Sheet, explanation: DocumentExplanation, shading: Shading, max_sentences: int
-) -> None:
+def _paint_rows(sheet: Sheet, explanation: Explained, shading: Shading, max_sentences: int) -> None:
     rows = rows_of(explanation)
     order = np.argsort(-np.abs(shading.sentences), kind="stable")
     chosen = sorted(order[:max_sentences].tolist())
@@ -241,7 +239,7 @@ def _paint_rows(
 
 
 def paint_rest(
-    sheet: Sheet, explanation: DocumentExplanation, shading: Shading, rows: list[Row], left_out: int
+    sheet: Sheet, explanation: Explained, shading: Shading, rows: list[Row], left_out: int
 ) -> None:
     """Write how many sentences were left out, and how much text was not read."""
     if left_out:
@@ -305,9 +303,7 @@ def undo(sheet: Sheet, n_texts: int, n_patches: int, y: float) -> None:
     sheet.y = y
 
 
-def paint_legend(
-    sheet: Sheet, explanations: Sequence[DocumentExplanation], shading: Shading
-) -> None:
+def paint_legend(sheet: Sheet, explanations: Sequence[Explained], shading: Shading) -> None:
     """Draw the colours, with their numbers if they are of one document, and say what they mean."""
     sheet.y += GAP
     style: dict[str, Any] = {"color": sheet.theme.muted, "size": SMALL}
@@ -331,7 +327,7 @@ def paint_legend(
     sheet.y += LINE
 
 
-def _note(explanations: Sequence[DocumentExplanation], shading: Shading) -> str:
+def _note(explanations: Sequence[Explained], shading: Shading) -> str:
     if shading.signed:
         return methods_note(explanations, in_one_line)
     return attention_note(explanations[0].combine)

@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sk_han.attribution.params import check_count
-from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.document import Quantity
 from sk_han.rendering.figure import (
     GAP,
     LINE,
@@ -22,8 +19,10 @@ from sk_han.rendering.figure import (
     paint_row,
     undo,
 )
+from sk_han.rendering.protocols import ExplainedDocuments, Quantity
 from sk_han.rendering.rows import in_one_line, rows_of, words_for_each
 from sk_han.rendering.shading import Shading, side_by_side
+from sk_han.utils.arguments import check_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +35,7 @@ MOST_CLASSES = 10
 
 
 def plot_explanations(
-    explanations: ExplanationList,
+    explanations: ExplainedDocuments,
     ax: Axes | None = None,
     *,
     show: Quantity = "contributions",
@@ -65,7 +64,7 @@ def plot_explanations(
     drawn = 0
     for document in shown:
         before = len(ax.texts), len(ax.patches), sheet.y
-        shadings = side_by_side(document, show)
+        shadings = side_by_side(list(document), show)
         _paint_document(sheet, document, shadings, max_sentences)
         if drawn and sheet.y > sheet.height - 4 * LINE:  # room for the legend
             undo(sheet, *before)
@@ -78,14 +77,14 @@ def plot_explanations(
         sheet.text(0, note if documents else "No documents.", color=sheet.theme.muted)
         sheet.y += LINE
     if found:
-        paint_legend(sheet, found, side_by_side(shown[0], show)[0])
+        paint_legend(sheet, found, side_by_side(list(shown[0]), show)[0])
     if not given:
         sheet.fit_figure()
     return ax
 
 
 def _paint_document(
-    sheet: Sheet, document: ExplanationList, shadings: list[Shading], max_sentences: int
+    sheet: Sheet, document: ExplainedDocuments, shadings: list[Shading], max_sentences: int
 ) -> None:
     first = document[0]
     true = "" if document.y_true is None else f"true {in_one_line(document.y_true[0])}, "

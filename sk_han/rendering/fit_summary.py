@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sk_han.inspection.results.fit_summary import FitSummary
+from collections.abc import Mapping
+from typing import Protocol
+
 from sk_han.rendering.facts import fact_lines, facts_table
 from sk_han.rendering.markup import escaped, page
 from sk_han.rendering.numbers import counted, percent
@@ -11,19 +13,54 @@ from sk_han.utils.progress import duration
 __all__ = ["fit_summary_html", "fit_summary_text"]
 
 
-def fit_summary_text(summary: FitSummary) -> str:
+class Fitted(Protocol):
+    """What a fit has come to."""
+
+    @property
+    def n_documents(self) -> int: ...
+    @property
+    def n_classes(self) -> int: ...
+    @property
+    def n_conflicting(self) -> int: ...
+    @property
+    def n_epochs(self) -> int: ...
+    @property
+    def kept_epoch(self) -> int | None: ...
+    @property
+    def ended(self) -> str: ...
+    @property
+    def n_scored(self) -> int: ...
+    @property
+    def accuracy(self) -> float | None: ...
+    @property
+    def loss(self) -> float | None: ...
+    @property
+    def network_accuracy(self) -> float | None: ...
+    @property
+    def linear_accuracy(self) -> float | None: ...
+    @property
+    def majority_accuracy(self) -> float | None: ...
+    @property
+    def shares(self) -> Mapping[str, float]: ...
+    @property
+    def seconds(self) -> Mapping[str, float]: ...
+    @property
+    def total_seconds(self) -> float: ...
+
+
+def fit_summary_text(summary: Fitted) -> str:
     """Return a title and a line for each fact."""
     return "\n".join([_title(summary), *(f"  {line}" for line in fact_lines(_facts(summary)))])
 
 
-def fit_summary_html(summary: FitSummary, *, full_page: bool) -> str:
+def fit_summary_html(summary: Fitted, *, full_page: bool) -> str:
     """Return the same as HTML."""
     title = _title(summary)
     body = f'<p class="han-label">{escaped(title)}</p>{facts_table(_facts(summary))}'
     return page(body, escaped(title), full_page)
 
 
-def _title(summary: FitSummary) -> str:
+def _title(summary: Fitted) -> str:
     classes = "class" if summary.n_classes == 1 else "classes"
     portion = "a portion of " if summary.ended == "one portion" else ""
     return (
@@ -32,7 +69,7 @@ def _title(summary: FitSummary) -> str:
     )
 
 
-def _facts(summary: FitSummary) -> list[tuple[str, str]]:
+def _facts(summary: Fitted) -> list[tuple[str, str]]:
     facts = []
     if summary.accuracy is None:
         facts.append(("accuracy", "not measured: no document was held out"))
@@ -62,7 +99,7 @@ def _facts(summary: FitSummary) -> list[tuple[str, str]]:
     return facts
 
 
-def _training(summary: FitSummary) -> str:
+def _training(summary: Fitted) -> str:
     if summary.ended == "one portion":
         return f"{counted(summary.n_epochs, 'epoch')} over this portion"
     why = {

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sk_han.inspection.results.document import DocumentExplanation, Quantity
 from sk_han.rendering.colors import SCALES
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
 from sk_han.rendering.notes import fold_note
+from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.rendering.rows import Piece, Row, folded, in_one_line, rows_of
 from sk_han.rendering.shading import Shading, brief, shading_of, side_by_side
 
@@ -22,7 +22,7 @@ REST_SHOWN = 2000
 
 
 def render_html(
-    explanation: DocumentExplanation, *, show: Quantity = "contributions", full_page: bool = True
+    explanation: Explained, *, show: Quantity = "contributions", full_page: bool = True
 ) -> str:
     """Return one document as a page or a fragment; see `DocumentExplanation.to_html`.
 
@@ -34,12 +34,12 @@ def render_html(
     return page(body, title, full_page)
 
 
-def document_markup(explanation: DocumentExplanation, show: Quantity) -> str:
+def document_markup(explanation: Explained, show: Quantity) -> str:
     """Return the prediction and the coloured text, for pages that have the legend elsewhere."""
     return _head(explanation) + _text(explanation, shading_of(explanation, show))
 
 
-def classes_markup(explanations: Sequence[DocumentExplanation], show: Quantity) -> str:
+def classes_markup(explanations: Sequence[Explained], show: Quantity) -> str:
     """Return the prediction and the text in a column for each class, of one document.
 
     All columns have one scale of colours. Of a long document, the sentences of the largest weight
@@ -81,12 +81,12 @@ def _side(
     return f'<div class="han-side">{cells}</div>'
 
 
-def _probability(explanation: DocumentExplanation) -> float:
+def _probability(explanation: Explained) -> float:
     number = explanation.classes.tolist().index(explanation.target)
     return float(explanation.probabilities[number])
 
 
-def _head(explanation: DocumentExplanation, names_target: bool = True) -> str:
+def _head(explanation: Explained, names_target: bool = True) -> str:
     """Return the predicted label and the probabilities of the likeliest classes and the target."""
     labels = explanation.classes.tolist()
     order = np.argsort(-explanation.probabilities, kind="stable").tolist()
@@ -113,7 +113,7 @@ def _head(explanation: DocumentExplanation, names_target: bool = True) -> str:
     )
 
 
-def _text(explanation: DocumentExplanation, shading: Shading) -> str:
+def _text(explanation: Explained, shading: Shading) -> str:
     marks = _marks(explanation, shading)
     rows = rows_of(explanation)
     read = [row for row in rows if row.sentence is not None]
@@ -173,7 +173,7 @@ def _piece(piece: Piece, marks: list[str]) -> str:
     return f"{marks[piece.word]}{text}</mark>"
 
 
-def _marks(explanation: DocumentExplanation, shading: Shading) -> list[str]:
+def _marks(explanation: Explained, shading: Shading) -> list[str]:
     """Return the opening tag of each word; empty for a known word without a shade."""
     marks, attention = [], explanation.combined_attention
     for i, (level, unknown) in enumerate(
@@ -188,9 +188,7 @@ def _marks(explanation: DocumentExplanation, shading: Shading) -> list[str]:
     return marks
 
 
-def _word_title(
-    explanation: DocumentExplanation, shading: Shading, word: int, combined: float
-) -> str:
+def _word_title(explanation: Explained, shading: Shading, word: int, combined: float) -> str:
     root = "\N{SQUARE ROOT}" if explanation.combine == "sqrt" else ""
     sentence = explanation.sentence_attention[explanation.sentence_of_word[word]]
     within = explanation.word_attention[word]

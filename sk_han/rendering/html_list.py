@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.document import Quantity
 from sk_han.rendering.html import classes_markup, document_markup
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import escaped, isolated, page
+from sk_han.rendering.protocols import ExplainedDocuments, Quantity
 
 __all__ = ["render_html_list"]
 
@@ -19,7 +18,7 @@ _WRONG = '<span class="han-verdict">\N{BALLOT X} wrong</span>'
 
 
 def render_html_list(
-    explanations: ExplanationList,
+    explanations: ExplainedDocuments,
     *,
     misclassified_first: bool = False,
     show: Quantity = "contributions",
@@ -58,14 +57,14 @@ def render_html_list(
     return page("".join(blocks) or '<p class="han-small">No documents.</p>', title, full_page)
 
 
-def _is_wrong(document: ExplanationList) -> bool:
+def _is_wrong(document: ExplainedDocuments) -> bool:
     return document.y_true is not None and bool(document[0].predicted != document.y_true[0])
 
 
-def _markup(document: ExplanationList, show: Quantity) -> str:
+def _markup(document: ExplainedDocuments, show: Quantity) -> str:
     if len(document) == 1:
         return document_markup(document[0], show)
-    return classes_markup(document, show)
+    return classes_markup(list(document), show)
 
 
 def _count(wrong: list[bool]) -> str:
@@ -82,7 +81,7 @@ def _verdict(true: Any, is_wrong: bool) -> str:
     return f'{mark}<span class="han-small">true: {isolated(true)}</span> '
 
 
-def _summary(document: ExplanationList, is_wrong: bool) -> str:
+def _summary(document: ExplainedDocuments, is_wrong: bool) -> str:
     explanation = document[0]
     verdict = "" if document.y_true is None else _verdict(document.y_true[0], is_wrong)
     excerpt = " ".join(explanation.text[: 2 * EXCERPT].split())

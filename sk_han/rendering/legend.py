@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sk_han.inspection.results.document import DocumentExplanation, Quantity
 from sk_han.rendering.colors import SCALES
 from sk_han.rendering.markup import isolated, with_minus
 from sk_han.rendering.notes import (
@@ -14,6 +13,7 @@ from sk_han.rendering.notes import (
     methods_note,
     target_of,
 )
+from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.rendering.shading import LEVELS, WEAK_SHARE, brief, shading_of
 
 __all__ = ["legend_markup"]
@@ -35,7 +35,7 @@ _WEAK = (
 )
 
 
-def legend_markup(explanations: Sequence[DocumentExplanation], show: Quantity) -> str:
+def legend_markup(explanations: Sequence[Explained], show: Quantity) -> str:
     """Return one legend for all these explanations."""
     read = [explanation for explanation in explanations if len(explanation.word_spans)]
     if not read:
@@ -66,7 +66,7 @@ def legend_markup(explanations: Sequence[DocumentExplanation], show: Quantity) -
     )
 
 
-def _colours(explanations: Sequence[DocumentExplanation]) -> str:
+def _colours(explanations: Sequence[Explained]) -> str:
     target = target_of(explanations, isolated)
     weight = (
         "says what changes without it"
@@ -81,7 +81,7 @@ def _colours(explanations: Sequence[DocumentExplanation]) -> str:
     )
 
 
-def _scale(explanations: Sequence[DocumentExplanation], show: Quantity) -> str:
+def _scale(explanations: Sequence[Explained], show: Quantity) -> str:
     """Return the colours from end to end; with their numbers, if they are of one document."""
     shading = shading_of(explanations[0], show)
     limit, alone = shading.word_limit, len(explanations) == 1
@@ -99,7 +99,7 @@ def _scale(explanations: Sequence[DocumentExplanation], show: Quantity) -> str:
     )
 
 
-def _marks(explanations: Sequence[DocumentExplanation]) -> list[str]:
+def _marks(explanations: Sequence[Explained]) -> list[str]:
     """Return what marks mean that occur, if any do."""
     marks = []
     if any(explanation.unknown.any() for explanation in explanations):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.inspection.results.document import DocumentExplanation
+from sk_han.rendering.protocols import Explained
 from sk_han.rendering.shading import Shading, brief, number
 
 __all__ = [
@@ -48,7 +48,7 @@ def attention_note(combine: str) -> str:
     return note
 
 
-def target_of(explanations: Sequence[DocumentExplanation], write: Callable[[Any], str]) -> str:
+def target_of(explanations: Sequence[Explained], write: Callable[[Any], str]) -> str:
     """Name the class that explanations are for, in words if they are for several."""
     targets = {write(explanation.target) for explanation in explanations}
     if len(targets) == 1:
@@ -58,19 +58,19 @@ def target_of(explanations: Sequence[DocumentExplanation], write: Callable[[Any]
     return "the class named above them"
 
 
-def methods_note(explanations: Sequence[DocumentExplanation], write: Callable[[Any], str]) -> str:
+def methods_note(explanations: Sequence[Explained], write: Callable[[Any], str]) -> str:
     """Describe contributions: their target, their unit, and each method that they were found by.
 
     `write` formats target and method: control characters made visible, or escaped for HTML.
     """
-    groups: dict[tuple[object, ...], list[DocumentExplanation]] = {}
+    groups: dict[tuple[object, ...], list[Explained]] = {}
     for explanation in explanations:
         kind = (explanation.method, explanation.spread, len(explanation.classes) == 2)
         groups.setdefault(kind, []).append(explanation)
     return "; ".join(_method_note(group, write) for group in groups.values())
 
 
-def _method_note(explanations: Sequence[DocumentExplanation], write: Callable[[Any], str]) -> str:
+def _method_note(explanations: Sequence[Explained], write: Callable[[Any], str]) -> str:
     first = explanations[0]
     method = first.method
     if method == "random":
@@ -98,7 +98,7 @@ def _method_note(explanations: Sequence[DocumentExplanation], write: Callable[[A
     )
 
 
-def _network_share(explanation: DocumentExplanation) -> float:
+def _network_share(explanation: Explained) -> float:
     """Return the network's share of the contributions, by absolute values."""
     ngrams = np.asarray(explanation.ngram_contributions)
     network = float(np.abs(explanation.contributions - ngrams).sum())

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.document import DocumentExplanation
+from sk_han.rendering.protocols import Explained
 
 __all__ = [
     "Piece",
@@ -99,7 +99,7 @@ def in_one_line(label: object) -> str:
     return " ".join(in_reading_order(str(label)).split())
 
 
-def rows_of(explanation: DocumentExplanation) -> list[Row]:
+def rows_of(explanation: Explained) -> list[Row]:
     """Cut the text of an explanation into rows; their pieces, joined, are the whole text.
 
     Text between two sentences belongs to the row of the first one, text before the first sentence
@@ -228,6 +228,6 @@ def folded(weights: NDArray[Any], n_open: int, around: int = 0) -> list[tuple[ra
     ]
 
 
-def _is_unread(explanation: DocumentExplanation, rest: str) -> bool:
+def _is_unread(explanation: Explained, rest: str) -> bool:
     """Return whether this end of a sentence or text has words that a limit cut off."""
     return explanation.truncated and any(map(str.isalnum, rest))

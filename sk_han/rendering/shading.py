@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.document import DocumentExplanation, Quantity
+from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.utils.caching import cached_property
 
 __all__ = ["LEVELS", "Shading", "brief", "number", "shading_of", "side_by_side", "too_weak"]
@@ -115,7 +115,7 @@ def brief(value: float, signed: bool = False) -> str:
     return format(value, "+.2g" if signed else ".2g")
 
 
-def shading_of(explanation: DocumentExplanation, show: Quantity) -> Shading:
+def shading_of(explanation: Explained, show: Quantity) -> Shading:
     """Return the values of an explanation to draw: its contributions or the attention."""
     if show == "contributions":
         return Shading(
@@ -126,7 +126,7 @@ def shading_of(explanation: DocumentExplanation, show: Quantity) -> Shading:
     raise ValueError(f"show must be 'contributions' or 'attention'; got {show!r}.")
 
 
-def side_by_side(explanations: Sequence[DocumentExplanation], show: Quantity) -> list[Shading]:
+def side_by_side(explanations: Sequence[Explained], show: Quantity) -> list[Shading]:
     """Return the values of one document for several classes, with one colour scale for all."""
     shadings = tuple(shading_of(explanation, show) for explanation in explanations)
     return [replace(shading, beside=shadings) for shading in shadings]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.summary import ClassSummary, Part, Summary
 from sk_han.rendering.colors import theme_of
 from sk_han.rendering.fonts import drawable, families_for
+from sk_han.rendering.protocols import Part, Summarized, SummarizedClass
 from sk_han.rendering.rows import in_one_line
 from sk_han.rendering.summary_notes import PART_TITLES, shown_classes, side_titles
 from sk_han.utils.optional import import_optional
@@ -20,14 +20,14 @@ INCHES_PER_TERM = 0.22
 LONGEST_TERM = 30
 
 
-def plot_summary(summary: Summary, label: Any = None, axes: Any = None) -> NDArray[np.object_]:
+def plot_summary(summary: Summarized, ax: Any = None, label: Any = None) -> NDArray[np.object_]:
     """Draw the terms for and against a class; see `Summary.plot`.
 
     Parameters
     ----------
-    summary : Summary
+    summary : Summarized
+    ax : sequence of 2 matplotlib.axes.Axes, optional
     label : object, default=None
-    axes : sequence of 2 matplotlib.axes.Axes, default=None
 
     Returns
     -------
@@ -36,6 +36,7 @@ def plot_summary(summary: Summary, label: Any = None, axes: Any = None) -> NDArr
     """
     pyplot = import_optional("matplotlib.pyplot", "plot", "Summary.plot")
     found = shown_classes(summary)[0] if label is None else summary[label]
+    axes = ax
     if axes is None:
         most = max(sum(term.part == part for term in found.terms) for part in PART_TITLES)
         size = 10, 1.4 + INCHES_PER_TERM * (most + 2)
@@ -43,7 +44,7 @@ def plot_summary(summary: Summary, label: Any = None, axes: Any = None) -> NDArr
     axes = np.asarray(axes, dtype=object).ravel()
     if axes.shape != (2,):
         raise ValueError(
-            f"axes must be two, one for the network and one for the n-grams; got {len(axes)}."
+            f"ax must be two axes, one for the network and one for the n-grams; got {len(axes)}."
         )
     titles = side_titles(summary, found, _text)
     families = families_for([*titles, *(_text(term.text) for term in found.terms)])
@@ -54,7 +55,7 @@ def plot_summary(summary: Summary, label: Any = None, axes: Any = None) -> NDArr
 
 
 def _draw(
-    ax: Any, found: ClassSummary, part: Part, titles: list[str], families: list[str] | None
+    ax: Any, found: SummarizedClass, part: Part, titles: list[str], families: list[str] | None
 ) -> None:
     """Draw a bar for each term, those for the class above those against it."""
     theme = theme_of(ax)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from sk_han.inspection.results.summary import (
-    AROUND,
-    ClassSummary,
-    Context,
-    Part,
-    Removal,
-    Summary,
-    Term,
-)
 from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
 from sk_han.rendering.numbers import percent
+from sk_han.rendering.protocols import (
+    Part,
+    Removed,
+    Summarized,
+    SummarizedClass,
+    SummarizedTerm,
+)
 from sk_han.rendering.shading import number
 from sk_han.rendering.summary_notes import (
     LEGEND,
@@ -32,7 +31,7 @@ __all__ = ["render_summary_html"]
 OPEN_CLASSES = 3
 
 
-def render_summary_html(summary: Summary, *, full_page: bool = True) -> str:
+def render_summary_html(summary: Summarized, *, full_page: bool = True) -> str:
     """Return a summary as a page or a fragment; see `Summary.to_html`."""
     shown = shown_classes(summary)
     blocks = [
@@ -50,12 +49,12 @@ def render_summary_html(summary: Summary, *, full_page: bool = True) -> str:
     return page("".join(blocks), f"Summary of {about(summary)}", full_page, _STYLE, "summary")
 
 
-def _heading(summary: Summary, found: ClassSummary) -> str:
+def _heading(summary: Summarized, found: SummarizedClass) -> str:
     note = escaped(about_class(found, len(summary.classes), with_minus))
     return f'<b class="han-label">{isolated(found.label)}</b> <span class="han-small">{note}</span>'
 
 
-def _honesty(removal: Removal | None) -> str:
+def _honesty(removal: Removed | None) -> str:
     note = f'<p class="han-note">{honesty_note(removal)}</p>'
     if removal is None:
         return note
@@ -76,7 +75,7 @@ def _honesty(removal: Removal | None) -> str:
     )
 
 
-def _class(summary: Summary, found: ClassSummary) -> str:
+def _class(summary: Summarized, found: SummarizedClass) -> str:
     longest = max((abs(term.contribution) for term in found.terms), default=1.0)
     titles = side_titles(summary, found, isolated)
     blocks = []
@@ -91,7 +90,9 @@ def _class(summary: Summary, found: ClassSummary) -> str:
     return "".join(blocks)
 
 
-def _side(found: ClassSummary, part: Part, speaks_for: bool, heading: str, longest: float) -> str:
+def _side(
+    found: SummarizedClass, part: Part, speaks_for: bool, heading: str, longest: float
+) -> str:
     terms = found.of(part, speaks_for=speaks_for)
     rows = "".join(_term(term, longest) for term in terms)
     if not terms:
@@ -103,7 +104,7 @@ def _side(found: ClassSummary, part: Part, speaks_for: bool, heading: str, longe
     return f'<div class="han-list">{head}{rows}</div>'
 
 
-def _term(term: Term, longest: float) -> str:
+def _term(term: SummarizedTerm, longest: float) -> str:
     scale = "toward" if term.speaks_for else "against"
     decides = "" if term.decides is None else percent(term.decides)
     weight = "" if term.weight is None else f", weight {number(term.weight, True)}"
@@ -119,13 +120,13 @@ def _term(term: Term, longest: float) -> str:
     return f'<details><summary class="han-term">{row}</summary>{contexts}</details>'
 
 
-def _context(context: Context, mark: str) -> str:
+def _context(context: Any, mark: str) -> str:
     place = f"document {context.document}, characters {context.start}\N{EN DASH}{context.end}"
     before = _in_one_line(context.before)
-    if context.start > len(context.before):
+    if context.cut_before:
         before = f"\N{HORIZONTAL ELLIPSIS}{before.lstrip()}"
     after = _in_one_line(context.after)
-    if len(context.after) == AROUND:
+    if context.cut_after:
         after = f"{after.rstrip()}\N{HORIZONTAL ELLIPSIS}"
     return (
         f'<div class="han-context" dir="auto">{escaped(before)}'

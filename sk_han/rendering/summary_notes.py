@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sk_han.inspection.results.summary import ClassSummary, Part, Removal, Summary
 from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.protocols import Part, Removed, Summarized, SummarizedClass
 from sk_han.rendering.shading import number
 
 __all__ = [
@@ -34,7 +34,7 @@ LEGEND = (
 )
 
 
-def about(summary: Summary) -> str:
+def about(summary: Summarized) -> str:
     """Say which documents were read."""
     documents = counted(summary.n_documents)
     if summary.n_given > summary.n_documents:
@@ -42,7 +42,7 @@ def about(summary: Summary) -> str:
     return documents
 
 
-def about_class(found: ClassSummary, n_classes: int, write: Callable[[str], str] = str) -> str:
+def about_class(found: SummarizedClass, n_classes: int, write: Callable[[str], str] = str) -> str:
     """Say how often the class is predicted, and what each part brings.
 
     `write` formats the numbers: it may put a true minus sign for the hyphen.
@@ -58,7 +58,7 @@ def about_class(found: ClassSummary, n_classes: int, write: Callable[[str], str]
     return said
 
 
-def honesty_note(removal: Removal | None) -> str:
+def honesty_note(removal: Removed | None) -> str:
     """Say how much of the predictions the shown words carry, and that it is to be asked."""
     if removal is None:
         return (
@@ -68,7 +68,7 @@ def honesty_note(removal: Removal | None) -> str:
     return f"How much do these terms tell? {removal_note(removal)}"
 
 
-def removal_note(removal: Removal) -> str:
+def removal_note(removal: Removed) -> str:
     """Say what becomes of predictions without the shown words."""
     note = (
         "Without the words shown as speaking for the predicted class "
@@ -86,7 +86,9 @@ def removal_note(removal: Removal) -> str:
     return note
 
 
-def side_titles(summary: Summary, found: ClassSummary, write: Callable[[Any], str]) -> list[str]:
+def side_titles(
+    summary: Summarized, found: SummarizedClass, write: Callable[[Any], str]
+) -> list[str]:
     """Return the titles of the terms for a class and of those against it."""
     if len(summary.classes) == 2:
         first, second = summary.classes
@@ -98,7 +100,7 @@ def side_titles(summary: Summary, found: ClassSummary, write: Callable[[Any], st
     return [f"for {write(found.label)}", f"against {write(found.label)}"]
 
 
-def shown_classes(summary: Summary) -> list[ClassSummary]:
+def shown_classes(summary: Summarized) -> list[SummarizedClass]:
     """Return the classes to draw, those predicted most often first; of two classes the second.
 
     What speaks against the second of two classes is what speaks for the first.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
-from sk_han.inspection.results.summary import ClassSummary, Summary, Term
 from sk_han.rendering.numbers import percent
+from sk_han.rendering.protocols import Summarized, SummarizedClass, SummarizedTerm
 from sk_han.rendering.rows import in_one_line
 from sk_han.rendering.shading import number
 from sk_han.rendering.summary_notes import (
@@ -26,7 +26,7 @@ CLASSES_SHOWN = 10
 LONGEST_TERM = 28
 
 
-def render_summary_text(summary: Summary, *, width: int | None = None) -> str:
+def render_summary_text(summary: Summarized, *, width: int | None = None) -> str:
     """Return a summary as lines; see `Summary.to_text`."""
     width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
     shown = shown_classes(summary)
@@ -42,7 +42,7 @@ def render_summary_text(summary: Summary, *, width: int | None = None) -> str:
     return "\n".join([*lines, "", *_prose(LEGEND, width)])
 
 
-def _class(summary: Summary, found: ClassSummary, width: int) -> Iterator[str]:
+def _class(summary: Summarized, found: SummarizedClass, width: int) -> Iterator[str]:
     yield from _prose(
         f"{in_one_line(found.label)}: {about_class(found, len(summary.classes))}", width
     )
@@ -55,7 +55,7 @@ def _class(summary: Summary, found: ClassSummary, width: int) -> Iterator[str]:
             yield from map(_term, terms)
 
 
-def _term(term: Term) -> str:
+def _term(term: SummarizedTerm) -> str:
     text = in_one_line(term.text)
     if len(text) > LONGEST_TERM:
         text = text[: LONGEST_TERM - 1] + "\N{HORIZONTAL ELLIPSIS}"

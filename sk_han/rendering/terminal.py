@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sk_han.inspection.results.document import DocumentExplanation, Quantity
 from sk_han.rendering.notes import GRADIENT_METHODS, NO_WORDS, NOTES, fold_note, target_of
+from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.rendering.rows import (
     Piece,
     Row,
@@ -50,7 +50,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def render_text(
-    explanation: DocumentExplanation,
+    explanation: Explained,
     *,
     show: Quantity = "contributions",
     color: bool | None = None,
@@ -74,7 +74,7 @@ def render_text(
 
 
 def document_lines(
-    explanation: DocumentExplanation,
+    explanation: Explained,
     shading: Shading,
     color: bool,
     width: int,
@@ -105,7 +105,7 @@ def document_lines(
 
 
 def legend_lines(
-    explanations: Sequence[DocumentExplanation], show: Quantity, color: bool, width: int
+    explanations: Sequence[Explained], show: Quantity, color: bool, width: int
 ) -> list[str]:
     """Return the meaning of the marks, once for documents whose marks mean the same."""
     target = target_of(explanations, in_one_line)
@@ -126,7 +126,7 @@ def terminal_has_color() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def head_of(explanation: DocumentExplanation) -> str:
+def head_of(explanation: Explained) -> str:
     """Return the predicted class, the likeliest probabilities, and the class that is explained."""
     order = np.argsort(-explanation.probabilities, kind="stable")[:CLASSES_SHOWN].tolist()
     probabilities = ", ".join(
@@ -144,7 +144,7 @@ def _bar(share: float) -> str:
 
 
 def _chunks(
-    row: Row, explanation: DocumentExplanation, shading: Shading, color: bool
+    row: Row, explanation: Explained, shading: Shading, color: bool
 ) -> list[list[tuple[str, str]]]:
     """Return the chunks between blanks: lists of texts with the ANSI codes before them."""
     return [
@@ -152,9 +152,7 @@ def _chunks(
     ]
 
 
-def _styled(
-    piece: Piece, explanation: DocumentExplanation, shading: Shading, color: bool
-) -> tuple[str, str]:
+def _styled(piece: Piece, explanation: Explained, shading: Shading, color: bool) -> tuple[str, str]:
     if piece.word is None:
         return piece.text, ""
     if color:
@@ -162,7 +160,7 @@ def _styled(
     return _marked(piece.text, float(shading.words[piece.word]), shading.word_limit), ""
 
 
-def _code(word: int, explanation: DocumentExplanation, shading: Shading) -> str:
+def _code(word: int, explanation: Explained, shading: Shading) -> str:
     level = shading.levels[word]
     codes = ["4"] if explanation.unknown[word] else []
     if level:
@@ -216,7 +214,7 @@ def columns(text: str) -> int:
     )
 
 
-def _legend(explanation: DocumentExplanation, shading: Shading, color: bool, target: str) -> str:
+def _legend(explanation: Explained, shading: Shading, color: bool, target: str) -> str:
     """Return a line for all readers: the meaning of the marks and of the numbers."""
     if not len(explanation.word_spans):
         return NO_WORDS
@@ -237,7 +235,7 @@ def _legend(explanation: DocumentExplanation, shading: Shading, color: bool, tar
     return legend
 
 
-def _help(explanation: DocumentExplanation, shading: Shading, alone: bool) -> str:
+def _help(explanation: Explained, shading: Shading, alone: bool) -> str:
     """Return a line on how the numbers were computed."""
     limit = brief(shading.word_limit) if alone else "of each document marked"
     strongest = f"strongest word {limit}"

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import shutil
 
-from sk_han.attribution.params import check_count
-from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.document import Quantity
 from sk_han.rendering.numbers import counted
+from sk_han.rendering.protocols import ExplainedDocuments, Quantity
 from sk_han.rendering.rows import in_one_line
 from sk_han.rendering.shading import side_by_side
 from sk_han.rendering.terminal import (
@@ -17,12 +15,13 @@ from sk_han.rendering.terminal import (
     legend_lines,
     terminal_has_color,
 )
+from sk_han.utils.arguments import check_count
 
 __all__ = ["render_text_list"]
 
 
 def render_text_list(
-    explanations: ExplanationList,
+    explanations: ExplainedDocuments,
     *,
     show: Quantity = "contributions",
     color: bool | None = None,
@@ -42,7 +41,7 @@ def render_text_list(
     blocks = []
     for document in shown:
         true = "" if document.y_true is None else f", true: {in_one_line(document.y_true[0])}"
-        for explanation, shading in zip(document, side_by_side(document, show), strict=True):
+        for explanation, shading in zip(document, side_by_side(list(document), show), strict=True):
             head = f"[{document.numbers[0]}] {head_of(explanation)}{true}"
             blocks.append("\n".join(document_lines(explanation, shading, color, width, head)))
     if shown:

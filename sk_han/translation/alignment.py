@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sk_han.inspection.results.document import written
+from sk_han.inspection.results.base import Result, plain
+from sk_han.rendering.matrix import plot_matrix
 from sk_han.rendering.rows import in_one_line
-from sk_han.translation.heat_map import plot_weights, weights_html
+from sk_han.translation.heat_map import weights_html
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Alignment"]
 
 
-class Alignment:
+class Alignment(Result):
     """A text, its translation, and where each word of the translation looked in the text.
 
     Parameters
@@ -98,22 +97,8 @@ class Alignment:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as values that JSON can hold."""
-        return {
-            "source_text": self.source_text,
-            "target_text": self.target_text,
-            "source_words": list(self.source_words),
-            "target_words": list(self.target_words),
-            "weights": self.weights.tolist(),
-        }
-
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return `to_dict` as JSON in ASCII, and write it to a file if there is a path.
-
-        Parameters
-        ----------
-        path : path-like, optional
-        """
-        return written(json.dumps(self.to_dict()), path)
+        names = ("source_text", "target_text", "source_words", "target_words", "weights")
+        return {name: plain(getattr(self, name)) for name in names}
 
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame: a row for each target word, a column for each source word."""
@@ -131,19 +116,6 @@ class Alignment:
             for word, source, weight in self.pairs()
         )
 
-    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
-        """Return the matrix as an HTML table, shaded by the weights.
-
-        Parameters
-        ----------
-        path : path-like, optional
-            File to write, in UTF-8.
-        full_page : bool, default=True
-            Whether it is a whole page rather than a fragment.
-        """
-        html = weights_html(self.source_words, self.target_words, self.weights, full_page=full_page)
-        return written(html, path)
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the matrix as a heat-map, as Bahdanau et al. (2015) do.
 
@@ -156,13 +128,10 @@ class Alignment:
         -------
         matplotlib.axes.Axes
         """
-        return plot_weights(self.source_words, self.target_words, self.weights, ax)
+        return plot_matrix(self.weights, self.target_words, self.source_words, ax, "Alignment.plot")
 
-    def _repr_html_(self) -> str:
-        return self.to_html(full_page=False)
-
-    def __str__(self) -> str:
-        return self.to_text()
+    def _markup(self, *, full_page: bool) -> str:
+        return weights_html(self.source_words, self.target_words, self.weights, full_page=full_page)
 
     def __repr__(self) -> str:
         return f"Alignment({len(self.target_words)} words to {len(self.source_words)} words)"

@@ -87,8 +87,6 @@ UPWARD = {
     ("fitting", "classifier"): 1,
     ("inspection.faithfulness", "classifier"): 1,
     ("network_fitting", "classifier"): 1,
-    ("rendering", "attribution"): 3,
-    ("rendering", "inspection.results"): 27,
     ("validation", "inspection.results"): 1,
     ("validation", "tokenizer"): 1,
 }

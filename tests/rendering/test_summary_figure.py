@@ -30,16 +30,16 @@ def test_bars_are_the_contributions_of_each_part():
 
 
 def test_a_class_is_chosen_by_its_label():
-    assert bars(summarized().plot("neg")[0]) == [0.25, -0.5]
+    assert bars(summarized().plot(label="neg")[0]) == [0.25, -0.5]
     with pytest.raises(KeyError, match="none of the classes"):
-        summarized().plot("good")
+        summarized().plot(label="good")
 
 
 def test_given_axes_are_drawn_on():
     _, axes = pyplot.subplots(2, 1)
-    assert np.array_equal(summarized().plot(axes=axes), axes)
-    with pytest.raises(ValueError, match="axes must be two"):
-        summarized().plot(axes=axes[:1])
+    assert np.array_equal(summarized().plot(axes), axes)
+    with pytest.raises(ValueError, match="ax must be two axes"):
+        summarized().plot(ax=axes[:1])
 
 
 def test_dollars_and_braces_are_no_formula():

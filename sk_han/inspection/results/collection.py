@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import operator
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sk_han.inspection.results.document import DocumentExplanation, Level, Quantity, written
+from sk_han.inspection.results.base import Result, plain, written
+from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.selection import checked_labels, checked_positions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
+    from sk_han.rendering.protocols import Level, Quantity
+
 __all__ = ["ExplanationList"]
 
 
-class ExplanationList(Sequence[DocumentExplanation]):
+class ExplanationList(Result, Sequence[DocumentExplanation]):
     """Explanations of several documents, in the order of the documents; immutable.
 
     Parameters
@@ -187,28 +189,21 @@ class ExplanationList(Sequence[DocumentExplanation]):
             also ``true`` and ``correct``. Rows of sentences and words have the columns of
             `DocumentExplanation.to_frame` and the explained class, ``target``.
         """
-        from sk_han.rendering.tables import list_as_frame
+        from sk_han.rendering.tables import explanations_frame
 
-        return list_as_frame(self, level)
+        return explanations_frame(self, level)
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return a JSON array of all explanations, and write it to a file if there is a path.
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return a list of all explanations, as values that JSON can hold.
 
         Each is `DocumentExplanation.to_dict` with the number of its ``document`` and its ``true``
-        label, or null.
-
-        Parameters
-        ----------
-        path : path-like, optional
-
-        Returns
-        -------
-        str
-            ASCII, with every other character escaped, so that no encoding can change it.
+        label, or None.
         """
-        from sk_han.rendering.tables import list_as_dicts
-
-        return written(json.dumps(list_as_dicts(self)), path)
+        true = [None] * len(self) if self._y_true is None else self._y_true
+        return [
+            {"document": number, "true": plain(label)} | explanation.to_dict()
+            for number, label, explanation in zip(self._numbers, true, self, strict=True)
+        ]
 
     def to_text(
         self,
@@ -275,13 +270,11 @@ class ExplanationList(Sequence[DocumentExplanation]):
             If `y_true` is not one label for each document, holds labels that are no classes, or
             is missing although `misclassified_first` needs it.
         """
-        from sk_han.rendering.html_list import render_html_list
-
         labelled = self
         if y_true is not None or misclassified_first:
             labelled = self._labelled(y_true, "misclassified_first=True")
-        html = render_html_list(
-            labelled, misclassified_first=misclassified_first, show=show, full_page=full_page
+        html = labelled._markup(
+            misclassified_first=misclassified_first, show=show, full_page=full_page
         )
         return written(html, path)
 
@@ -363,13 +356,13 @@ class ExplanationList(Sequence[DocumentExplanation]):
             )
         return self
 
-    def _repr_html_(self) -> str:
+    def _markup(self, *, full_page: bool, **how: Any) -> str:
         from sk_han.rendering.html_list import render_html_list
 
-        return render_html_list(self, full_page=False, max_documents=self.SHOWN_IN_NOTEBOOK)
+        return render_html_list(self, full_page=full_page, **how)
 
-    def __str__(self) -> str:
-        return self.to_text()
+    def _repr_html_(self) -> str:
+        return self._markup(full_page=False, max_documents=self.SHOWN_IN_NOTEBOOK)
 
     def __repr__(self) -> str:
         from sk_han.rendering.numbers import counted

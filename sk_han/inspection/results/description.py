@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sk_han.inspection.results.document import written
+from sk_han.inspection.results.base import Result, plain
+from sk_han.utils.optional import import_optional
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 __all__ = ["FitCost", "TextDescription"]
 
@@ -35,7 +39,7 @@ class FitCost:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
-class TextDescription:
+class TextDescription(Result):
     """A collection of texts in numbers, as `sk_han.describe` finds them.
 
     ``print`` shows it as text, a notebook as a table. Row numbers count texts from 0.
@@ -99,10 +103,10 @@ class TextDescription:
             ``class_counts`` is a list of pairs of label and number, since labels may be numbers;
             ``samples`` a list of pairs of row and sentences.
         """
-        values = dataclasses.asdict(self)
+        values: dict[str, Any] = super().to_dict()
         for name in ("class_counts", "samples"):
             if values[name] is not None:
-                values[name] = [list(pair) for pair in values[name].items()]
+                values[name] = plain(getattr(self, name).items())
         return values
 
     def to_text(self) -> str:
@@ -116,29 +120,37 @@ class TextDescription:
 
         return description_text(self)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
-        """Return the same as HTML, without scripts or outside assets.
-
-        Parameters
-        ----------
-        path : path-like, optional
-            File to write, in UTF-8.
-        full_page : bool, default=True
-            Whether it is a page, or a fragment for a notebook.
+    def to_frame(self) -> DataFrame:
+        """Return the lengths as a pandas DataFrame, with a row for each kind of length.
 
         Returns
         -------
-        str
+        pandas.DataFrame
         """
+        pandas = import_optional("pandas", None, "TextDescription.to_frame")
+        return pandas.DataFrame.from_dict(self.lengths, orient="index")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how many words a document has, from the shortest to the longest.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from sk_han.rendering.bars import plot_bars
+
+        words = "words a document"
+        return plot_bars(self.lengths[words], words, ax, "TextDescription.plot")
+
+    def _markup(self, *, full_page: bool) -> str:
         from sk_han.rendering.description import description_html
 
-        return written(description_html(self, full_page=full_page), path)
-
-    def _repr_html_(self) -> str:
-        return self.to_html(full_page=False)
-
-    def __str__(self) -> str:
-        return self.to_text()
+        return description_html(self, full_page=full_page)
 
     def __repr__(self) -> str:
         from sk_han.rendering.numbers import counted

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.inspection.results.base import Result, plain, written
 from sk_han.inspection.results.checks import (
     check_finite,
     check_nesting,
@@ -24,12 +23,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["COMBINATIONS", "DocumentExplanation", "ScoredText", "combine_attention", "written"]
+    from sk_han.rendering.protocols import Level, Quantity
 
-Level = Literal["word", "sentence"]
-Quantity = Literal["contributions", "attention"]
+__all__ = ["COMBINATIONS", "DocumentExplanation", "ScoredText", "combine_attention"]
 
 COMBINATIONS = ("product", "sqrt")
+
+# What `to_dict` says of a sentence, and of a word.
+_SENTENCE = ("text", "start", "end", "attention", "contribution")
+_WORD = (
+    *("text", "start", "end", "attention", "combined_attention"),
+    *("contribution", "ngram_contribution", "unknown"),
+)
 
 
 def combine_attention(
@@ -53,7 +58,7 @@ class ScoredText(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DocumentExplanation:
+class DocumentExplanation(Result):
     """The words and sentences of one document, and their contributions to the score of a class.
 
     Attention is the weight in the model's pooling: the share of each word in the vector of its
@@ -258,23 +263,46 @@ class DocumentExplanation:
 
         Labels of other types become their `str`.
         """
-        from sk_han.rendering.tables import as_dict
-
-        return as_dict(self)
-
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return `to_dict` as JSON, and write it to a file if there is a path.
-
-        Parameters
-        ----------
-        path : path-like, optional
-
-        Returns
-        -------
-        str
-            ASCII, with every other character escaped, so that no encoding can change it.
-        """
-        return written(json.dumps(self.to_dict()), path)
+        words = [
+            dict(zip(_WORD, of_word, strict=True))
+            for of_word in zip(
+                self.words,
+                *self.word_spans.T.tolist(),
+                self.word_attention.tolist(),
+                self.combined_attention.tolist(),
+                self.contributions.tolist(),
+                np.asarray(self.ngram_contributions).tolist(),
+                self.unknown.tolist(),
+                strict=True,
+            )
+        ]
+        sentences = [
+            dict(zip(_SENTENCE, of_sentence, strict=True))
+            for of_sentence in zip(
+                self.sentences,
+                *self.sentence_spans.T.tolist(),
+                self.sentence_attention.tolist(),
+                self.sentence_contributions.tolist(),
+                strict=True,
+            )
+        ]
+        first = np.searchsorted(self.sentence_of_word, np.arange(len(sentences) + 1))
+        for i, sentence in enumerate(sentences):
+            sentence["words"] = words[first[i] : first[i + 1]]
+        return {
+            "text": self.text,
+            "method": self.method,
+            "signed": self.signed,
+            "combine": self.combine,
+            "spread": plain(self.spread),
+            "completeness_error": plain(self.completeness_error),
+            "classes": plain(self.classes),
+            "probabilities": self.probabilities.tolist(),
+            "predicted": plain(self.predicted),
+            "target": plain(self.target),
+            "truncated": self.truncated,
+            "sentences": sentences,
+        }
 
     def to_frame(self, level: Level = "word") -> DataFrame:
         """Return a pandas DataFrame with one row for each word or each sentence.
@@ -287,9 +315,9 @@ class DocumentExplanation:
         -------
         pandas.DataFrame
         """
-        from sk_han.rendering.tables import as_frame
+        from sk_han.rendering.tables import explanation_frame
 
-        return as_frame(self, level)
+        return explanation_frame(self, level)
 
     def to_text(
         self,
@@ -347,9 +375,7 @@ class DocumentExplanation:
         -------
         str
         """
-        from sk_han.rendering.html import render_html
-
-        return written(render_html(self, show=show, full_page=full_page), path)
+        return written(self._markup(show=show, full_page=full_page), path)
 
     def plot(self, ax: Axes | None = None, *, show: Quantity = "contributions") -> Axes:
         """Draw sentences as rows of shaded words; see `rendering.plot_explanation`.
@@ -369,11 +395,10 @@ class DocumentExplanation:
 
         return plot_explanation(self, ax=ax, show=show)
 
-    def _repr_html_(self) -> str:
-        return self.to_html(full_page=False)
+    def _markup(self, *, show: Quantity = "contributions", full_page: bool) -> str:
+        from sk_han.rendering.html import render_html
 
-    def __str__(self) -> str:
-        return self.to_text()
+        return render_html(self, show=show, full_page=full_page)
 
     def __repr__(self) -> str:
         from sk_han.rendering.rows import in_one_line
@@ -432,10 +457,3 @@ class DocumentExplanation:
         if level == "sentence":
             return self.sentence_spans, self.sentence_contributions, self.sentence_attention
         raise ValueError(f"level must be 'word' or 'sentence'; got {level!r}.")
-
-
-def written(content: str, path: str | os.PathLike[str] | None) -> str:
-    """Return the content, and write it to a file in UTF-8 if there is a path."""
-    if path is not None:
-        Path(path).write_text(content, encoding="utf-8")
-    return content

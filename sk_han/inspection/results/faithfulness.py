@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.document import written
+from sk_han.inspection.results.base import Result
 from sk_han.utils.frames import column_dtype
 from sk_han.utils.optional import import_optional
 
@@ -32,7 +31,7 @@ HIGHER_IS_BETTER = {
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class FaithfulnessReport:
+class FaithfulnessReport(Result):
     """Faithfulness of methods of explanation to one estimator, on one set of documents.
 
     `faithfulness_report` returns it; `print` shows it as a table.
@@ -133,33 +132,18 @@ class FaithfulnessReport:
 
         return plot_faithfulness(self, ax)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
-        """Return the table as HTML, with what it says in words, without scripts.
-
-        Parameters
-        ----------
-        path : path-like, optional
-            File to write, in UTF-8.
-        full_page : bool, default=True
-            Whether to return a whole page, or a fragment of one.
-
-        Returns
-        -------
-        str
-        """
-        from sk_han.rendering.faithfulness_html import render_faithfulness
-
-        return written(render_faithfulness(self, full_page=full_page), path)
-
-    def _repr_html_(self) -> str:
-        return self.to_html(full_page=False)
-
     def __repr__(self) -> str:
         from sk_han.rendering.numbers import counted
 
         return f"FaithfulnessReport({counted(self.n_documents)}, {', '.join(self.methods)})"
 
-    def __str__(self) -> str:
+    def to_text(self) -> str:
+        """Return the table as lines of text.
+
+        Returns
+        -------
+        str
+        """
         from sk_han.rendering.facts import table_lines
 
         header = ["", *map(_heading, self.metrics), "ms a document"]
@@ -199,6 +183,10 @@ class FaithfulnessReport:
         low, high = self.differences[metric][method]
         return low <= 0 <= high
 
+    def higher_is_better(self, metric: str) -> bool:
+        """Return whether a higher value of a metric is a better one."""
+        return HIGHER_IS_BETTER[metric]
+
     @property
     def coverage(self) -> str:
         """How many documents were measured and left out, and with which shares of words."""
@@ -213,6 +201,11 @@ class FaithfulnessReport:
             f"{documents}{left_out}. Means with 95 % intervals (bootstrap);\n"
             f"comprehensiveness and sufficiency over {shares} % of the words."
         )
+
+    def _markup(self, *, full_page: bool) -> str:
+        from sk_han.rendering.faithfulness_html import render_faithfulness
+
+        return render_faithfulness(self, full_page=full_page)
 
     @property
     def _footnote(self) -> str:

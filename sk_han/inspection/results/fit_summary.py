@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sk_han.inspection.results.document import written
+from sk_han.inspection.results.base import Result
 from sk_han.utils.progress import duration
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["FitSummary"]
 
@@ -17,7 +19,7 @@ _ENDS = ("all epochs", "no improvement", "a callback", "one portion")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
-class FitSummary:
+class FitSummary(Result):
     """What a fit of a `HANClassifier` has come to; its attribute ``fit_summary_``.
 
     ``print`` shows it as text, a notebook as a table. Scores are of documents that the network has
@@ -87,15 +89,6 @@ class FitSummary:
         score = "" if self.accuracy is None else f"held-out accuracy {self.accuracy:.3f}, "
         return f"{documents}, {classes}, {score}{duration(self.total_seconds)}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all values as plain numbers, strings and dicts.
-
-        Returns
-        -------
-        dict of str to object
-        """
-        return dataclasses.asdict(self)
-
     @classmethod
     def from_dict(cls, values: Any) -> FitSummary:
         """Make a summary of what `to_dict` returned.
@@ -134,29 +127,35 @@ class FitSummary:
 
         return fit_summary_text(self)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
-        """Return the summary as HTML, without scripts or outside assets.
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the accuracies as bars; without held-out documents, the seconds of each stage.
 
         Parameters
         ----------
-        path : path-like, optional
-            File to write, in UTF-8.
-        full_page : bool, default=True
-            Whether it is a page, or a fragment for a notebook.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
-        str
+        matplotlib.axes.Axes
         """
+        from sk_han.rendering.bars import plot_bars
+
+        if self.accuracy is None:
+            return plot_bars(self.seconds, "seconds", ax, "FitSummary.plot")
+        accuracies = {
+            "whole model": self.accuracy,
+            "network alone": self.network_accuracy,
+            "linear models alone": self.linear_accuracy,
+            "most frequent class": self.majority_accuracy,
+        }
+        found = {name: value for name, value in accuracies.items() if value is not None}
+        return plot_bars(found, "accuracy on held-out documents", ax, "FitSummary.plot")
+
+    def _markup(self, *, full_page: bool) -> str:
         from sk_han.rendering.fit_summary import fit_summary_html
 
-        return written(fit_summary_html(self, full_page=full_page), path)
-
-    def _repr_html_(self) -> str:
-        return self.to_html(full_page=False)
-
-    def __str__(self) -> str:
-        return self.to_text()
+        return fit_summary_html(self, full_page=full_page)
 
     def __repr__(self) -> str:
         return f"FitSummary({self.in_short})"

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.inspection.results.base import Result, plain
 from sk_han.inspection.results.checks import frozen
 from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.document import written
 from sk_han.utils.caching import cached_property
 from sk_han.utils.metrics import (
     Bin,
@@ -24,6 +22,7 @@ from sk_han.utils.metrics import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pandas import DataFrame
 
 __all__ = ["ClassScores", "LengthBin", "Report"]
@@ -62,7 +61,7 @@ class ClassScores(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Report:
+class Report(Result):
     """Predictions of a fitted model on held-out documents, and where they are wrong.
 
     `report` returns it. Its page (`to_html`) shows all parts; `print` shows the short form.
@@ -292,22 +291,25 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all data as dicts, lists, strings and numbers, which JSON can hold."""
-        from sk_han.rendering.report.tables import report_as_dict
+        from sk_han.rendering.report.tables import document_columns
 
-        return report_as_dict(self)
-
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return `to_dict` as JSON in ASCII, and write it to a file if there is a path.
-
-        Parameters
-        ----------
-        path : path-like, optional
-
-        Returns
-        -------
-        str
-        """
-        return written(json.dumps(self.to_dict(), allow_nan=False), path)
+        same = ("estimator", "labels", "n_classes", "notes", "scores", "gain", "baseline_note")
+        values = {name: getattr(self, name) for name in same} | {
+            "classes": self.class_scores,
+            "confusion": self.confusion,
+            "reliability": self.reliability,
+            "lengths": self.by_length,
+            "history": self.history,
+            "documents": document_columns(self),
+            "mistakes": [
+                {"row": row, "explanation": explanation}
+                for row, explanation in zip(self.mistake_rows, self.mistakes, strict=False)
+            ],
+            "suspects": self.suspects,
+            "duplicates": self.duplicates,
+            "trained_on": self.trained_on,
+        }
+        return {name: plain(value) for name, value in values.items()}
 
     def to_frame(self, what: What = "documents") -> DataFrame:
         """Return one part of the report as a pandas DataFrame.
@@ -322,30 +324,9 @@ class Report:
         -------
         pandas.DataFrame
         """
-        from sk_han.rendering.report.tables import report_as_frame
+        from sk_han.rendering.report.tables import report_frame
 
-        return report_as_frame(self, what)
-
-    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
-        """Return the report as one HTML page, without scripts and external files.
-
-        The page is light or dark like the reader's system, and light on paper. Of each kind of
-        mistake it shows some documents and the number of the others.
-
-        Parameters
-        ----------
-        path : path-like, optional
-            File to write, in UTF-8.
-        full_page : bool, default=True
-            Whether to return a whole page, or a fragment of one.
-
-        Returns
-        -------
-        str
-        """
-        from sk_han.rendering.report.page import render_report
-
-        return written(render_report(self, full_page=full_page), path)
+        return report_frame(self, what)
 
     def to_text(self, *, width: int | None = None) -> str:
         """Return the report as lines for a terminal.
@@ -363,11 +344,29 @@ class Report:
 
         return render_report_text(self, width=width)
 
-    def _repr_html_(self) -> str:
-        return self.to_html(full_page=False)
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the confusion matrix: numbers of documents by label (rows) and predicted label.
 
-    def __str__(self) -> str:
-        return self.to_text()
+        Of more than 25 labels, those with the most mistakes are drawn. Shades are shares of the
+        documents of a label.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from sk_han.rendering.report.matrix import plot_confusion
+
+        return plot_confusion(self, ax)
+
+    def _markup(self, *, full_page: bool) -> str:
+        from sk_han.rendering.report.page import render_report
+
+        return render_report(self, full_page=full_page)
 
     def __repr__(self) -> str:
         from sk_han.rendering.numbers import counted

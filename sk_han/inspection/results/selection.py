@@ -59,7 +59,7 @@ def checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) -> 
     """
     n_documents = len(explanations)
     true = label_list(y_true)
-    if len(true) != n_documents:
+    if len(true) != n_documents or any(map(np.ndim, true)):
         raise ValueError(
             f"y_true must hold one label for each of the {n_documents} documents, "
             f"shape ({n_documents},); got the shape {np.asarray(y_true, dtype=object).shape}."

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from sk_han.inspection.results.document import written
+from sk_han.inspection.results.base import Result
 from sk_han.utils.frames import frame_of
 from sk_han.utils.optional import import_optional
 
@@ -17,9 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pandas import DataFrame
 
-__all__ = ["AROUND", "ClassSummary", "Context", "Part", "Removal", "Summary", "Term"]
+    from sk_han.rendering.protocols import Part
 
-Part = Literal["network", "ngrams"]
+__all__ = ["AROUND", "ClassSummary", "Context", "Removal", "Summary", "Term"]
 
 AROUND = 40  # characters of a context on each side of a term
 
@@ -47,6 +44,16 @@ class Context:
     written: str
     after: str
     predicted: Any
+
+    @property
+    def cut_before(self) -> bool:
+        """Whether the text begins before `before`."""
+        return self.start > len(self.before)
+
+    @property
+    def cut_after(self) -> bool:
+        """Whether the text may go on after `after`."""
+        return len(self.after) == AROUND
 
 
 @dataclass(frozen=True)
@@ -176,7 +183,7 @@ class ClassSummary:
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Result):
     """For each class, the words and n-grams that speak for and against it over many documents.
 
     `sk_han.summarize` returns it. It is data: it needs no model, and can be pickled.
@@ -254,28 +261,6 @@ class Summary:
         numbers = ["contribution", "share", "decides", "weight"]
         return frame.astype(dict.fromkeys(numbers, float) | {"n_documents": int})
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all data as dicts, lists, strings and numbers, which JSON can hold.
-
-        Labels of other types become their `str`.
-        """
-        found: dict[str, Any] = _plain(asdict(self))
-        return found
-
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return `to_dict` as JSON, and write it to a file if there is a path.
-
-        Parameters
-        ----------
-        path : path-like, optional
-
-        Returns
-        -------
-        str
-            ASCII, with every other character escaped, so that no encoding can change it.
-        """
-        return written(json.dumps(self.to_dict()), path)
-
     def to_text(self, *, width: int | None = None) -> str:
         """Return the summary as lines for a terminal.
 
@@ -294,36 +279,16 @@ class Summary:
 
         return render_summary_text(self, width=width)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
-        """Return the summary as HTML, without scripts and external files.
-
-        The page is light or dark like the reader's system. The contexts of a term unfold.
-
-        Parameters
-        ----------
-        path : path-like, optional
-            File to write, in UTF-8.
-        full_page : bool, default=True
-            Whether to return a whole page, or a fragment of one.
-
-        Returns
-        -------
-        str
-        """
-        from sk_han.rendering.summary_html import render_summary_html
-
-        return written(render_summary_html(self, full_page=full_page), path)
-
-    def plot(self, label: Any = None, *, axes: Any = None) -> NDArray[np.object_]:
+    def plot(self, ax: Any = None, *, label: Any = None) -> NDArray[np.object_]:
         """Draw the terms for and against one class as bars, by the network and by the n-grams.
 
         Parameters
         ----------
+        ax : sequence of 2 matplotlib.axes.Axes, optional
+            For the network and for the n-grams; by default those of a new figure.
         label : object, default=None
             The class. By default the second of two classes, where what speaks against it speaks
             for the first; of more classes the one that is predicted most often.
-        axes : sequence of 2 matplotlib.axes.Axes, default=None
-            For the network and for the n-grams; by default those of a new figure.
 
         Returns
         -------
@@ -338,25 +303,14 @@ class Summary:
         """
         from sk_han.rendering.summary_figure import plot_summary
 
-        return plot_summary(self, label, axes)
+        return plot_summary(self, ax, label)
 
-    def _repr_html_(self) -> str:
-        return self.to_html(full_page=False)
+    def _markup(self, *, full_page: bool) -> str:
+        from sk_han.rendering.summary_html import render_summary_html
 
-    def __str__(self) -> str:
-        return self.to_text()
+        return render_summary_html(self, full_page=full_page)
 
     def __repr__(self) -> str:
         from sk_han.rendering.numbers import counted
 
         return f"Summary({len(self.classes)} classes, {counted(self.n_documents)})"
-
-
-def _plain(value: Any) -> Any:
-    """Return nested data as types that JSON has; anything else becomes its `str`."""
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        return [_plain(item) for item in value]
-    is_plain = isinstance(value, (str, int, float, bool, type(None)))
-    return value if is_plain else str(value)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sk_han.inspection.results.report import Report
 from sk_han.rendering.markup import escaped, isolated
 from sk_han.rendering.numbers import counted
+from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.lists import Bounds, entries_of, more, prefix_of
 from sk_han.rendering.shading import LEVELS
 
-__all__ = ["confusion"]
+__all__ = ["confusion", "labels_shown"]
 
 MOST_LABELS = 25
 UPRIGHT_FROM = 6  # labels, from which on their names stand upright above the columns
@@ -20,9 +20,9 @@ SMALL_FROM = 11
 KINDS_OPEN = 12  # kinds of mistakes that have a line before the others are folded
 
 
-def confusion(report: Report, bounds: Bounds) -> str:
+def confusion(report: Reported, bounds: Bounds) -> str:
     """Return the confusion matrix, whose numbers lead to their documents."""
-    shown = _labels_shown(report)
+    shown = labels_shown(report)
     cells = [(i, j) for i in shown for j in shown if report.confusion[i, j]]
     cells.sort(key=lambda cell: (cell[0] == cell[1], -report.confusion[cell]))
     limit = _fair(
@@ -53,7 +53,7 @@ def confusion(report: Report, bounds: Bounds) -> str:
     )
 
 
-def _labels_shown(report: Report) -> list[int]:
+def labels_shown(report: Reported) -> list[int]:
     """Return the labels with the most mistakes, those that occur somewhere."""
     wrong = report.confusion - np.diag(np.diag(report.confusion))
     n_mistakes = wrong.sum(axis=0) + wrong.sum(axis=1)
@@ -72,7 +72,7 @@ def _fair(counts: Sequence[int], most: int, most_of_one: int) -> int:
     return limit
 
 
-def _matrix(report: Report, shown: list[int]) -> str:
+def _matrix(report: Reported, shown: list[int]) -> str:
     prefix = prefix_of(report)
     columns = [j for j in shown if j < report.n_classes]
     kinds = "han-confusion" + (" han-upright" if len(columns) >= UPRIGHT_FROM else "")
@@ -109,12 +109,12 @@ def _folded(title: str, parts: Sequence[str]) -> str:
     )
 
 
-def _name(report: Report, label: int) -> str:
+def _name(report: Reported, label: int) -> str:
     name = escaped(report.labels[label])
     return f'<span class="han-name" title="{name}"><bdi>{name}</bdi></span>'
 
 
-def _cell(report: Report, i: int, j: int, limit: int, bounds: Bounds) -> str:
+def _cell(report: Reported, i: int, j: int, limit: int, bounds: Bounds) -> str:
     rows, label = report.rows(i, j), isolated(report.labels[i])
     if i == j:
         rows = rows[::-1]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from sk_han.inspection.results.document import DocumentExplanation
-from sk_han.inspection.results.report import Report
 from sk_han.rendering.html import document_markup
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import escaped, isolated, with_minus
 from sk_han.rendering.numbers import counted
+from sk_han.rendering.protocols import Explained, Reported
 from sk_han.rendering.report.lists import (
     Bounds,
     entries_of,
@@ -23,7 +22,7 @@ __all__ = ["duplicates", "misleading_sentence", "mistakes", "suspects"]
 LONGEST_SENTENCE = 1000
 
 
-def mistakes(report: Report, bounds: Bounds) -> str:
+def mistakes(report: Reported, bounds: Bounds) -> str:
     """Return the worst mistakes, each with the sentence that misled."""
     rows = report.mistake_rows[: bounds.mistakes].tolist()
     if not rows:
@@ -38,12 +37,12 @@ def mistakes(report: Report, bounds: Bounds) -> str:
     )
     return (
         f"{intro}The sentence that speaks most for the wrong label is quoted, and behind it how "
-        f"much.</p>{legend_markup(report.mistakes, 'contributions')}{articles}"
+        f"much.</p>{legend_markup(list(report.mistakes), 'contributions')}{articles}"
         f"{more(n_more, 'mistake')}"
     )
 
 
-def _mistake(report: Report, row: int, explanation: DocumentExplanation, *, is_open: bool) -> str:
+def _mistake(report: Reported, row: int, explanation: Explained, *, is_open: bool) -> str:
     label, predicted = report.labels[report.targets[row]], explanation.predicted
     doubt = ""
     if row in report.suspects:
@@ -62,7 +61,7 @@ def _mistake(report: Report, row: int, explanation: DocumentExplanation, *, is_o
     )
 
 
-def _misled(explanation: DocumentExplanation) -> str:
+def _misled(explanation: Explained) -> str:
     sentence = misleading_sentence(explanation)
     if sentence is None:
         return (
@@ -77,7 +76,7 @@ def _misled(explanation: DocumentExplanation) -> str:
     )
 
 
-def misleading_sentence(explanation: DocumentExplanation) -> tuple[str, float] | None:
+def misleading_sentence(explanation: Explained) -> tuple[str, float] | None:
     """Return the sentence that spoke most for the explained label, and how much; or None."""
     values = explanation.sentence_contributions
     if not len(values) or values.max() <= 0:
@@ -87,7 +86,7 @@ def misleading_sentence(explanation: DocumentExplanation) -> tuple[str, float] |
     return text[:LONGEST_SENTENCE], float(values[best])
 
 
-def suspects(report: Report, bounds: Bounds) -> str:
+def suspects(report: Reported, bounds: Bounds) -> str:
     """Return the documents whose label may be wrong."""
     method = (
         "<p>Found by confident learning (Northcutt, Jiang, Chuang, 2021, Journal of Artificial "
@@ -104,7 +103,7 @@ def suspects(report: Report, bounds: Bounds) -> str:
     return f"{method}{found}{entries}{more(len(report.suspects) - len(rows))}"
 
 
-def duplicates(report: Report, bounds: Bounds) -> str:
+def duplicates(report: Reported, bounds: Bounds) -> str:
     """Return documents with the same words, those with different labels first."""
     parts = []
     if report.trained_on is not None and len(report.trained_on):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from sk_han.inspection.results.report import Report
 from sk_han.rendering.charts import Axis, Chart, ticks
 from sk_han.rendering.markup import escaped
 from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.words import BASELINE
 from sk_han.utils.metrics import BINS, Bin, share_interval
 
@@ -18,7 +18,7 @@ _SHARES = [(i / 5, f"{20 * i} %") for i in range(6)]
 _HEIGHT_OF_COUNTS = 0.25  # of the chart
 
 
-def reliability_chart(report: Report) -> str:
+def reliability_chart(report: Reported) -> str:
     """Return the curve of confidence and accuracy, over the numbers of documents."""
     confidence = Axis("probability of the predicted label", 0, 1, _SHARES)
     chart = Chart(
@@ -65,7 +65,7 @@ def _curve(chart: Chart, bins: Sequence[Bin], kind: str, *, hollow: bool = False
     chart.dots(places, kind, titles, hollow=hollow)
 
 
-def length_chart(report: Report) -> str:
+def length_chart(report: Reported) -> str:
     """Return accuracy by the number of words."""
     bins = report.by_length
     names = [
@@ -98,7 +98,7 @@ def length_chart(report: Report) -> str:
     return _figure(chart.markup(), [], caption)
 
 
-def history_charts(report: Report) -> list[str]:
+def history_charts(report: Reported) -> list[str]:
     """Return losses and, where there are any, scores by epoch."""
     losses = [
         ("toward", True, "training loss", _points(report.history, "train_loss")),

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sk_han.inspection.results.report import Report
 from sk_han.rendering.markup import escaped, isolated
+from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.words import probability
 
 __all__ = ["Bounds", "entries_of", "judged", "more", "prefix_of", "shown_probability"]
@@ -24,7 +24,7 @@ class Bounds(NamedTuple):
     mistakes: int
 
 
-def prefix_of(report: Report) -> str:
+def prefix_of(report: Reported) -> str:
     """Return what the ids of a page begin with, so that a notebook can hold several pages."""
     seen = hashlib.sha256(report.confidence.tobytes() + report.targets.tobytes())
     return f"han-{seen.hexdigest()[:8]}"
@@ -35,12 +35,12 @@ def more(n: int, what: str = "document") -> str:
     return f'<p class="han-small">and {n:,} more {what}{"s" * (n != 1)}</p>' if n > 0 else ""
 
 
-def entries_of(report: Report, rows: Iterable[int], bounds: Bounds) -> str:
+def entries_of(report: Reported, rows: Iterable[int], bounds: Bounds) -> str:
     """Return documents whose label and prediction are known from the title above them."""
     return "".join(_entry(report, int(row), "", bounds) for row in rows)
 
 
-def _entry(report: Report, row: int, verdict: str, bounds: Bounds) -> str:
+def _entry(report: Reported, row: int, verdict: str, bounds: Bounds) -> str:
     """Return a document that opens: number, probability, verdict, beginning of the text."""
     head = (
         f'<span class="han-number">{row:,}</span> {verdict}'
@@ -68,12 +68,12 @@ def _entry(report: Report, row: int, verdict: str, bounds: Bounds) -> str:
     )
 
 
-def shown_probability(report: Report, row: int) -> str:
+def shown_probability(report: Reported, row: int) -> str:
     """Return the probability of the predicted label of a document, escaped."""
     return escaped(probability(float(report.confidence[row])))
 
 
-def judged(report: Report, rows: Iterable[int], bounds: Bounds) -> str:
+def judged(report: Reported, rows: Iterable[int], bounds: Bounds) -> str:
     """Return documents with their label and what the model says."""
     entries = []
     for row in rows:

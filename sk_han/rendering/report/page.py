@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from sk_han.inspection.results.report import ClassScores, Report
 from sk_han.rendering.markup import escaped, isolated, page
 from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.confusion import confusion
 from sk_han.rendering.report.documents import duplicates, mistakes, suspects
 from sk_han.rendering.report.figures import history_charts, length_chart, reliability_chart
@@ -35,7 +36,7 @@ MEANINGS = {
 }
 
 
-def render_report(report: Report, *, full_page: bool = True) -> str:
+def render_report(report: Reported, *, full_page: bool = True) -> str:
     """Return a report as a page or a fragment; see `Report.to_html`."""
     bounds = ON_A_PAGE if full_page else IN_A_NOTEBOOK
     sections = list(_sections(report, bounds))
@@ -53,7 +54,7 @@ def render_report(report: Report, *, full_page: bool = True) -> str:
     return page(main, title, full_page, REPORT_STYLE, "report")
 
 
-def _sections(report: Report, bounds: Bounds) -> Iterator[tuple[str, str, str]]:
+def _sections(report: Reported, bounds: Bounds) -> Iterator[tuple[str, str, str]]:
     """Yield name, title and content of each section."""
     yield "scores", "Scores", _scores(report)
     yield "confusion", "What is taken for what", confusion(report, bounds)
@@ -79,7 +80,7 @@ def _sections(report: Report, bounds: Bounds) -> Iterator[tuple[str, str, str]]:
         yield "duplicates", "Duplicates", duplicates(report, bounds)
 
 
-def _head(report: Report) -> str:
+def _head(report: Reported) -> str:
     scores = report.scores
     model, commonest = scores["model"], scores["commonest"]
     tiles = [("the model", model, " han-first")]
@@ -115,7 +116,7 @@ def _head(report: Report) -> str:
     )
 
 
-def _scores(report: Report) -> str:
+def _scores(report: Reported) -> str:
     names = {
         "model": "the model",
         "baseline": BASELINE,
@@ -148,7 +149,7 @@ def _scores(report: Report) -> str:
     )
 
 
-def _by_label(report: Report) -> str:
+def _by_label(report: Reported) -> str:
     found = sorted(report.class_scores, key=lambda scores: 2.0 if scores.f1 is None else scores.f1)
     rows = "".join(_label_row(scores) for scores in found[:MOST_LABELS])
     head = "".join(
@@ -166,7 +167,7 @@ def _by_label(report: Report) -> str:
     return f"<h3>Each label</h3>{table}"
 
 
-def _label_row(scores: ClassScores) -> str:
+def _label_row(scores: Any) -> str:
     cells = [
         f"{scores.n_documents:,}",
         *(

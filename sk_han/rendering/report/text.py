@@ -6,8 +6,8 @@ import shutil
 import textwrap
 from collections.abc import Iterator
 
-from sk_han.inspection.results.report import Report
 from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.documents import misleading_sentence
 from sk_han.rendering.report.words import BASELINE, always, gain_note, probability, sureness_note
 from sk_han.rendering.rows import in_one_line, in_reading_order
@@ -21,7 +21,7 @@ ROWS = 10
 LABEL = 24
 
 
-def render_report_text(report: Report, *, width: int | None = None) -> str:
+def render_report_text(report: Reported, *, width: int | None = None) -> str:
     """Return scores, frequent and worst mistakes, doubtful labels and duplicates.
 
     Control characters of documents and labels are replaced by visible ones.
@@ -37,7 +37,7 @@ def _indent(line: str) -> str:
     return " " * (len(line) - len(line.lstrip()) + 2 * line.startswith(" "))
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _lines(report: Reported) -> Iterator[str]:
     yield f"{report.estimator} on {counted(report.n_documents)}"
     yield from report.notes
     yield ""

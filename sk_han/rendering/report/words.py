@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sk_han.inspection.results.report import Report
 from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.protocols import Reported
 
 __all__ = [
     "BASELINE",
@@ -41,7 +41,7 @@ def points(difference: float) -> str:
     return f"{100 * difference:+.1f}".replace("-", _MINUS)
 
 
-def gain_note(report: Report) -> str:
+def gain_note(report: Reported) -> str:
     """Say which of model and baseline is better, and whether that may be chance."""
     if report.gain is None:
         return ""
@@ -64,7 +64,7 @@ def gain_note(report: Report) -> str:
     )
 
 
-def sureness_note(report: Report) -> str:
+def sureness_note(report: Reported) -> str:
     """Say whether the model is as often right as it is confident, on average."""
     confidence, accuracy = float(report.confidence.mean()), float(report.right.mean())
     low = report.scores["model"]["accuracy_low"]

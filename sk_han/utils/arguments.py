@@ -1,4 +1,4 @@
-"""Checks of the parameters of `explain`, for a classifier and for a scorer."""
+"""Checks of what users give to functions, by NumPy alone."""
 
 from __future__ import annotations
 

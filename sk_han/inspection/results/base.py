@@ -1,0 +1,137 @@
+"""What all results share: the same doors, and one writer of plain values."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Result", "plain", "written"]
+
+
+class Result(ABC):
+    """What an inspection has found: data, with the doors by which it is looked at."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> Any:
+        """Return all data as dicts, lists, strings and numbers, which JSON can hold.
+
+        Labels of other types become their `str`, and numbers that are not finite None.
+        """
+        return _plain_fields(self)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return `to_dict` as JSON, and write it to a file if there is a path.
+
+        Parameters
+        ----------
+        path : path-like, optional
+
+        Returns
+        -------
+        str
+            ASCII, with every other character escaped, so that no encoding can change it.
+        """
+        return written(json.dumps(self.to_dict(), allow_nan=False), path)
+
+    @abstractmethod
+    def to_text(self) -> str:
+        """Return the result as lines of text, as `print` shows it."""
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True) -> str:
+        """Return the result as HTML, without scripts and external files.
+
+        The page is light or dark like the reader's system.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            File to write, in UTF-8.
+        full_page : bool, default=True
+            Whether to return a whole page, or a fragment of one.
+
+        Returns
+        -------
+        str
+        """
+        return written(self._markup(full_page=full_page), path)
+
+    @abstractmethod
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the result with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If matplotlib, of the extra ``plot``, is not installed.
+        """
+
+    @abstractmethod
+    def _markup(self, *, full_page: bool) -> str:
+        """Return the page, or the fragment of one."""
+
+    def _repr_html_(self) -> str:
+        return self._markup(full_page=False)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+def plain(value: Any) -> Any:
+    """Return nested data as types that JSON has.
+
+    A number that is not finite becomes None, a value of another type its `str`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sk_han.inspection.results.base import plain
+    >>> plain({"a": (1, float("nan")), "b": np.array([0.5, 2.0]), "c": b"?"})
+    {'a': [1, None], 'b': [0.5, 2.0], 'c': "b'?'"}
+    """
+    if isinstance(value, Result):
+        return value.to_dict()
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if dataclasses.is_dataclass(value):
+        return _plain_fields(value)
+    if hasattr(value, "_asdict"):  # a NamedTuple
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, bytes):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+def _plain_fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass as plain values."""
+    return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+
+
+def written(content: str, path: str | os.PathLike[str] | None) -> str:
+    """Return the content, and write it to a file in UTF-8 if there is a path."""
+    if path is not None:
+        Path(path).write_text(content, encoding="utf-8")
+    return content

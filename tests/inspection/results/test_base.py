@@ -1,0 +1,180 @@
+"""The doors that all results have, and plain values."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sk_han import ExplanationList
+from sk_han.inspection import FaithfulnessReport, FitSummary, TextDescription
+from sk_han.inspection.results.base import Result, plain
+from sk_han.inspection.results.description import FitCost
+from sk_han.translation import Alignment
+from tests.by_hand import explained, signed, summarized
+from tests.reports import made
+
+FIT = FitSummary(
+    n_documents=7,
+    n_classes=2,
+    n_conflicting=0,
+    n_epochs=3,
+    kept_epoch=2,
+    ended="all epochs",
+    n_scored=2,
+    accuracy=0.5,
+    loss=0.7,
+    network_accuracy=0.5,
+    linear_accuracy=None,
+    majority_accuracy=0.25,
+    shares={"network": 1.0},
+    seconds={"network": 2.0},
+    total_seconds=3.0,
+)
+DESCRIPTION = TextDescription(
+    n_documents=1,
+    n_sentences=1,
+    n_words=3,
+    n_distinct_words=3,
+    lengths={"words a document": {"shortest": 3.0, "longest": 5.0}},
+    scripts={"Latin": 1.0},
+    without_words=[],
+    repeated=[],
+    conflicting=[],
+    class_counts={3: 1},
+    dropped_characters={},
+    dropped_share=0.0,
+    truncated=[],
+    unknown_share=0.0,
+    samples={0: [["a", "b"]]},
+    cost=FitCost(seconds=1.0, megabytes=200.0, epochs=5, n_threads=1),
+)
+METRICS = ("comprehensiveness", "sufficiency", "flip")
+FAITHFULNESS = FaithfulnessReport(
+    values={metric: {"random": np.array([0.5, np.nan])} for metric in METRICS},
+    means={metric: {"random": 0.5} for metric in METRICS},
+    intervals={metric: {"random": (np.nan, np.nan)} for metric in METRICS},
+    differences={metric: {} for metric in METRICS},
+    seconds={"random": 0.001},
+    fractions=(0.5,),
+    n_without_words=1,
+    n_without_rationale=None,
+)
+RESULTS = {
+    type(result).__name__: result
+    for result in (
+        explained(),
+        ExplanationList([signed(), explained()]),
+        summarized(),
+        made(),
+        DESCRIPTION,
+        FIT,
+        FAITHFULNESS,
+        Alignment("ein Hund", "a dog", ["ein", "Hund"], ["a", "dog"], [[0.75, 0.0], [0.0, 1.0]]),
+    )
+}
+each_result = pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
+
+
+@pytest.fixture(autouse=True)
+def _figures_are_closed() -> Iterator[None]:
+    yield
+    pytest.importorskip("matplotlib.pyplot").close("all")
+
+
+def test_there_are_no_other_results() -> None:
+    assert {result.__name__ for result in Result.__subclasses__()} == RESULTS.keys()
+
+
+@each_result
+def test_json_is_the_dict(result: Result, tmp_path: Any) -> None:
+    path = tmp_path / "result.json"
+    assert json.loads(result.to_json(path)) == result.to_dict()
+    assert path.read_text("ascii") == result.to_json()
+
+
+@each_result
+def test_a_page_is_written_and_a_fragment_is_shown(result: Result, tmp_path: Any) -> None:
+    path = tmp_path / "page.html"
+    assert result.to_html(path).startswith("<!DOCTYPE html>")
+    assert path.read_text("utf-8") == result.to_html()
+    assert result._repr_html_() == result.to_html(full_page=False)
+    assert "<html" not in result._repr_html_()
+
+
+@each_result
+def test_print_shows_the_text(result: Result) -> None:
+    assert str(result) == result.to_text()
+    assert len(str(result).splitlines()) > 1
+
+
+@each_result
+def test_it_is_drawn_on_axes_that_are_given(result: Result) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    # A summary has a figure for the network, and one for the n-grams.
+    ax = pyplot.subplots(1, 2)[1] if type(result).__name__ == "Summary" else pyplot.subplots()[1]
+    drawn = result.plot(ax)
+    assert np.all(drawn == ax)
+    for each in np.ravel(drawn):
+        each.figure.canvas.draw()
+    assert result.plot() is not None
+
+
+def test_a_fit_without_scores_is_drawn_as_its_times() -> None:
+    unscored = dataclasses.replace(FIT, accuracy=None)
+    pytest.importorskip("matplotlib")
+    assert FIT.plot().get_xlabel() == "accuracy on held-out documents"
+    assert [patch.get_width() for patch in FIT.plot().patches] == [0.5, 0.5, 0.25]
+    assert unscored.plot().get_xlabel() == "seconds"
+
+
+def test_the_figure_of_a_report_is_its_confusion_matrix() -> None:
+    pytest.importorskip("matplotlib")
+    ax = made().plot()
+    ax.figure.canvas.draw()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["neg", "pos", "new"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["neg", "pos"]
+    numbers = {(text.get_position()): text.get_text() for text in ax.texts}
+    assert numbers == {(0, 0): "2", (1, 0): "1", (0, 1): "1", (1, 1): "1", (1, 2): "1"}
+    assert np.allclose(ax.images[0].get_array(), [[2 / 3, 1 / 3], [1 / 2, 1 / 2], [0, 1]])
+
+
+def test_tables_have_a_row_for_each_length_and_each_target_word() -> None:
+    pytest.importorskip("pandas")
+    assert DESCRIPTION.to_frame().loc["words a document", "longest"] == 5
+    frame = RESULTS["Alignment"].to_frame()  # type: ignore[attr-defined]
+    assert frame.loc["dog", "Hund"] == 1
+
+
+def test_an_alignment_in_lines_names_the_word_looked_at() -> None:
+    lines = RESULTS["Alignment"].to_text().splitlines()
+    assert lines == ["  a <- ein (0.75)", "dog <- Hund (1.00)"]
+
+
+def test_plain_values_are_those_of_json() -> None:
+    values = {
+        "number": np.float32(0.5),
+        "count": np.int64(2),
+        "flag": np.bool_(True),
+        "nothing": None,
+        "missing": [float("nan"), np.inf, 1.0],
+        "labels": np.array(["a", 3, date(2024, 2, 29)], dtype=object),
+        "cost": FitCost(seconds=1.0, megabytes=2.0, epochs=3, n_threads=4),
+        "long": np.longdouble(0.5),
+    }
+    assert plain(values) == {
+        "number": 0.5,
+        "count": 2,
+        "flag": True,
+        "nothing": None,
+        "missing": [None, None, 1.0],
+        "labels": ["a", 3, "2024-02-29"],
+        "cost": {"seconds": 1.0, "megabytes": 2.0, "epochs": 3, "n_threads": 4},
+        "long": "0.5",
+    }
+    assert type(plain(np.float64(0.5))) is float
