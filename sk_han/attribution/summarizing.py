@@ -24,7 +24,7 @@ from sk_han.inspection.results.summary import (
     Term,
 )
 from sk_han.parts.ngrams.hashing import keyed_ngrams
-from sk_han.utils.arguments import check_count
+from sk_han.utils.argument_checks import check_count
 from sk_han.utils.softmax import softmax
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from sk_han.explainers.sources import ExplainedModel, in_portions
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import COMBINATIONS, DocumentExplanation
 from sk_han.training.computing import computing
-from sk_han.utils.arguments import check_choice, check_count, check_spread, random_source
+from sk_han.utils.argument_checks import check_choice, check_count, check_spread, random_source
 from sk_han.utils.progress import Progress
 from sk_han.validation.texts import check_texts
 

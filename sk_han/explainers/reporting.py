@@ -18,7 +18,7 @@ from sk_han.explainers.sources import what_shows
 from sk_han.explainers.suspects import suspected_labels
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.report import Report
-from sk_han.utils.arguments import check_choice, check_count
+from sk_han.utils.argument_checks import check_choice, check_count
 from sk_han.utils.containers import rows_of
 from sk_han.validation.labels import check_labels
 from sk_han.validation.texts import check_texts

@@ -16,7 +16,7 @@ from sk_han.explainers.sources import ExplainedModel
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
 from sk_han.training.computing import computing
-from sk_han.utils.arguments import check_count, random_source
+from sk_han.utils.argument_checks import check_count, random_source
 from sk_han.utils.containers import rows_of
 from sk_han.validation.texts import check_texts
 

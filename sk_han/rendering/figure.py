@@ -22,7 +22,7 @@ from sk_han.rendering.rows import (
     words_for_each,
 )
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
-from sk_han.utils.arguments import check_count
+from sk_han.utils.argument_checks import check_count
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from sk_han.rendering.figure import (
 from sk_han.rendering.protocols import ExplainedDocuments, Quantity
 from sk_han.rendering.rows import in_one_line, rows_of, words_for_each
 from sk_han.rendering.shading import Shading, side_by_side
-from sk_han.utils.arguments import check_count
+from sk_han.utils.argument_checks import check_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

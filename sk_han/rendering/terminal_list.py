@@ -15,7 +15,7 @@ from sk_han.rendering.terminal import (
     legend_lines,
     terminal_has_color,
 )
-from sk_han.utils.arguments import check_count
+from sk_han.utils.argument_checks import check_count
 
 __all__ = ["render_text_list"]
 

@@ -28,7 +28,7 @@ from sk_han.serving.tokenizer import ServedTokenizer
 from sk_han.storage.archive import read_archive
 from sk_han.storage.decoding import classifier_fields, fitted_state, model_of, steps_of
 from sk_han.storage.opening import model_file
-from sk_han.utils.arguments import check_choice, check_count, check_spread, random_source
+from sk_han.utils.argument_checks import check_choice, check_count, check_spread, random_source
 from sk_han.utils.softmax import softmax
 from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
 from sk_han.validation.fitted_state import check_classifier_state

@@ -174,7 +174,6 @@ SHARED_UNTIL_RENAMED = {
     "loading.py",
     "memory.py",
     "metrics.py",
-    "params.py",
     "progress.py",
     "reporting.py",
     "scoring.py",
