@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 from sk_han.documents import UNKNOWN_ID
 from sk_han.embeddings.initial import check_embedding_init, initial_vectors
 from sk_han.tagging.attributes import Kinds, attribute_ids, learn_attributes, token_kinds
-from sk_han.tagging.checks import Token, as_sentences, as_tags, check_iob2, forbidden_by_iob2
 from sk_han.tagging.options import TaggingOptions
+from sk_han.tagging.token_checks import Token, as_sentences, as_tags, check_iob2, forbidden_by_iob2
 from sk_han.tagging.training import (
     LabelledSentences,
     Sentences,

@@ -10,8 +10,8 @@ from sk_han.documents import UNKNOWN_ID
 from sk_han.fitted_state import device_of, restored_training, restoring, training_state
 from sk_han.options.network_state import check_weights
 from sk_han.tagging.attributes import N_FROM_WORD
-from sk_han.tagging.checks import forbidden_by_iob2
 from sk_han.tagging.options import TaggingOptions, tagging_shapes
+from sk_han.tagging.token_checks import forbidden_by_iob2
 from sk_han.tagging.training import stored_tagging_net
 from sk_han.text.vocabulary import check_vocabulary
 from sk_han.validation.fitted_state import (

@@ -14,8 +14,8 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import hold_out, new_net
 from sk_han.training.devices import resolve_device
 from sk_han.training.history import training_attributes
-from sk_han.translation.checks import check_pairs
 from sk_han.translation.options import TranslationOptions
+from sk_han.translation.pair_checks import check_pairs
 from sk_han.translation.surface import SIGN_PATTERN, learn_forms
 from sk_han.translation.training import (
     TextPairs,

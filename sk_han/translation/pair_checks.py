@@ -27,7 +27,7 @@ def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[lis
 
     Examples
     --------
-    >>> from sk_han.translation.checks import check_pairs
+    >>> from sk_han.translation.pair_checks import check_pairs
     >>> check_pairs(["Ein Hund."], ["A dog."], ("source_texts", "target_texts"))
     (['Ein Hund.'], ['A dog.'])
     """

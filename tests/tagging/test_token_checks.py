@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_han.tagging.checks import as_sentences, as_tags, check_iob2, forbidden_by_iob2
+from sk_han.tagging.token_checks import as_sentences, as_tags, check_iob2, forbidden_by_iob2
 
 
 def test_words_become_tuples():

@@ -119,7 +119,7 @@ def forbidden_by_iob2(classes: NDArray[Any]) -> NDArray[np.bool_]:
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_han.tagging.checks import forbidden_by_iob2
+    >>> from sk_han.tagging.token_checks import forbidden_by_iob2
     >>> forbidden_by_iob2(np.array(["B-NP", "I-NP", "O"])).astype(int)
     array([[0, 1, 0],
            [0, 0, 0],
