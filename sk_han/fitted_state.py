@@ -12,15 +12,15 @@ from sklearn.exceptions import NotFittedError
 
 from sk_han.documents import DocumentArray, EncoderFingerprint
 from sk_han.inspection.results.fit_summary import FitSummary
-from sk_han.options.network_state import reads_sentences
 from sk_han.parts.ngrams.stored import stored_models
 from sk_han.sentence_vectors.training import sentence_net_from_state
+from sk_han.serving.classifier_state import CLASSIFIER
+from sk_han.storage.schema import check
 from sk_han.training.devices import available_devices
 from sk_han.training.net_state import net_from_state, net_to_state
 from sk_han.utils.compat import VisualBlock, shown_as_estimator
 from sk_han.utils.model_format import ModelFormatError, checked_state
 from sk_han.validation.documents import check_sentence_vectors, within_vocabulary
-from sk_han.validation.fitted_state import check_classifier_state
 
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
@@ -167,14 +167,10 @@ def state_of(classifier: HANClassifier) -> dict[str, Any]:
     """Return the state of a fitted classifier; see `HANClassifier.to_state`."""
     ngram_model, latent_model = classifier.ngram_model_, classifier.latent_model_
     summary = classifier.fit_summary_
-    of_sentences = {}
-    if classifier.net_.dimension is not None:
-        of_sentences = {
-            "encoder": None if classifier.encoder_ is None else classifier.encoder_._asdict(),
-            "vocabulary_size": classifier.vocabulary_size_,
-        }
-    return of_sentences | {
+    return {
         "classes": classifier.classes_,
+        "vocabulary_size": classifier.vocabulary_size_,
+        "encoder": None if classifier.encoder_ is None else classifier.encoder_._asdict(),
         "tokenizer": classifier.tokenizer_,
         "network": net_to_state(classifier.net_),
         "ngram_model": None if ngram_model is None else ngram_model.to_state(),
@@ -196,13 +192,12 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
         If an entry is missing or invalid.
     """
     with restoring("HANClassifier"):
-        check_classifier_state(state)
+        check(CLASSIFIER, state)
         ngram_model, latent_model = stored_models(state)
-        from_state = (
-            sentence_net_from_state if reads_sentences(state["network"]) else net_from_state
-        )
+        reads_words = state["network"]["reads"] == "words"
+        from_state = net_from_state if reads_words else sentence_net_from_state
         net = from_state(state["network"], device_of(state))
-        summary = None if state.get("fit_summary") is None else FitSummary(**state["fit_summary"])
+        summary = None if state["fit_summary"] is None else FitSummary(**state["fit_summary"])
     return {
         "classes_": state["classes"].copy(),
         "tokenizer_": state["tokenizer"],
@@ -211,12 +206,10 @@ def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
         "network_scale_": state["network_scale"],
         "ngram_scale_": state["ngram_scale"],
         "latent_model_": latent_model,
-        "latent_scale_": state.get("latent_scale", 0.0),
+        "latent_scale_": state["latent_scale"],
         "fit_summary_": summary,
-        "vocabulary_size_": state.get("vocabulary_size", state["network"].get("vocabulary_size")),
-        "encoder_": None
-        if state.get("encoder") is None
-        else EncoderFingerprint(**state["encoder"]),
+        "vocabulary_size_": state["vocabulary_size"],
+        "encoder_": None if state["encoder"] is None else EncoderFingerprint(**state["encoder"]),
         **restored_training(state),
     }
 

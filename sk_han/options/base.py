@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import Any, TypeVar
 
-__all__ = ["Choice", "Options", "Range", "option"]
+__all__ = ["Choice", "Constraint", "Either", "InstanceOf", "Options", "Range", "option"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,47 @@ class Choice:
     def __str__(self) -> str:
         names = [*map(repr, self.values), *(f"{each.__name__}(...)" for each in self.classes)]
         return "one of " + ", ".join(names)
+
+
+@dataclass(frozen=True)
+class InstanceOf:
+    """Constraint: a value of a type.
+
+    Parameters
+    ----------
+    kind : type
+    """
+
+    kind: type
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is allowed."""
+        return isinstance(value, self.kind)
+
+    def __str__(self) -> str:
+        return "a string" if self.kind is str else f"a {self.kind.__name__}"
+
+
+@dataclass(frozen=True)
+class Either:
+    """Constraint: what one of several constraints allows.
+
+    Parameters
+    ----------
+    constraints : tuple of constraints
+    """
+
+    constraints: tuple[Range | Choice | InstanceOf, ...]
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is allowed."""
+        return any(constraint.accepts(value) for constraint in self.constraints)
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.constraints))
+
+
+Constraint = Range | Choice | InstanceOf | Either
 
 
 def option(default: Any, constraint: Range | Choice) -> Any:

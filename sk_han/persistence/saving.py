@@ -137,10 +137,9 @@ def _described(estimator: Any, arrays: Arrays) -> dict[str, Any]:
 
 
 def _fitted_tokenizer(tokenizer: HierarchicalTokenizer) -> dict[str, Any]:
-    fitted = {"vocabulary": to_plain(tokenizer.vocabulary_)}
-    if tokenizer.stop_words == "english":  # a scorer has no scikit-learn to look them up in
-        fitted["stop_words"] = sorted(tokenizer._stop_words())
-    return fitted
+    # A scorer has no scikit-learn to look them up in.
+    stop_words = sorted(tokenizer._stop_words()) if tokenizer.stop_words == "english" else None
+    return {"vocabulary": to_plain(tokenizer.vocabulary_), "stop_words": stop_words}
 
 
 def _encoded(value: Any, name: str, arrays: Arrays) -> Any:

@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from sk_han.documents import DocumentArray, LabelledDocuments, SentenceArray
-from sk_han.options.network_state import check_sentence_network
 from sk_han.sentence_vectors.network import SentenceNetwork
 from sk_han.training.history import best_of
 from sk_han.training.metrics import accuracy
@@ -43,8 +42,7 @@ def sentence_net(**params: Any) -> Net:
 
 
 def sentence_net_from_state(state: Mapping[str, Any], device: str) -> Net:
-    """Create a net with stored weights, as `sk_han.training.net_state.net_from_state` does."""
-    check_sentence_network(state)
+    """Create a net from a checked state, as `sk_han.training.net_state.net_from_state` does."""
     return stored_net(sentence_net, SIZES, state, device)
 
 

@@ -12,8 +12,7 @@ from sk_han.documents import DocumentArray
 from sk_han.engines.numpy_gradients import attention_gradient, gru_gradient
 from sk_han.engines.numpy_pooling import sentence_pooling, word_pooling
 from sk_han.engines.numpy_recurrence import encoded, recurrent_layers
-from sk_han.options import RNN, ContextAttention
-from sk_han.options.network_state import check_network
+from sk_han.options import RNN, ContextAttention, NetworkOptions
 
 __all__ = ["NetworkOutput", "ServedNetwork"]
 
@@ -55,16 +54,11 @@ class ServedNetwork:
     Parameters
     ----------
     state : mapping
-        As of `sk_han.training.net_state.net_to_state`.
-
-    Raises
-    ------
-    ValueError
-        If the state is not that of a network.
+        As of `sk_han.training.net_state.net_to_state`, checked.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
-        self._options = options = check_network(state)
+        self._options = options = NetworkOptions.from_plain(state["options"])
         self._weights = weights = state["weights"]
         self._vectors: Array = weights["embedding.weight"]
         self._output = weights["output.weight"], weights["output.bias"]

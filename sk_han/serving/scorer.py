@@ -23,15 +23,16 @@ from sk_han.inspection.results.summary import Summary
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.stored import stored_models
 from sk_han.parts.pool import pooled_logits
+from sk_han.serving.classifier_state import CLASSIFIER
 from sk_han.serving.network import ServedNetwork
 from sk_han.serving.tokenizer import ServedTokenizer
 from sk_han.storage.archive import read_archive
 from sk_han.storage.decoding import classifier_fields, fitted_state, model_of, steps_of
 from sk_han.storage.opening import model_file
+from sk_han.storage.schema import check
 from sk_han.utils.argument_checks import check_choice, check_count, check_spread, random_source
 from sk_han.utils.softmax import softmax
 from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
-from sk_han.validation.fitted_state import check_classifier_state
 from sk_han.validation.texts import check_texts
 
 __all__ = ["Scorer"]
@@ -77,8 +78,8 @@ class Scorer:
     classes_: NDArray[Any]
 
     def __init__(self, state: dict[str, Any], tokenizer: ServedTokenizer | None) -> None:
-        check_classifier_state(state)
-        if "encoder" in state:
+        check(CLASSIFIER, state)
+        if state["network"]["reads"] != "words":
             raise ValueError(
                 "it reads sentence vectors, which a Scorer does not: sk_han.load reads it"
             )
@@ -86,7 +87,7 @@ class Scorer:
         self.n_classes = len(self.classes_)
         self.network_scale: float = state["network_scale"]
         self.linear_models: Sequence[tuple[float, NgramModel]] = [
-            (state.get(f"{name}_scale", 0.0), replace(model, counts=None))  # these only train
+            (state[f"{name}_scale"], replace(model, counts=None))  # these only train
             for name, model in zip(("ngram", "latent"), stored_models(state), strict=True)
             if model is not None
         ]

@@ -3,40 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from reprlib import repr as brief  # a value from a file may be as long as the file
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from sk_han.documents import UNKNOWN_ID
 from sk_han.fitted_state import device_of, restored_training, restoring, training_state
-from sk_han.options.network_state import check_weights
+from sk_han.options.base import Choice, Range
+from sk_han.storage.network_schema import check_weights, network_of
+from sk_han.storage.schema import Field, ListOf, Schema, Sizes, check
+from sk_han.storage.stored_labels import labels
+from sk_han.storage.training_record import TRAINING, check_best_epoch
 from sk_han.tagging.attributes import N_FROM_WORD
 from sk_han.tagging.options import TaggingOptions, tagging_shapes
 from sk_han.tagging.token_checks import forbidden_by_iob2
 from sk_han.tagging.training import stored_tagging_net
-from sk_han.text.vocabulary import check_vocabulary
-from sk_han.validation.fitted_state import (
-    check_classes,
-    check_names,
-    check_training,
-    checked_network,
-)
+from sk_han.text.tokenizer_state import words
 
 if TYPE_CHECKING:
     from sk_han.tagging.tagger import SequenceTagger
 
-__all__ = ["check_tagger_state", "tagger_attributes", "tagger_state"]
+__all__ = ["TAGGER", "tagger_attributes", "tagger_state"]
 
-_NAMES = {
-    "best_epoch",
-    "best_score",
-    "classes",
-    "device",
-    "history",
-    "n_columns",
-    "network",
-    "scheme",
-    "vocabularies",
-}
+
+def _n_values(vocabulary: dict[str, int]) -> int:
+    return UNKNOWN_ID + 1 + len(vocabulary)
+
+
+def _values(value: Any, where: str, sizes: Sizes) -> None:
+    """Check the ids of an attribute's values: a kind of a schema."""
+    if value != {}:  # no training token has one
+        words(value, where, sizes)
+        if max(value.values()) >= _n_values(value):
+            raise ValueError(f"its {where} of {len(value)} values has an id beyond them")
+
+
+def _check_attributes(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    expected = N_FROM_WORD - 1 + state["n_columns"]
+    if len(state["vocabularies"]) != expected:
+        raise ValueError(f"its vocabularies must be a list of {expected}, one for each attribute")
+
+
+def _check_weights(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    options = TaggingOptions.from_plain(state["network"]["options"])
+    n_values = [_n_values(vocabulary) for vocabulary in state["vocabularies"]]
+    check_weights(state["network"]["weights"], tagging_shapes(n_values, sizes["K"], options))
+
+
+# K labels.
+TAGGER = Schema(
+    (
+        Field("classes", labels),
+        Field("n_columns", Range(Integral, 1)),
+        Field("vocabularies", ListOf(_values)),
+        Field("scheme", Choice(("iob2", None))),
+        Field("network", network_of(TaggingOptions)),
+        *TRAINING,
+    ),
+    rules=(check_best_epoch, _check_attributes, _check_weights),
+)
 
 
 def tagger_state(tagger: SequenceTagger) -> dict[str, Any]:
@@ -61,7 +85,9 @@ def tagger_attributes(state: Mapping[str, Any]) -> dict[str, Any]:
         If an entry is missing or invalid.
     """
     with restoring("SequenceTagger"):
-        sizes, options = check_tagger_state(state)
+        check(TAGGER, state)
+        sizes = [_n_values(vocabulary) for vocabulary in state["vocabularies"]]
+        options = TaggingOptions.from_plain(state["network"]["options"])
         forbidden = forbidden_by_iob2(state["classes"]) if state["scheme"] else None
         weights, device = state["network"]["weights"], device_of(state)
         net = stored_tagging_net(sizes, len(state["classes"]), forbidden, options, weights, device)
@@ -72,47 +98,3 @@ def tagger_attributes(state: Mapping[str, Any]) -> dict[str, Any]:
         "net_": net,
         **restored_training(state),
     }
-
-
-def check_tagger_state(state: Any) -> tuple[list[int], TaggingOptions]:
-    """Check the fitted state of a `SequenceTagger`.
-
-    Parameters
-    ----------
-    state : mapping
-        As `SequenceTagger.to_state` returns it.
-
-    Returns
-    -------
-    sizes : list of int
-        Number of values of each attribute.
-    options : TaggingOptions
-
-    Raises
-    ------
-    ValueError
-        If an entry is missing or invalid; the message names it.
-    """
-    check_names(state, _NAMES)
-    classes, vocabularies, n_columns = state["classes"], state["vocabularies"], state["n_columns"]
-    check_classes(classes)
-    if type(n_columns) is not int or n_columns < 1:
-        raise ValueError(f"its number of columns must be at least 1; got {brief(n_columns)}")
-    n = N_FROM_WORD - 1 + n_columns
-    if not isinstance(vocabularies, list) or len(vocabularies) != n:
-        raise ValueError(f"its vocabularies must be a list of {n}, one for each attribute")
-    sizes = []
-    for vocabulary in vocabularies:
-        if not isinstance(vocabulary, dict):
-            raise ValueError(f"its vocabularies must be dicts; got {brief(vocabulary)}")
-        size = UNKNOWN_ID + 1 + len(vocabulary)
-        if vocabulary and max(check_vocabulary(vocabulary).values()) >= size:
-            raise ValueError(f"its vocabulary of {len(vocabulary)} values has an id beyond {size}")
-        sizes.append(size)
-    if state["scheme"] not in (None, "iob2"):
-        raise ValueError(f"its scheme must be 'iob2' or None; got {brief(state['scheme'])}")
-    network = checked_network(state)
-    options = TaggingOptions.from_plain(network["options"])
-    check_weights(network["weights"], tagging_shapes(sizes, len(classes), options))
-    check_training(state)
-    return sizes, options

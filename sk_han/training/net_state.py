@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from sk_han.options import NetworkOptions
-from sk_han.options.network_state import check_network
 from sk_han.training.builder import document_net
 from sk_han.training.computing import torch_threads
 from sk_han.training.net import Net
@@ -25,24 +24,22 @@ def net_to_state(net: Net) -> dict[str, Any]:
     Returns
     -------
     dict
-        With the sizes of the network, "valid_batch_size" (integer), "options" (of the network,
-        plain) and "weights" (arrays by name). The sizes of one that reads words are
-        "vocabulary_size", "n_classes" and "max_words".
+        With "reads" ("words" or "vectors"), the sizes of the network, "valid_batch_size" (integer),
+        "options" (of the network, plain) and "weights" (arrays by name). The sizes of one that
+        reads words are "vocabulary_size", "n_classes" and "max_words".
     """
     plain = net.module_.to_plain()
     plain.pop("unknown_id", None)  # the same in all documents
-    return {**plain, "valid_batch_size": int(net.valid_batch_size), "weights": net.weights}
+    return {
+        "reads": "words" if net.dimension is None else "vectors",
+        **plain,
+        "valid_batch_size": int(net.valid_batch_size),
+        "weights": net.weights,
+    }
 
 
 def net_from_state(state: Mapping[str, Any], device: str) -> Net:
-    """Create a net that reads words with stored weights, for prediction: it has no optimizer.
-
-    Raises
-    ------
-    ValueError
-        If the state is not that of a network.
-    """
-    check_network(state)
+    """Create a net that reads words from a checked state, for prediction: it has no optimizer."""
     return stored_net(document_net, SIZES, state, device)
 
 
@@ -70,5 +67,5 @@ def copied_net(net: Net) -> Net:
     """Return a copy of a net for prediction, which further training does not change."""
     state = net_to_state(net)
     make_net = partial(Net, net.module, to_tensors=net.to_tensors, measures=net.measures)
-    sizes = state.keys() - {"options", "valid_batch_size", "weights"}
+    sizes = state.keys() - {"options", "reads", "valid_batch_size", "weights"}
     return stored_net(make_net, sizes, state, net.device)

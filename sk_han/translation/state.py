@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from reprlib import repr as brief  # a value from a file may be as long as the file
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sk_han.fitted_state import device_of, restored_training, restoring, training_state
-from sk_han.options.network_state import check_weights
+from sk_han.options.base import Choice, InstanceOf
+from sk_han.storage.network_schema import check_weights, network_of
+from sk_han.storage.schema import Array, Field, ListOf, Schema, Sizes, check
+from sk_han.storage.training_record import TRAINING, check_best_epoch
+from sk_han.text.tokenizer_state import FittedTokenizer
 from sk_han.translation.options import TranslationOptions, translation_shapes
 from sk_han.translation.training import stored_translation_net
-from sk_han.validation.fitted_state import check_names, check_training, checked_network
 
 if TYPE_CHECKING:
     from sk_han.translation.translator import AttentionTranslator
 
-__all__ = ["check_translator_state", "translator_attributes", "translator_state"]
+__all__ = ["TRANSLATOR", "translator_attributes", "translator_state"]
 
-_NAMES = {
-    "best_epoch",
-    "best_score",
-    "capitals",
-    "device",
-    "forms",
-    "glued",
-    "history",
-    "network",
-    "source_tokenizer",
-    "target_tokenizer",
-}
+
+def _check_weights(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    options = TranslationOptions.from_plain(state["network"]["options"])
+    shapes = translation_shapes(sizes["V"], sizes["T"], options)
+    check_weights(state["network"]["weights"], shapes)
+
+
+# V word ids of sources, T of translations.
+TRANSLATOR = Schema(
+    (
+        Field("source_tokenizer", FittedTokenizer("V")),
+        Field("target_tokenizer", FittedTokenizer("T")),
+        Field("forms", ListOf(InstanceOf(str), length="T")),
+        Field("glued", Array("int64", "T", 0, 3)),
+        Field("capitals", Choice((False, True))),
+        Field("network", network_of(TranslationOptions)),
+        *TRAINING,
+    ),
+    rules=(check_best_epoch, _check_weights),
+)
 
 
 def translator_state(translator: AttentionTranslator) -> dict[str, Any]:
@@ -58,8 +66,10 @@ def translator_attributes(state: Mapping[str, Any]) -> dict[str, Any]:
         If an entry is missing or invalid.
     """
     with restoring("AttentionTranslator"):
-        sizes, options = check_translator_state(state)
-        net = stored_translation_net(sizes, options, state["network"]["weights"], device_of(state))
+        sizes = check(TRANSLATOR, state)
+        options = TranslationOptions.from_plain(state["network"]["options"])
+        weights, n_ids = state["network"]["weights"], (sizes["V"], sizes["T"])
+        net = stored_translation_net(n_ids, options, weights, device_of(state))
     own = ("source_tokenizer", "target_tokenizer", "forms", "capitals")
     return {
         **{f"{name}_": state[name] for name in own},
@@ -67,47 +77,3 @@ def translator_attributes(state: Mapping[str, Any]) -> dict[str, Any]:
         "net_": net,
         **restored_training(state),
     }
-
-
-def check_translator_state(state: Any) -> tuple[tuple[int, int], TranslationOptions]:
-    """Check the fitted state of an `AttentionTranslator`.
-
-    Parameters
-    ----------
-    state : mapping
-        As `AttentionTranslator.to_state` returns it.
-
-    Returns
-    -------
-    sizes : tuple of int
-        Vocabulary sizes of source and target.
-    options : TranslationOptions
-
-    Raises
-    ------
-    ValueError
-        If an entry is missing or invalid; the message names it.
-    """
-    check_names(state, _NAMES)
-    sizes = []
-    for side in ("source", "target"):
-        vocabulary = getattr(state[f"{side}_tokenizer"], "vocabulary_", None)
-        if not vocabulary:
-            raise ValueError(f"its {side} tokenizer is no fitted HierarchicalTokenizer")
-        sizes.append(max(vocabulary.values()) + 1)
-    forms, glued = state["forms"], state["glued"]
-    if not isinstance(forms, list) or not all(isinstance(form, str) for form in forms):
-        raise ValueError("its forms are no list of strings")
-    if len(forms) != sizes[1]:
-        raise ValueError(f"it has {len(forms)} forms for {sizes[1]} target words")
-    if not isinstance(glued, np.ndarray) or (glued.shape, glued.dtype.kind) != ((sizes[1],), "i"):
-        raise ValueError(f"its glued must be {sizes[1]} integers; got {brief(glued)}")
-    if len(glued) and not (glued.min() >= 0 and glued.max() <= 3):
-        raise ValueError("its glued holds numbers that are not from 0 to 3")
-    if not isinstance(state["capitals"], bool):
-        raise ValueError(f"its capitals must be true or false; got {brief(state['capitals'])}")
-    network = checked_network(state)
-    options = TranslationOptions.from_plain(network["options"])
-    check_weights(network["weights"], translation_shapes(sizes[0], sizes[1], options))
-    check_training(state)
-    return (sizes[0], sizes[1]), options

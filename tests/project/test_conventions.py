@@ -64,6 +64,7 @@ ON_ONE_FLOOR = {
     ("explainers", "inspection.results"),
     ("explainers", "sentence_vectors"),
     ("fit_reporting", "network_fitting"),
+    ("fitted_state", "serving"),
     ("fitting", "checkpoints"),
     ("fitting", "fit_data"),
     ("fitting", "fit_reporting"),
@@ -87,7 +88,6 @@ UPWARD = {
     ("fitting", "classifier"): 1,
     ("inspection.faithfulness", "classifier"): 1,
     ("network_fitting", "classifier"): 1,
-    ("validation", "inspection.results"): 1,
     ("validation", "tokenizer"): 1,
 }
 FLOOR_OF = {room: number for number, floor in enumerate(FLOORS) for room in floor}
@@ -168,7 +168,6 @@ SHARED_UNTIL_RENAMED = {
     "explaining.py",
     "files.py",
     "fit_summary.py",
-    "fitted_state.py",
     "fitting.py",
     "history.py",
     "loading.py",

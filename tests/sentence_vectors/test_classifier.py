@@ -351,13 +351,19 @@ def test_words_are_named_by_the_pipeline_if_it_gets_documents(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"encoder": {"name": 3, "vectors": np.zeros((1, 64), np.float32)}}, "is no string"),
-        ({"encoder": {"name": "a", "vectors": np.zeros((1, 5), np.float32)}}, "64 numbers each"),
+        (
+            {"encoder": {"name": 3, "vectors": np.zeros((1, 64), np.float32)}},
+            "name must be a string",
+        ),
+        (
+            {"encoder": {"name": "a", "vectors": np.zeros((1, 5), np.float32)}},
+            r"must have \(1, 64\)",
+        ),
         ({"encoder": {"name": "a", "vectors": np.full((1, 64), np.nan, "f4")}}, "finite"),
-        ({"encoder": "HashEncoder"}, "a name and vectors"),
+        ({"encoder": "HashEncoder"}, "encoder is no mapping"),
         ({"vocabulary_size": 1}, "vocabulary_size"),
-        ({"network": {"input_size": 3}}, "its network lacks"),
-        ({"network": {"vocabulary_size": 3}}, "do not belong together"),
+        ({"network": {"reads": "vectors", "input_size": 3}}, "its network lacks"),
+        ({"network": {"reads": None}}, "its network has the reads None"),
     ],
 )
 def test_a_damaged_state_is_refused(fitted: HANClassifier, change: Any, message: str) -> None:

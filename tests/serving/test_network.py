@@ -125,12 +125,6 @@ def test_a_document_does_not_depend_on_its_neighbours(net):
         np.testing.assert_allclose(served.logits(DOCUMENTS[[i]])[0], together[i], atol=1e-6)
 
 
-def test_a_state_that_is_no_network_is_refused(net):
-    state = net_to_state(net)
-    with pytest.raises(ValueError, match="lacks"):
-        ServedNetwork({name: value for name, value in state.items() if name != "n_classes"})
-
-
 GRADIENTS = [Attention(size=4), MultiHopAttention(size=4, hops=3), POOLINGS[-1]]
 
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from sk_han.parts.ngrams.hashing import (
     keyed_ngrams,
     occurrences,
 )
+from sk_han.storage.schema import Array, Field, Schema, Sizes
 from sk_han.utils.caching import cached_property
 
 __all__ = ["NgramAttributions", "NgramCounts", "NgramModel"]
@@ -39,7 +40,7 @@ _FACTOR = np.uint64(secrets.randbits(64) | 1)
 
 # Far beyond what fits find: ratios are logarithms of counts, or their squares. Sums of these and of
 # their squares over the n-grams of a document stay within single precision.
-_LARGEST = {"ratios": 1e6, "weights": 1e12, "intercept": 1e12}
+_LARGEST_RATIO, _LARGEST_WEIGHT = 1e6, 1e12
 
 _ARRAYS = ("buckets", "ratios", "weights", "intercept")
 
@@ -89,6 +90,34 @@ class NgramAttributions(NamedTuple):
     values: NDArray[np.float64]
 
 
+def _n_problems(sizes: Sizes) -> int:
+    if sizes["K"] == 1:
+        raise ValueError("its single class has an n-gram model")
+    return 1 if sizes["K"] == 2 else sizes["K"]
+
+
+def _check_range(value: Any, where: str, sizes: Sizes) -> None:
+    # What is no number is not shown: it may be as long as the file.
+    is_pair = isinstance(value, list) and [type(n) for n in value] == [int, int]
+    if not is_pair or value[0] > _MOST_WORDS:
+        raise ValueError(f"its {where} is no range: it must be two numbers of words")
+    try:
+        check_ngram_range(tuple(value))
+    except ValueError as error:
+        raise ValueError(f"its {where} is no range: {error}") from error
+
+
+def _check_ratios(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    """Check what tells a model that has learnt by counts from a latent one, which has none."""
+    if state["counts"] is None:
+        if sizes["r"] != 1 or state["ratios"].min(initial=0) < 0:
+            raise ValueError(f"its {where} has no counts, and its ratios are no squares, (f, 1)")
+    elif sizes["r"] != sizes["B"]:
+        raise ValueError(f"its {where}.ratios must have {sizes['B']} columns; got {sizes['r']}")
+    elif state["counts"]["n_documents"][0] == 0:
+        raise ValueError(f"its {where}.counts are of no documents")
+
+
 @dataclass(frozen=True)
 class NgramModel:
     """A linear classifier on the n-grams of a document: its score is a sum over them.
@@ -120,6 +149,31 @@ class NgramModel:
     intercept: NDArray[np.float32]
     counts: NgramCounts | None = None
 
+    # f n-grams, B binary problems: one against the rest for each class, or one for both of two.
+    SCHEMA: ClassVar[Schema] = Schema(
+        (
+            Field("ngram_range", _check_range),
+            Field("buckets", Array("int64", "f", 0, (1 << BITS) - 1, rising=True)),
+            Field("ratios", Array("float32", "f r", -_LARGEST_RATIO, _LARGEST_RATIO)),
+            Field("weights", Array("float32", "f B", -_LARGEST_WEIGHT, _LARGEST_WEIGHT)),
+            Field("intercept", Array("float32", "B", -_LARGEST_WEIGHT, _LARGEST_WEIGHT)),
+            Field(
+                "counts",
+                Schema(
+                    (
+                        Field("n_seen", Array("float32", "f", 0)),
+                        Field("inside", Array("float32", "f B", 0)),
+                        Field("outside", Array("float32", "f B", 0)),
+                        Field("n_documents", Array("float64", "d", 0)),
+                    )
+                ),
+                optional=True,
+            ),
+        ),
+        rules=(_check_ratios,),
+        letters={"B": _n_problems, "d": lambda sizes: 1 + sizes["B"]},
+    )
+
     @cached_property
     def _column_table(self) -> NDArray[np.int32]:
         """Look-up table of `column_table`; a binary search took a third of the time."""
@@ -127,82 +181,20 @@ class NgramModel:
 
     def to_state(self) -> dict[str, Any]:
         """Return the learnt state as arrays and plain values."""
-        state: dict[str, Any] = {"ngram_range": list(self.ngram_range)}
-        state |= {name: getattr(self, name) for name in _ARRAYS}
-        if self.counts is not None:
-            state |= self.counts._asdict()
-        return state
+        return {
+            "ngram_range": list(self.ngram_range),
+            **{name: getattr(self, name) for name in _ARRAYS},
+            "counts": None if self.counts is None else self.counts._asdict(),
+        }
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any], n_classes: int) -> NgramModel:
-        """Create a model from the result of `to_state`.
-
-        Raises
-        ------
-        ValueError
-            If an entry is missing, has another shape or dtype, or invalid values.
-        """
-        if n_classes == 1:
-            raise ValueError("its single class has an n-gram model")
-        lacking = sorted({"ngram_range", *_ARRAYS} - state.keys())
-        unknown = sorted(state.keys() - {"ngram_range", *_ARRAYS, *NgramCounts._fields})
-        if lacking or unknown:
-            raise ValueError(f"its n-gram model lacks {lacking} and has {unknown} too many")
-        try:
-            ngram_range = tuple(state["ngram_range"])
-            # What is no number is not shown: it may be as long as the file.
-            if len(ngram_range) != 2 or not all(isinstance(n, int) for n in ngram_range):
-                raise ValueError("it is no pair of integers")
-            check_ngram_range(ngram_range)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"the n-grams of its model have no range: {error}") from error
-        if ngram_range[0] > _MOST_WORDS:
-            raise ValueError(f"the n-grams of its model have no range: {ngram_range} words")
-        n_features, n_scores = np.size(state["buckets"]), 1 if n_classes == 2 else n_classes
-        expected: dict[str, tuple[tuple[int, ...], type]] = {
-            "buckets": ((n_features,), np.int64),
-            "ratios": ((n_features, n_scores), np.float32),
-            "weights": ((n_features, n_scores), np.float32),
-            "intercept": ((n_scores,), np.float32),
-        }
-        has_counts = any(name in state for name in NgramCounts._fields)
-        if has_counts:
-            expected |= {
-                "n_seen": ((n_features,), np.float32),
-                "inside": ((n_features, n_scores), np.float32),
-                "outside": ((n_features, n_scores), np.float32),
-                "n_documents": ((1 + n_scores,), np.float64),
-            }
-        arrays: dict[str, NDArray[Any]] = {}
-        for name, (shape, dtype) in expected.items():
-            array = state.get(name)
-            of_all_classes = name == "ratios" and not has_counts  # those of a latent model
-            if of_all_classes and isinstance(array, np.ndarray) and array.shape[1:] == (1,):
-                shape = (n_features, 1)
-            if not isinstance(array, np.ndarray) or (array.shape, array.dtype) != (shape, dtype):
-                found = f"{getattr(array, 'shape', None)} and dtype {getattr(array, 'dtype', None)}"
-                raise ValueError(
-                    f"the array {name} of its n-grams has the shape {found}; it must have {shape} "
-                    f"and {np.dtype(dtype)}"
-                )
-            if not np.isfinite(array).all():
-                raise ValueError(f"the array {name} of its n-grams holds no finite numbers")
-            largest = _LARGEST.get(name, np.inf)
-            if max(array.max(initial=0), -array.min(initial=0)) > largest:
-                raise ValueError(f"the array {name} of its n-grams holds values beyond {largest:g}")
-            if name in NgramCounts._fields and array.min(initial=0) < 0:
-                raise ValueError(f"the array {name} of its n-grams holds negative counts")
-            arrays[name] = array.copy()
-        buckets = arrays["buckets"]
-        if np.any(buckets[1:] <= buckets[:-1]) or np.any((buckets < 0) | (buckets >= 1 << BITS)):
-            raise ValueError("the buckets of its n-grams do not rise within the hash's range")
-        counts = None
-        if has_counts and arrays["n_documents"][0] == 0:
-            raise ValueError("the array n_documents of its n-grams counts none")
-        if has_counts:
-            counts = NgramCounts(*(arrays[name] for name in NgramCounts._fields))
-        learnt = {name: arrays[name] for name in _ARRAYS}
-        return cls(ngram_range, counts=counts, **learnt)
+    def from_state(cls, state: Mapping[str, Any]) -> NgramModel:
+        """Create a model from the result of `to_state`, which has been checked by `SCHEMA`."""
+        counts = state["counts"]
+        if counts is not None:
+            counts = NgramCounts(**{name: array.copy() for name, array in counts.items()})
+        learnt = {name: state[name].copy() for name in _ARRAYS}
+        return cls(tuple(state["ngram_range"]), counts=counts, **learnt)
 
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Score documents.

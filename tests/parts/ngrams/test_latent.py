@@ -16,6 +16,7 @@ from sk_han.parts.ngrams.latent import (
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
 from sk_han.parts.ngrams.presence import document_counts, presences
+from sk_han.storage.schema import check
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -153,7 +154,8 @@ class TestModel:
     def test_it_comes_back_from_its_state(self, topics, space):
         data = LabelledDocuments(topics.documents, np.arange(600) % 3, topics.weights)
         model = model_of(space, data[:60], 3)
-        found = NgramModel.from_state(model.to_state(), 3)
+        check(NgramModel.SCHEMA, model.to_state(), K=3)
+        found = NgramModel.from_state(model.to_state())
         np.testing.assert_array_equal(
             found.logits(topics.documents), model.logits(topics.documents)
         )
@@ -161,13 +163,13 @@ class TestModel:
     def test_an_ngram_model_has_ratios_of_every_class(self, topics):
         data = LabelledDocuments(topics.documents, np.arange(600) % 3, topics.weights)
         state = fit_ngram_model(data[:60], 3, (1, 1)).to_state()
-        with pytest.raises(ValueError, match="ratios of its n-grams has the shape"):
-            NgramModel.from_state(state | {"ratios": state["ratios"][:, :1].copy()}, 3)
+        with pytest.raises(ValueError, match="ratios must have 3 columns; got 1"):
+            check(NgramModel.SCHEMA, state | {"ratios": state["ratios"][:, :1].copy()}, K=3)
 
     def test_ratios_of_another_shape_are_refused(self, topics, space):
         state = model_of(space, topics[:60]).to_state()
-        with pytest.raises(ValueError, match=r"ratios of its n-grams has the shape \(3, 1\)"):
-            NgramModel.from_state(state | {"ratios": np.ones((3, 1), np.float32)}, 2)
+        with pytest.raises(ValueError, match=r"ratios has the shape \(3, 1\)"):
+            check(NgramModel.SCHEMA, state | {"ratios": np.ones((3, 1), np.float32)}, K=2)
 
     @pytest.mark.parametrize(("targets", "n_classes"), [([0] * 40, 1), ([0, 1] * 20, 3)])
     def test_without_documents_of_every_class_there_is_none(

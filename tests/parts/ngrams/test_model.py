@@ -8,6 +8,7 @@ from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams.hashing import buckets_of, check_ngram_range, hash_ngrams, keyed_ngrams
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
+from sk_han.storage.schema import check
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -101,46 +102,64 @@ class TestLogits:
         np.testing.assert_array_equal(model.logits(documents), together)
 
 
+def checked(state, n_classes=2):
+    check(NgramModel.SCHEMA, state, "ngram_model", K=n_classes)
+
+
+def changed(state, part, value):
+    """Give a state with another value of a part, which may be one of its counts."""
+    if part in state:
+        return state | {part: value}
+    return state | {"counts": state["counts"] | {part: value}}
+
+
+COUNTS = ["n_seen", "inside", "outside", "n_documents"]
+
+
 class TestState:
     @pytest.fixture
     def model(self):
         return fit_ngram_model(labelled(), 2, (1, 2))
 
+    @pytest.fixture
+    def state(self, model):
+        return model.to_state()
+
     @pytest.mark.parametrize("n_classes", [2, 3])
     def test_a_model_comes_back_from_its_state(self, n_classes):
         model = fit_ngram_model(labelled(targets=np.arange(6) % n_classes), n_classes, (1, 2))
-        found = NgramModel.from_state(model.to_state(), n_classes)
+        checked(model.to_state(), n_classes)
+        found = NgramModel.from_state(model.to_state())
         documents = DocumentArray.from_nested(NESTED)
         np.testing.assert_array_equal(found.logits(documents), model.logits(documents))
         for one, other in zip(found.counts, model.counts, strict=True):
             np.testing.assert_array_equal(one, other)
 
-    def test_a_state_without_counts_gives_a_model_without(self, model):
-        names = ("ngram_range", "buckets", "ratios", "weights", "intercept")
-        state = {name: value for name, value in model.to_state().items() if name in names}
-        found = NgramModel.from_state(state, 2)
-        assert found.counts is None
-        assert found.to_state().keys() == state.keys()
-
-    def test_its_arrays_are_copies(self, model):
-        state = model.to_state()
-        found = NgramModel.from_state(state, 2)
+    def test_its_arrays_are_copies(self, state):
+        found = NgramModel.from_state(state)
+        parts = [*state.values(), *state["counts"].values()]
+        arrays = [part for part in parts if isinstance(part, np.ndarray)]
         for array in (found.weights, found.buckets, found.counts.inside):
             assert array.flags.writeable
-            assert not any(np.shares_memory(array, part) for part in state.values())
+            assert not any(np.shares_memory(array, part) for part in arrays)
 
     @pytest.mark.parametrize(
-        "part", ["ngram_range", "buckets", "ratios", "weights", "intercept", "inside", "n_seen"]
+        "part", ["ngram_range", "buckets", "ratios", "weights", "intercept", "counts"]
     )
-    def test_a_missing_part_is_named(self, model, part):
-        state = model.to_state()
+    def test_a_missing_part_is_named(self, state, part):
         del state[part]
-        with pytest.raises(ValueError, match=part):
-            NgramModel.from_state(state, 2)
+        with pytest.raises(ValueError, match=rf"its ngram_model lacks \['{part}'\]"):
+            checked(state)
 
-    def test_a_part_too_many_is_named(self, model):
+    @pytest.mark.parametrize("part", COUNTS)
+    def test_a_missing_count_is_named(self, state, part):
+        del state["counts"][part]
+        with pytest.raises(ValueError, match=rf"its ngram_model\.counts lacks \['{part}'\]"):
+            checked(state)
+
+    def test_a_part_too_many_is_named(self, state):
         with pytest.raises(ValueError, match=r"\['evil'\] too many"):
-            NgramModel.from_state(model.to_state() | {"evil": 1}, 2)
+            checked(state | {"evil": 1})
 
     @pytest.mark.parametrize(
         "change",
@@ -153,18 +172,16 @@ class TestState:
         ],
         ids=["shorter", "more axes", "half", "list", "None"],
     )
-    @pytest.mark.parametrize(
-        "part", ["ratios", "weights", "intercept", "n_seen", "inside", "outside", "n_documents"]
-    )
-    def test_another_shape_or_dtype_is_named(self, model, part, change):
-        state = model.to_state()
-        with pytest.raises(ValueError, match=f"the array {part} of its n-grams has the shape"):
-            NgramModel.from_state(state | {part: change(state[part])}, 2)
+    @pytest.mark.parametrize("part", ["ratios", "weights", "intercept", *COUNTS])
+    def test_another_shape_or_dtype_is_named(self, state, part, change):
+        array = state[part] if part in state else state["counts"][part]
+        with pytest.raises(ValueError, match=rf"its ngram_model\..*{part} has the shape"):
+            checked(changed(state, part, change(array)))
 
     @pytest.mark.parametrize(("n_classes", "message"), [(1, "single class"), (3, "has the shape")])
-    def test_another_number_of_classes_is_refused(self, model, n_classes, message):
+    def test_another_number_of_classes_is_refused(self, state, n_classes, message):
         with pytest.raises(ValueError, match=message):
-            NgramModel.from_state(model.to_state(), n_classes)
+            checked(state, n_classes)
 
     @pytest.mark.parametrize(
         "change",
@@ -176,37 +193,33 @@ class TestState:
         ],
         ids=["falling", "equal", "negative", "too large"],
     )
-    def test_buckets_that_are_none_are_refused(self, model, change):
-        state = model.to_state()
-        with pytest.raises(ValueError, match="do not rise within"):
-            NgramModel.from_state(state | {"buckets": change(state["buckets"])}, 2)
+    def test_buckets_that_are_none_are_refused(self, state, change):
+        with pytest.raises(ValueError, match=r"buckets (does not rise|holds values beyond 0 to 4)"):
+            checked(state | {"buckets": change(state["buckets"])})
 
     @pytest.mark.parametrize("value", [np.nan, np.inf])
     @pytest.mark.parametrize("part", ["ratios", "weights", "intercept", "inside", "n_documents"])
-    def test_what_is_not_finite_is_refused(self, model, part, value):
-        state = model.to_state()
-        array = state[part].copy()
+    def test_what_is_not_finite_is_refused(self, state, part, value):
+        array = (state[part] if part in state else state["counts"][part]).copy()
         array.flat[0] = value
-        with pytest.raises(ValueError, match=f"the array {part} of its n-grams holds no finite"):
-            NgramModel.from_state(state | {part: array}, 2)
+        with pytest.raises(ValueError, match=f"{part} holds values that are no finite numbers"):
+            checked(changed(state, part, array))
 
-    @pytest.mark.parametrize("part", ["n_seen", "inside", "outside", "n_documents"])
-    def test_negative_counts_are_refused(self, model, part):
-        state = model.to_state()
-        array = state[part].copy()
+    @pytest.mark.parametrize("part", COUNTS)
+    def test_negative_counts_are_refused(self, state, part):
+        array = state["counts"][part].copy()
         array.flat[0] = -1
-        with pytest.raises(ValueError, match=f"the array {part} of its n-grams holds negative"):
-            NgramModel.from_state(state | {part: array}, 2)
+        with pytest.raises(ValueError, match=f"counts.{part} holds values beyond 0 to inf"):
+            checked(changed(state, part, array))
 
-    def test_counts_of_no_documents_are_refused(self, model):
-        state = model.to_state()
-        with pytest.raises(ValueError, match="n_documents of its n-grams counts none"):
-            NgramModel.from_state(state | {"n_documents": 0 * state["n_documents"]}, 2)
+    def test_counts_of_no_documents_are_refused(self, state):
+        with pytest.raises(ValueError, match="counts are of no documents"):
+            checked(changed(state, "n_documents", 0 * state["counts"]["n_documents"]))
 
     @pytest.mark.parametrize("ngram_range", [[2, 1], [0, 1], [1], 3, None, ["1", "2"], [1, 2.5]])
-    def test_a_wrong_range_is_refused(self, model, ngram_range):
-        with pytest.raises(ValueError, match="n-grams of its model have no range"):
-            NgramModel.from_state(model.to_state() | {"ngram_range": ngram_range}, 2)
+    def test_a_wrong_range_is_refused(self, state, ngram_range):
+        with pytest.raises(ValueError, match="ngram_range is no range"):
+            checked(state | {"ngram_range": ngram_range})
 
 
 class TestFit:

@@ -1,0 +1,40 @@
+"""Labels in a fitted state, which prediction assumes to be sorted and distinct."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.storage.schema import Sizes
+
+__all__ = ["labels"]
+
+
+def labels(value: Any, where: str, sizes: Sizes) -> None:
+    """Check labels: a kind of a schema, whose length is K."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) == 0:
+        raise ValueError(f"its {where} are no array of labels")
+    _check_bits(value, where)
+    found = value.tolist()
+    kinds = {float if type(label) is int else type(label) for label in found}
+    if len(kinds) != 1 or not kinds <= {str, bool, float}:
+        raise ValueError(f"its {where} are not all strings, all numbers or all booleans")
+    if not np.all(value[:-1] < value[1:]):
+        raise ValueError(f"its {where} are not sorted and distinct")
+    if any(isinstance(label, float) and not math.isfinite(label) for label in found):
+        raise ValueError(f"its {where} are not finite")
+    if sizes.setdefault("K", len(value)) != len(value):
+        raise ValueError(f"its {where} are {len(value)}, and elsewhere in it K is {sizes['K']}")
+
+
+def _check_bits(array: NDArray[Any], where: str) -> None:
+    """Check that bytes are characters or truth values, which NumPy does not check."""
+    if array.dtype.kind == "U":
+        codes = np.frombuffer(array.tobytes(), array.dtype.byteorder + "u4")
+        if codes.max(initial=0) > 0x10FFFF:
+            raise ValueError(f"its {where} hold what is no character")
+    if array.dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
+        raise ValueError(f"its {where} hold what is neither true nor false")

@@ -1,0 +1,60 @@
+"""What the state of a network must hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sk_han.options import NetworkOptions
+from sk_han.options.shapes import sentence_network_shapes, weight_shapes
+from sk_han.storage.network_schema import NETWORK
+from sk_han.storage.schema import check
+
+OPTIONS = NetworkOptions(embedding_dim=5, word_hidden=3, sentence_hidden=2)
+SIZES: dict[str, dict[str, Any]] = {
+    "words": {"vocabulary_size": 11, "max_words": 7},
+    "vectors": {"input_size": 13, "recurrent": True},
+}
+
+
+def state_of(reads: str) -> dict[str, Any]:
+    of_words = weight_shapes(11, 2, OPTIONS)
+    shapes = of_words if reads == "words" else sentence_network_shapes(13, 2, True, OPTIONS)
+    return {
+        "reads": reads,
+        **SIZES[reads],
+        "n_classes": 2,
+        "valid_batch_size": 1,
+        "options": OPTIONS.to_plain(),
+        "weights": {name: np.zeros(shape, np.float32) for name, shape in shapes.items()},
+    }
+
+
+@pytest.mark.parametrize(("reads", "sizes"), [("words", {"V": 11}), ("vectors", {"E": 13})])
+def test_one_as_it_should_be_passes_and_tells_its_sizes(reads: str, sizes: dict[str, int]) -> None:
+    assert check(NETWORK, state_of(reads)) == {**sizes, "K": 2}
+
+
+@pytest.mark.parametrize("reads", SIZES)
+@pytest.mark.parametrize("name", ["n_classes", "valid_batch_size", "options", "weights"])
+def test_a_missing_entry_is_named(reads: str, name: str) -> None:
+    state = state_of(reads)
+    del state[name]
+    with pytest.raises(ValueError, match=rf"lacks \['{name}'\]"):
+        check(NETWORK, state)
+
+
+@pytest.mark.parametrize("reads", SIZES)
+def test_sizes_that_its_weights_do_not_have_are_refused(reads: str) -> None:
+    for name, size in SIZES[reads].items():
+        if name == "max_words":
+            continue
+        with pytest.raises(ValueError, match=r"must have|too many"):
+            check(NETWORK, state_of(reads) | {name: not size if size is True else size + 1})
+
+
+def test_the_sizes_of_another_kind_are_too_many() -> None:
+    with pytest.raises(ValueError, match=r"lacks .*'vocabulary_size'.*has .*'recurrent'"):
+        check(NETWORK, state_of("vectors") | {"reads": "words"})
