@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sk_han.inspection.results.base import Result, plain
+from sk_han.inspection.results.result import Result, plain
 from sk_han.rendering.matrix import plot_matrix
 from sk_han.rendering.rows import in_one_line
 from sk_han.translation.heat_map import weights_html

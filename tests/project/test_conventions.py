@@ -163,11 +163,9 @@ SHARED_UNTIL_RENAMED = {
     "base.py",
     "checks.py",
     "chunks.py",
-    "description.py",
     "documents.py",
     "explaining.py",
     "files.py",
-    "fit_summary.py",
     "fitting.py",
     "history.py",
     "loading.py",
@@ -180,8 +178,6 @@ SHARED_UNTIL_RENAMED = {
     "sources.py",
     "summarizing.py",
     "tables.py",
-    "text.py",
-    "words.py",
 }
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sk_han.inspection.results.base import Result, plain, written
 from sk_han.inspection.results.document import DocumentExplanation
+from sk_han.inspection.results.result import Result, plain, written
 from sk_han.inspection.results.selection import checked_labels, checked_positions
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             also ``true`` and ``correct``. Rows of sentences and words have the columns of
             `DocumentExplanation.to_frame` and the explained class, ``target``.
         """
-        from sk_han.rendering.tables import explanations_frame
+        from sk_han.rendering.explanation_tables import explanations_frame
 
         return explanations_frame(self, level)
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sk_han.inspection.results.base import Result, plain
+from sk_han.inspection.results.result import Result, plain
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class TextDescription(Result):
         -------
         str
         """
-        from sk_han.rendering.description import description_text
+        from sk_han.rendering.description_facts import description_text
 
         return description_text(self)
 
@@ -148,7 +148,7 @@ class TextDescription(Result):
         return plot_bars(self.lengths[words], words, ax, "TextDescription.plot")
 
     def _markup(self, *, full_page: bool) -> str:
-        from sk_han.rendering.description import description_html
+        from sk_han.rendering.description_facts import description_html
 
         return description_html(self, full_page=full_page)
 

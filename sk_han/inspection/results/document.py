@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.base import Result, plain, written
-from sk_han.inspection.results.checks import (
+from sk_han.inspection.results.result import Result, plain, written
+from sk_han.inspection.results.span_checks import (
     check_finite,
     check_nesting,
     check_spans,
@@ -315,7 +315,7 @@ class DocumentExplanation(Result):
         -------
         pandas.DataFrame
         """
-        from sk_han.rendering.tables import explanation_frame
+        from sk_han.rendering.explanation_tables import explanation_frame
 
         return explanation_frame(self, level)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.base import Result
+from sk_han.inspection.results.result import Result
 from sk_han.utils.frames import column_dtype
 from sk_han.utils.optional import import_optional
 

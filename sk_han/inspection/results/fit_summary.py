@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sk_han.inspection.results.base import Result
+from sk_han.inspection.results.result import Result
 from sk_han.utils.progress import duration
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class FitSummary(Result):
         -------
         str
         """
-        from sk_han.rendering.fit_summary import fit_summary_text
+        from sk_han.rendering.fit_facts import fit_summary_text
 
         return fit_summary_text(self)
 
@@ -153,7 +153,7 @@ class FitSummary(Result):
         return plot_bars(found, "accuracy on held-out documents", ax, "FitSummary.plot")
 
     def _markup(self, *, full_page: bool) -> str:
-        from sk_han.rendering.fit_summary import fit_summary_html
+        from sk_han.rendering.fit_facts import fit_summary_html
 
         return fit_summary_html(self, full_page=full_page)
 

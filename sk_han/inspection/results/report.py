@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.base import Result, plain
-from sk_han.inspection.results.checks import frozen
 from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.result import Result, plain
+from sk_han.inspection.results.span_checks import frozen
 from sk_han.utils.caching import cached_property
 from sk_han.utils.metrics import (
     Bin,
@@ -291,7 +291,7 @@ class Report(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all data as dicts, lists, strings and numbers, which JSON can hold."""
-        from sk_han.rendering.report.tables import document_columns
+        from sk_han.rendering.report.report_tables import document_columns
 
         same = ("estimator", "labels", "n_classes", "notes", "scores", "gain", "baseline_note")
         values = {name: getattr(self, name) for name in same} | {
@@ -324,7 +324,7 @@ class Report(Result):
         -------
         pandas.DataFrame
         """
-        from sk_han.rendering.report.tables import report_frame
+        from sk_han.rendering.report.report_tables import report_frame
 
         return report_frame(self, what)
 
@@ -340,7 +340,7 @@ class Report(Result):
         -------
         str
         """
-        from sk_han.rendering.report.text import render_report_text
+        from sk_han.rendering.report.report_text import render_report_text
 
         return render_report_text(self, width=width)
 
@@ -359,7 +359,7 @@ class Report(Result):
         -------
         matplotlib.axes.Axes
         """
-        from sk_han.rendering.report.matrix import plot_confusion
+        from sk_han.rendering.report.confusion_figure import plot_confusion
 
         return plot_confusion(self, ax)
 

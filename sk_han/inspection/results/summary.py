@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sk_han.inspection.results.base import Result
+from sk_han.inspection.results.result import Result
 from sk_han.utils.frames import frame_of
 from sk_han.utils.optional import import_optional
 

@@ -9,7 +9,7 @@ from sk_han.rendering.charts import Axis, Chart, ticks
 from sk_han.rendering.markup import escaped
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
-from sk_han.rendering.report.words import BASELINE
+from sk_han.rendering.report.verdicts import BASELINE
 from sk_han.utils.metrics import BINS, Bin, share_interval
 
 __all__ = ["history_charts", "length_chart", "reliability_chart"]

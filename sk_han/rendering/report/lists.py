@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sk_han.rendering.markup import escaped, isolated
 from sk_han.rendering.protocols import Reported
-from sk_han.rendering.report.words import probability
+from sk_han.rendering.report.verdicts import probability
 
 __all__ = ["Bounds", "entries_of", "judged", "more", "prefix_of", "shown_probability"]
 

@@ -13,7 +13,7 @@ from sk_han.rendering.report.documents import duplicates, mistakes, suspects
 from sk_han.rendering.report.figures import history_charts, length_chart, reliability_chart
 from sk_han.rendering.report.lists import Bounds, prefix_of
 from sk_han.rendering.report.style import REPORT_STYLE
-from sk_han.rendering.report.words import BASELINE, always, gain_note, sureness_note
+from sk_han.rendering.report.verdicts import BASELINE, always, gain_note, sureness_note
 
 __all__ = ["render_report"]
 

@@ -102,7 +102,7 @@ def plain(value: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_han.inspection.results.base import plain
+    >>> from sk_han.inspection.results.result import plain
     >>> plain({"a": (1, float("nan")), "b": np.array([0.5, 2.0]), "c": b"?"})
     {'a': [1, None], 'b': [0.5, 2.0], 'c': "b'?'"}
     """

@@ -13,8 +13,8 @@ import pytest
 
 from sk_han import ExplanationList
 from sk_han.inspection import FaithfulnessReport, FitSummary, TextDescription
-from sk_han.inspection.results.base import Result, plain
 from sk_han.inspection.results.description import FitCost
+from sk_han.inspection.results.result import Result, plain
 from sk_han.translation import Alignment
 from tests.by_hand import explained, signed, summarized
 from tests.reports import made

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.documents import misleading_sentence
-from sk_han.rendering.report.words import BASELINE, always, gain_note, probability, sureness_note
+from sk_han.rendering.report.verdicts import BASELINE, always, gain_note, probability, sureness_note
 from sk_han.rendering.rows import in_one_line, in_reading_order
 
 __all__ = ["render_report_text"]

@@ -24,7 +24,7 @@ def probability(value: float) -> str:
 
     Examples
     --------
-    >>> from sk_han.rendering.report.words import probability
+    >>> from sk_han.rendering.report.verdicts import probability
     >>> probability(0.5), probability(0.9997)
     ('0.500', '>0.999')
     """
