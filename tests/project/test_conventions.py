@@ -161,7 +161,6 @@ SHARED_NAMES = {
 SHARED_UNTIL_RENAMED = {
     "alignment.py",
     "base.py",
-    "checks.py",
     "chunks.py",
     "documents.py",
     "explaining.py",
