@@ -16,6 +16,7 @@ from sk_han.training.callbacks.checkpointing import Checkpointing
 from sk_han.training.training_state import set_random_state
 from sk_han.utils.atomic_write import check_replaceable, delete_unfinished, replacing
 from sk_han.utils.model_format import ModelFormatError
+from sk_han.utils.signals import from_signal
 from sk_han.utils.warnings import warn_user
 
 __all__ = ["FitCheckpoints"]
@@ -175,6 +176,8 @@ class FitCheckpoints:
             with replacing(self._checkpoint.path) as file:
                 write_archive(file, description, arrays)
         except OSError as error:
+            if from_signal(error):
+                raise
             if not self._warned:
                 warn_user(
                     f"A checkpoint could not be written: {error}. The fit goes on, and tries again "
@@ -202,6 +205,8 @@ class FitCheckpoints:
         except ModelFormatError as error:  # which names the file
             raise ModelFormatError(f"{error} {repair}") from error
         except _ERRORS as error:
+            if from_signal(error):
+                raise
             reason = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(". ")[:500]
             raise ModelFormatError(
                 f"{path} is no checkpoint of this fit: {reason}. {repair}"

@@ -23,6 +23,7 @@ from sk_han.documents.checks import LARGEST_ID, UNKNOWN_ID
 from sk_han.documents.integer_file import IntegerFile
 from sk_han.documents.offsets import starts_of
 from sk_han.utils.atomic_write import replacing
+from sk_han.utils.signals import from_signal
 
 __all__ = ["DocumentFolder", "FolderWriter", "writing"]
 
@@ -139,6 +140,8 @@ class DocumentFolder:
             lengths = self.words_per_sentence.read(first[:, 0], last[:, 0]).astype(np.int64)
             ids = self.word_ids.read(first[:, 1], last[:, 1])
         except (OSError, ValueError) as error:
+            if from_signal(error):
+                raise
             raise _damaged(self.path, str(error)) from error
         sentence_starts, document_starts = starts_of(lengths), starts_of(last[:, 0] - first[:, 0])
         # Ids go to compiled code, which does not check them; files may change while they are open.

@@ -14,6 +14,7 @@ from threading import RLock
 from time import perf_counter
 from types import ModuleType
 
+from sk_han.utils.signals import from_signal
 from sk_han.utils.warnings import warn_user
 
 __all__ = ["ENGINES", "compile_kernels", "engine_in_use", "kernels", "using_engine"]
@@ -116,6 +117,8 @@ def _load(name: str, requested: str) -> ModuleType | None:
     try:
         return import_module(f"sk_han.engines.kernels.{name}")
     except Exception as error:
+        if from_signal(error):
+            raise
         _warn(
             f"its kernels cannot be compiled or loaded ({type(error).__name__}: {error})",
             "If files of Numba's cache are damaged, delete sk_han/engines/kernels/__pycache__ or "

@@ -25,6 +25,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.utils.signals import from_signal
+
 __all__ = ["FORMAT_VERSION", "read_archive", "write_archive"]
 
 # Increased when an older release cannot read the file. Golden files of all formats from this one on
@@ -188,6 +190,8 @@ def _entries(file: BinaryIO) -> dict[str, bytes]:
     except (MemoryError, OSError):
         raise
     except Exception as error:  # zipfile raises a dozen types for hostile bytes
+        if from_signal(error):
+            raise
         raise ValueError(f"it is not as sk_han.save writes a zip: {error}") from error
 
 
@@ -218,6 +222,8 @@ def _parsed(text: bytes) -> Any:
     try:
         return json.loads(text.decode("utf-8", "surrogatepass"), parse_constant=_no_constant)
     except ValueError as error:
+        if from_signal(error):
+            raise
         raise ValueError(f"its entry {_DESCRIPTION} is no JSON text: {error}") from error
 
 

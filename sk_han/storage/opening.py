@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sk_han.utils.model_format import ModelFormatError
+from sk_han.utils.signals import from_signal
 
 __all__ = ["model_file"]
 
@@ -32,6 +33,8 @@ def model_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         try:
             yield file
         except (ValueError, TypeError, OverflowError) as error:
+            if from_signal(error):
+                raise
             reason = _shortened(str(error).rstrip("."))
             raise ModelFormatError(f"{path} cannot be loaded: {reason}.") from error
         except RecursionError as error:
