@@ -115,6 +115,8 @@ def _load(name: str, requested: str) -> ModuleType | None:
     collects = gc.isenabled()
     gc.disable()  # Numba makes millions of small objects, and a sixth of its time was collection
     try:
+        if import_module("numba").config.DISABLE_JIT:
+            raise RuntimeError("NUMBA_DISABLE_JIT switches its compiler off")
         return import_module(f"sk_han.engines.kernels.{name}")
     except Exception as error:
         if from_signal(error):

@@ -122,6 +122,19 @@ class TestProcesses:
         )
         assert said.split() == ["torch", "1", "RuntimeWarning"]
 
+    def test_a_compiler_that_is_switched_off_means_pytorch_and_one_warning(
+        self, tmp_path: Path
+    ) -> None:
+        said = run(
+            "with warnings.catch_warnings(record=True) as caught:\n"
+            "    warnings.simplefilter('always')\n"
+            "    model = fit()\n"
+            "print(model.engine_, len(caught), 'NUMBA_DISABLE_JIT' in str(caught[0].message))",
+            tmp_path,
+            NUMBA_DISABLE_JIT="1",
+        )
+        assert said.split() == ["torch", "1", "True"]
+
     def test_damaged_files_of_the_cache_lose_no_fit(self, tmp_path: Path) -> None:
         run("fit()", tmp_path)
         files = [file for file in tmp_path.rglob("*") if file.suffix in {".nbi", ".nbc"}]
