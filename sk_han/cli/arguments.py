@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import sk_han
 
@@ -29,9 +30,18 @@ class UsageError(Exception):
     """Arguments that do not go together; the exit code is 2."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose messages cannot control the terminal by an argument that they repeat."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        from sk_han.rendering.rows import visible  # which loads NumPy
+
+        super()._print_message(visible(message), file)
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         "sk-han",
         description=_DESCRIPTION,
         epilog=_EPILOG,
@@ -49,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    commands: argparse._SubParsersAction[_Parser],
     name: str,
     summary: str,
     label: str | None = None,

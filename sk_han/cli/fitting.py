@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.cli.tables import check_files, records
+from sk_han.rendering.rows import in_one_line
 from sk_han.utils.progress import tell
 
 __all__ = ["fit"]
@@ -52,7 +53,9 @@ def fit(arguments: argparse.Namespace) -> None:
     save(model, arguments.output)
     size = os.path.getsize(arguments.output) / 1e6
     seconds = time.monotonic() - started
-    tell(f"Saved {arguments.output}, {size:.1f} MB, after {seconds:.1f} s.", quiet=quiet)
+    tell(
+        f"Saved {in_one_line(arguments.output)}, {size:.1f} MB, after {seconds:.1f} s.", quiet=quiet
+    )
 
 
 def _labelled(name: str, arguments: argparse.Namespace) -> tuple[list[str], NDArray[Any]]:

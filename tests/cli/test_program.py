@@ -199,3 +199,42 @@ class TestProcesses:
         )
         assert time.monotonic() - started < 10
         assert "numpy" not in done.stderr
+
+
+class TestEscapeCharacters:
+    """What an argument or a name holds cannot control the terminal of who reads the messages."""
+
+    ODD = "odd\x1b[31m\x9b.csv"
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["predict", "no{odd}", "{odd}"],
+            ["predict", "no{odd}", "{odd}", "--verbose"],
+            ["fit", "{odd}", "-o", "m.han"],
+            ["predict", "m.han", "data.csv", "--{odd}"],
+            ["{odd}"],
+            ["fit", "data.csv", "-o", "m.han", "--set", "{odd}"],
+            ["fit", "data.csv", "-o", "m.han", "--set", "{odd}=1"],
+        ],
+    )
+    def test_of_arguments_are_shown_and_not_sent(self, run, arguments):
+        code, output, told = run(*(each.format(odd=self.ODD) for each in arguments))
+        assert code in (1, 2)
+        assert output == ""
+        assert "odd\u241b[31m" in told or "odd\\x1b[31m" in told  # as `repr` shows it
+        assert not set(told) & {"\x1b", "\x9b"}
+
+    def test_of_a_column_and_of_a_label_are_shown_too(self, run, table, model):
+        data = table([(1, "Good.", self.ODD)], header=("id", "te\x1bxt", "label"))
+        for arguments in (["--text", "text"], ["--text", "te\x1bxt", "--label", "label"]):
+            code, _, told = run("evaluate", model, data, *arguments)
+            assert code in (1, 2)
+            assert told
+            assert "\x1b" not in told
+
+    def test_of_the_file_that_was_saved(self, run, table, tmp_path):
+        code, _, told = run("fit", table(), "--set", "max_epochs=1", "-o", tmp_path / self.ODD)
+        assert code == 0
+        assert "odd\u241b[31m" in told
+        assert "\x1b" not in told
