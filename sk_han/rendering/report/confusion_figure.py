@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sk_han.rendering.colors import theme_of
 from sk_han.rendering.matrix import plot_matrix
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.confusion import labels_shown
@@ -24,10 +25,10 @@ def plot_confusion(report: Reported, ax: Axes | None = None) -> Axes:
     of_label = np.maximum(report.confusion.sum(axis=1)[shown], 1)
     rows, predicted = ([report.labels[i] for i in labels] for labels in (shown, columns))
     ax = plot_matrix(counts / of_label[:, None], rows, predicted, ax, "Report.plot")
+    color = theme_of(ax).text
     for row, column in np.argwhere(counts).tolist():
-        # The shade of a whole label is light enough for black in both themes.
         number = f"{counts[row, column]:,}"
-        ax.text(column, row, number, ha="center", va="center", size="small")
+        ax.text(column, row, number, ha="center", va="center", size="small", color=color)
     ax.set_xlabel("predicted")
     ax.xaxis.set_label_position("top")
     ax.set_ylabel("label")
