@@ -117,17 +117,7 @@ class Alignment(Result):
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the matrix as a heat-map, as Bahdanau et al. (2015) do.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            By default a new figure of the size that the words need.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
+        """Draw the matrix as a heat-map, as Bahdanau et al. (2015) do."""
         return plot_matrix(self.weights, self.target_words, self.source_words, ax, "Alignment.plot")
 
     def _markup(self, *, full_page: bool) -> str:

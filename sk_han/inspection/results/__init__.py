@@ -6,6 +6,7 @@ from sk_han.inspection.results.document import DocumentExplanation, ScoredText
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.inspection.results.report import ClassScores, LengthBin, Report
+from sk_han.inspection.results.result import Result
 from sk_han.inspection.results.summary import ClassSummary, Context, Removal, Summary, Term
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "LengthBin",
     "Removal",
     "Report",
+    "Result",
     "ScoredText",
     "Summary",
     "Term",

@@ -110,38 +110,18 @@ class TextDescription(Result):
         return values
 
     def to_text(self) -> str:
-        """Return what is worth knowing as lines of text.
-
-        Returns
-        -------
-        str
-        """
+        """Return what is worth knowing as lines of text."""
         from sk_han.rendering.description_facts import description_text
 
         return description_text(self)
 
     def to_frame(self) -> DataFrame:
-        """Return the lengths as a pandas DataFrame, with a row for each kind of length.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """Return the lengths as a pandas DataFrame, with a row for each kind of length."""
         pandas = import_optional("pandas", None, "TextDescription.to_frame")
         return pandas.DataFrame.from_dict(self.lengths, orient="index")
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how many words a document has, from the shortest to the longest.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
+        """Draw how many words a document has, from the shortest to the longest."""
         from sk_han.rendering.bars import plot_bars
 
         words = "words a document"

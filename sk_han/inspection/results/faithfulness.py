@@ -112,22 +112,7 @@ class FaithfulnessReport(Result):
         return pandas.DataFrame(columns, index=index)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw comprehensiveness and sufficiency of each method, with their intervals.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        ModuleNotFoundError
-            If matplotlib, of the extra ``plot``, is not installed.
-        """
+        """Draw comprehensiveness and sufficiency of each method, with their intervals."""
         from sk_han.rendering.faithfulness_figure import plot_faithfulness
 
         return plot_faithfulness(self, ax)
@@ -138,12 +123,7 @@ class FaithfulnessReport(Result):
         return f"FaithfulnessReport({counted(self.n_documents)}, {', '.join(self.methods)})"
 
     def to_text(self) -> str:
-        """Return the table as lines of text.
-
-        Returns
-        -------
-        str
-        """
+        """Return the table as lines of text."""
         from sk_han.rendering.facts import table_lines
 
         header = ["", *map(_heading, self.metrics), "ms a document"]

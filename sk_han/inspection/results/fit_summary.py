@@ -117,28 +117,13 @@ class FitSummary(Result):
         return cls(**values)
 
     def to_text(self) -> str:
-        """Return the summary as lines of text.
-
-        Returns
-        -------
-        str
-        """
+        """Return the summary as lines of text."""
         from sk_han.rendering.fit_facts import fit_summary_text
 
         return fit_summary_text(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the accuracies as bars; without held-out documents, the seconds of each stage.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
+        """Draw the accuracies as bars; without held-out documents, the seconds of each stage."""
         from sk_han.rendering.bars import plot_bars
 
         if self.accuracy is None:

@@ -349,15 +349,6 @@ class Report(Result):
 
         Of more than 25 labels, those with the most mistakes are drawn. Shades are shares of the
         documents of a label.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
         """
         from sk_han.rendering.report.confusion_figure import plot_confusion
 
