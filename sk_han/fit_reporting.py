@@ -10,8 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts.ngrams.stacking import LinearParts
-from sk_han.training.callbacks.early_stopping import EarlyStopping
-from sk_han.training.history import best_of
+from sk_han.training.history import best_of, end_of
 from sk_han.training.net import Net
 from sk_han.utils.softmax import log_softmax
 from sk_han.utils.warnings import warn_user
@@ -114,7 +113,7 @@ def fit_summary(
         n_conflicting=fit.given.n_conflicting,
         n_epochs=n_epochs,
         kept_epoch=best_of(net)["best_epoch_"],
-        ended="one portion" if fit.one_epoch else _end_of(net, n_epochs),
+        ended="one portion" if fit.one_epoch else end_of(net),
         **_scores(parts, None if linear_scale is None else unseen, network_scale, linear_scale),
         seconds=dict(fit.stages.seconds),
         total_seconds=fit.stages.total,
@@ -169,13 +168,6 @@ def warn_of_a_useless_network(summary: FitSummary, net: Net, unseen: HeldOutLogi
         "change lr and max_epochs; fit_summary_ has the numbers.",
         ConvergenceWarning,
     )
-
-
-def _end_of(net: Net, n_epochs: int) -> str:
-    if n_epochs >= net.max_epochs or not net.stop_requested:
-        return "all epochs"
-    early = [c for _, c in net.callbacks_ if isinstance(c, EarlyStopping)]
-    return "no improvement" if any(c.has_stopped(n_epochs) for c in early) else "a callback"
 
 
 def _scores(

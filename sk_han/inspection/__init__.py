@@ -14,6 +14,7 @@ from sk_han.inspection.results import (
     ScoredText,
     Term,
     TextDescription,
+    TrainingSummary,
 )
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "ScoredText",
     "Term",
     "TextDescription",
+    "TrainingSummary",
 ]

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from sk_han.documents import UNKNOWN_ID
 from sk_han.embeddings.initial import check_embedding_init, initial_vectors
+from sk_han.inspection.results.training_summary import TrainingSummary
 from sk_han.tagging.attributes import Kinds, attribute_ids, learn_attributes, token_kinds
 from sk_han.tagging.options import TaggingOptions
 from sk_han.tagging.token_checks import Token, as_sentences, as_tags, check_iob2, forbidden_by_iob2
@@ -24,7 +25,8 @@ from sk_han.tagging.training import (
 )
 from sk_han.training.builder import new_net
 from sk_han.training.devices import resolve_device
-from sk_han.training.history import training_attributes
+from sk_han.training.history import outcome_of, training_attributes
+from sk_han.utils.progress import tell
 from sk_han.utils.stages import Stages
 from sk_han.validation.doubtful import warn_of_early_stopping
 from sk_han.validation.labels import document_weights, encode_labels
@@ -77,11 +79,22 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
             net.set_embedding(vectors)
     with stages("network", tells=False):
         net.train(training, validation)
+    summary = TrainingSummary(
+        unit="sentence",
+        n_trained=len(training),
+        n_scored=len(held_out),
+        **outcome_of(net),
+        seconds=dict(stages.seconds),
+        total_seconds=stages.total,
+    )
+    if stages.verbose:
+        tell(summary)
     return {
         "classes_": given.classes,
         "vocabularies_": learnt,
         "n_columns_": len(given.kinds.rows[0]),
         "device_": device,
+        "fit_summary_": summary,
         **training_attributes(net),
     }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sk_han.documents import UNKNOWN_ID
 from sk_han.fitted_state import device_of, restored_training, restoring, training_state
+from sk_han.inspection.results.training_summary import TrainingSummary
 from sk_han.options.base import Choice, Range
 from sk_han.storage.network_schema import check_weights, network_of
 from sk_han.storage.schema import Field, ListOf, Schema, Sizes, check
@@ -43,6 +44,10 @@ def _check_attributes(state: Mapping[str, Any], where: str, sizes: Sizes) -> Non
         raise ValueError(f"its vocabularies must be a list of {expected}, one for each attribute")
 
 
+def _summary(value: Any, where: str, sizes: Sizes) -> None:
+    TrainingSummary.from_dict(value)
+
+
 def _check_weights(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
     options = TaggingOptions.from_plain(state["network"]["options"])
     n_values = [_n_values(vocabulary) for vocabulary in state["vocabularies"]]
@@ -57,6 +62,7 @@ TAGGER = Schema(
         Field("vocabularies", ListOf(_values)),
         Field("scheme", Choice(("iob2", None))),
         Field("network", network_of(TaggingOptions)),
+        Field("fit_summary", _summary, optional=True),
         *TRAINING,
     ),
     rules=(check_best_epoch, _check_attributes, _check_weights),
@@ -65,13 +71,14 @@ TAGGER = Schema(
 
 def tagger_state(tagger: SequenceTagger) -> dict[str, Any]:
     """Return the state of a fitted tagger; see `SequenceTagger.to_state`."""
-    network = tagger.net_.module_
+    network, summary = tagger.net_.module_, tagger.fit_summary_
     return {
         "classes": tagger.classes_,
         "vocabularies": tagger.vocabularies_,
         "n_columns": tagger.n_columns_,
         "scheme": "iob2" if bool(network.forbidden.any()) else None,
         "network": {"options": network.options.to_plain(), "weights": tagger.net_.weights},
+        "fit_summary": None if summary is None else summary.to_dict(),
         **training_state(tagger),
     }
 
@@ -86,6 +93,7 @@ def tagger_attributes(state: Mapping[str, Any]) -> dict[str, Any]:
     """
     with restoring("SequenceTagger"):
         check(TAGGER, state)
+        summary = state["fit_summary"]
         sizes = [_n_values(vocabulary) for vocabulary in state["vocabularies"]]
         options = TaggingOptions.from_plain(state["network"]["options"])
         forbidden = forbidden_by_iob2(state["classes"]) if state["scheme"] else None
@@ -96,5 +104,6 @@ def tagger_attributes(state: Mapping[str, Any]) -> dict[str, Any]:
         "vocabularies_": state["vocabularies"],
         "n_columns_": state["n_columns"],
         "net_": net,
+        "fit_summary_": None if summary is None else TrainingSummary.from_dict(summary),
         **restored_training(state),
     }

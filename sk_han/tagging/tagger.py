@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.engines.loading import ENGINES
 from sk_han.fitted_state import StatefulEstimator, replace_attributes, snapshot_of
+from sk_han.inspection.results.training_summary import TrainingSummary
 from sk_han.tagging.attributes import token_kinds
 from sk_han.tagging.fit import (
     encoded_sentences,
@@ -99,7 +100,7 @@ mapping of word to vector, default="random"
     n_threads : int, default=None
         As of `HANClassifier`.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows the stages, a progress bar, and then ``fit_summary_``.
 
     Attributes
     ----------
@@ -121,6 +122,8 @@ mapping of word to vector, default="random"
         Token accuracy on the held-out sentences in that epoch.
     n_iter_ : int
         Number of epochs trained.
+    fit_summary_ : TrainingSummary
+        What the fit has come to; `repr` has the short form.
     device_ : str
         The device that computed.
 
@@ -146,6 +149,7 @@ mapping of word to vector, default="random"
     best_epoch_: int | None
     best_score_: float | None
     n_iter_: int
+    fit_summary_: TrainingSummary | None
     device_: str
 
     _newest_format = 1

@@ -9,7 +9,7 @@ from typing import Any
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.net import Net
 
-__all__ = ["best_of", "plain_history", "training_attributes"]
+__all__ = ["best_of", "end_of", "outcome_of", "plain_history", "training_attributes"]
 
 
 def training_attributes(net: Net, epochs_before: Sequence[dict[str, float]] = ()) -> dict[str, Any]:
@@ -25,6 +25,26 @@ def best_of(net: Net) -> dict[str, Any]:
             epoch, score = callback.best_epoch_, float(callback.best_score_[0])
             return {"best_epoch_": epoch, "best_score_": score}
     return {"best_epoch_": None, "best_score_": None}
+
+
+def end_of(net: Net) -> str:
+    """Return why training ended: "all epochs", "no improvement" or "a callback"."""
+    n_epochs = len(net.history)
+    if n_epochs >= net.max_epochs or not net.stop_requested:
+        return "all epochs"
+    early = [c for _, c in net.callbacks_ if isinstance(c, EarlyStopping)]
+    return "no improvement" if any(c.has_stopped(n_epochs) for c in early) else "a callback"
+
+
+def outcome_of(net: Net) -> dict[str, Any]:
+    """Return what a summary says of the training of a net."""
+    best = best_of(net)
+    return {
+        "n_epochs": len(net.history),
+        "kept_epoch": best["best_epoch_"],
+        "ended": end_of(net),
+        "accuracy": best["best_score_"],
+    }
 
 
 def plain_history(net: Net, first_epoch: int = 1) -> list[dict[str, float]]:

@@ -10,10 +10,11 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from sk_han.documents import DocumentArray, concatenated_ranges
+from sk_han.inspection.results.training_summary import TrainingSummary
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import hold_out, new_net
 from sk_han.training.devices import resolve_device
-from sk_han.training.history import training_attributes
+from sk_han.training.history import outcome_of, training_attributes
 from sk_han.translation.options import TranslationOptions
 from sk_han.translation.pair_checks import check_pairs
 from sk_han.translation.surface import SIGN_PATTERN, learn_forms
@@ -22,6 +23,7 @@ from sk_han.translation.training import (
     TranslationNet,
     smoothed_translation_net,
 )
+from sk_han.utils.progress import tell
 from sk_han.utils.stages import Stages
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.doubtful import warn_of_early_stopping
@@ -84,6 +86,16 @@ def learnt_attributes(
         net = _new_net(translator, tokenizers, len(training), validation is not None, device, rng)
     with stages("network", tells=False):
         net.train(training, validation)
+    summary = TrainingSummary(
+        unit="pair",
+        n_trained=len(training),
+        n_scored=0 if validation is None else len(validation),
+        **outcome_of(net),
+        seconds=dict(stages.seconds),
+        total_seconds=stages.total,
+    )
+    if stages.verbose:
+        tell(summary)
     return {
         "source_tokenizer_": tokenizers[0],
         "target_tokenizer_": tokenizers[1],
@@ -91,6 +103,7 @@ def learnt_attributes(
         "glued_": glued,
         "capitals_": capitals,
         "device_": device,
+        "fit_summary_": summary,
         **training_attributes(net),
     }
 

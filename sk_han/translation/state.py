@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sk_han.fitted_state import device_of, restored_training, restoring, training_state
+from sk_han.inspection.results.training_summary import TrainingSummary
 from sk_han.options.base import Choice, InstanceOf
 from sk_han.storage.network_schema import check_weights, network_of
 from sk_han.storage.schema import Array, Field, ListOf, Schema, Sizes, check
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from sk_han.translation.translator import AttentionTranslator
 
 __all__ = ["TRANSLATOR", "translator_attributes", "translator_state"]
+
+
+def _summary(value: Any, where: str, sizes: Sizes) -> None:
+    TrainingSummary.from_dict(value)
 
 
 def _check_weights(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
@@ -35,6 +40,7 @@ TRANSLATOR = Schema(
         Field("glued", Array("int64", "T", 0, 3)),
         Field("capitals", Choice((False, True))),
         Field("network", network_of(TranslationOptions)),
+        Field("fit_summary", _summary, optional=True),
         *TRAINING,
     ),
     rules=(check_best_epoch, _check_weights),
@@ -43,6 +49,7 @@ TRANSLATOR = Schema(
 
 def translator_state(translator: AttentionTranslator) -> dict[str, Any]:
     """Return the state of a fitted translator; see `AttentionTranslator.to_state`."""
+    summary = translator.fit_summary_
     return {
         "source_tokenizer": translator.source_tokenizer_,
         "target_tokenizer": translator.target_tokenizer_,
@@ -53,6 +60,7 @@ def translator_state(translator: AttentionTranslator) -> dict[str, Any]:
             "options": translator.net_.module_.options.to_plain(),
             "weights": translator.net_.weights,
         },
+        "fit_summary": None if summary is None else summary.to_dict(),
         **training_state(translator),
     }
 
@@ -67,6 +75,7 @@ def translator_attributes(state: Mapping[str, Any]) -> dict[str, Any]:
     """
     with restoring("AttentionTranslator"):
         sizes = check(TRANSLATOR, state)
+        summary = state["fit_summary"]
         options = TranslationOptions.from_plain(state["network"]["options"])
         weights, n_ids = state["network"]["weights"], (sizes["V"], sizes["T"])
         net = stored_translation_net(n_ids, options, weights, device_of(state))
@@ -75,5 +84,6 @@ def translator_attributes(state: Mapping[str, Any]) -> dict[str, Any]:
         **{f"{name}_": state[name] for name in own},
         "glued_": state["glued"].copy(),
         "net_": net,
+        "fit_summary_": None if summary is None else TrainingSummary.from_dict(summary),
         **restored_training(state),
     }

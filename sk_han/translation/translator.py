@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.fitted_state import StatefulEstimator, replace_attributes, snapshot_of
+from sk_han.inspection.results.training_summary import TrainingSummary
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.computing import computing
 from sk_han.translation.alignment import Alignment
@@ -86,7 +87,7 @@ class AttentionTranslator(StatefulEstimator):
     n_threads : int, default=None
         As of `HANClassifier`.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows the stages, a progress bar, and then ``fit_summary_``.
 
     Attributes
     ----------
@@ -109,6 +110,8 @@ class AttentionTranslator(StatefulEstimator):
         Share of right words of the held-out pairs in that epoch, given the right words before.
     n_iter_ : int
         Number of epochs trained.
+    fit_summary_ : TrainingSummary
+        What the fit has come to; `repr` has the short form.
     device_ : str
         The device that computed.
 
@@ -138,6 +141,7 @@ class AttentionTranslator(StatefulEstimator):
     best_epoch_: int | None
     best_score_: float | None
     n_iter_: int
+    fit_summary_: TrainingSummary | None
     device_: str
 
     _newest_format = 1

@@ -36,6 +36,7 @@ def test_a_loaded_tagger_predicts_the_same_bits(fitted, path):
     assert loaded.get_params() == fitted.get_params()
     assert loaded.history_ == fitted.history_
     assert (loaded.best_epoch_, loaded.best_score_) == (fitted.best_epoch_, fitted.best_score_)
+    assert loaded.fit_summary_ == fitted.fit_summary_ is not None
 
 
 @pytest.mark.parametrize("params", [{"crf": False}, {"scheme": "iob2"}])
@@ -98,6 +99,7 @@ DAMAGES = {
     "too many": lambda s: changed(s, "network", "options", "crf", value=False),
     "best_epoch": lambda s: changed(s, "best_epoch", value=99),
     "history": lambda s: changed(s, "history", value=[1]),
+    "n_trained in the summary": lambda s: changed(s, "fit_summary", "n_trained", value=0.5),
     "device": lambda s: changed(s, "device", value=3),
 }
 
@@ -112,6 +114,12 @@ def test_a_damaged_state_is_refused(fitted, message):
 
 def test_an_undamaged_state_is_not(fitted):
     assert_equal_predictions(SequenceTagger().from_state(fitted.to_state()), fitted)
+
+
+def test_a_state_without_a_summary_is_not(fitted):
+    restored = SequenceTagger().from_state(fitted.to_state() | {"fit_summary": None})
+    assert restored.fit_summary_ is None
+    assert "# fitted" not in repr(restored)
 
 
 def test_a_file_with_a_changed_description_is_refused(fitted, path):

@@ -160,6 +160,25 @@ class TestResults:
         tagger = tiny_tagger(validation_fraction=0.4, n_iter_no_change=2, max_epochs=60, lr=1e-20)
         assert tagger.fit(X, Y).n_iter_ == 3
 
+    def test_the_summary_tells_of_the_fit(self, capsys):
+        tagger = tiny_tagger(
+            validation_fraction=0.4, n_iter_no_change=2, max_epochs=60, lr=1e-20, verbose=1
+        ).fit(X, Y)
+        summary = tagger.fit_summary_
+        assert (summary.n_trained, summary.n_scored) == (19, 13)  # without the empty sentences
+        assert (summary.n_epochs, summary.kept_epoch, summary.ended) == (3, 1, "no improvement")
+        assert summary.accuracy == tagger.best_score_
+        assert list(summary.seconds) == ["sentences", "set-up", "word vectors", "network"]
+        assert 0 < sum(summary.seconds.values()) <= summary.total_seconds
+        assert repr(tagger).endswith(f"# fitted: {summary.in_short}")
+        assert str(summary) in capsys.readouterr().err
+        assert "since the held-out sentences showed no improvement" in str(summary)
+
+    def test_the_summary_of_all_sentences_has_no_accuracy(self):
+        summary = tiny_tagger(max_epochs=1).fit(X, Y).fit_summary_
+        assert (summary.n_scored, summary.accuracy, summary.kept_epoch) == (0, None, None)
+        assert "not measured: no sentence was held out" in str(summary)
+
     def test_the_held_out_words_are_unknown(self):
         sentences = [[f"word{i}"] for i in range(20)]
         tagger = tiny_tagger(validation_fraction=0.5).fit(sentences, [["A"]] * 20)

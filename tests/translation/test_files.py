@@ -23,6 +23,7 @@ def test_a_loaded_translator_predicts_the_same(tmp_path: Path) -> None:
         loaded.attention(SOURCES[:1])[0].weights == fitted.attention(SOURCES[:1])[0].weights
     ).all()
     assert loaded.source_tokenizer.min_df == 2
+    assert loaded.fit_summary_ == fitted.fit_summary_ is not None
     assert loaded.get_params(deep=False).keys() == fitted.get_params(deep=False).keys()
     loaded.set_params(max_epochs=1).fit(SOURCES, TARGETS)
 

@@ -139,6 +139,18 @@ def test_training_stops_so_many_epochs_after_the_best() -> None:
     assert (fitted.best_epoch_, fitted.n_iter_) == (1, 3)
 
 
+def test_the_summary_tells_of_the_fit() -> None:
+    fitted = tiny().fit(SOURCES[3:], TARGETS[3:], X_val=SOURCES[:3], y_val=TARGETS[:3])
+    summary = fitted.fit_summary_
+    assert summary is not None
+    assert (summary.n_trained, summary.n_scored, summary.unit) == (24, 3, "pair")
+    assert (summary.n_epochs, summary.kept_epoch) == (2, fitted.best_epoch_)
+    assert summary.accuracy == fitted.best_score_
+    assert list(summary.seconds) == ["texts", "set-up", "network"]
+    assert repr(fitted).endswith(f"# fitted: {summary.in_short}")
+    assert "pairs in " in str(summary)
+
+
 def test_users_tokenizers_are_cloned_and_fitted() -> None:
     given = HierarchicalTokenizer(lowercase=False, output="padded")
     fitted = tiny(source_tokenizer=given, target_tokenizer=given).fit(SOURCES, TARGETS)
@@ -289,13 +301,13 @@ def test_a_pickle_of_a_newer_format_is_refused(translator: AttentionTranslator) 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"forms": ["a"]}, "1 forms for"),
-        ({"forms": None}, "forms are no list"),
-        ({"glued": np.zeros(3)}, "glued must be"),
-        ({"capitals": 1}, "capitals must be true or false"),
-        ({"network": {}}, "options and weights"),
-        ({"source_tokenizer": None}, "source tokenizer"),
-        ({"best_epoch": 1000}, "best epoch"),
+        ({"forms": ["a"]}, "forms must be a list of 12; it has 1"),
+        ({"forms": None}, "forms must be a list"),
+        ({"glued": np.zeros(3)}, "glued has the shape"),
+        ({"capitals": 1}, "capitals must be one of"),
+        ({"network": {}}, "network lacks"),
+        ({"source_tokenizer": None}, "source_tokenizer is no fitted"),
+        ({"best_epoch": 1000}, "best_epoch must be one of 25"),
         ({"extra": 1}, "fitted state has"),
     ],
 )
@@ -309,7 +321,7 @@ def test_a_state_with_wrong_entries_is_refused(
 def test_weights_of_another_shape_are_refused(translator: AttentionTranslator) -> None:
     state = translator.to_state()
     weights = state["network"]["weights"] | {"context": np.zeros(3, np.float32)}
-    with pytest.raises(ModelFormatError, match=r"weight context has the shape \(3,\)"):
+    with pytest.raises(ModelFormatError, match=r"weights.context has the shape \(3,\)"):
         AttentionTranslator().from_state(
             state | {"network": state["network"] | {"weights": weights}}
         )

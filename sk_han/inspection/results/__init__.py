@@ -8,6 +8,7 @@ from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.inspection.results.report import ClassScores, LengthBin, Report
 from sk_han.inspection.results.result import Result
 from sk_han.inspection.results.summary import ClassSummary, Context, Removal, Summary, Term
+from sk_han.inspection.results.training_summary import TrainingSummary
 
 __all__ = [
     "ClassScores",
@@ -26,4 +27,5 @@ __all__ = [
     "Summary",
     "Term",
     "TextDescription",
+    "TrainingSummary",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sk_han.inspection.results.result import Result
 from sk_han.utils.progress import duration
@@ -13,7 +13,9 @@ from sk_han.utils.progress import duration
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FitSummary"]
+__all__ = ["FitSummary", "summary_of"]
+
+_Summary = TypeVar("_Summary")
 
 _ENDS = ("all epochs", "no improvement", "a callback", "one portion")
 
@@ -106,15 +108,7 @@ class FitSummary(Result):
         ValueError
             If a value is missing, of another kind, or one too many.
         """
-        kinds = {field.name: str(field.type) for field in dataclasses.fields(cls)}
-        if not isinstance(values, Mapping) or values.keys() != kinds.keys():
-            raise ValueError(f"a summary of a fit has the values {sorted(kinds)}")
-        for name, kind in kinds.items():
-            if not _is_of_kind(values[name], kind):
-                raise ValueError(f"{name} in the summary of a fit is no {kind}")
-        if values["ended"] not in _ENDS:
-            raise ValueError(f"a fit ends by one of {_ENDS}")
-        return cls(**values)
+        return summary_of(cls, values)
 
     def to_text(self) -> str:
         """Return the summary as lines of text."""
@@ -144,6 +138,20 @@ class FitSummary(Result):
 
     def __repr__(self) -> str:
         return f"FitSummary({self.in_short})"
+
+
+def summary_of(cls: type[_Summary], values: Any) -> _Summary:
+    """Make a summary of a class of what its `to_dict` returned, if all values are of its kinds."""
+    described: Any = cls  # a dataclass
+    kinds = {field.name: str(field.type) for field in dataclasses.fields(described)}
+    if not isinstance(values, Mapping) or values.keys() != kinds.keys():
+        raise ValueError(f"a summary of a fit has the values {sorted(kinds)}")
+    for name, kind in kinds.items():
+        if not _is_of_kind(values[name], kind):
+            raise ValueError(f"{name} in the summary of a fit is no {kind}")
+    if values["ended"] not in _ENDS:
+        raise ValueError(f"a fit ends by one of {_ENDS}")
+    return cls(**values)
 
 
 def _is_of_kind(value: Any, kind: str) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sk_han import ExplanationList
-from sk_han.inspection import FaithfulnessReport, FitSummary, TextDescription
+from sk_han.inspection import FaithfulnessReport, FitSummary, TextDescription, TrainingSummary
 from sk_han.inspection.results.description import FitCost
 from sk_han.inspection.results.result import Result, plain
 from sk_han.translation import Alignment
@@ -54,6 +54,17 @@ DESCRIPTION = TextDescription(
     samples={0: [["a", "b"]]},
     cost=FitCost(seconds=1.0, megabytes=200.0, epochs=5, n_threads=1),
 )
+TRAINING = TrainingSummary(
+    unit="pair",
+    n_trained=5,
+    n_scored=1,
+    n_epochs=3,
+    kept_epoch=2,
+    ended="no improvement",
+    accuracy=0.5,
+    seconds={"network": 2.0},
+    total_seconds=3.0,
+)
 METRICS = ("comprehensiveness", "sufficiency", "flip")
 FAITHFULNESS = FaithfulnessReport(
     values={metric: {"random": np.array([0.5, np.nan])} for metric in METRICS},
@@ -74,6 +85,7 @@ RESULTS = {
         made(),
         DESCRIPTION,
         FIT,
+        TRAINING,
         FAITHFULNESS,
         Alignment("ein Hund", "a dog", ["ein", "Hund"], ["a", "dog"], [[0.75, 0.0], [0.0, 1.0]]),
     )
