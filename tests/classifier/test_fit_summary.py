@@ -140,8 +140,7 @@ def test_a_summary_survives_pickle_and_file(fitted, tmp_path):
 
 
 def test_a_file_without_a_summary_has_none(fitted):
-    state = fitted.to_state()
-    del state["fit_summary"]
+    state = fitted.to_state() | {"fit_summary": None}
     assert tiny().from_state(state).fit_summary_ is None
 
 
