@@ -92,6 +92,7 @@ class TestInitialVectors:
         with pytest.raises(ValueError, match=r"X holds word ids\. Give an array"):
             vectors({"day": [1.0, 2.0, 3.0]}, vocabulary=None)
 
+    @pytest.mark.drawn
     def test_learnt_vectors_are_those_of_the_weighted_documents(self):
         weights = (3.0, 1.0)
         documents = DocumentArray.from_nested([[[2, 3, 4, 2]], [[4, 4], [2, 3]]])
