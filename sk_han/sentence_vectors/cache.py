@@ -72,7 +72,7 @@ class VectorCache:
             find = "SELECT vector FROM vectors WHERE encoder = ? AND sentence = ?"
             for row, sentence in enumerate(sentences):
                 found = connection.execute(find, (self._encoder, _key(sentence))).fetchone()
-                vector = None if found is None else self._vector(found[0])
+                vector = None if found is None else self._vector(_key(sentence), found[0])
                 if vector is None:
                     unknown.append(row)
                 else:
@@ -81,19 +81,24 @@ class VectorCache:
 
     def write(self, sentences: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """Add the vectors of sentences."""
-        rows = [
-            (self._encoder, _key(sentence), vector.astype("<f4").tobytes())
-            for sentence, vector in zip(sentences, vectors, strict=True)
-        ]
+        rows = []
+        for sentence, vector in zip(sentences, vectors, strict=True):
+            key, data = _key(sentence), vector.astype("<f4").tobytes()
+            rows.append((self._encoder, key, data + self._checksum(key, data)))
         with self._opened() as connection:
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
-    def _vector(self, stored: object) -> NDArray[np.float32] | None:
+    def _vector(self, key: bytes, stored: object) -> NDArray[np.float32] | None:
         """Return a stored vector, or None if it is none: its sentence is then encoded again."""
-        if not isinstance(stored, bytes) or len(stored) != 4 * self._dimension:
+        size = 4 * self._dimension
+        if not isinstance(stored, bytes) or stored[size:] != self._checksum(key, stored[:size]):
             return None
-        vector = np.frombuffer(stored, "<f4")
+        vector = np.frombuffer(stored, "<f4", self._dimension)
         return vector if np.isfinite(vector).all() else None
+
+    def _checksum(self, key: bytes, data: bytes) -> bytes:
+        """Return what finds a changed bit of a row: that of its keys too."""
+        return _digest(self._encoder + key + data)[:8]
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:

@@ -64,6 +64,30 @@ def test_damage_anywhere_is_named_with_the_repair(
         VectorCache(tmp_path, fingerprint()).read(SENTENCES, np.zeros_like(VECTORS))
 
 
+def test_a_flipped_bit_gives_no_other_vector(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(0).normal(size=(3, 2)).astype(np.float32)
+    VectorCache(tmp_path, fingerprint()).write(SENTENCES, vectors)
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    at = whole.index(vectors[1].tobytes())
+    # Every bit of the rows, and one of each byte before them in steps.
+    bits = [*range(8 * (at - 60), 8 * (at + 60)), *range(0, 8 * len(whole), 8 * 97 + 1)]
+    n_lost = 0
+    for bit in bits:
+        content = bytearray(whole)
+        content[bit // 8] ^= 1 << bit % 8
+        file.write_bytes(content)
+        found = np.zeros_like(vectors)
+        try:
+            unknown = VectorCache(tmp_path, fingerprint()).read(SENTENCES, found)
+        except ValueError:
+            continue
+        n_lost += len(unknown)
+        known = np.delete(np.arange(3), unknown)
+        np.testing.assert_array_equal(found[known], vectors[known], err_msg=f"bit {bit}")
+    assert n_lost > 100
+
+
 @pytest.mark.parametrize(
     "value",
     [b"abc", None, 7, "eight ch", np.full(2, np.nan, "<f4").tobytes()],
