@@ -1,4 +1,8 @@
-"""Documents in a folder: three files of integers, and a description that makes them valid."""
+"""Documents in a folder: three files of integers, and a description that makes them valid.
+
+A fourth file has the checksums of their blocks, and the description those of the fourth file and of
+itself, so that a changed bit is found wherever it is, when it is first read.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import re
 import secrets
 import stat
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +25,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import LARGEST_ID, UNKNOWN_ID
+from sk_han.documents.checksums import BlockChecksums, n_blocks
 from sk_han.documents.integer_file import IntegerFile
 from sk_han.documents.offsets import starts_of
 from sk_han.utils.atomic_write import replacing
@@ -35,7 +41,9 @@ _LONGEST_DESCRIPTION = 1 << 16  # bytes
 # Bytes in the order of almost all processors. A vocabulary of more than 65,535 words is usual, so
 # ids of two bytes would be of use to few.
 _TYPES = {"word_ids": "<i4", "words_per_sentence": "<i4", "document_starts": "<i8"}
-_NAME = re.compile(rf"({'|'.join(_TYPES)})-[0-9a-f]{{16}}\.bin")
+_CHECKSUMS = "checksums"
+_FILES = (*_TYPES, _CHECKSUMS)
+_NAME = re.compile(rf"({'|'.join(_FILES)})-[0-9a-f]{{16}}\.bin")
 _UNFINISHED = re.compile(r"\.sk_han-[0-9a-f]{16}-[0-9a-f]{16}\.tmp")  # of the description
 _REPAIR = "Write it again with DocumentArray.save or HierarchicalTokenizer.transform(..., out=)."
 _DIGEST, _IDS_AT_ONCE = 16, 1 << 22  # bytes
@@ -94,16 +102,18 @@ class DocumentFolder:
             "words_per_sentence": found["sentences"],
             "document_starts": 2 * (found["documents"] + 1),
         }
+        checksums = _checksums(folder, paths[_CHECKSUMS], lengths, found["checksums"])
         with ExitStack() as opened:
             files = {}
-            for name, path in paths.items():
-                try:
-                    files[name] = IntegerFile(path, _TYPES[name], lengths[name])
-                except ValueError as error:
-                    raise _damaged(folder, str(error)) from error
-                opened.callback(files[name].close)
             everything = np.array([0]), np.array([lengths["document_starts"]])
-            starts = files["document_starts"].read(*everything).astype(np.int64).reshape(-1, 2)
+            try:
+                for name, dtype in _TYPES.items():
+                    files[name] = IntegerFile(paths[name], dtype, lengths[name], checksums[name])
+                    opened.callback(files[name].close)
+                starts = files["document_starts"].read(*everything)
+            except ValueError as error:
+                raise _damaged(folder, str(error)) from error
+            starts = starts.astype(np.int64).reshape(-1, 2)
             _check_document_starts(folder, starts, found)
             files["document_starts"].close()
             opened.pop_all()
@@ -197,12 +207,13 @@ def writing(folder: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Fold
     path = Path(os.path.abspath(folder))
     is_new = _prepared(path, overwrite)
     token = secrets.token_hex(8)
-    names = {name: f"{name}-{token}.bin" for name in _TYPES}
+    names = {name: f"{name}-{token}.bin" for name in _FILES}
     try:
         with ExitStack() as opened:
-            files = {name: opened.enter_context(open(path / names[name], "x+b")) for name in _TYPES}
+            files = {name: opened.enter_context(open(path / names[name], "x+b")) for name in _FILES}
             writer = FolderWriter(files)
             yield writer
+            written = writer.description() | {"files": names}
             for file in files.values():
                 file.flush()
                 os.fsync(file.fileno())
@@ -210,9 +221,8 @@ def writing(folder: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Fold
             _check_is_free(path)  # of another process that was quicker
         replaced = _data_files(path) - set(names.values())
         with replacing(path / _DESCRIPTION) as description:
-            description.write(
-                json.dumps(writer.description() | {"files": names}, indent=1).encode()
-            )
+            written["sha256"] = _seal(written)
+            description.write(json.dumps(written, indent=1).encode())
     except BaseException:
         _delete(path, names.values())
         if is_new:
@@ -227,7 +237,8 @@ class FolderWriter:
 
     def __init__(self, files: Mapping[str, BinaryIO]) -> None:
         self._files = files
-        self._hashes = {name: hashlib.blake2b(digest_size=_DIGEST) for name in files}
+        self._hashes = {name: hashlib.blake2b(digest_size=_DIGEST) for name in _TYPES}
+        self._checksums = {name: BlockChecksums() for name in _TYPES}
         self._n_documents, self._end, self._highest = 0, np.zeros(2, dtype=np.int64), UNKNOWN_ID
         self._write("document_starts", self._end)
 
@@ -251,6 +262,7 @@ class FolderWriter:
         file = self._files["word_ids"]
         file.flush()
         self._hashes["word_ids"] = hashlib.blake2b(digest_size=_DIGEST)
+        self._checksums["word_ids"] = BlockChecksums()
         self._highest = UNKNOWN_ID
         for start in range(0, 4 * int(self._end[1]), _IDS_AT_ONCE):
             file.seek(start)
@@ -260,7 +272,10 @@ class FolderWriter:
             self._highest = max(self._highest, int(replaced.max()))
 
     def description(self) -> dict[str, Any]:
-        """Return what the description holds, but for the names of the files."""
+        """Write the checksums; return what the description holds, but for names of files."""
+        sums = np.concatenate([self._checksums[name].values() for name in _TYPES])
+        data = sums.astype("<u4").tobytes()
+        self._files[_CHECKSUMS].write(data)
         digests = "".join(self._hashes[name].hexdigest() for name in _TYPES)
         return {
             "kind": _KIND,
@@ -270,11 +285,13 @@ class FolderWriter:
             "words": int(self._end[1]),
             "highest_id": self._highest,
             "fingerprint": hashlib.sha256(digests.encode()).hexdigest()[:32],
+            "checksums": zlib.crc32(data),
         }
 
     def _write(self, name: str, values: NDArray[Any]) -> None:
-        data = np.ascontiguousarray(values, dtype=_TYPES[name]).view(np.uint8).data
+        data = np.ascontiguousarray(values, dtype=_TYPES[name]).reshape(-1).view(np.uint8).data
         self._hashes[name].update(data)
+        self._checksums[name].update(data)
         self._files[name].write(data)
 
 
@@ -369,7 +386,8 @@ def _described(folder: str | os.PathLike[str]) -> dict[str, Any]:
             f"{path} has format {version}, and this release of sk_han reads formats up to "
             f"{FORMAT_VERSION}: install a newer sk_han."
         )
-    counts = [found.get(name) for name in ("documents", "sentences", "words", "highest_id")]
+    numbers = ("documents", "sentences", "words", "highest_id", "checksums")
+    counts = [found.get(name) for name in numbers]
     files, fingerprint = found.get("files"), found.get("fingerprint")
     valid = (
         version == FORMAT_VERSION
@@ -377,13 +395,38 @@ def _described(folder: str | os.PathLike[str]) -> dict[str, Any]:
         and UNKNOWN_ID <= found["highest_id"] <= LARGEST_ID
         and isinstance(fingerprint, str)
         and isinstance(files, dict)
-        and files.keys() == _TYPES.keys()
-        and all(isinstance(files[name], str) for name in _TYPES)
-        and all((match := _NAME.fullmatch(files[n])) and match[1] == n for n in _TYPES)
+        and files.keys() == set(_FILES)
+        and all(isinstance(files[name], str) for name in _FILES)
+        and all((match := _NAME.fullmatch(files[n])) and match[1] == n for n in _FILES)
+        and found.get("sha256") == _seal(found)
     )
     if not valid:
         raise _damaged(path, f"{_DESCRIPTION} has a wrong or missing entry")
     return found
+
+
+def _seal(description: Mapping[str, Any]) -> str:
+    """Return the checksum of the other entries of a description."""
+    others = {name: value for name, value in description.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest()
+
+
+def _checksums(
+    folder: str | os.PathLike[str], path: str, lengths: Mapping[str, int], expected: int
+) -> dict[str, NDArray[np.uint32]]:
+    """Read the checksums of the blocks of each file."""
+    numbers = [n_blocks(lengths[name] * np.dtype(dtype).itemsize) for name, dtype in _TYPES.items()]
+    try:
+        file = IntegerFile(path, "<u4", sum(numbers))
+        sums = file.read(np.array([0]), np.array([sum(numbers)]))
+    except ValueError as error:
+        raise _damaged(folder, str(error)) from error
+    file.close()
+    if zlib.crc32(sums.tobytes()) != expected:
+        raise _damaged(folder, f"{os.path.basename(path)} has other bytes than were written")
+    ends = np.cumsum(numbers)[:-1]
+    of_files = np.split(sums.astype(np.uint32), ends)
+    return dict(zip(_TYPES, of_files, strict=True))
 
 
 def _check_document_starts(

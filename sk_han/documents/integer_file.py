@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.documents.checksums import CheckedBlocks
+
 __all__ = ["IntegerFile"]
 
 
@@ -26,6 +28,8 @@ class IntegerFile:
     dtype : str
     length : int
         Number of integers.
+    checksums : ndarray of uint32, shape (n_blocks,), optional
+        Of the blocks of the file. Each is compared once, when numbers in it are first read.
 
     Raises
     ------
@@ -35,7 +39,9 @@ class IntegerFile:
         If it is no file, or of another size.
     """
 
-    def __init__(self, path: str, dtype: str, length: int) -> None:
+    def __init__(
+        self, path: str, dtype: str, length: int, checksums: NDArray[np.uint32] | None = None
+    ) -> None:
         self._name, self._dtype = os.path.basename(path), np.dtype(dtype)
         found = os.stat(path)  # to open a pipe would wait for ever
         if not stat.S_ISREG(found.st_mode):
@@ -48,6 +54,9 @@ class IntegerFile:
         self._lock = threading.Lock()
         self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         self.close = weakref.finalize(self, os.close, self._descriptor)
+        self._blocks = None
+        if checksums is not None:
+            self._blocks = CheckedBlocks(checksums, found.st_size, self._read_into)
 
     def read(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[Any]:
         """Read pieces, and concatenate them.
@@ -62,7 +71,7 @@ class IntegerFile:
         OSError
             If the disk fails.
         ValueError
-            If the file has become shorter.
+            If the file has become shorter, or other bytes than were written.
         """
         pieces = np.empty(int((stops - starts).sum()), dtype=self._dtype)
         buffer = pieces.view(np.uint8).data
@@ -76,9 +85,18 @@ class IntegerFile:
             ((last - first) * self._dtype.itemsize).tolist(),
             strict=True,
         ):
+            self._check(start, start + n_bytes)
             self._read_into(buffer[done : done + n_bytes], start)
             done += n_bytes
         return pieces
+
+    def _check(self, start: int, stop: int) -> None:
+        if self._blocks is None:
+            return
+        try:
+            self._blocks.check(start, stop)
+        except ValueError as error:
+            raise ValueError(f"{self._name}: {error}") from error
 
     def _read_into(self, buffer: memoryview, position: int) -> None:
         while len(buffer):

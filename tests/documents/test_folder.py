@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,6 +20,7 @@ import pytest
 
 from sk_han import DocumentArray
 from sk_han.documents import folder as folders
+from sk_han.documents.checksums import BLOCK, BlockChecksums
 from sk_han.documents.folder import writing
 
 IN_MEMORY = DocumentArray.from_nested([[[2, 3], [4]], [], [[5, 2, 2]], [[7]]])
@@ -40,7 +42,19 @@ def described(folder: Path, **entries: Any) -> None:
     """Change entries of the description; None takes one out."""
     path = folder / "documents.json"
     description = json.loads(path.read_text()) | entries
-    path.write_text(json.dumps({k: v for k, v in description.items() if v is not None}))
+    description = {k: v for k, v in description.items() if v is not None}
+    description["sha256"] = folders._seal(description)
+    path.write_text(json.dumps(description))
+
+
+def sealed(folder: Path) -> None:
+    """Give files the checksums that belong to them, as someone with malice would."""
+    sums = [BlockChecksums() for _ in folders._TYPES]
+    for name, of_file in zip(folders._TYPES, sums, strict=True):
+        of_file.update(memoryview(data_file(folder, name).read_bytes()))
+    data = np.concatenate([of_file.values() for of_file in sums]).astype("<u4").tobytes()
+    data_file(folder, "checksums").write_bytes(data)
+    described(folder, checksums=zlib.crc32(data))
 
 
 def test_no_documents_come_back(tmp_path: Path) -> None:
@@ -51,7 +65,9 @@ def test_no_documents_come_back(tmp_path: Path) -> None:
 
 def test_a_word_takes_four_bytes_a_sentence_four_and_a_document_sixteen(folder: Path) -> None:
     sizes = {p.name.partition("-")[0]: p.stat().st_size for p in folder.glob("*.bin")}
+    of_blocks = sizes.pop("checksums")
     assert sizes == {"word_ids": 4 * 7, "words_per_sentence": 4 * 4, "document_starts": 16 * 5}
+    assert of_blocks == 4 * 3
 
 
 def test_equal_documents_have_equal_fingerprints(folder: Path, tmp_path: Path) -> None:
@@ -76,7 +92,7 @@ def test_documents_that_are_there_are_replaced_when_that_is_asked_for(folder: Pa
     assert DocumentArray.open(folder).to_nested() == IN_MEMORY.to_nested()
     OTHERS.save(folder, overwrite=True)
     assert DocumentArray.open(folder).to_nested() == OTHERS.to_nested()
-    assert len(list(folder.iterdir())) == 4
+    assert len(list(folder.iterdir())) == 5
 
 
 def test_opened_documents_may_replace_themselves(folder: Path) -> None:
@@ -181,7 +197,8 @@ def test_ids_are_replaced_when_all_are_written(
         json.loads((tmp_path / name / "documents.json").read_text())
         for name in ("replaced", "at once")
     )
-    del one["files"], other["files"]
+    for description in (one, other):
+        del description["files"], description["sha256"]
     assert one == other
 
 
@@ -201,14 +218,14 @@ def test_a_slow_writer_replaces_nothing_that_another_has_written_meanwhile(tmp_p
         with pytest.raises(FileExistsError, match="holds documents already"):
             slow_writer.close()
     assert DocumentArray.open(path).to_nested() == OTHERS.to_nested()
-    assert len(list(path.iterdir())) == 4
+    assert len(list(path.iterdir())) == 5
 
 
 def test_writers_that_replace_each_other_leave_no_files(folder: Path) -> None:
     with writing(folder, overwrite=True) as slow:
         slow.append(IN_MEMORY)
         OTHERS.save(folder, overwrite=True)
-    assert len(list(folder.iterdir())) == 4
+    assert len(list(folder.iterdir())) == 5
 
 
 def test_documents_that_are_replaced_while_they_are_opened_are_the_new_ones(
@@ -256,6 +273,7 @@ def falling(folder: Path) -> None:
     starts = np.fromfile(path, "<i8")
     starts[[4, 5]] = 2**40
     starts.tofile(path)
+    sealed(folder)
 
 
 def overflowing(folder: Path) -> None:
@@ -263,6 +281,7 @@ def overflowing(folder: Path) -> None:
     starts = np.fromfile(path, "<i8").reshape(-1, 2)
     starts[1:4] = [[2**62], [-(2**63)], [-(2**62)]]
     starts.tofile(path)
+    sealed(folder)
 
 
 def a_pipe(folder: Path) -> None:
@@ -300,7 +319,7 @@ DAMAGES = {
     ),
     "no count": (lambda folder: described(folder, words=None), "wrong or missing entry"),
     "negative count": (lambda folder: described(folder, words=-1), "wrong or missing entry"),
-    "huge count": (lambda folder: described(folder, documents=2**59), "has 80 bytes instead of"),
+    "huge count": (lambda folder: described(folder, documents=2**59), "checksums-.* has 12 bytes"),
     "count of text": (lambda folder: described(folder, words="7"), "wrong or missing entry"),
     "files in a list": (lambda folder: described(folder, files=[1]), "wrong or missing entry"),
     "highest id 0": (lambda folder: described(folder, highest_id=0), "wrong or missing entry"),
@@ -357,19 +376,79 @@ def a_longer_sentence(folder: Path) -> None:
         (a_longer_sentence, "sentences are not as long as its documents"),
     ],
 )
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", ["before it is opened", "before it is read", "when it is read"])
 def test_what_only_reading_shows_is_told_when_it_is_read(
     folder: Path, damage: Any, why: str, when: str
 ) -> None:
     opened = DocumentArray.open(folder)
+    if when == "when it is read":
+        opened.in_memory()  # checksums are compared once
     damage(folder)
-    if when == "before":
+    if when == "before it is opened":
+        sealed(folder)
         opened = DocumentArray.open(folder)
+    elif when == "before it is read":
+        why = "bytes 0 to .* are not those that were written"
     with pytest.raises(ValueError, match=rf"are damaged: .*{why}"):
         opened.in_memory()
     with pytest.raises(ValueError, match="are damaged"):
         opened.save(folder.parent / "copy")
     assert not (folder.parent / "copy").exists()
+
+
+def opened_as(folder: Path, expected: Any) -> bool:
+    """Whether a folder opens, and holds these documents and no others."""
+    try:
+        found = DocumentArray.open(folder).to_nested()
+    except (OSError, ValueError):
+        return False
+    assert found == expected
+    return True
+
+
+def test_a_flipped_bit_is_never_read_as_other_words(folder: Path) -> None:
+    n_opened = 0
+    for path in folder.iterdir():
+        whole = path.read_bytes()
+        for position in range(len(whole)):
+            content = bytearray(whole)
+            content[position] ^= 1 << position % 8
+            path.write_bytes(content)
+            n_opened += opened_as(folder, IN_MEMORY.to_nested())
+        path.write_bytes(whole)
+    assert n_opened < 30  # white space of the description
+    assert opened_as(folder, IN_MEMORY.to_nested())
+
+
+def test_a_flipped_bit_is_found_in_the_block_that_is_read(tmp_path: Path) -> None:
+    n_words = 3 * BLOCK // 4 + 105  # in four blocks
+    starts = np.append(np.arange(0, n_words, 50), n_words)
+    documents = DocumentArray(
+        np.arange(1, n_words + 1, dtype=np.int32), starts, np.arange(len(starts))
+    )
+    documents.save(tmp_path / "documents")
+    path = data_file(tmp_path / "documents", "word_ids")
+    content = bytearray(path.read_bytes())
+    content[2 * BLOCK + 1000] ^= 1
+    path.write_bytes(content)
+    opened = DocumentArray.open(tmp_path / "documents")
+    in_first_blocks = slice(0, 2 * BLOCK // 200 - 1)
+    assert opened[in_first_blocks].to_nested() == documents[in_first_blocks].to_nested()
+    assert opened[-1:].to_nested() == documents[-1:].to_nested()
+    message = rf"word_ids-.*: bytes {2 * BLOCK:,} to {3 * BLOCK:,} are not those that were written"
+    with pytest.raises(ValueError, match=message):
+        opened[-400:].in_memory()
+
+
+@pytest.mark.parametrize("n_bytes", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK])
+@pytest.mark.parametrize("at_once", [1000, BLOCK, 10**6])
+def test_checksums_do_not_depend_on_how_much_is_written_at_once(n_bytes: int, at_once: int) -> None:
+    data = memoryview(np.random.default_rng(0).bytes(n_bytes))
+    checksums = BlockChecksums()
+    for start in range(0, n_bytes, at_once):
+        checksums.update(data[start : start + at_once])
+    expected = [zlib.crc32(data[start : start + BLOCK]) for start in range(0, n_bytes, BLOCK)]
+    assert checksums.values().tolist() == expected
 
 
 def test_a_file_that_is_cut_off_while_it_is_open_is_an_error_and_no_crash(folder: Path) -> None:
