@@ -5,6 +5,9 @@ random words, frequent and rare as Zipf has them, each collection in a process o
 the processor time of each stage (those of `fit_summary_`, without the time that other programs
 took), the peak memory, and the constants of `sk_han.explainers.fit_cost`: those with the smallest
 relative error.
+
+``--classes`` fits collections of 2 to 300 classes instead, and prints the estimate beside what
+they took.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from memory import peak_megabytes
 from scipy.optimize import nnls
 
 from sk_han import HANClassifier
-from sk_han.explainers.fit_cost import MEGABYTES, SECONDS, quantities
+from sk_han.explainers.fit_cost import MEGABYTES, SECONDS, estimated_cost, quantities
 
 WORDS_PER_SENTENCE = 18
 # Documents, words a document, words to draw from.
@@ -34,15 +37,26 @@ COLLECTIONS = [
     (3_000, 240, 40_000),
     (6_000, 120, 40_000),
 ]
+# The same and classes.
+OF_CLASSES = [
+    (600, 60, 5_000, 2),
+    (600, 60, 5_000, 20),
+    (600, 60, 5_000, 100),
+    (600, 60, 5_000, 300),
+    (2_000, 60, 20_000, 20),
+    (2_000, 60, 20_000, 100),
+]
 
 
-def collection(n_documents: int, n_words: int, n_distinct: int) -> tuple[list[str], list[str]]:
+def collection(
+    n_documents: int, n_words: int, n_distinct: int, n_classes: int = 2
+) -> tuple[list[str], list[str]]:
     """Make texts; one word in twenty tells the class."""
     rng = np.random.default_rng(0)
-    labels = rng.integers(0, 2, n_documents)
+    labels = rng.integers(0, n_classes, n_documents)
     ranks = np.exp(rng.random((n_documents, n_words)) * np.log(n_distinct)).astype(np.int64)
     tells = rng.random(ranks.shape) < 0.05
-    ranks = np.where(tells, 2 * ranks + labels[:, np.newaxis], ranks)
+    ranks = np.where(tells, n_classes * ranks + labels[:, np.newaxis], ranks)
     texts = []
     for row in ranks.tolist():
         words = [f"w{rank:x}" for rank in row]
@@ -51,9 +65,9 @@ def collection(n_documents: int, n_words: int, n_distinct: int) -> tuple[list[st
     return texts, labels.tolist()
 
 
-def measure(n_documents: int, n_words: int, n_distinct: int) -> None:
+def measure(n_documents: int, n_words: int, n_distinct: int, n_classes: int = 2) -> None:
     """Fit once, and print what it took as JSON."""
-    texts, labels = collection(n_documents, n_words, n_distinct)
+    texts, labels = collection(n_documents, n_words, n_distinct, n_classes)
     warm, warm_labels = collection(40, 20, 100)
     HANClassifier(max_epochs=1, random_state=0, device="cpu").fit(warm, warm_labels)
     of_processor, start = process_time(), perf_counter()
@@ -62,12 +76,15 @@ def measure(n_documents: int, n_words: int, n_distinct: int) -> None:
     summary = model.fit_summary_
     stages = dict(summary.seconds) | {"whole": summary.total_seconds}
     documents = model.tokenizer_.transform(texts)
+    n_distinct_words = len(model.tokenizer_.vocabulary_)
+    estimate = estimated_cost(documents, n_distinct_words, 1, n_classes=len(model.classes_))
     print(
         json.dumps(
             {
                 "seconds": {name: share * seconds for name, seconds in stages.items()},
                 "megabytes": peak_megabytes(),
-                "quantities": quantities(documents, len(model.tokenizer_.vocabulary_)),
+                "quantities": quantities(documents, n_distinct_words),
+                "estimate": [estimate.seconds, estimate.megabytes],
             }
         )
     )
@@ -90,12 +107,29 @@ def fitted_constants(found: list[dict], names: dict, what: str) -> dict[str, flo
     return dict(zip(names, (constants / sizes).tolist(), strict=True))
 
 
+def print_classes() -> None:
+    for size in OF_CLASSES:
+        run = measured_apart(*size)
+        seconds, megabytes = run["estimate"]
+        of_linear, whole = (run["seconds"][stage] for stage in ("linear models", "whole"))
+        print(
+            f"{size[0]:,} x {size[1]}, {size[3]} classes: {of_linear:.1f} of {whole:.1f} s are "
+            f"linear models, {run['megabytes']:,.0f} MB; estimate {seconds:.1f} s, "
+            f"{megabytes:,.0f} MB",
+            flush=True,
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--measure", type=int, nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--classes", action="store_true", help="collections of many classes")
+    parser.add_argument("--measure", type=int, nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.measure:
         measure(*arguments.measure)
+        return
+    if arguments.classes:
+        print_classes()
         return
     stages = ["texts", "word vectors", "network", "linear models", "whole"]
     print(

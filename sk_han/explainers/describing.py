@@ -110,7 +110,11 @@ def describe(
         truncated=_truncated(texts, tokenizer, words),
         unknown_share=float((documents.word_ids == UNKNOWN_ID).mean()),
         samples=_samples(texts, tokenizer, words),
-        cost=estimated_cost(documents, len(tokenizer.vocabulary_)),
+        cost=estimated_cost(
+            documents,
+            len(tokenizer.vocabulary_),
+            n_classes=2 if class_counts is None else len(class_counts),
+        ),
     )
 
 

@@ -8,9 +8,21 @@ import torch
 
 from sk_han.documents import DocumentArray
 from sk_han.inspection.results.description import FitCost
+from sk_han.parts.ngrams.chunks import n_chunks_of
+from sk_han.parts.ngrams.memory import bytes_of_linear_model
+from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
+from sk_han.parts.ngrams.presence import document_counts
+from sk_han.parts.ngrams.stacking import MOST_CROSS_FITTED
 from sk_han.training.builder import batch_size_for, epochs_for
 
-__all__ = ["MEGABYTES", "SECONDS", "estimated_cost", "quantities"]
+__all__ = [
+    "MEGABYTES",
+    "SECONDS",
+    "SECONDS_OF_CLASSES",
+    "estimated_cost",
+    "of_classes",
+    "quantities",
+]
 
 # Seconds of one thread and megabytes for one of each quantity, measured by benchmarks/fit_cost.py;
 # docs/how_to/how_long.md has the table.
@@ -21,8 +33,11 @@ SECONDS = {
     "steps of all epochs": 0.0077,
 }
 MEGABYTES = {"fit": 656.0, "words": 0.00015, "distinct words": 0.0053}
+# The same for what more than two classes add; no threads share it.
+SECONDS_OF_CLASSES = {"n-grams of further classes": 2.3e-7}
 # Of a fit, what more threads do not share: 2.79 s with one and 2.41 with two (docs/benchmarks.md).
 _ALONE = 0.73
+_NGRAM_RANGE = (1, 3)  # the default of linear_ngrams
 
 
 def quantities(documents: DocumentArray, n_distinct_words: int) -> dict[str, float]:
@@ -51,8 +66,40 @@ def quantities(documents: DocumentArray, n_distinct_words: int) -> dict[str, flo
     }
 
 
+def of_classes(documents: DocumentArray, n_classes: int) -> dict[str, float]:
+    """Return what a linear model of each class takes time and memory for, beyond those of two.
+
+    Parameters
+    ----------
+    documents : DocumentArray of shape (D,)
+    n_classes : int
+
+    Returns
+    -------
+    dict of str to float
+        The name of `SECONDS_OF_CLASSES`: the n-grams of each document that are learnt from, in all
+        fits of all classes but one; and ``"megabytes"``.
+    """
+    if n_classes < 3:  # one model, which the other constants count
+        return {"n-grams of further classes": 0.0, "megabytes": 0.0}
+    counts = document_counts(documents, _NGRAM_RANGE)
+    counts = counts[counts >= MIN_DOCUMENTS]
+    # All documents, and five times four fifths of them to know what the model is worth.
+    n_fits = 5 if len(documents) <= MOST_CROSS_FITTED else 2
+    n_chunks = n_chunks_of(documents, _NGRAM_RANGE)
+    n_bytes = bytes_of_linear_model(n_classes, len(counts), len(documents), n_chunks)
+    return {
+        "n-grams of further classes": n_fits * (n_classes - 1) * int(counts.sum()),
+        "megabytes": n_bytes / 1e6,
+    }
+
+
 def estimated_cost(
-    documents: DocumentArray, n_distinct_words: int, n_threads: int | None = None
+    documents: DocumentArray,
+    n_distinct_words: int,
+    n_threads: int | None = None,
+    *,
+    n_classes: int = 2,
 ) -> FitCost:
     """Estimate what a fit of ``HANClassifier()`` to these documents takes on a CPU.
 
@@ -62,6 +109,7 @@ def estimated_cost(
     n_distinct_words : int
     n_threads : int, optional
         By default the number that PyTorch is set to.
+    n_classes : int, default=2
 
     Returns
     -------
@@ -70,9 +118,12 @@ def estimated_cost(
     found = quantities(documents, n_distinct_words)
     threads = torch.get_num_threads() if n_threads is None else n_threads
     alone = sum(seconds * found[name] for name, seconds in SECONDS.items())
+    further = of_classes(documents, n_classes)
+    of_linear_models = sum(value * further[name] for name, value in SECONDS_OF_CLASSES.items())
+    megabytes = sum(size * found[name] for name, size in MEGABYTES.items())
     return FitCost(
-        seconds=alone * (_ALONE + (1 - _ALONE) / threads),
-        megabytes=sum(size * found[name] for name, size in MEGABYTES.items()),
+        seconds=alone * (_ALONE + (1 - _ALONE) / threads) + of_linear_models,
+        megabytes=megabytes + further["megabytes"],
         epochs=int(found["epochs"]),
         n_threads=threads,
     )

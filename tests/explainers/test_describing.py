@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from sk_han import HierarchicalTokenizer, describe
+from sk_han import DocumentArray, HierarchicalTokenizer, describe
+from sk_han.explainers.fit_cost import of_classes
 from sk_han.inspection.results import TextDescription
 from tests.html_page import Page
 
@@ -82,6 +83,27 @@ def test_more_words_are_estimated_to_take_longer():
     few, many = (describe([f"{TEXTS[0]} {n}" for n in range(size)]).cost for size in (20, 400))
     assert 0 < few.seconds < many.seconds
     assert 0 < few.megabytes < many.megabytes
+
+
+def test_more_than_two_classes_are_estimated_to_take_longer():
+    texts = [f"{TEXTS[0]} {n % 40}" for n in range(120)]
+    of_none, of_two, of_three, of_forty = (
+        describe(texts, labels).cost
+        for labels in (None, *([n % n_classes for n in range(120)] for n_classes in (2, 3, 40)))
+    )
+    assert of_none == of_two
+    assert of_two.seconds < of_three.seconds < of_forty.seconds
+    assert of_two.megabytes < of_three.megabytes < of_forty.megabytes
+
+
+def test_the_linear_models_of_three_classes_are_reckoned_by_ngrams_and_fits():
+    documents = DocumentArray.from_nested([[[2, 3]]] * 6 + [[[4]]])
+    assert of_classes(documents, 3) == {
+        # The two words and their pair stand in six documents; one word stands in a single one. Of
+        # three classes, two are beyond the first. A fit to all and five to four fifths are five.
+        "n-grams of further classes": 5 * 2 * 3 * 6,
+        "megabytes": 3 * (24 * 3 + 44 * 7) / 1e6,  # more than 3 * (66 * 3 + 8 * 7)
+    }
 
 
 def test_a_description_is_plain_data(found):

@@ -12,13 +12,17 @@ from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
 from sk_han.parts.ngrams.presence import document_counts
 from sk_han.utils.memory import check_memory, memory_limit
 
-__all__ = ["check_memory_of_linear_model"]
+__all__ = ["bytes_of_linear_model", "check_memory_of_linear_model"]
 
-# Bytes at the peak of a fit, for each class and n-gram and for each class and document. Measured
-# with 100 to 4,000 classes; what does not grow with the classes is left out.
-_BYTES_OF_NGRAM, _BYTES_OF_DOCUMENT = 40, 44
-# The same in chunks: two models, and what is known of their coefficients.
-_BYTES_OF_NGRAM_IN_CHUNKS = 56
+# Bytes for each class and n-gram and for each class and document, where counts become a model, and
+# where documents are scored; one of both is the peak. What does not grow with the classes is left
+# out. Of a fit, the model of all documents stands beside one of most of them. Measured with 100 to
+# 500 classes of 600 to 2,000 news (53 to 74), and with 300 and 600 classes of many documents.
+_BYTES_OF_FIT, _BYTES_OF_SCORES = (66, 8), (24, 44)
+# Of a portion, of 100 and 200 classes.
+_BYTES_OF_PORTION = (46, 8)
+# In chunks: two models, and what is known of their coefficients.
+_BYTES_OF_CHUNK = (56, 44)
 
 
 def check_memory_of_linear_model(
@@ -54,19 +58,26 @@ def check_memory_of_linear_model(
     smallest, largest = ngram_range
     n_words = int(documents.words_per_document.sum())
     n_ngrams = n_known + min(n_words * (largest - smallest + 1), 1 << BITS)
-    if _n_bytes(n_classes, n_ngrams, len(documents), n_chunks) > limit:
+    sizes = len(documents), n_chunks, in_portions
+    if bytes_of_linear_model(n_classes, n_ngrams, *sizes) > limit:
         # Fewer, as a rule: that was one for every word. To count them takes longer.
         counts = document_counts(documents, ngram_range)
         kept = counts >= (1 if in_portions else MIN_DOCUMENTS)
         n_ngrams = n_known + int(np.count_nonzero(kept))
     check_memory(
-        _n_bytes(n_classes, n_ngrams, len(documents), n_chunks),
+        bytes_of_linear_model(n_classes, n_ngrams, *sizes),
         f"A linear model of {n_classes:,} classes and {n_ngrams:,} n-grams",
         "linear_ngrams=None fits the network alone, and (1, 1) has fewer n-grams; or merge rare "
         "classes.",
     )
 
 
-def _n_bytes(n_classes: int, n_ngrams: int, n_documents: int, n_chunks: int) -> int:
-    of_ngram = _BYTES_OF_NGRAM if n_chunks == 1 else _BYTES_OF_NGRAM_IN_CHUNKS
-    return round(n_classes * (of_ngram * n_ngrams + _BYTES_OF_DOCUMENT * n_documents / n_chunks))
+def bytes_of_linear_model(
+    n_classes: int, n_ngrams: int, n_documents: int, n_chunks: int = 1, in_portions: bool = False
+) -> int:
+    """Return about how many bytes of memory the classes take at the peak."""
+    peaks = [_BYTES_OF_PORTION] if in_portions else [_BYTES_OF_FIT, _BYTES_OF_SCORES]
+    if n_chunks > 1:
+        peaks = [_BYTES_OF_CHUNK]
+    sizes = n_ngrams, n_documents / n_chunks
+    return round(n_classes * max(a * sizes[0] + b * sizes[1] for a, b in peaks))

@@ -16,7 +16,7 @@ from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
 from sk_han.parts.pool import pooled_logits
 
-__all__ = ["LinearParts", "fit_linear_parts", "partial_fit_linear_parts"]
+__all__ = ["MOST_CROSS_FITTED", "LinearParts", "fit_linear_parts", "partial_fit_linear_parts"]
 
 # Scales of the n-gram model (0) and the latent model (1), where there are one or both, if no
 # document can be scored by models that have not learnt from it. Typical of
@@ -25,7 +25,7 @@ _USUAL_SCALES = {(0,): (1.0,), (1,): (1.0,), (0, 1): (0.4, 1.0)}
 
 # Up to so many documents, models are cross-fitted: a tenth held out would be too few to tell what
 # each model is worth. Beyond, five more fits would take longer than they are worth.
-_MOST_CROSS_FITTED = 10_000
+MOST_CROSS_FITTED = 10_000
 
 
 class LinearParts(NamedTuple):
@@ -123,7 +123,7 @@ def fit_linear_parts(
     """
     everything, folds = np.arange(len(data)), folds_of(data.targets)
     in_chunks = n_chunks_of(data.documents, ngram_range) > 1
-    if in_chunks or len(data) > _MOST_CROSS_FITTED:
+    if in_chunks or len(data) > MOST_CROSS_FITTED:
         fold = next(folds) if held_out is None else held_out
         folds = iter([fold])
     if in_chunks:

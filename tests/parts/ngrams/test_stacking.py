@@ -85,7 +85,7 @@ class TestParts:
         assert parts.latent_scale < 0.2
 
     def test_of_many_documents_only_those_held_out_are_scored(self, reviews, monkeypatch):
-        monkeypatch.setattr(parts_module, "_MOST_CROSS_FITTED", 100)
+        monkeypatch.setattr(parts_module, "MOST_CROSS_FITTED", 100)
         held_out = np.arange(7, 300, 11)
         _, scored = fit_linear_parts(reviews[:300], 2, (1, 2), None, held_out)
         assert scored.shape == (len(held_out), 2)
