@@ -1,7 +1,7 @@
 """The gradient of a score with respect to sentence vectors, by NumPy.
 
 It covers the default network: a bidirectional GRU and attention by softmax over sentences. Their
-backward passes are those of `sk_han.nn.engines`, over the sentence level alone, which is small.
+backward passes are those of the kernels, over the sentence level alone, which is small.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.engines.numpy_recurrence import RecurrentLayer, sigmoid
+from sk_han.engines.numpy_recurrence import RecurrentLayer, gru_gates
 
 __all__ = ["attention_gradient", "gru_gradient"]
 
@@ -111,12 +111,9 @@ def _forward(layer: RecurrentLayer, inputs: Array, lengths: Lengths) -> list[_St
     states = np.zeros((2, len(lengths), H), dtype=np.float32)
     for tokens in layer.tokens(lengths):
         before = states[:, : tokens.shape[1]]
-        product = before @ layer.states
-        scaled = product[:, :, 2 * H :] + layer.candidate_bias[:, None]
-        x = projected[directions, tokens]
-        gates = sigmoid(x[:, :, : 2 * H] + product[:, :, : 2 * H])
-        r, z = gates[:, :, :H], gates[:, :, H:]
-        candidate = np.tanh(x[:, :, 2 * H :] + r * scaled)
+        m = before @ layer.states
+        m[:, :, 2 * H :] += layer.candidate_bias[:, None]
+        r, z, candidate = gru_gates(projected[directions, tokens], m)
         states = candidate + z * (before - candidate)
-        steps.append(_Step(tokens, r, z, candidate, scaled, before))
+        steps.append(_Step(tokens, r, z, candidate, m[:, :, 2 * H :], before))
     return steps

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import starts_of
-from sk_han.engines.chunks import bounds_of, check_lengths, n_chunks, threads_for
+from sk_han.engines import arrays
 from sk_han.engines.loading import kernels
-from sk_han.engines.tasks import run_tasks
 from sk_han.options import Attention, ContextAttention, NetworkOptions
 
 __all__ = ["Pooled", "sentence_pooling", "word_pooling"]
@@ -57,40 +54,14 @@ def _attended(
     has_kernels = own["context"].ndim == 1 and attention.normalizer == "softmax"
     compiled = kernels("attention") if has_kernels else None
     if compiled is not None:
-        return _compiled(compiled, own, states, lengths)
+        weights = own["weight"], own["bias"], own["context"]
+        found = arrays.attend(compiled, states, *weights, lengths)
+        return found.pooled, found.weights[:, None]
     contexts = np.atleast_2d(own["context"])  # (R, A)
     u = np.tanh(states @ own["weight"].T + own["bias"])  # (T, A)
     shares = [_normalized(attention, u @ context, lengths) for context in contexts]
     vectors = [_sums(share[:, None] * states, lengths) for share in shares]
     return np.concatenate(vectors, axis=1), np.stack(shares, axis=1)
-
-
-def _compiled(
-    compiled: ModuleType, own: dict[str, Array], states: Array, lengths: Lengths
-) -> Pooled:
-    """Pool by attention with a compiled kernel."""
-    (T, H), (A, _) = states.shape, own["weight"].shape
-    check_lengths(lengths, T)
-    threads = threads_for(T)
-    bounds = bounds_of(lengths, n_chunks(threads))
-    vectors, shares = np.empty((len(lengths), H), np.float32), np.empty(T, np.float32)
-    run_tasks(
-        compiled.forward,
-        len(bounds) - 1,
-        H,
-        A,
-        states.reshape(-1),
-        own["weight"].reshape(-1),
-        own["bias"],
-        own["context"],
-        starts_of(lengths),
-        bounds,
-        vectors.reshape(-1),
-        shares,
-        np.empty(0, np.float32),
-        threads=threads,
-    )
-    return vectors, shares[:, None]
 
 
 def _of_prefix(weights: Weights, prefix: str) -> dict[str, Array]:

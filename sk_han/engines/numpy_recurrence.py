@@ -6,32 +6,22 @@ The equations and the names of the weights are those of `sk_han.nn.PackedRNN`, s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.engines.chunks import (
-    bounds_of,
-    check_lengths,
-    filled_sequences,
-    n_chunks,
-    threads_for,
-)
+from sk_han.engines import arrays
 from sk_han.engines.loading import kernels
-from sk_han.engines.tasks import run_tasks
 from sk_han.options import RNN
 
-__all__ = ["RecurrentLayer", "encoded", "recurrent_layers", "sigmoid"]
+__all__ = ["RecurrentLayer", "encoded", "gru_gates", "recurrent_layers"]
 
 Array = NDArray[np.float32]
 Lengths = NDArray[np.int64]
 # Takes the projected inputs and states (n_directions, n, gates * H), the states and the memory
 # cells (n_directions, n, H) before; returns new states and memory cells.
 Step = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
-
-_NONE: Array = np.empty(0, dtype=np.float32)
 
 
 class RecurrentLayer(NamedTuple):
@@ -85,10 +75,10 @@ class RecurrentLayer(NamedTuple):
         if self.has_kernels:
             projection, gru = kernels("projection"), kernels("gru")
             if projection is not None and gru is not None:
-                projected = self._compiled_projection(projection, inputs)
-                return self._compiled_states(
-                    gru, projected, index.astype(np.int64, copy=False), lengths
-                )
+                index = index.astype(np.int64, copy=False)
+                projected = arrays.project(projection, inputs, self.inputs, self.input_bias)
+                own = self.states, self.candidate_bias
+                return arrays.recur(gru, projected, *own, index, lengths).states
         return self._encoded(inputs, index, lengths)
 
     def projected(self, inputs: Array) -> Array:
@@ -122,39 +112,6 @@ class RecurrentLayer(NamedTuple):
             states, memory = self.step(x, m, states, memory)
             result[tokens, directions] = states
         return result.reshape(len(index), n_directions * H)
-
-    def _compiled_projection(self, compiled: ModuleType, inputs: Array) -> Array:
-        (U, E), (_, G, _) = inputs.shape, self.inputs.shape
-        projected = np.empty((2, U, G), dtype=np.float32)
-        threads = threads_for(U)
-        arrays = inputs, self.inputs, self.input_bias, projected
-        run_tasks(
-            compiled.forward, 2 * n_chunks(threads), E, G, *map(_flat, arrays), threads=threads
-        )
-        return projected
-
-    def _compiled_states(
-        self, compiled: ModuleType, projected: Array, index: NDArray[Any], lengths: Lengths
-    ) -> Array:
-        (_, H, _), T = self.states.shape, len(index)
-        check_lengths(lengths, T)
-        sequences, threads = filled_sequences(lengths), threads_for(T)
-        bounds = bounds_of(sequences.lengths, n_chunks(threads))
-        states = np.empty((T, 2 * H), dtype=np.float32)
-        run_tasks(
-            compiled.forward,
-            2 * (len(bounds) - 1),
-            H,
-            *map(_flat, (projected, self.states, self.candidate_bias)),
-            index.astype(np.int64, copy=False),
-            *sequences,
-            bounds,
-            _NONE,
-            _flat(states),
-            _NONE,
-            threads=threads,
-        )
-        return states
 
 
 def recurrent_layers(weights: Mapping[str, Array], name: str, rnn: RNN) -> list[RecurrentLayer]:
@@ -192,20 +149,29 @@ def encoded(
     return inputs
 
 
-def _flat(array: Array) -> Array:
-    return np.ascontiguousarray(array).reshape(-1)
-
-
 def sigmoid(x: Array) -> Array:
     """Compute ``1 / (1 + exp(-x))``."""
     return 0.5 * np.tanh(0.5 * x) + 0.5  # exp would overflow
 
 
-def _gru(x: Array, m: Array, states: Array, memory: Array) -> tuple[Array, Array]:
-    H = states.shape[2]
+def gru_gates(x: Array, m: Array) -> tuple[Array, Array, Array]:
+    """Return reset and update gate and candidate of a step, (n_directions, n, H) each.
+
+    Parameters
+    ----------
+    x : ndarray of float32, shape (n_directions, n, 3H)
+        The projected inputs.
+    m : ndarray of float32, shape (n_directions, n, 3H)
+        The projected states before, with the candidate's own bias.
+    """
+    H = m.shape[2] // 3
     gates = sigmoid(x[:, :, : 2 * H] + m[:, :, : 2 * H])
     r, z = gates[:, :, :H], gates[:, :, H:]
-    candidate = np.tanh(x[:, :, 2 * H :] + r * m[:, :, 2 * H :])
+    return r, z, np.tanh(x[:, :, 2 * H :] + r * m[:, :, 2 * H :])
+
+
+def _gru(x: Array, m: Array, states: Array, memory: Array) -> tuple[Array, Array]:
+    _, z, candidate = gru_gates(x, m)
     return candidate + z * (states - candidate), memory
 
 

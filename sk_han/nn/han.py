@@ -14,7 +14,6 @@ from sk_han.nn.initialization import normal_, parameter, with_memory, xavier_uni
 from sk_han.nn.pooling.attention import AttentionPooling
 from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
 from sk_han.nn.pooling.multi_hop import document_overlap
-from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.words import distinct_words, in_chunks
 from sk_han.options import MultiHopAttention, NetworkOptions
 
@@ -274,11 +273,11 @@ class HierarchicalAttentionNetwork(nn.Module):
         encoder, table = self.word_encoder, self._projected
         if (
             isinstance(encoder, BidirectionalGRU)
-            and encoder.fuses
+            and encoder.has_kernels
             and table is not None
             and not torch.is_grad_enabled()
         ):
-            return encoder.recur(table, word_ids, PackedLayout(words_per_sentence))
+            return encoder.recur(table, word_ids, words_per_sentence)
         distinct, index = distinct_words(word_ids, self.embedding.num_embeddings)
         vectors = self.embedding(distinct)  # (U, E)
         if kept is not None:
@@ -361,7 +360,7 @@ class HierarchicalAttentionNetwork(nn.Module):
         """Whether compiled kernels cover the layers that do most of the work."""
         encoders = self.word_encoder, self.sentence_encoder
         poolings = self.word_attention, self.sentence_attention
-        return all(isinstance(e, BidirectionalGRU) and e.fuses for e in encoders) and all(
+        return all(isinstance(e, BidirectionalGRU) and e.has_kernels for e in encoders) and all(
             isinstance(p, AttentionPooling) and p.normalizer == "softmax" for p in poolings
         )
 
@@ -378,14 +377,15 @@ class HierarchicalAttentionNetwork(nn.Module):
     def tabulate(self) -> None:
         """Prepare predictions on the CPU: project the whole vocabulary once, join weights.
 
-        The table takes 24 * word_hidden bytes a word; it is not made if it would have more than
-        eight times the size of the word vectors, and not for `PackedRNN`. Training, moving the
-        module and loading a state delete it; after other changes of weights, call this again.
+        The table takes 24 * word_hidden bytes a word; it is made where kernels read it, unless it
+        would have more than eight times the size of the word vectors. Training, moving the module
+        and loading a state delete it; after other changes of weights, call this again.
         """
         encoder = self.word_encoder
         self._join_weights(True)
         if (
             isinstance(encoder, BidirectionalGRU)
+            and encoder.has_kernels
             and 3 * encoder.output_size <= 8 * self.embedding.embedding_dim
         ):
             with torch.no_grad():

@@ -8,9 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sk_han.nn.engines.buffers import scratch
-from sk_han.nn.engines.choice import kernels_for
-from sk_han.nn.engines.compiled import update_rows
+from sk_han.nn.buffers import scratch
+from sk_han.nn.compiled import kernels_for, update_rows
 
 __all__ = ["RowwiseAdamW", "clip_gradient_norm"]
 

@@ -172,7 +172,7 @@ class SentenceNetwork(nn.Module):
         encoder, pooling = getattr(self, "sentence_encoder", None), self.sentence_attention
         return (
             isinstance(encoder, BidirectionalGRU)
-            and encoder.fuses
+            and encoder.has_kernels
             and isinstance(pooling, AttentionPooling)
             and pooling.normalizer == "softmax"
         )

@@ -202,7 +202,7 @@ class TaggingNetwork(nn.Module):
     @property
     def has_kernels(self) -> bool:
         """Whether compiled kernels cover the layers that do most of the work."""
-        return self.encoder.fuses
+        return self.encoder.has_kernels
 
     def _input_weights(self) -> list[Tensor]:
         return [w for name, w in self.encoder.gru.named_parameters() if "weight_ih" in name]

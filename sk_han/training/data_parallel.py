@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sk_han.nn.adversarial import rows_with_gradient
-from sk_han.nn.engines.buffers import scratch
+from sk_han.nn.buffers import scratch
 from sk_han.training.batches import TrainingData
 from sk_han.utils.warnings import warn_user
 

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from sk_han.nn.engines.buffers import lasting, scratch
-from sk_han.nn.engines.tanh import tanh_
+from sk_han.nn.buffers import lasting, scratch
 from sk_han.nn.ragged.layout import PackedLayout
 
 __all__ = ["DecoderFunction", "DecoderWeights"]
@@ -49,7 +48,7 @@ class DecoderFunction(torch.autograd.Function):
     """Attentional vectors of known target words.
 
     ``DecoderFunction.apply(words, start, states, keys, mask, layout, *weights)``, for each pair and
-    each word t of its target (r, z, n as in `GRURecurrence`)::
+    each word t of its target (r, z, n as in `sk_han.engines.arrays.recur`)::
 
         h_t = GRU([y_{t-1}, a_{t-1}], h_{t-1})                            state
         w_tj = softmax_j(context . tanh(k_j + query h_t) + mask_j)        attention
@@ -233,3 +232,14 @@ def _products_of_pairs(left: Tensor, right: Tensor, layout: PackedLayout) -> Ten
         for rows in (left, right)
     ]
     return torch.bmm(padded[0].transpose(1, 2), padded[1])
+
+
+def tanh_(x: Tensor) -> Tensor:
+    """Compute tanh in place as ``2 * sigmoid(2 x) - 1``: ATen vectorizes sigmoid, but not tanh.
+
+    Measured on an AVX-512 CPU: 3.3 times faster than `torch.tanh`; equal to 1e-7 in float32. On
+    small arrays the four passes cost more than they save.
+    """
+    if x.numel() < 8192:
+        return x.tanh_()
+    return x.mul_(2).sigmoid_().mul_(2).sub_(1)

@@ -59,7 +59,6 @@ ON_ONE_FLOOR = {
     ("checkpoints", "fit_data"),
     ("cli", "persistence"),
     ("distributed", "persistence"),
-    ("engines", "documents"),
     ("explainers", "attribution"),
     ("explainers", "inspection.results"),
     ("explainers", "sentence_vectors"),

@@ -1,5 +1,9 @@
 """Giants among small documents are trained on and scored; minutes of work, so marked slow."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -30,3 +34,29 @@ def test_a_giant_is_trained_on_and_scored(giant):
     )
     proba = classifier.fit(texts, ["bad", "good", "bad", "good"]).predict_proba(texts)
     assert np.isfinite(proba).all()
+
+
+PEAK = """
+import resource, torch
+from sk_han.nn import HierarchicalAttentionNetwork
+torch.set_num_threads(1)
+network = HierarchicalAttentionNetwork(200, 2, sparse=True)
+def read(n_words):
+    ids, one = torch.arange(n_words) % 198 + 2, torch.tensor([1])
+    network(ids, n_words * one, one).sum().backward()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+small = read(1_000)
+print((read(100_000) - small) * 1024 / 100_000)
+"""
+
+
+@pytest.mark.parametrize("engine", ["numba", "torch"])
+def test_a_giant_sentence_takes_ten_kilobytes_a_word(engine):
+    found = subprocess.run(
+        [sys.executable, "-c", PEAK],
+        env=os.environ | {"SK_HAN_ENGINE": engine},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert float(found.stdout) < 10_000

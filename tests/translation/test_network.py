@@ -60,7 +60,6 @@ def test_gradients_of_the_backward_by_hand_equal_those_of_pytorch(
     network: AttentionSeq2Seq,
 ) -> None:
     found = gradients_of(network, network(*batch_of(SOURCES, TARGETS)))
-    network.encoder.fused = False
     expected = gradients_of(network, one_word_at_a_time(network))
     for (name, _), one, other in zip(network.named_parameters(), found, expected, strict=True):
         assert one.abs().sum() > 0, name

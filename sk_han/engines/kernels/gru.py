@@ -62,7 +62,7 @@ def forward(
     states: Any,
     gates: Any,
 ) -> None:
-    """Compute the states of both directions; the equations are those of `GRURecurrence`.
+    """Compute the states of both directions; the equations are those of `arrays.recur`.
 
     Arrays are flat; their shapes are given here. A task is one direction of one chunk of sequences.
 

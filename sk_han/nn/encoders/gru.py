@@ -1,4 +1,4 @@
-"""The bidirectional GRU over ragged sequences, in two implementations; choice of an encoder."""
+"""The bidirectional GRU over ragged sequences; choice of an encoder."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from sk_han.nn.compiled import gru_states, kernels_for, projections
 from sk_han.nn.encoders.output import Encoded
 from sk_han.nn.encoders.packed import PackedRNN, packed_encoded
-from sk_han.nn.engines.choice import gru_states, projections
 from sk_han.nn.initialization import uniform_, with_memory
 from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.segments import sequence_ends
@@ -24,11 +24,15 @@ class _Weights(NamedTuple):
     inputs: Tensor  # (2, 3H/2, E)
     input_bias: Tensor  # (2, 3H/2)
     states: Tensor  # (2, H/2, 3H/2)
-    state_bias: Tensor  # (2, 1, H/2)
+    state_bias: Tensor  # (2, H/2)
 
 
 class BidirectionalGRU(nn.Module):
     """Bidirectional GRU over ragged sequences of repeated inputs.
+
+    Compiled kernels compute it where they cover the weights (`kernels_for`): they project distinct
+    inputs once, and both directions advance at once. Elsewhere `torch.nn.GRU` computes over a
+    packed sequence, on a GPU by cuDNN. Both return the same numbers.
 
     Parameters
     ----------
@@ -45,10 +49,6 @@ class BidirectionalGRU(nn.Module):
         The weights, under PyTorch's names.
     output_size : int
         Size H of the states.
-    fused : bool or None
-        Which of two implementations runs: True for `GRURecurrence`, False for `torch.nn.GRU`
-        over a packed sequence (cuDNN's on a GPU), None to choose by device: the first on the CPU,
-        where it is faster, the second elsewhere. Both return the same numbers.
     """
 
     def __init__(
@@ -58,7 +58,6 @@ class BidirectionalGRU(nn.Module):
         self.gru = with_memory(nn.GRU(input_size, hidden_size, bidirectional=True, device="meta"))
         self.output_size = 2 * hidden_size
         self.reset_parameters(generator)
-        self.fused: bool | None = None
         self._joined: _Weights | None = None
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -83,10 +82,9 @@ class BidirectionalGRU(nn.Module):
         -------
         Tensor, shape (T, H)
         """
-        layout = PackedLayout(lengths)
-        if self.fuses:
-            return self.recur(self.project(inputs), index, layout)
-        return packed_encoded(self.gru, inputs, index, layout).states
+        if self.has_kernels:
+            return self.recur(self.project(inputs), index, lengths)
+        return packed_encoded(self.gru, inputs, index, PackedLayout(lengths)).states
 
     def encode(
         self, inputs: Tensor, index: Tensor, lengths: Tensor, initial: Tensor | None = None
@@ -106,10 +104,9 @@ class BidirectionalGRU(nn.Module):
             ``last`` has the shape of `initial`: the forward state at the last token and the
             backward state at the first. A sequence without tokens ends in its initial state.
         """
-        layout = PackedLayout(lengths)
-        if not self.fuses:
-            return packed_encoded(self.gru, inputs, index, layout, initial)
-        states = self.recur(self.project(inputs), index, layout, initial)
+        if not self.has_kernels:
+            return packed_encoded(self.gru, inputs, index, PackedLayout(lengths), initial)
+        states = self.recur(self.project(inputs), index, lengths, initial)
         filled, first, last = sequence_ends(lengths, states.device)
         H = self.gru.hidden_size
         ends = torch.stack([states[last, :H], states[first, H:]])  # (2, filled, H/2)
@@ -117,28 +114,35 @@ class BidirectionalGRU(nn.Module):
         return Encoded(states, start.index_copy(1, filled, ends))
 
     @property
-    def fuses(self) -> bool:
-        """Whether `GRURecurrence` runs."""
-        on_cpu = self.gru.weight_ih_l0.device.type == "cpu"
-        return on_cpu if self.fused is None else self.fused
+    def has_kernels(self) -> bool:
+        """Whether compiled kernels compute here."""
+        weight = self.gru.get_parameter("weight_ih_l0")
+        return all(kernels_for(name, weight) is not None for name in ("projection", "gru"))
 
     def project(self, inputs: Tensor) -> Tensor:
-        """Return the projections for both directions with biases, shape (2, U, 3 * hidden_size)."""
-        weights = self._weights()
-        return projections(inputs, weights.inputs, weights.input_bias)  # (2, U, 3H/2)
+        """Return the projections for both directions with biases, shape (2, U, 3 * hidden_size).
+
+        This and `recur` are for kernels alone.
+        """
+        weights, found = self._weights(), kernels_for("projection", inputs)
+        assert found is not None
+        return projections(found, inputs, weights.inputs, weights.input_bias)  # (2, U, 3H/2)
 
     def recur(
         self,
         projected: Tensor,
         index: Tensor,
-        layout: PackedLayout,
+        lengths: Tensor,
         initial: Tensor | None = None,
     ) -> Tensor:
         """Return the states of projected inputs, shape (T, H)."""
-        weights = self._weights()
+        weights, found = self._weights(), kernels_for("gru", projected)
+        assert found is not None
         if initial is not None:
+            layout = PackedLayout(lengths)
             initial = initial[:, layout.order[: layout.n_filled]]
-        return gru_states(projected, weights.states, weights.state_bias, index, layout, initial)
+        recurrent = weights.states, weights.state_bias
+        return gru_states(found, projected, *recurrent, index, lengths, initial)
 
     def join_weights(self, join: bool = True) -> None:
         """Keep the weights of both directions as predictions need them, or forget them.
@@ -162,7 +166,7 @@ class BidirectionalGRU(nn.Module):
             self._both("weight_ih_l0"),
             input_bias,
             self._both("weight_hh_l0").transpose(1, 2).contiguous(),
-            state_bias[:, gates:].unsqueeze(1).contiguous(),
+            state_bias[:, gates:].contiguous(),
         )
 
     def _both(self, name: str) -> Tensor:

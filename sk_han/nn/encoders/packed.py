@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn.utils.rnn import PackedSequence
 
 from sk_han.nn.encoders.output import Encoded
@@ -19,6 +22,11 @@ __all__ = ["PackedRNN", "packed_encoded"]
 Last = Tensor | tuple[Tensor, Tensor]
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
+STEPS: dict[type, Any] = {nn.GRU: torch.gru, nn.LSTM: torch.lstm, nn.RNN: torch.rnn_tanh}
+
+STEPS_A_BLOCK = 16
+# Of longer sequences, parts of so many steps are computed again in the backward.
+MOST_STEPS_KEPT = 1_024
 
 
 class PackedRNN(nn.Module):
@@ -32,7 +40,7 @@ class PackedRNN(nn.Module):
                 g = tanh(W_g x_t + b_g + V_g h_{t-1} + c_g)
                 m_t = f * m_{t-1} + i * g,   h_t = o * tanh(m_t)          (Hochreiter and
                                                                           Schmidhuber, 1997)
-        "gru"   as in `GRURecurrence`                                     (Cho et al., 2014)
+        "gru"   as in `sk_han.engines.arrays.recur`                       (Cho et al., 2014)
 
     Parameters
     ----------
@@ -127,7 +135,22 @@ def packed_encoded(
         initial = _zeros(rnn, inputs, len(layout.order))
     if not layout.active:  # PyTorch refuses a packed sequence without rows
         n_directions = 2 if rnn.bidirectional else 1
-        return Encoded(inputs.new_zeros(0, n_directions * rnn.hidden_size), initial)
+        states = inputs.new_zeros(0, n_directions * rnn.hidden_size)
+        # Weights get gradients of zero, as from kernels, and not none.
+        nothing = [each.flatten()[:0].sum() for each in (inputs, *rnn.parameters())]
+        return Encoded(states + torch.stack(nothing).sum(), initial)
+    filled = layout.order[: layout.n_filled].to(inputs.device)
+    start = _each(lambda each: each[:, filled].contiguous(), initial)
+    if inputs.device.type == "cpu":
+        states, last = _by_blocks(rnn, inputs, index, layout, start)
+    else:
+        states, last = _at_once(rnn, inputs, index, layout, start)
+    return Encoded(states, _each(lambda each, end: each.index_copy(1, filled, end), initial, last))
+
+
+def _at_once(
+    rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLayout, start: Last
+) -> tuple[Tensor, Last]:
     device = inputs.device
     packed = PackedSequence(
         inputs[index[layout.forward_token.to(device)]], torch.tensor(layout.active, device="cpu")
@@ -137,12 +160,105 @@ def packed_encoded(
         # changes no number. A shallow copy shares the weights and leaves the network's mode alone.
         rnn = copy.copy(rnn)
         rnn.training = True
-    filled = layout.order[: layout.n_filled].to(device)
-    states, last = rnn(packed, _each(lambda start: start[:, filled].contiguous(), initial))
-    return Encoded(
-        states.data[layout.forward_row.to(device)],
-        _each(lambda start, end: start.index_copy(1, filled, end), initial, last),
-    )
+    states, last = rnn(packed, start)
+    return states.data[layout.forward_row.to(device)], last
+
+
+def _by_blocks(
+    rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLayout, start: Last
+) -> tuple[Tensor, Last]:
+    """Compute layer by layer, direction by direction, some steps at once.
+
+    The backward of PyTorch's loop fills an array of all rows at each step: its time grows with the
+    product of the rows and the longest sequence.
+    """
+    active = torch.tensor(layout.active, device="cpu")
+    orders = [(layout.forward_token, layout.forward_row, "")]
+    if rnn.bidirectional:
+        orders.append((layout.backward_token, layout.backward_row, "_reverse"))
+    starts = start if isinstance(start, tuple) else (start,)
+    lasts: list[tuple[Tensor, ...]] = []
+    for layer in range(rnn.num_layers):
+        found = []
+        for token, row, direction in orders:
+            before = tuple(each[len(lasts) : len(lasts) + 1] for each in starts)
+            step = _Step(rnn, f"l{layer}{direction}")
+            states, last = _advance(step, inputs[index[token]], active, before)
+            found.append(states[row])
+            lasts.append(last)
+        inputs = torch.cat(found, dim=1)  # (T, n_directions * H)
+        index = torch.arange(len(inputs))
+    ends = tuple(torch.cat(each) for each in zip(*lasts, strict=True))
+    return inputs, (ends[0], ends[1]) if len(ends) == 2 else ends[0]
+
+
+class _Step:
+    """Some steps of one direction of one layer, computed by PyTorch at once."""
+
+    def __init__(self, rnn: nn.RNNBase, name: str) -> None:
+        self.is_lstm = isinstance(rnn, nn.LSTM)
+        self.compute = STEPS[type(rnn)]
+        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        self.weights = [getattr(rnn, f"{kind}_{name}") for kind in kinds]
+
+    def __call__(
+        self, x: Tensor, active: Tensor, before: tuple[Tensor, ...]
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        start = before if self.is_lstm else before[0]
+        # With biases, one layer, no dropout, not in training mode, one direction.
+        states, *last = self.compute(x, active, start, self.weights, True, 1, 0.0, False, False)
+        return states, tuple(last)
+
+
+def _advance(
+    step: _Step, x: Tensor, active: Tensor, before: tuple[Tensor, ...]
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Advance by all steps from states before them; return all states, and those of the ends."""
+    advance: Callable[..., tuple[Tensor, tuple[Tensor, ...]]] = step
+    most_steps = STEPS_A_BLOCK
+    if torch.is_grad_enabled() and len(active) > MOST_STEPS_KEPT:
+        advance, most_steps = partial(_advance_again, step), MOST_STEPS_KEPT
+    blocks = active.split(most_steps)
+    found, ended = [], []
+    for rows, block in zip(x.split([int(block.sum()) for block in blocks]), blocks, strict=True):
+        n = int(block[0])
+        ended.append(tuple(each[:, n:] for each in before))
+        states, before = advance(rows, block, tuple(each[:, :n] for each in before))
+        found.append(states)
+    # The longest sequence first: those that ended last stand in front.
+    ends = zip(before, *reversed(ended), strict=True)
+    return torch.cat(found), tuple(torch.cat(each, dim=1) for each in ends)
+
+
+def _advance_again(
+    step: _Step, x: Tensor, active: Tensor, before: tuple[Tensor, ...]
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    states, *last = _Again.apply(step, active, x, *step.weights, *before)
+    return states, tuple(last)
+
+
+class _Again(torch.autograd.Function):
+    """`_advance` that keeps nothing, and computes the states again for their gradients.
+
+    PyTorch's graph of a step takes 40 kB, and its `checkpoint` keeps most of a graph.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, step: _Step, active: Tensor, x: Tensor, *tensors: Tensor) -> Any:
+        ctx.step, ctx.active = step, active
+        ctx.save_for_backward(x, *tensors)
+        states, last = _advance(step, x, active, tensors[len(step.weights) :])
+        return states, *last
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        given = [each.detach().requires_grad_() for each in ctx.saved_tensors]
+        step, (x, *tensors) = copy.copy(ctx.step), given
+        step.weights, before = tensors[: len(step.weights)], tuple(tensors[len(step.weights) :])
+        with torch.enable_grad():
+            states, last = _advance(step, x, ctx.active, before)
+        return None, None, *torch.autograd.grad((states, *last), given, grads)
 
 
 def _zeros(rnn: nn.RNNBase, inputs: Tensor, n_sequences: int) -> Last:

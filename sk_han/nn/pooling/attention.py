@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.engines.choice import attention
+from sk_han.nn.compiled import attention, kernels_for
 from sk_han.nn.initialization import parameter, uniform_, xavier_uniform_
 from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.ragged.normalizers import normalizer_of
@@ -36,10 +36,6 @@ class AttentionPooling(Pooling):
     ----------
     output_size : int
         Size of a pooled state, H.
-    fused : bool or None
-        Which of two implementations runs: True for `AttentionFunction`, False for plain
-        operations, None to choose by device: the first on the CPU, where it is faster, the second
-        elsewhere. Both return the same numbers. The other normalizers have plain operations only.
 
     Examples
     --------
@@ -67,7 +63,6 @@ class AttentionPooling(Pooling):
         self.bias = parameter(attention_dim)
         self.context = parameter(attention_dim)
         self.output_size = input_size
-        self.fused: bool | None = None
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -123,11 +118,11 @@ class AttentionPooling(Pooling):
         weights : Tensor, shape (T, 1)
             Those of a sequence sum to 1.
         """
-        fused = states.device.type == "cpu" if self.fused is None else self.fused
-        if fused and self.normalizer == "softmax":
-            pooled, weights = attention(
-                states, self.weight, self.bias, self.context, lengths, query
-            )
+        covered = self.normalizer == "softmax" and query is None
+        found = kernels_for("attention", states) if covered else None
+        if found is not None:
+            own = self.weight, self.bias, self.context
+            pooled, weights = attention(found, states, *own, lengths)
             return pooled, weights.unsqueeze(1)
         segment = segment_numbers(lengths).to(states.device)  # (T,)
         u = torch.addmm(self.bias, states, self.weight.T)  # (T, A)

@@ -69,7 +69,9 @@ def segment_sum(rows: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     -------
     Tensor, shape (n_segments, n_features)
     """
-    return rows.new_zeros(n_segments, rows.shape[1]).index_add(0, segment, rows)
+    sums = rows.new_zeros(n_segments, rows.shape[1])
+    # As `index_add`, which takes row by row on the CPU, and five times as long.
+    return sums.scatter_add(0, segment.unsqueeze(1).expand_as(rows), rows)
 
 
 def segment_attributions(

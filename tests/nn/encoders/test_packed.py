@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from sk_han.nn import BidirectionalGRU, PackedRNN
+from sk_han.nn.encoders import packed
 from sk_han.nn.encoders.gru import recurrent_encoder
 from sk_han.options import RNN
 
@@ -131,6 +132,39 @@ def test_the_body_written_by_hand_is_taken_where_there_is_one(
 def each_of(states: Tensor | tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
     """States, and memory cells where there are any."""
     return states if isinstance(states, tuple) else (states,)
+
+
+@each_kind
+@pytest.mark.parametrize(("block", "kept"), [(2, 1_000), (2, 3), (1, 5)])
+def test_steps_that_are_computed_apart_and_again_change_nothing(
+    make_encoder: Callable[..., PackedRNN],
+    monkeypatch: pytest.MonkeyPatch,
+    rnn: str,
+    num_layers: int,
+    bidirectional: bool,
+    block: int,
+    kept: int,
+) -> None:
+    encoder = make_encoder(rnn, num_layers, bidirectional)
+    index = torch.arange(43) * 5 % 11
+    lengths = torch.tensor([3, 0, 13, 1, 2, 5, 19])
+    start = initial_of(encoder, 7)
+
+    def outputs_and_gradients() -> list[Tensor]:
+        inputs = torch.cos(torch.arange(33, dtype=torch.float64)).view(11, 3).requires_grad_()
+        initial = [each.clone().requires_grad_() for each in start]
+        given = (initial[0], initial[1]) if rnn == "lstm" else initial[0]
+        states, last = encoder.encode(inputs, index, lengths, given)
+        outputs = [states, *each_of(last)]
+        loss = sum((torch.sin(torch.arange(t.numel())).view_as(t) * t).sum() for t in outputs)
+        wanted = [inputs, *initial, *encoder.parameters()]
+        return [*outputs, *torch.autograd.grad(loss, wanted)]
+
+    monkeypatch.setattr(packed, "STEPS_A_BLOCK", 1_000)
+    at_once = outputs_and_gradients()
+    monkeypatch.setattr(packed, "STEPS_A_BLOCK", block)
+    monkeypatch.setattr(packed, "MOST_STEPS_KEPT", kept)
+    assert_close(outputs_and_gradients(), at_once, rtol=0, atol=1e-12)
 
 
 def initial_of(encoder: PackedRNN, n_sequences: int) -> tuple[Tensor, ...]:

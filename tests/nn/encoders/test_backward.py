@@ -1,4 +1,4 @@
-"""The backward that is written by hand, and what calls of it may not do to each other."""
+"""The backward of each engine, and what calls of it may not do to each other."""
 
 from __future__ import annotations
 
@@ -11,27 +11,34 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from sk_han.nn import BidirectionalGRU
-from sk_han.nn.engines.recurrence import GRURecurrence
-from sk_han.nn.ragged.layout import PackedLayout
 
 pytestmark = pytest.mark.usefixtures("engine")
+
+# Numerical gradients need double precision. Those of kernels: tests/nn/test_compiled.py.
+only_torch = pytest.mark.parametrize("engine", ["torch"], indirect=True)
 
 INDEX = torch.tensor([2, 0, 2, 1, 1, 2, 0])
 LENGTHS = torch.tensor([2, 0, 3, 1, 1])
 
 
 @pytest.fixture
-def encoder(fill: Callable[[nn.Module], None]) -> BidirectionalGRU:
-    """Inputs of size 2, states of size 3 in each direction, through the fused body."""
-    encoder = BidirectionalGRU(input_size=2, hidden_size=3).double()
+def dtype(engine: str) -> torch.dtype:
+    """The type of numbers that an engine computes with."""
+    return torch.float32 if engine == "numba" else torch.float64
+
+
+@pytest.fixture
+def encoder(fill: Callable[[nn.Module], None], engine: str, dtype: torch.dtype) -> BidirectionalGRU:
+    """Inputs of size 2, states of size 3 in each direction."""
+    encoder = BidirectionalGRU(input_size=2, hidden_size=3).to(dtype)
     fill(encoder)
-    encoder.fused = True
+    assert encoder.has_kernels == (engine == "numba")
     return encoder
 
 
 @pytest.fixture
-def inputs() -> Tensor:
-    return torch.cos(torch.arange(6, dtype=torch.float64)).view(3, 2).requires_grad_()
+def inputs(dtype: torch.dtype) -> Tensor:
+    return torch.cos(torch.arange(6, dtype=dtype)).view(3, 2).requires_grad_()
 
 
 def gradients_of(encoder: BidirectionalGRU, states: Tensor, **kwargs: bool) -> list[Tensor]:
@@ -39,6 +46,7 @@ def gradients_of(encoder: BidirectionalGRU, states: Tensor, **kwargs: bool) -> l
     return list(torch.autograd.grad(loss, list(encoder.parameters()), **kwargs))
 
 
+@only_torch
 def test_gradients_equal_numerical_ones(encoder: BidirectionalGRU, inputs: Tensor) -> None:
     names, weights = zip(*encoder.named_parameters(), strict=True)
 
@@ -49,6 +57,7 @@ def test_gradients_equal_numerical_ones(encoder: BidirectionalGRU, inputs: Tenso
     assert torch.autograd.gradcheck(states_of, (inputs, *weights))
 
 
+@only_torch
 def test_gradients_from_initial_states_on_equal_numerical_ones(
     encoder: BidirectionalGRU, inputs: Tensor
 ) -> None:
@@ -63,18 +72,18 @@ def test_gradients_from_initial_states_on_equal_numerical_ones(
     assert torch.autograd.gradcheck(encoded, (inputs, initial, *weights))
 
 
-def test_gradients_of_initial_states_alone_equal_numerical_ones() -> None:
-    layout = PackedLayout(LENGTHS)
-    weight, bias, projected = (
-        torch.cos(torch.arange(n, dtype=torch.float64)).view(shape)
-        for n, shape in ((54, (2, 3, 9)), (6, (2, 1, 3)), (54, (2, 3, 9)))
-    )
-    initial = torch.sin(torch.arange(24, dtype=torch.float64)).view(2, 4, 3).requires_grad_()
+def test_gradients_of_initial_states_alone_are_the_same(
+    encoder: BidirectionalGRU, inputs: Tensor
+) -> None:
+    initial = torch.sin(torch.arange(30, dtype=inputs.dtype)).view(2, 5, 3).requires_grad_()
 
-    def states_of(initial: Tensor) -> Tensor:
-        return GRURecurrence.apply(projected, weight, bias, INDEX, layout, initial)
+    def gradient(inputs: Tensor) -> Tensor:
+        states = encoder.encode(inputs, INDEX, LENGTHS, initial).states
+        return torch.autograd.grad(states.square().sum(), initial)[0]
 
-    assert torch.autograd.gradcheck(states_of, (initial,))
+    expected = gradient(inputs)
+    encoder.requires_grad_(False)
+    assert torch.equal(gradient(inputs.detach()), expected)
 
 
 def test_a_second_backward_gives_the_same_gradients(
@@ -85,6 +94,7 @@ def test_a_second_backward_gives_the_same_gradients(
     assert all(map(torch.equal, first, gradients_of(encoder, states)))
 
 
+@pytest.mark.parametrize("engine", ["numba"], indirect=True)
 def test_a_second_derivative_is_refused(encoder: BidirectionalGRU, inputs: Tensor) -> None:
     loss = encoder(inputs, INDEX, LENGTHS).square().sum()
     (gradient,) = torch.autograd.grad(loss, inputs, create_graph=True)
@@ -134,10 +144,10 @@ def test_larger_and_smaller_batches_take_turns(encoder: BidirectionalGRU, inputs
 
 
 def test_dtypes_take_turns(encoder: BidirectionalGRU, inputs: Tensor) -> None:
-    double = encoder(inputs, INDEX, LENGTHS)
     single = encoder.float()(inputs.float(), INDEX, LENGTHS)
-    assert single.dtype == torch.float32
-    assert torch.equal(encoder.double()(inputs, INDEX, LENGTHS).float(), double.float())
+    double = encoder.double()(inputs.double(), INDEX, LENGTHS)
+    assert double.dtype == torch.float64
+    assert torch.equal(encoder.float()(inputs.float(), INDEX, LENGTHS), single)
 
 
 def test_threads_do_not_disturb_each_other(encoder: BidirectionalGRU, inputs: Tensor) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from sk_han.nn.engines.tanh import tanh_
+from sk_han.translation.decoder import tanh_
 
 
 @pytest.mark.parametrize(("dtype", "atol"), [(torch.float32, 2e-7), (torch.float64, 1e-15)])

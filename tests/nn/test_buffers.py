@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from sk_han.nn.engines.buffers import scratch
+from sk_han.nn.buffers import scratch
 
 SINGLE, DOUBLE = torch.empty(0), torch.empty(0, dtype=torch.float64)
 

@@ -1,1 +1,0 @@
-"""Engines: recurrence and attention as autograd functions with a hand-written backward."""

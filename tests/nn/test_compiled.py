@@ -1,0 +1,263 @@
+"""Compiled kernels against PyTorch in double precision, one sequence at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import ModuleType
+
+import pytest
+import torch
+from torch import Tensor
+
+from sk_han.engines import chunks
+from sk_han.engines.loading import kernels, using_engine
+from sk_han.engines.tasks import using_threads
+from sk_han.nn import AttentionPooling
+from sk_han.nn.compiled import attention, gru_states, kernels_for, projections
+
+pytest.importorskip("numba")
+
+# Below, at and beyond the 16 numbers of a vector, and the five rows of a block.
+SIZES = [1, 5, 16, 17, 37, 50]
+LENGTHS = {
+    "several lengths": [3, 1, 7, 2, 5],
+    "empty sequences": [0, 3, 0, 2, 0],
+    "more than a block": [2, 3, 5, 7, 11, 2, 1, 1, 4, 4, 4, 6, 13],
+    "a long one": [300, 3],
+    "one token": [1],
+    "none": [],
+}
+each_lengths = pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
+
+
+@pytest.fixture(params=[1, 3], autouse=True)
+def _threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(chunks, "_ROWS_A_THREAD", 1)
+    with using_threads(request.param), using_engine("numba"):
+        yield
+
+
+def numbers(*shape: int, seed: int) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def kernels_of(name: str) -> ModuleType:
+    found = kernels(name)
+    assert found is not None
+    return found
+
+
+def assert_same(
+    function: Callable[..., Tensor | tuple[Tensor, ...]],
+    reference: Callable[..., Tensor | tuple[Tensor, ...]],
+    inputs: list[Tensor],
+    *others: object,
+) -> None:
+    """Compare values and gradients with those of a reference in double precision."""
+
+    def results(function: Callable[..., object], dtype: torch.dtype) -> list[Tensor]:
+        leaves = [each.to(dtype).requires_grad_() for each in inputs]
+        found = function(*leaves, *others)
+        outputs = found if isinstance(found, tuple) else (found,)
+        factors = (torch.sin(torch.arange(o.numel())).view_as(o).to(dtype) for o in outputs)
+        loss = sum((o * f).sum() for o, f in zip(outputs, factors, strict=True))
+        gradients = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
+        return [*outputs, *gradients]
+
+    exact = results(reference, torch.float64)
+    n_terms = max(size for each in (*inputs, *exact) for size in each.shape)
+    for found, expected in zip(results(function, torch.float32), exact, strict=True):
+        # The rounding of a sum grows with the square root of the number of its terms.
+        largest = expected.abs().max().item() if expected.numel() else 0.0
+        atol = (1 + largest) * (2e-6 + 4e-7 * n_terms**0.5)
+        torch.testing.assert_close(found.double(), expected, rtol=2e-5, atol=atol)
+
+
+def recurred(
+    projected: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    initial: Tensor | None,
+    index: Tensor,
+    lengths: Tensor,
+) -> Tensor:
+    """Read one sequence at a time by `torch.gru`, whose own projection leaves inputs alone."""
+    H, order = weight.shape[1], lengths.argsort(descending=True, stable=True)
+    identity = torch.eye(3 * H, dtype=weight.dtype)
+    states = [[projected[0, :0, : 2 * H]]]
+    for i, tokens in enumerate(index.split(lengths.tolist())):
+        place, found = order.tolist().index(i), []
+        for d in range(2 if len(tokens) else 0):
+            x = projected[d][tokens.flip(0) if d else tokens].unsqueeze(1)
+            start = weight.new_zeros(H) if initial is None else initial[d, place]
+            biases = [weight.new_zeros(3 * H), torch.cat([weight.new_zeros(2 * H), bias[d]])]
+            own = [identity, weight[d].T, *biases]
+            h, _ = torch.gru(x, start.view(1, 1, H), own, True, 1, 0.0, False, False, False)
+            found.append(h.squeeze(1).flip(0) if d else h.squeeze(1))
+        states.append([torch.cat(found, dim=1)] if found else [])
+    return torch.cat([each for sequence in states for each in sequence])
+
+
+@pytest.mark.parametrize("H", SIZES)
+@pytest.mark.parametrize("starts_at_zero", [True, False])
+@each_lengths
+def test_recurrence(H: int, starts_at_zero: bool, lengths: list[int]) -> None:
+    index = torch.arange(sum(lengths)) * 5 % 7
+    inputs = [
+        numbers(2, 7, 3 * H, seed=0),
+        numbers(2, H, 3 * H, seed=1) / H**0.5,
+        numbers(2, H, seed=2),
+    ]
+    of_tokens = index, torch.tensor(lengths, dtype=torch.int64)
+
+    def from_zero(*given: Tensor) -> Tensor:
+        return gru_states(kernels_of("gru"), *given, None)
+
+    def from_initial(
+        projected: Tensor, weight: Tensor, bias: Tensor, initial: Tensor, *of_tokens: Tensor
+    ) -> Tensor:
+        return gru_states(kernels_of("gru"), projected, weight, bias, *of_tokens, initial)
+
+    if starts_at_zero:
+        assert_same(
+            from_zero, lambda p, w, b, *of: recurred(p, w, b, None, *of), inputs, *of_tokens
+        )
+    else:
+        n_filled = sum(n > 0 for n in lengths)
+        inputs.append(numbers(2, n_filled, H, seed=3))
+        assert_same(from_initial, recurred, inputs, *of_tokens)
+
+
+def attended(
+    states: Tensor, weight: Tensor, bias: Tensor, context: Tensor, lengths: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = (torch.tanh(states @ weight.T + bias) @ context).split(lengths.tolist())
+    shares = [each.softmax(0) for each in scores]
+    each = zip(shares, states.split(lengths.tolist()), strict=True)
+    pooled = [share @ rows for share, rows in each]
+    none = states[:0]
+    return torch.stack(pooled) if pooled else none, torch.cat([none[:, 0], *shares])
+
+
+@pytest.mark.parametrize(("H", "A"), [(1, 1), (5, 16), (16, 37), (37, 5), (100, 100)])
+@each_lengths
+def test_attention(H: int, A: int, lengths: list[int]) -> None:
+    inputs = [
+        numbers(sum(lengths), H, seed=0),
+        numbers(A, H, seed=1) / H**0.5,
+        numbers(A, seed=2),
+        numbers(A, seed=3),
+    ]
+
+    def pooled(*given: Tensor) -> tuple[Tensor, ...]:
+        return attention(kernels_of("attention"), *given)
+
+    assert_same(pooled, attended, inputs, torch.tensor(lengths, dtype=torch.int64))
+
+
+@pytest.mark.parametrize(("E", "G"), [(1, 1), (3, 15), (16, 48), (37, 5), (200, 150)])
+@pytest.mark.parametrize("U", [0, 1, 5, 7, 131, 300])
+def test_projections(E: int, G: int, U: int) -> None:
+    inputs = [numbers(U, E, seed=0), numbers(2, G, E, seed=1) / E**0.5, numbers(2, G, seed=2)]
+
+    def projected(*given: Tensor) -> Tensor:
+        return projections(kernels_of("projection"), *given)
+
+    def by_torch(inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        return inputs @ weight.transpose(1, 2) + bias.unsqueeze(1)
+
+    assert_same(projected, by_torch, inputs)
+
+
+def test_states_do_not_depend_on_threads_nor_neighbours() -> None:
+    lengths = torch.tensor(LENGTHS["more than a block"])
+    projected, weight, bias = (
+        numbers(2, 7, 51, seed=0),
+        numbers(2, 17, 51, seed=1) / 4,
+        numbers(2, 17, seed=2),
+    )
+    index = torch.arange(int(lengths.sum())) * 5 % 7
+    gru = kernels_of("gru")
+    states = gru_states(gru, projected, weight, bias, index, lengths, None)
+    with using_threads(1):
+        alone = [
+            gru_states(gru, projected, weight, bias, part, torch.tensor([len(part)]), None)
+            for part in index.split(lengths.tolist())
+        ]
+    assert torch.equal(states, torch.cat(alone))
+
+
+@pytest.mark.parametrize("index", [[0, 7, 1], [-1, 0, 1]])
+def test_an_index_beyond_the_inputs_is_refused(index: list[int]) -> None:
+    arguments = numbers(2, 7, 51, seed=0), numbers(2, 17, 51, seed=1), numbers(2, 17, seed=2)
+    with pytest.raises(IndexError, match="there are 7 inputs"):
+        gru_states(kernels_of("gru"), *arguments, torch.tensor(index), torch.tensor([3]), None)
+
+
+@pytest.mark.parametrize("lengths", [[2, 2], [4, -1], [1]])
+def test_lengths_of_other_tokens_are_refused(lengths: list[int]) -> None:
+    arguments = numbers(2, 7, 51, seed=0), numbers(2, 17, 51, seed=1), numbers(2, 17, seed=2)
+    given = torch.tensor(lengths)
+    with pytest.raises(ValueError, match="add up to 3 tokens"):
+        gru_states(kernels_of("gru"), *arguments, torch.tensor([0, 1, 2]), given, None)
+    arguments = numbers(3, 5, seed=0), numbers(7, 5, seed=1), *numbers(2, 7, seed=2)
+    with pytest.raises(ValueError, match="add up to 3 tokens"):
+        attention(kernels_of("attention"), *arguments, given)
+
+
+def test_nan_comes_through() -> None:
+    weight = torch.full((2, 17, 51), float("nan"))
+    states = gru_states(
+        kernels_of("gru"),
+        numbers(2, 7, 51, seed=0),
+        weight,
+        numbers(2, 17, seed=2),
+        torch.arange(7),
+        torch.tensor([7]),
+        None,
+    )
+    assert states[1:-1].isnan().all()
+
+
+def test_large_inputs_saturate() -> None:
+    projected = torch.full((2, 1, 51), 1e30)
+    states = gru_states(
+        kernels_of("gru"),
+        projected,
+        torch.zeros(2, 17, 51),
+        torch.zeros(2, 17),
+        torch.zeros(3, dtype=torch.int64),
+        torch.tensor([3]),
+        None,
+    )
+    assert states.isfinite().all()
+
+
+class TestCoverage:
+    def test_single_precision_on_the_cpu_is_covered(self) -> None:
+        assert kernels_for("gru", torch.zeros(1)) is not None
+
+    def test_double_precision_is_not(self) -> None:
+        assert kernels_for("gru", torch.zeros(1, dtype=torch.float64)) is None
+
+    def test_another_device_is_not(self) -> None:
+        assert kernels_for("gru", torch.zeros(1, device="meta")) is None
+
+    def test_a_query_is_left_to_pytorch(self) -> None:
+        pooling, states = AttentionPooling(5, 7), numbers(3, 5, seed=0)
+        pooled, _ = pooling.pool(states, torch.tensor([1, 2]))
+        asked, _ = pooling.pool(states, torch.tensor([1, 2]), query=torch.zeros(2, 7))
+        assert type(pooled.grad_fn).__name__ == "_AttentionBackward"
+        assert type(asked.grad_fn).__name__ != "_AttentionBackward"
+        torch.testing.assert_close(asked, pooled)
+
+
+def test_small_terms_of_long_sums_are_not_lost() -> None:
+    # Equal states have equal weights, of which 300,000 sum to 1, and their mean is the state.
+    states = torch.ones(300_000, 5)
+    arguments = numbers(7, 5, seed=1), numbers(7, seed=2), numbers(7, seed=3)
+    pooled, weights = attention(
+        kernels_of("attention"), states, *arguments, torch.tensor([300_000])
+    )
+    assert weights.double().sum().item() == pytest.approx(1, abs=1e-6)
+    torch.testing.assert_close(pooled, torch.ones(1, 5), rtol=0, atol=1e-4)
