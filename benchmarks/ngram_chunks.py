@@ -30,6 +30,7 @@ from sk_han.parts.ngrams import chunks
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
 from sk_han.parts.ngrams.stacking import fit_linear_parts
+from sk_han.targets import OneOfClasses
 
 CHUNKS = (2, 4, 20)  # of 5,000 IMDB reviews or so, with 4
 
@@ -56,7 +57,9 @@ def parts_of(name: str, test: bool) -> tuple[LabelledDocuments, LabelledDocument
 def in_chunks(data: LabelledDocuments, ngram_range: tuple[int, int], n: int) -> NgramModel | None:
     with_chunks(data, ngram_range, n)
     n_classes, rows = int(data.targets.max()) + 1, np.arange(len(data))
-    return chunks.fit_ngram_models_in_chunks(data, n_classes, ngram_range, [rows])[0]
+    return chunks.fit_ngram_models_in_chunks(
+        data, OneOfClasses(np.arange(n_classes)), ngram_range, [rows]
+    )[0]
 
 
 def in_portions(data: LabelledDocuments, ngram_range: tuple[int, int], n: int) -> NgramModel | None:
@@ -65,7 +68,9 @@ def in_portions(data: LabelledDocuments, ngram_range: tuple[int, int], n: int) -
     model = None
     for rows in chunks.rows_of_chunks(data.documents, ngram_range):
         n_classes = int(data.targets.max()) + 1
-        model = partial_fit_ngram_model(model, data[rows], n_classes, ngram_range)
+        model = partial_fit_ngram_model(
+            model, data[rows], OneOfClasses(np.arange(n_classes)), ngram_range
+        )
     return model
 
 
@@ -77,7 +82,9 @@ def with_chunks(data: LabelledDocuments, ngram_range: tuple[int, int], n: int) -
 def compare(name: str, ngram_range: tuple[int, int], test: bool) -> None:
     data, others = parts_of(name, test)
     n_classes = int(data.targets.max()) + 1
-    fits = {"at once": lambda: fit_ngram_model(data, n_classes, ngram_range)}
+    fits = {
+        "at once": lambda: fit_ngram_model(data, OneOfClasses(np.arange(n_classes)), ngram_range)
+    }
     for n in CHUNKS:
         fits[f"{n} chunks"] = lambda n=n: in_chunks(data, ngram_range, n)
     if n_classes == 2:  # twenty take an hour
@@ -90,7 +97,13 @@ def compare(name: str, ngram_range: tuple[int, int], test: bool) -> None:
         seconds = process_time() - start
         assert model is not None
         logits = model.logits(others.documents)
-        scales = fit_scales([logits], others.targets, others.weights, np.ones(1))
+        scales = fit_scales(
+            OneOfClasses(np.arange(logits.shape[1])),
+            [logits],
+            others.targets,
+            others.weights,
+            np.ones(1),
+        )
         logs = log_softmax(scales[0] * logits, axis=1)[np.arange(len(others)), others.targets]
         accuracy = 100 * (logits.argmax(axis=1) == others.targets).mean()
         print(f"{fit_name:14}{accuracy:10.2f}{-logs.mean():10.4f}{seconds:8.1f}", flush=True)
@@ -173,7 +186,7 @@ def measure(folder: str, n_documents: int) -> None:
         np.ones(n_documents),
     )
     before, start = peak_megabytes(), perf_counter()
-    _, scored = fit_linear_parts(data, 2, (1, 3), None, rows[::10])
+    _, scored = fit_linear_parts(data, OneOfClasses(np.arange(2)), (1, 3), None, rows[::10])
     seconds = perf_counter() - start
     assert scored is not None
     n_words, n_chunks = data.documents.n_words, chunks.n_chunks_of(data.documents, (1, 3))

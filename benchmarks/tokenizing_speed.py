@@ -24,6 +24,7 @@ from sk_han import HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
 from sk_han.engines.loading import kernels, using_engine
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
+from sk_han.targets import OneOfClasses
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.sentences import sentence_spans
 from sk_han.text.tokens import TOKEN_PATTERNS
@@ -67,7 +68,9 @@ def main() -> None:
     targets = np.unique(labels, return_inverse=True)[1]
     some = slice(0, len(texts), 3)
     ngrams = fit_ngram_model(
-        LabelledDocuments(documents[some], targets[some], np.ones(len(targets[some]))), 2, (1, 3)
+        LabelledDocuments(documents[some], targets[some], np.ones(len(targets[some]))),
+        OneOfClasses(np.arange(2)),
+        (1, 3),
     )
     assert ngrams is not None
     ours: dict[str, Callable[[], object]] = {

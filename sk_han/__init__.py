@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sk_han.checkpoints import Checkpoint
     from sk_han.classifier import HANClassifier
     from sk_han.documents import DocumentArray, SentenceArray
     from sk_han.explainers import (
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
         report,
         summarize,
     )
+    from sk_han.fitting.checkpoints import Checkpoint
     from sk_han.inspection.faithfulness import faithfulness_report
     from sk_han.inspection.results import DocumentExplanation, ExplanationList, Summary
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
@@ -69,7 +69,7 @@ _MODULE_OF = {
     "AttentionTranslator": "sk_han.translation",
     "ContextAttention": "sk_han.options",
     "MultiHopAttention": "sk_han.options",
-    "Checkpoint": "sk_han.checkpoints",
+    "Checkpoint": "sk_han.fitting.checkpoints",
     "DocumentArray": "sk_han.documents",
     "DocumentExplanation": "sk_han.inspection.results",
     "ExplanationList": "sk_han.inspection.results",

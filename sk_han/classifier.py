@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from numbers import Integral
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -20,23 +21,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray, EncoderFingerprint
 from sk_han.engines.loading import ENGINES, engine_in_use, using_engine
-from sk_han.fitted_state import (
-    StatefulEstimator,
-    attributes_of,
-    is_fitted,
-    known_documents,
-    replace_attributes,
-    snapshot_of,
-    state_of,
-)
-from sk_han.fitting import fitted_attributes, linear_parts_of
+from sk_han.fitting import story
+from sk_han.fitting.data import Given
+from sk_han.fitting.settings import Settings
+from sk_han.fitting.state import FittedModel, check_is_first_rank
+from sk_han.fitting.views import PoolViews
 from sk_han.options import NetworkOptions
-from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.pool import ScoringModel, pooled_logits
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
+from sk_han.training.callbacks.sklearn_callbacks import FitTasks
 from sk_han.training.computing import computing
-from sk_han.training.net import Net
+from sk_han.training.stateful import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.utils.compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -46,7 +41,6 @@ from sk_han.utils.compat import (
     of_option,
     validate_parameter_constraints,
 )
-from sk_han.utils.softmax import log_softmax, softmax
 from sk_han.validation.documents import as_documents
 from sk_han.validation.labels import as_labels
 from sk_han.validation.params import (
@@ -58,7 +52,7 @@ from sk_han.validation.params import (
 )
 
 if TYPE_CHECKING:
-    from sk_han.checkpoints import Checkpoint
+    from sk_han.fitting.checkpoints import Checkpoint
     from sk_han.inspection.results import ExplanationList, FitSummary
 
 __all__ = ["HANClassifier"]
@@ -71,6 +65,7 @@ class HANClassifier(
     ClassNamePrefixFeaturesOutMixin,
     ClassifierMixin,
     TransformerMixin,
+    PoolViews,
     StatefulEstimator,
 ):
     """Classify documents by a Hierarchical Attention Network and linear models of n-grams.
@@ -258,14 +253,7 @@ ContextAttention, default="attention"
     (3, 2)
     """
 
-    classes_: NDArray[Any]
     tokenizer_: HierarchicalTokenizer | None
-    net_: Net
-    ngram_model_: NgramModel | None
-    network_scale_: float
-    ngram_scale_: float
-    latent_model_: NgramModel | None
-    latent_scale_: float
     history_: list[dict[str, float]]
     best_epoch_: int | None
     best_score_: float | None
@@ -275,7 +263,7 @@ ContextAttention, default="attention"
     encoder_: EncoderFingerprint | None
     fit_summary_: FitSummary | None
 
-    _newest_format = 2
+    _newest_format = 3
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
         "tokenizer": [HierarchicalTokenizer, None],
         "embedding_dim": _OPTIONS["embedding_dim"],
@@ -422,8 +410,8 @@ ContextAttention, default="attention"
         FloatingPointError
             If the loss is no longer a finite number.
         """
-        data = X, y, sample_weight, X_unlabelled, X_val, y_val, checkpoint
-        return self._learn(*data, resume=self.warm_start and hasattr(self, "net_"))
+        given = Given(X, y, sample_weight, X_unlabelled, X_val, y_val)
+        return self._learn(given, goes_on=self.warm_start, checkpoint=checkpoint)
 
     @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
@@ -471,7 +459,7 @@ ContextAttention, default="attention"
                 "Compute the weights beforehand with sklearn.utils.class_weight."
                 "compute_class_weight and pass them as a dict."
             )
-        resume = hasattr(self, "net_")
+        resume = hasattr(self, "pool_")
         if classes is not None:
             classes = np.unique(as_labels(classes, "classes"))
         elif not resume:
@@ -486,8 +474,8 @@ ContextAttention, default="attention"
                 "X_unlabelled is for the first call to partial_fit, which learns the vocabulary "
                 "from it. Fit anew with all text without labels, or leave it out."
             )
-        how = {"classes": classes, "resume": resume, "one_epoch": True}
-        return self._learn(X, y, sample_weight, X_unlabelled, **how)
+        given = Given(X, y, sample_weight, X_unlabelled, classes=classes)
+        return self._learn(given, goes_on=True, is_portion=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable label of each document.
@@ -503,7 +491,8 @@ ContextAttention, default="attention"
         """
         check_is_fitted(self)
         fitted = snapshot_of(self)
-        return fitted.classes_[fitted._logits(X).argmax(axis=1)]
+        target = fitted.pool_.target
+        return target.decode(target.decide(fitted._logits(X)))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probability of each class.
@@ -519,7 +508,8 @@ ContextAttention, default="attention"
             Columns in the order of `classes_`; rows sum to 1.
         """
         check_is_fitted(self)
-        return softmax(snapshot_of(self)._logits(X))
+        fitted = snapshot_of(self)
+        return fitted.pool_.target.probabilities(fitted._logits(X))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the logarithm of the probability of each class.
@@ -537,7 +527,8 @@ ContextAttention, default="attention"
             Columns in the order of `classes_`.
         """
         check_is_fitted(self)
-        return log_softmax(snapshot_of(self)._logits(X))
+        fitted = snapshot_of(self)
+        return fitted.pool_.target.log_probabilities(fitted._logits(X))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score each document before the softmax.
@@ -553,8 +544,8 @@ ContextAttention, default="attention"
             Two classes: log-odds of ``classes_[1]``; more: the logits.
         """
         check_is_fitted(self)
-        logits = snapshot_of(self)._logits(X)
-        return logits[:, 1] - logits[:, 0] if logits.shape[1] == 2 else logits
+        fitted = snapshot_of(self)
+        return fitted.pool_.target.decision_function(fitted._logits(X))
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Compute the document vectors of the network, the input of its last layer.
@@ -575,7 +566,7 @@ ContextAttention, default="attention"
         check_is_fitted(self)
         fitted = snapshot_of(self)
         with fitted._computing():
-            return fitted.net_.outputs(fitted._documents(X), "vectors")
+            return fitted.pool_.network.vectors(fitted._documents(X))
 
     def set_params(self, **params: Any) -> HANClassifier:
         """Set parameters, those inside of the tokenizer, `rnn` and `pooling` too.
@@ -665,7 +656,8 @@ ContextAttention, default="attention"
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return is_fitted(self)
+        check_is_first_rank(self)
+        return "pool_" in vars(self)
 
     @property
     def engine_(self) -> str:
@@ -689,7 +681,7 @@ ContextAttention, default="attention"
         dict of str to object
         """
         check_is_fitted(self)
-        return state_of(snapshot_of(self))
+        return FittedModel.of(snapshot_of(self)).to_state()
 
     def from_state(self, state: Mapping[str, Any]) -> HANClassifier:
         """Restore a fitted state, after a check of all its entries.
@@ -710,13 +702,19 @@ ContextAttention, default="attention"
             If an entry is missing or invalid.
         """
         with self._computing():
-            replace_attributes(self, attributes_of(state))
+            replace_attributes(self, FittedModel.from_state(state).attributes())
         return self
 
-    def _learn(self, *data: Any, **kwargs: Any) -> HANClassifier:
+    def _learn(self, given: Given, *, goes_on: bool, **how: Any) -> HANClassifier:
         """Fit, and set attributes at the end: a failed fit does not change an earlier state."""
+        before = FittedModel.of(self) if goes_on and hasattr(self, "pool_") else None
+        settings = Settings(**self.get_params(deep=True))
+        begin_task = partial(FitTasks, self, sample_weight=given.sample_weight)
         with self._computing():
-            replace_attributes(self, fitted_attributes(self, *data, **kwargs))
+            fitted = story.fit(settings, given, before, begin_task=begin_task, **how)
+        # Of several processes, the first alone has a model; others say which one they are.
+        is_whole = isinstance(fitted, FittedModel)
+        replace_attributes(self, fitted.attributes() if is_whole else {"_rank": fitted})
         return self
 
     def _computing(self) -> AbstractContextManager[None]:
@@ -725,13 +723,9 @@ ContextAttention, default="attention"
 
     def _documents(self, X: Any) -> DocumentArray:
         """Return X as documents of known word ids."""
-        return known_documents(self, as_documents(X, self.tokenizer_))
+        return FittedModel.of(self).documents(as_documents(X, self.tokenizer_))
 
     def _logits(self, X: Any) -> NDArray[np.float64]:
-        """Return the logits of network and linear model together, shape (D, C)."""
-        models: list[tuple[float, ScoringModel]] = [
-            (self.network_scale_, self.net_),
-            *linear_parts_of(self).models,
-        ]
+        """Return the logits of all parts together, shape (D, K)."""
         with self._computing():
-            return pooled_logits(self._documents(X), models)
+            return self.pool_.logits(self._documents(X))

@@ -111,7 +111,7 @@ def main(folder, place, params):
     place = json.loads(place)
     number = place.pop("file", None)
     if number is not None:  # stop within the writing of the checkpoint of this number
-        import sk_han.checkpoints.fit_checkpoints as module
+        import sk_han.fitting.checkpoints.fit_checkpoints as module
 
         written, write = [], module.write_archive
 

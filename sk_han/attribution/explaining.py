@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from sk_han.attribution.methods import SPREADING, Contributions
 from sk_han.attribution.sources import Source
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.inspection.results.document import DocumentExplanation
-from sk_han.utils.softmax import softmax
+from sk_han.targets import Target
 
 __all__ = ["explanations_of"]
 
@@ -22,7 +21,7 @@ def explanations_of(
     documents: DocumentArray,
     sources: Sequence[Source],
     targets: NDArray[np.int64],
-    classes: NDArray[Any],
+    target: Target,
     *,
     method: str,
     combine: str,
@@ -36,8 +35,8 @@ def explanations_of(
     documents : DocumentArray of shape (D,)
     sources : sequence of D Source
     targets : ndarray of int64, shape (D,)
-        Number of the explained class; -1 for the predicted one.
-    classes : ndarray of shape (C,)
+        Number of the explained label; -1 for the most probable one.
+    target : Target
     method, combine, spread
         As of `explain`.
 
@@ -45,8 +44,8 @@ def explanations_of(
     ------
     DocumentExplanation
     """
-    proba = softmax(found.logits)
-    predicted = proba.argmax(axis=1)
+    classes, proba = target.names, target.probabilities(found.logits)
+    predicted = target.likeliest(found.logits)
     explained = np.where(targets < 0, predicted, targets)
     word_starts = documents.sentence_starts[documents.document_starts]
     unknown = documents.word_ids == UNKNOWN_ID

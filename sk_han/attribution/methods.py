@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.attribution.log_odds import LogOdds, log_odds
+from sk_han.attribution.log_odds import LogOdds
 from sk_han.attribution.perturbation import (
     each_sentence_alone,
     keep_words,
@@ -17,64 +17,18 @@ from sk_han.attribution.perturbation import (
 )
 from sk_han.documents import DocumentArray, SentenceArray
 from sk_han.inspection.results.document import combine_attention
-from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.pool import pooled_logits
+from sk_han.parts import Pool
+from sk_han.parts.network import Attribution
 
 __all__ = [
     "METHODS",
     "SPREADING",
-    "AttributedModel",
-    "Attribution",
     "Batch",
     "Contributions",
     "attention_only",
     "by_sentence",
-    "linear_logits",
-    "ngram_contributions",
-    "with_ngrams",
+    "with_other_parts",
 ]
-
-
-class Attribution(NamedTuple):
-    """What a network says of a batch of documents, and the contribution of each word to a score.
-
-    Attributes
-    ----------
-    logits : ndarray of shape (D, C)
-    word_attention : ndarray of shape (n_words,)
-    sentence_attention : ndarray of shape (n_sentences,)
-    words : ndarray of shape (n_words,)
-        Zeros where no contributions were asked for.
-    """
-
-    logits: NDArray[np.float64]
-    word_attention: NDArray[np.float64]
-    sentence_attention: NDArray[np.float64]
-    words: NDArray[np.float64]
-
-
-class AttributedModel(Protocol):
-    """A model whose predictions are explained: a network, and linear models beside it.
-
-    Attributes
-    ----------
-    n_classes : int
-    network_scale : float
-    linear_models : sequence of (scale, NgramModel)
-    """
-
-    n_classes: int
-    network_scale: float
-    linear_models: Sequence[tuple[float, NgramModel]]
-
-    def attend(self, documents: DocumentArray) -> Attribution:
-        """Return logits and attention of the network, without contributions."""
-
-    def gradient_attention(self, documents: DocumentArray, score: LogOdds) -> Attribution:
-        """Multiply the attention of the network by the gradient of the score at it."""
-
-    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
-        """Return the logits of network and linear models together, shape (D, C)."""
 
 
 class Contributions(NamedTuple):
@@ -88,7 +42,7 @@ class Contributions(NamedTuple):
     words, sentences : ndarray of shape (n_words,) and (n_sentences,)
         The contributions.
     ngrams : ndarray of shape (n_words,)
-        The contributions of the linear models.
+        The contributions of the parts beside the network.
     completeness_error : ndarray of shape (D,), or None
     """
 
@@ -104,13 +58,22 @@ class Contributions(NamedTuple):
 class Batch(NamedTuple):
     """Documents to explain, the score of each, and the parameters of `explain`."""
 
-    model: Any  # an AttributedModel; a method may need more of it
     documents: DocumentArray
     score: LogOdds
     combine: str
     steps: int
     spread: float
     random: Any
+
+    @property
+    def pool(self) -> Pool:
+        """The model."""
+        return self.score.pool
+
+    @property
+    def network(self) -> Any:
+        """Its part with attention; a method may need more of it than `NetworkPart` has."""
+        return self.score.pool.network
 
 
 def _by_sentence_alone(batch: Batch) -> Contributions:
@@ -119,22 +82,22 @@ def _by_sentence_alone(batch: Batch) -> Contributions:
     What its words leave of the change of the log-odds, from a document without words to the
     sentence, is divided evenly among them.
     """
-    model, documents = batch.model, batch.documents
-    read = model.attend(documents)
+    pool, documents = batch.pool, batch.documents
+    read = batch.network.attend(documents)
     logits = batch.score.logits(read.logits)
     targets = batch.score.targets_of(logits)
     alone = each_sentence_alone(documents)
     target_of_sentence = np.repeat(targets, documents.sentences_per_document)
-    score = LogOdds(batch.score.scale, linear_logits(model, alone), target_of_sentence)
-    found = with_ngrams(
+    score = LogOdds.of(pool, alone, target_of_sentence)
+    found = with_other_parts(
         batch._replace(documents=alone, score=score),
-        model.gradient_attention(alone, score),
+        batch.network.gradient_attention(alone, score),
         batch.spread,
     )
     first = documents[:1]
-    nothing = model.logits(keep_words(first, np.zeros(first.n_words, dtype=bool)))
-    of_nothing = log_odds(nothing.repeat(len(alone), axis=0), score.targets)
-    sentences = log_odds(found.logits, score.targets) - of_nothing
+    nothing = pool.logits(keep_words(first, np.zeros(first.n_words, dtype=bool)))
+    of_nothing = score.of_logits(nothing.repeat(len(alone), axis=0))
+    sentences = score.of_logits(found.logits) - of_nothing
     lengths = documents.words_per_sentence
     rest = np.repeat((sentences - found.sentences) / lengths, lengths)
     return Contributions(
@@ -148,8 +111,8 @@ def _by_sentence_alone(batch: Batch) -> Contributions:
 
 
 def _by_gradient_attention(batch: Batch) -> Contributions:
-    found = batch.model.gradient_attention(batch.documents, batch.score)
-    return with_ngrams(batch, found, batch.spread)
+    found = batch.network.gradient_attention(batch.documents, batch.score)
+    return with_other_parts(batch, found, batch.spread)
 
 
 def _by_occlusion(batch: Batch) -> Contributions:
@@ -194,10 +157,10 @@ METHODS: dict[str, Callable[[Batch], Contributions]] = {
 SPREADING = ("sentence_alone", "gradient_attention")
 
 
-def with_ngrams(batch: Batch, found: Attribution, spread: float = 0.0) -> Contributions:
-    """Add the contributions of network and linear models; spread those of the network."""
+def with_other_parts(batch: Batch, found: Attribution, spread: float = 0.0) -> Contributions:
+    """Add the contributions of the network, spread, and of the other parts."""
     logits = batch.score.logits(found.logits)
-    ngrams = ngram_contributions(batch, batch.score.factors(logits))
+    ngrams = batch.pool.others.attributions(batch.documents, batch.score.factors(logits))
     words = _spread(found.words, batch.documents, spread) + ngrams
     sentences = by_sentence(words, batch.documents)
     return Contributions(
@@ -207,7 +170,7 @@ def with_ngrams(batch: Batch, found: Attribution, spread: float = 0.0) -> Contri
 
 def attention_only(batch: Batch) -> Contributions:
     """Compute logits, attention and n-gram contributions; other contributions are 0."""
-    found = batch.model.attend(batch.documents)
+    found = batch.network.attend(batch.documents)
     logits = batch.score.logits(found.logits)
     return Contributions(
         logits,
@@ -215,23 +178,8 @@ def attention_only(batch: Batch) -> Contributions:
         found.sentence_attention,
         np.zeros(batch.documents.n_words),
         np.zeros(batch.documents.n_sentences),
-        ngram_contributions(batch, batch.score.factors(logits)),
+        batch.pool.others.attributions(batch.documents, batch.score.factors(logits)),
     )
-
-
-def linear_logits(model: AttributedModel, documents: DocumentArray) -> NDArray[np.float64]:
-    """Return the scaled logits of the linear models, shape (D, C); zeros if there are none."""
-    if not model.linear_models:
-        return np.zeros((len(documents), model.n_classes))
-    return pooled_logits(documents, model.linear_models)
-
-
-def ngram_contributions(batch: Batch, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute the linear models' contributions to a score that has these factors of the logits."""
-    contributions = np.zeros(batch.documents.n_words)
-    for scale, model in batch.model.linear_models:
-        contributions += model.attributions(batch.documents, scale * factors)
-    return contributions
 
 
 def by_sentence(words: NDArray[np.float64], documents: DocumentArray) -> NDArray[np.float64]:
@@ -254,13 +202,13 @@ def _drops(
     copies_per_document: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Compute by how much the log-odds of each copy are below those of its document."""
-    targets = batch.score.targets_of(logits)
+    score = batch.score.toward(batch.score.targets_of(logits))
     document = np.repeat(np.arange(len(logits)), copies_per_document)
-    whole, drops, first = log_odds(logits, targets), np.empty(len(document)), 0
+    whole, drops, first = score.of_logits(logits), np.empty(len(document)), 0
     for batch_of_copies in copies:
         rows = slice(first, first + len(batch_of_copies))
-        logits = batch.model.logits(batch_of_copies)
-        drops[rows] = whole[document[rows]] - log_odds(logits, targets[document[rows]])
+        of_copies = score[document[rows]].of_logits(batch.pool.logits(batch_of_copies))
+        drops[rows] = whole[document[rows]] - of_copies
         first = rows.stop
     return drops
 

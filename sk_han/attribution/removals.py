@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.attribution.methods import AttributedModel
 from sk_han.attribution.occurrences import Occurrences
 from sk_han.attribution.perturbation import keep_words
 from sk_han.attribution.tallies import Shown
 from sk_han.documents import DocumentArray, concatenated_ranges
 from sk_han.inspection.results.summary import Removal
-from sk_han.utils.softmax import softmax
+from sk_han.parts import Pool
 
 __all__ = ["Decisions", "decisions", "honesty", "words_for_predicted"]
 
@@ -36,7 +35,7 @@ class Decisions(NamedTuple):
 
 
 def decisions(
-    model: AttributedModel,
+    pool: Pool,
     documents: DocumentArray,
     predicted: NDArray[np.int64],
     found: Occurrences,
@@ -47,7 +46,7 @@ def decisions(
 
     Parameters
     ----------
-    model : AttributedModel
+    pool : Pool
     documents : DocumentArray of shape (D,)
     predicted : ndarray of int64, shape (D,)
         Class numbers.
@@ -77,7 +76,7 @@ def decisions(
         kept = np.ones(copies.n_words, dtype=bool)
         kept[concatenated_ranges(first, places.sizes[sampled])] = False
         before.append(predicted[rows])
-        after.append(model.logits(keep_words(copies, kept)).argmax(axis=1))
+        after.append(pool.target.likeliest(pool.logits(keep_words(copies, kept))))
     return Decisions(before, after)
 
 
@@ -99,7 +98,7 @@ def words_for_predicted(
 
 
 def honesty(
-    model: AttributedModel,
+    pool: Pool,
     documents: DocumentArray,
     probabilities: NDArray[np.float64],
     marked: NDArray[np.bool_],
@@ -109,7 +108,7 @@ def honesty(
 
     Parameters
     ----------
-    model : AttributedModel
+    pool : Pool
     documents : DocumentArray of shape (D,)
     probabilities : ndarray of shape (D, C)
         Those of the model for the whole documents.
@@ -133,7 +132,7 @@ def honesty(
     by_lot[order[concatenated_ranges(starts, counts)]] = True
     falls, changes = [], []
     for left_out in (marked, by_lot, np.ones(len(marked), dtype=bool)):
-        reduced = softmax(model.logits(keep_words(documents, ~left_out)))
+        reduced = pool.target.probabilities(pool.logits(keep_words(documents, ~left_out)))
         falls.append((probabilities - reduced)[rows, predicted])
         changes.append(reduced.argmax(axis=1) != predicted)
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.attribution.log_odds import LogOdds
-from sk_han.attribution.methods import AttributedModel, linear_logits
 from sk_han.attribution.occurrences import Occurrences, occurrences_of
 from sk_han.attribution.removals import Decisions, decisions, honesty, words_for_predicted
 from sk_han.attribution.sources import Source, nested_words
@@ -23,9 +22,9 @@ from sk_han.inspection.results.summary import (
     Summary,
     Term,
 )
+from sk_han.parts import Pool
 from sk_han.parts.ngrams.hashing import keyed_ngrams
 from sk_han.utils.argument_checks import check_count
-from sk_han.utils.softmax import softmax
 
 if TYPE_CHECKING:
     from sk_han.rendering.protocols import Part
@@ -92,8 +91,7 @@ def drawn(n_given: int, most: int | None, random: Any) -> NDArray[np.int64]:
 
 
 def summary_of_model(
-    model: AttributedModel,
-    classes: Sequence[Any],
+    pool: Pool,
     batches: Iterable[tuple[DocumentArray, list[Source]]],
     tokenizer: Any,
     *,
@@ -106,8 +104,7 @@ def summary_of_model(
 
     Parameters
     ----------
-    model : AttributedModel
-    classes : sequence of C labels
+    pool : Pool
     batches : iterable of (DocumentArray, list of Source)
         All documents.
     tokenizer : HierarchicalTokenizer, SentenceEmbedder, ServedTokenizer or None
@@ -123,22 +120,25 @@ def summary_of_model(
     -------
     Summary
     """
-    read = _read(model, batches)
+    classes = pool.target.names.tolist()
+    with_ngrams = pool.only(name for name, part in pool.parts.items() if part.sums_ngrams)
+    read = _read(pool, with_ngrams, batches)
     corpus = Corpus(read.sources, read.probabilities.argmax(axis=1), numbers, n_given)
     shown = Shown.of(read.tallies, k)
-    largest = max([1, *(linear.ngram_range[1] for _, linear in model.linear_models)])
+    parts: dict[str, Any] = dict(with_ngrams.parts)
+    largest = max([1, *(part.ngram_range[1] for part in parts.values())])
     found = occurrences_of(read.words, shown.keys, largest)
     weights = np.zeros((len(shown.keys), len(classes)))
-    for scale, linear in model.linear_models:
-        weights += scale * linear.class_weights(shown.keys)
+    for name, part in parts.items():
+        weights += with_ngrams.scales[name] * part.class_weights(shown.keys)
     measured = Measured(weights=weights)
     if read.from_words:
         n_terms, predicted = len(shown.keys), corpus.predicted
         marked = words_for_predicted(read.words, predicted, shown, found)
         measured = Measured(
-            decisions(model, read.words, predicted, found, n_terms, random),
+            decisions(pool, read.words, predicted, found, n_terms, random),
             weights,
-            *honesty(model, read.words, read.probabilities, marked, random),
+            *honesty(pool, read.words, read.probabilities, marked, random),
         )
     names = _names(read, found, len(shown.keys), tokenizer)
     return put_together(classes, corpus, read.tallies, shown, found, names, measured)
@@ -215,45 +215,47 @@ class _Read(NamedTuple):
     from_words: bool  # and not from sentence vectors
 
 
-def _read(model: AttributedModel, batches: Iterable[tuple[DocumentArray, list[Source]]]) -> _Read:
+def _read(
+    pool: Pool, with_ngrams: Pool, batches: Iterable[tuple[DocumentArray, list[Source]]]
+) -> _Read:
     """Explain each document for the class predicted and for the next likely one.
 
     With two classes, what speaks for one speaks against the other. With more, the next likely class
     shows what the model weighs against the one that it predicts, and rare classes are seen.
     """
-    tallies = Tallies(model.n_classes)
+    n_classes = pool.target.n_scores
+    tallies = Tallies(n_classes)
     words: list[DocumentArray] = []
     sources: list[Source] = []
     logits: list[NDArray[np.float64]] = []
     from_words = True
     for documents, of_batch in batches:
-        linear = linear_logits(model, documents)
-        score = LogOdds(model.network_scale, linear, np.full(len(documents), -1))
-        of_model, values = _explained(model, documents, score)
+        score = LogOdds.of(pool, documents, np.full(len(documents), -1))
+        of_model, values = _explained(with_ngrams, documents, score)
         ranked = np.argsort(-of_model, axis=1, kind="stable")
         predicted = ranked[:, 0]
         tallies.add(predicted, predicted, values)
-        if model.n_classes > 1:
+        if n_classes > 1:
             rival = ranked[:, 1]
-            if model.n_classes == 2:
+            if n_classes == 2:
                 values = {part: of_part.against() for part, of_part in values.items()}
             else:
-                _, values = _explained(model, documents, score.toward(rival))
+                _, values = _explained(with_ngrams, documents, score.toward(rival))
             tallies.add(rival, predicted, values)
         if isinstance(documents, SentenceArray):
             from_words, documents = False, documents.words()
         words.append(documents)
         sources += of_batch
         logits.append(of_model)
-    probabilities = softmax(np.concatenate(logits))
+    probabilities = pool.target.probabilities(np.concatenate(logits))
     return _Read(DocumentArray.concatenate(words), sources, probabilities, tallies, from_words)
 
 
 def _explained(
-    model: AttributedModel, documents: DocumentArray, score: LogOdds
+    with_ngrams: Pool, documents: DocumentArray, score: LogOdds
 ) -> tuple[NDArray[np.float64], dict[Part, Values]]:
     """Return the logits, and what words bring by the network and n-grams by the linear models."""
-    found = model.gradient_attention(documents, score)
+    found = score.pool.network.gradient_attention(documents, score)
     logits = score.logits(found.logits)
     document_of = np.repeat(np.arange(len(documents)), documents.words_per_document)
     values: dict[Part, Values] = {}
@@ -261,9 +263,10 @@ def _explained(
         keys, words, _ = keyed_ngrams(documents, (1, 1))
         values["network"] = Values(document_of[words], keys, found.words[words])
     factors = score.factors(logits)
+    parts: dict[str, Any] = dict(with_ngrams.parts)
     by_ngrams = [
-        linear.ngram_attributions(documents, scale * factors)
-        for scale, linear in model.linear_models
+        part.ngram_attributions(documents, with_ngrams.scales[name] * factors)
+        for name, part in parts.items()
     ]
     if by_ngrams:
         keys, first, _, brought = map(np.concatenate, zip(*by_ngrams, strict=True))

@@ -14,8 +14,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.attribution.log_odds import log_odds
 from sk_han.inspection.results.document import DocumentExplanation
+from sk_han.targets import OneOfClasses
 
 if TYPE_CHECKING:
     from sklearn.ensemble import StackingClassifier, VotingClassifier
@@ -233,7 +233,8 @@ def _slopes(
     if of_members.shape[1] == 2:
         moved = moved[:, :, 1:]  # a stack leaves the first of two classes out
     of_stack = stack.final_estimator_.predict_proba(moved.reshape(len(moved), -1))
-    at = log_odds(np.log(np.maximum(of_stack, np.finfo(float).tiny)), np.full(len(moved), target))
+    scores = np.log(np.maximum(of_stack, np.finfo(float).tiny))
+    at = OneOfClasses(stack.classes_).log_odds(scores, np.full(len(moved), target))
     slopes: NDArray[np.float64] = (at[::2] - at[1::2]) / STEP
     if not slopes.any():
         raise ValueError(

@@ -318,7 +318,7 @@ def _explained(
             with computing(model.classifier.engine, model.classifier.n_threads):
                 found = contributions_to(
                     numbers,
-                    model.classifier,
+                    model.classifier.pool_,
                     documents,
                     method=method,
                     combine=combine,
@@ -330,7 +330,7 @@ def _explained(
                 documents,
                 sources,
                 numbers,
-                model.classifier.classes_,
+                model.classifier.pool_.target,
                 method=method,
                 combine=combine,
                 spread=spread,

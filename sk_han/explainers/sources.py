@@ -10,13 +10,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.attribution.sources import Source, word_id_sources
-from sk_han.classifier import HANClassifier
 from sk_han.documents import DocumentArray
 from sk_han.explainers.ensembles import Ensemble, opened
-from sk_han.fitted_state import known_documents, snapshot_of
+from sk_han.parts import Pool
 from sk_han.sentence_vectors.embedder import SentenceEmbedder
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.validation.documents import as_documents, holds_word_ids
+from sk_han.training.stateful import snapshot_of
+from sk_han.validation.documents import as_documents, holds_word_ids, known_documents
 from sk_han.validation.texts import check_texts
 
 __all__ = ["ExplainedModel", "in_portions", "what_shows"]
@@ -25,7 +25,7 @@ __all__ = ["ExplainedModel", "in_portions", "what_shows"]
 class ExplainedModel(NamedTuple):
     """A fitted classifier, with the tokenizer and the Pipeline steps before it."""
 
-    classifier: HANClassifier
+    classifier: Any  # a HANClassifier, which holds a Pool
     tokenizer: HierarchicalTokenizer | SentenceEmbedder | None
     steps: list[Any]  # of a Pipeline, before the tokenizer
     estimator: Any  # the Pipeline, or the classifier itself
@@ -54,11 +54,11 @@ class ExplainedModel(NamedTuple):
                 "it, and this measures one by itself: "
                 f"{f'take estimator.{names[0]}' if names else 'a HANClassifier, and none is one'}."
             )
-        if isinstance(estimator, HANClassifier):
+        if _holds_pool(estimator):
             classifier = snapshot_of(estimator)
             return cls(classifier, classifier.tokenizer_, [], classifier)
         *steps, classifier = _steps(estimator)
-        if not isinstance(classifier, HANClassifier):
+        if not _holds_pool(classifier):
             ends_in = f" that ends in {classifier!r}" if isinstance(estimator, Pipeline) else ""
             raise TypeError(
                 "explain needs a HANClassifier, a Pipeline that ends in one, or a search, a "
@@ -99,7 +99,14 @@ class ExplainedModel(NamedTuple):
     def _batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
         for chunk in in_portions(X, size):
             for documents, sources in self._with_sources(self._apply_steps(chunk), size):
-                yield known_documents(self.classifier, documents), sources
+                yield self._known(documents), sources
+
+    def _known(self, documents: DocumentArray) -> DocumentArray:
+        """Return documents as the model knows them."""
+        model = self.classifier
+        return known_documents(
+            documents, model.pool_.network.dimension, model.encoder_, model.vocabulary_size_
+        )
 
     def _apply_steps(self, X: Any) -> Any:
         """Transform X by the steps before the tokenizer."""
@@ -128,6 +135,11 @@ def _is_one_classifier(estimator: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def _holds_pool(estimator: Any) -> bool:
+    """Tell whether an estimator holds the pool of parts that is explained."""
+    return isinstance(getattr(estimator, "__dict__", {}).get("pool_"), Pool)
 
 
 def what_shows(estimator: Any) -> str:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sk_han.attribution.occurrences import Occurrences
 from sk_han.attribution.summarizing import Corpus, Measured, drawn, put_together, summary_of_model
 from sk_han.attribution.tallies import Shown, Tallies, Values
-from sk_han.explainers.contributions import attributed
 from sk_han.explainers.sources import ExplainedModel
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
@@ -122,8 +121,7 @@ def summarize(
     classifier = model.classifier
     with computing(classifier.engine, classifier.n_threads):
         return summary_of_model(
-            attributed(classifier),
-            classifier.classes_.tolist(),
+            classifier.pool_,
             model.batches(X, classifier.net_.valid_batch_size),
             model.tokenizer,
             k=int(k),

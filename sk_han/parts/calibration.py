@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import log_softmax
+
+from sk_han.targets import Target
 
 __all__ = [
-    "PRETRAINED_SCALES",
-    "SENTENCE_SCALES",
-    "SENTENCE_SPREADS",
-    "SPREADS",
-    "USUAL_SCALES",
     "fit_scales",
     "fit_scales_near",
 ]
-
-# Scales of the network and of the linear models' sum if no documents were held out: the logits of
-# a network are overconfident. And by what factor, as a standard deviation of the logarithm, they
-# differ between collections. Of five corpora and 300 to 2,000 documents (docs/benchmarks.md, What
-# models count in small collections).
-USUAL_SCALES = (0.25, 0.8)
-SPREADS = (0.6, 0.15)
-# A network that text without labels has taught counts more beside the linear models. A guess from
-# pools on held-out IMDB reviews (docs/benchmarks.md, Text without labels), not tuned.
-PRETRAINED_SCALES = (0.5, 0.5)
-
-# A network over sentence vectors begins as a convex model and is calibrated as one. Of 100, 300 and
-# 700 training documents of IMDB and of 20 newsgroups, the scales that were best for the others of
-# 1,000: 0.5 to 1.8, and 0 to 0.6.
-SENTENCE_SCALES, SENTENCE_SPREADS = (0.85, 0.35), (0.3, 0.6)
 
 _SMALLEST_ALONE = 0.01
 
 
 def fit_scales(
-    logits: Sequence[NDArray[np.float64]],
-    targets: NDArray[np.int64],
+    target: Target,
+    logits: Any,
+    targets: NDArray[Any],
     weights: NDArray[np.float64],
     prior: NDArray[np.float64],
 ) -> NDArray[np.float64]:
@@ -51,9 +33,11 @@ def fit_scales(
 
     Parameters
     ----------
-    logits : sequence of n_models ndarrays of shape (n_documents, n_classes)
-    targets : ndarray of int64, shape (n_documents,)
-    weights : ndarray of shape (n_documents,)
+    target : Target
+    logits : sequence of n_models ndarrays of shape (D, K)
+    targets : ndarray of D rows
+        Encoded by the target.
+    weights : ndarray of shape (D,)
         Positive.
     prior : ndarray of shape (n_models,)
         Scales without documents; with few documents, the result is close to them.
@@ -69,7 +53,7 @@ def fit_scales(
 
     Heskes (1998). Selecting Weighting Factors in Logarithmic Opinion Pools. NIPS.
     """
-    loss_at = _Loss(logits, targets, weights)
+    loss_at = _Loss(target, logits, targets, weights)
 
     def loss_and_gradient(scales: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         loss, gradient = loss_at(scales)
@@ -86,8 +70,9 @@ def fit_scales(
 
 
 def fit_scales_near(
-    logits: Sequence[NDArray[np.float64]],
-    targets: NDArray[np.int64],
+    target: Target,
+    logits: Any,
+    targets: NDArray[Any],
     weights: NDArray[np.float64],
     usual: NDArray[np.float64],
     spreads: NDArray[np.float64],
@@ -99,7 +84,7 @@ def fit_scales_near(
 
     Parameters
     ----------
-    logits, targets, weights
+    target, logits, targets, weights
         As of `fit_scales`.
     usual : ndarray of shape (n_models,)
         Medians of the prior; positive.
@@ -111,7 +96,7 @@ def fit_scales_near(
     ndarray of shape (n_models,)
         Positive.
     """
-    loss_at = _Loss(logits, targets, weights)
+    loss_at = _Loss(target, logits, targets, weights)
 
     def loss_and_gradient(steps: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         scales = usual * np.exp(steps)
@@ -134,19 +119,17 @@ class _Loss:
 
     def __init__(
         self,
-        logits: Sequence[NDArray[np.float64]],
-        targets: NDArray[np.int64],
+        target: Target,
+        logits: Any,
+        targets: NDArray[Any],
         weights: NDArray[np.float64],
     ) -> None:
-        self.stacked = np.stack(logits)  # (K, D, C)
+        self.stacked = np.array(logits)  # (P, D, K)
         self.shares = weights / weights.mean()
-        self.of_target = np.arange(len(targets)), targets  # one of C columns in each of D rows
+        self.target, self.targets = target, targets
 
     def __call__(self, scales: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the loss and its gradient."""
-        log_proba = log_softmax(np.tensordot(scales, self.stacked, 1), axis=1)  # (D, C)
-        loss = -(self.shares * log_proba[self.of_target]).sum()
-        residual = np.exp(log_proba)
-        residual[self.of_target] -= 1
-        residual *= self.shares[:, np.newaxis]
-        return float(loss), np.tensordot(self.stacked, residual, 2)
+        pooled = np.tensordot(scales, self.stacked, 1)  # (D, K)
+        loss, gradient = self.target.loss(pooled, self.targets, self.shares)
+        return loss, np.tensordot(self.stacked, gradient, 2)

@@ -1,45 +1,156 @@
-"""The pool of models that score documents: the sum of their scaled logits."""
+"""The fitted model: a pool of parts, whose scaled logits are added up."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
 from sk_han.documents.lazy import portions
+from sk_han.options.base import Range
+from sk_han.parts.part import Part
+from sk_han.storage.schema import ByName, Field, Kind, Schema, Variants
+from sk_han.targets import Target, target_from_state
 
-__all__ = ["ScoringModel", "pooled_logits"]
+__all__ = ["LATENT", "NETWORK", "NGRAMS", "Pool", "pool_fields"]
+
+_SCALE = Range(Real, 0, 1e6)  # far beyond what fits find; products with logits stay finite
+
+# Names of parts: the one that reads with attention, and the linear ones.
+NETWORK, NGRAMS, LATENT = "network", "ngrams", "latent"
 
 
-class ScoringModel(Protocol):
-    """A model that scores documents: the network or the linear model."""
-
-    def logits(self, documents: DocumentArray) -> NDArray[Any]:
-        """Score documents, shape (D, C)."""
-
-
-def pooled_logits(
-    documents: DocumentArray, models: Sequence[tuple[float, ScoringModel]]
-) -> NDArray[np.float64]:
-    """Compute the sum of scaled logits, shape (D, C): a logarithmic opinion pool.
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Parts, their scales, and what their scores mean: a logarithmic opinion pool.
 
     Parameters
     ----------
-    documents : DocumentArray of shape (D,)
-    models : sequence of (scale, model)
-        At least one.
+    target : Target
+    parts : mapping of str to Part
+    scales : mapping of str to float
+        Factors of the logits of each part, at least 0.
+
+    References
+    ----------
+    Heskes (1998). Selecting Weighting Factors in Logarithmic Opinion Pools. NIPS.
     """
-    # What lies on the disk is read once for all models.
-    pooled = [_pooled(portion.in_memory(), models) for portion in portions(documents)]
-    return pooled[0] if len(pooled) == 1 else np.concatenate(pooled)
+
+    target: Target
+    parts: Mapping[str, Part]
+    scales: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        if self.parts.keys() != self.scales.keys():
+            raise ValueError(f"scales of {sorted(self.scales)} for parts {sorted(self.parts)}")
+
+    @property
+    def network(self) -> Any:
+        """The part that reads with attention."""
+        return self.parts[NETWORK]
+
+    @property
+    def others(self) -> Pool:
+        """The parts beside the network."""
+        return self.only(name for name in self.parts if name != NETWORK)
+
+    def only(self, names: Any) -> Pool:
+        """Return a pool of some of the parts."""
+        parts = {name: self.parts[name] for name in names}
+        return Pool(self.target, parts, {name: self.scales[name] for name in parts})
+
+    def scaled(self, factor: float) -> Pool:
+        """Return the same parts with scales that are `factor` times as large."""
+        scales = {name: scale * float(factor) for name, scale in self.scales.items()}
+        return Pool(self.target, self.parts, scales)
+
+    def beside(self, other: Pool) -> Pool:
+        """Return these parts and, behind them, those of another pool of the target."""
+        parts, scales = {**self.parts, **other.parts}, {**self.scales, **other.scales}
+        return Pool(self.target, parts, scales)
+
+    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+        """Compute the sum of the scaled logits, shape (D, K)."""
+        # What lies on the disk is read once for all parts.
+        pooled = [self._logits(portion.in_memory()) for portion in portions(documents)]
+        return pooled[0] if len(pooled) == 1 else np.concatenate(pooled)
+
+    def logits_by_part(self, documents: DocumentArray) -> NDArray[np.float64]:
+        """Compute the scaled logits of each part, shape (P, D, K)."""
+        shape = len(documents), self.target.n_scores
+        scaled = [
+            self.scales[name] * part.logits(documents).astype(np.float64)
+            for name, part in self.parts.items()
+        ]
+        return np.stack(scaled) if scaled else np.zeros((0, *shape))
+
+    def attributions(
+        self, documents: DocumentArray, factors: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Divide a linear score of the pooled logits among the words, shape (n_words,)."""
+        contributions = np.zeros(documents.n_words)
+        for name, part in self.parts.items():
+            contributions += part.attributions(documents, self.scales[name] * factors)
+        return contributions
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the pool as arrays and plain values."""
+        return {
+            "target": self.target.to_state(),
+            "parts": {
+                name: {"kind": part.kind, "scale": self.scales[name], "learnt": part.to_state()}
+                for name, part in self.parts.items()
+            },
+        }
+
+    @classmethod
+    def from_state(
+        cls, state: Mapping[str, Any], kinds: Mapping[str, type[Part]], device: str = "cpu"
+    ) -> Pool:
+        """Restore a pool from a state that `pool_fields` have checked.
+
+        Parameters
+        ----------
+        state : mapping
+            As `to_state` returns it.
+        kinds : mapping of str to type
+            What restores each kind of part: which engine computes the network is told here.
+        device : str
+        """
+        target, parts, scales = target_from_state(state["target"]), {}, {}
+        for name, stored in state["parts"].items():
+            parts[name] = kinds[stored["kind"]].from_state(stored["learnt"], target, device)
+            scales[name] = stored["scale"]
+        return cls(target, parts, scales)
+
+    def _logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+        total = np.zeros((len(documents), self.target.n_scores))
+        for number, (name, part) in enumerate(self.parts.items()):
+            scaled = self.scales[name] * part.logits(documents).astype(np.float64)
+            total = total + scaled if number else scaled
+        return total
 
 
-def _pooled(
-    documents: DocumentArray, models: Sequence[tuple[float, ScoringModel]]
-) -> NDArray[np.float64]:
-    scaled = [scale * model.logits(documents).astype(np.float64) for scale, model in models]
-    total: NDArray[np.float64] = sum(scaled[1:], start=scaled[0])
-    return total
+def pool_fields(parts: Mapping[str, Kind], targets: Mapping[str, Schema]) -> tuple[Field, ...]:
+    """Return what a stored pool holds.
+
+    Parameters
+    ----------
+    parts : mapping of str to kind
+        What the state of each kind of part holds.
+    targets : mapping of str to Schema
+        The same of each kind of target.
+    """
+    of_parts = {
+        kind: Schema((Field("scale", _SCALE), Field("learnt", learnt)))
+        for kind, learnt in parts.items()
+    }
+    return (
+        Field("target", Variants("kind", targets)),
+        Field("parts", ByName(Variants("kind", of_parts))),
+    )

@@ -33,12 +33,8 @@ _VECTORS_AT_ONCE = 1 << 14
 def sentence_net(**params: Any) -> Net:
     """Create a net whose network classifies documents of sentence vectors."""
     params.pop("module__sparse", None)  # of the gradient of word vectors
-    return Net(
-        SentenceNetwork,
-        to_tensors=_tensors,
-        measures={"valid_accuracy": accuracy},
-        **params,
-    )
+    params = {"measures": {"valid_accuracy": accuracy}, **params}
+    return Net(SentenceNetwork, to_tensors=_tensors, **params)
 
 
 def sentence_net_from_state(state: Mapping[str, Any], device: str) -> Net:
@@ -51,6 +47,7 @@ def trained_sentence_net(
     training: LabelledDocuments,
     validation: LabelledDocuments | None,
     *,
+    make_net: Callable[..., Net],
     fit_tasks: Any,
     before: Net | None,
     with_moments: bool,
@@ -66,6 +63,8 @@ def trained_sentence_net(
         `new_net` but for `make_net` and `fit_tasks`.
     training : LabelledDocuments of SentenceArray
     validation : LabelledDocuments or None
+    make_net : callable
+        `sentence_net`, with the loss and the measures of the target.
     fit_tasks : Callback or None
         For the last net that is trained.
     before : Net or None
@@ -75,14 +74,14 @@ def trained_sentence_net(
     """
     if before is not None:
         recurrent = before.module_.recurrent
-        net = new(make_net=partial(sentence_net, module__recurrent=recurrent), fit_tasks=fit_tasks)
+        net = new(make_net=partial(make_net, module__recurrent=recurrent), fit_tasks=fit_tasks)
         net.continue_from(before, with_moments=with_moments)
         return net.train(training, validation)
     kinds = (False,) if validation is None else (False, True)
     nets = []
     for recurrent in kinds:
         net = new(
-            make_net=partial(sentence_net, module__recurrent=recurrent),
+            make_net=partial(make_net, module__recurrent=recurrent),
             fit_tasks=fit_tasks if recurrent == kinds[-1] else None,
         )
         _start_from_means(net, training)

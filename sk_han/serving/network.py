@@ -13,8 +13,10 @@ from sk_han.engines.numpy_gradients import attention_gradient, gru_gradient
 from sk_han.engines.numpy_pooling import sentence_pooling, word_pooling
 from sk_han.engines.numpy_recurrence import encoded, recurrent_layers
 from sk_han.options import RNN, ContextAttention, NetworkOptions
+from sk_han.parts.network import Attribution, NetworkPart
+from sk_han.targets import Target
 
-__all__ = ["NetworkOutput", "ServedNetwork"]
+__all__ = ["ServedNetwork"]
 
 Array = NDArray[np.float32]
 Lengths = NDArray[np.int64]
@@ -22,7 +24,7 @@ Lengths = NDArray[np.int64]
 _MOST_WORDS = 8_192  # that are encoded at once, if they are more than a sentence
 
 
-class NetworkOutput(NamedTuple):
+class _Output(NamedTuple):
     """What the network says of D documents with N sentences and T words.
 
     Attributes
@@ -39,16 +41,7 @@ class NetworkOutput(NamedTuple):
     sentence_attention: Array
 
 
-class Attribution(NamedTuple):
-    """Logits and attention as of `NetworkOutput`, and the contribution of each word, (T,)."""
-
-    logits: Array
-    word_attention: Array
-    sentence_attention: Array
-    words: Array
-
-
-class ServedNetwork:
+class ServedNetwork(NetworkPart):
     """A `HierarchicalAttentionNetwork` that only predicts, without PyTorch.
 
     Parameters
@@ -58,6 +51,7 @@ class ServedNetwork:
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
+        self._state = state
         self._options = options = NetworkOptions.from_plain(state["options"])
         self._weights = weights = state["weights"]
         self._vectors: Array = weights["embedding.weight"]
@@ -67,13 +61,22 @@ class ServedNetwork:
         self._pool_words = word_pooling(options, weights)
         self._pool_sentences = sentence_pooling(options, weights)
 
-    def logits(self, documents: DocumentArray) -> Array:
-        """Score documents, shape (D, C)."""
-        return self.attend(documents).logits
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], target: Target, device: str) -> ServedNetwork:
+        """Restore a network; this engine computes on the CPU alone."""
+        return cls(state)
 
-    def attend(self, documents: DocumentArray) -> NetworkOutput:
+    def to_state(self) -> dict[str, Any]:
+        """Return what it was restored from."""
+        return dict(self._state)
+
+    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+        """Score documents, shape (D, K)."""
+        return self._read(documents).output().logits.astype(np.float64)
+
+    def attend(self, documents: DocumentArray) -> Attribution:
         """Score documents, and return the attention to their words and sentences."""
-        return self._read(documents).output()
+        return _in_double_precision(*self._read(documents).output(), np.zeros(documents.n_words))
 
     def gradient_attention(
         self, documents: DocumentArray, score: Callable[[Array], NDArray[Any]]
@@ -118,7 +121,7 @@ class ServedNetwork:
             read.word_weights.T, np.split(of_sentences, n_hops, axis=1), strict=True
         ):
             contributions += share * (read.word_states * gradient[sentence]).sum(axis=1)
-        return Attribution(*output, contributions)
+        return _in_double_precision(*output, contributions)
 
     @property
     def _attention(self) -> tuple[Array, Array, Array]:
@@ -161,10 +164,14 @@ class _Reading(NamedTuple):
     sentence_states: Array  # (N, H)
     sentence_weights: Array  # (N, R)
 
-    def output(self) -> NetworkOutput:
-        return NetworkOutput(
+    def output(self) -> _Output:
+        return _Output(
             self.logits, self.word_weights.mean(axis=1), self.sentence_weights.mean(axis=1)
         )
+
+
+def _in_double_precision(*arrays: NDArray[Any]) -> Attribution:
+    return Attribution(*(array.astype(np.float64) for array in arrays))
 
 
 def _chunks(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from sk_han.attribution.explaining import explanations_of
 from sk_han.attribution.log_odds import LogOdds
-from sk_han.attribution.methods import METHODS, Attribution, Batch, linear_logits
+from sk_han.attribution.methods import METHODS, Batch
 from sk_han.attribution.sources import Source, word_id_sources
 from sk_han.attribution.summarizing import drawn, summary_of_model
 from sk_han.attribution.targets import class_numbers
@@ -20,10 +19,9 @@ from sk_han.documents import DocumentArray
 from sk_han.inspection.results import ExplanationList
 from sk_han.inspection.results.document import COMBINATIONS, DocumentExplanation
 from sk_han.inspection.results.summary import Summary
-from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.ngrams.stored import stored_models
-from sk_han.parts.pool import pooled_logits
-from sk_han.serving.classifier_state import CLASSIFIER
+from sk_han.parts import PARTS, Pool
+from sk_han.parts.pool import NETWORK
+from sk_han.serving.classifier_state import classifier_schema
 from sk_han.serving.network import ServedNetwork
 from sk_han.serving.tokenizer import ServedTokenizer
 from sk_han.storage.archive import read_archive
@@ -31,7 +29,6 @@ from sk_han.storage.decoding import classifier_fields, fitted_state, model_of, s
 from sk_han.storage.opening import model_file
 from sk_han.storage.schema import check
 from sk_han.utils.argument_checks import check_choice, check_count, check_spread, random_source
-from sk_han.utils.softmax import softmax
 from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
 from sk_han.validation.texts import check_texts
 
@@ -78,21 +75,14 @@ class Scorer:
     classes_: NDArray[Any]
 
     def __init__(self, state: dict[str, Any], tokenizer: ServedTokenizer | None) -> None:
-        check(CLASSIFIER, state)
-        if state["network"]["reads"] != "words":
+        check(classifier_schema(), state)
+        if state["parts"][NETWORK]["kind"] != ServedNetwork.kind:
             raise ValueError(
                 "it reads sentence vectors, which a Scorer does not: sk_han.load reads it"
             )
-        self.classes_ = state["classes"]
-        self.n_classes = len(self.classes_)
-        self.network_scale: float = state["network_scale"]
-        self.linear_models: Sequence[tuple[float, NgramModel]] = [
-            (state[f"{name}_scale"], replace(model, counts=None))  # these only train
-            for name, model in zip(("ngram", "latent"), stored_models(state), strict=True)
-            if model is not None
-        ]
-        self._network = ServedNetwork(state["network"])
-        self._vocabulary_size: int = state["network"]["vocabulary_size"]
+        self._pool = Pool.from_state(state, {**PARTS, ServedNetwork.kind: ServedNetwork})
+        self.classes_ = self._pool.target.names
+        self._vocabulary_size: int = state["vocabulary_size"]
         self._tokenizer = tokenizer or state["tokenizer"]
 
     @classmethod
@@ -138,7 +128,8 @@ class Scorer:
         -------
         ndarray of shape (n_documents,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        target = self._pool.target
+        return target.decode(target.decide(self._logits(X)))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probability of each class.
@@ -153,7 +144,7 @@ class Scorer:
         ndarray of shape (n_documents, n_classes)
             Columns in the order of `classes_`; rows sum to 1.
         """
-        return softmax(np.concatenate([self.logits(batch) for batch, _ in self._batches(X)]))
+        return self._pool.target.probabilities(self._logits(X))
 
     def explain(
         self,
@@ -196,15 +187,15 @@ class Scorer:
         for documents, sources in self._batches(X, located=True):
             numbers = targets[n_read : n_read + len(documents)]
             n_read += len(documents)
-            score = LogOdds(self.network_scale, linear_logits(self, documents), numbers)
-            batch = Batch(self, documents, score, combine, 0, float(spread), random)
+            score = LogOdds.of(self._pool, documents, numbers)
+            batch = Batch(documents, score, combine, 0, float(spread), random)
             found = METHODS[method](batch)
             explanations += explanations_of(
                 found,
                 documents,
                 sources,
                 numbers,
-                self.classes_,
+                self._pool.target,
                 method=method,
                 combine=combine,
                 spread=float(spread),
@@ -243,8 +234,7 @@ class Scorer:
         numbers = drawn(len(X), max_documents, random)
         chosen = X[numbers] if of_ids else [X[number] for number in numbers]
         return summary_of_model(
-            self,
-            self.classes_.tolist(),
+            self._pool,
             self._batches(chosen, located=True),
             self._tokenizer,
             k=int(k),
@@ -253,18 +243,9 @@ class Scorer:
             random=random,
         )
 
-    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
-        """Return the logits of network and linear models together, shape (D, C)."""
-        return pooled_logits(documents, [(self.network_scale, self._network), *self.linear_models])
-
-    def attend(self, documents: DocumentArray) -> Attribution:
-        """Return logits and attention of the network, without contributions."""
-        found = self._network.attend(documents)
-        return _in_double_precision(*found, np.zeros(documents.n_words))
-
-    def gradient_attention(self, documents: DocumentArray, score: LogOdds) -> Attribution:
-        """Multiply the attention of the network by the gradient of the score at it."""
-        return _in_double_precision(*self._network.gradient_attention(documents, score))
+    def _logits(self, X: Any) -> NDArray[np.float64]:
+        """Return the logits of all parts together, shape (D, K)."""
+        return np.concatenate([self._pool.logits(batch) for batch, _ in self._batches(X)])
 
     def _batches(
         self, X: Any, *, located: bool = False
@@ -289,7 +270,3 @@ class Scorer:
             else:
                 documents = self._tokenizer.transform(part)
             yield within_vocabulary(documents, self._vocabulary_size), sources
-
-
-def _in_double_precision(*arrays: NDArray[Any]) -> Attribution:
-    return Attribution(*(array.astype(np.float64) for array in arrays))

@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from sk_han.documents import UNKNOWN_ID
-from sk_han.fitted_state import device_of, restored_training, restoring, training_state
 from sk_han.inspection.results.training_summary import TrainingSummary
 from sk_han.options.base import Choice, Range
 from sk_han.storage.network_schema import check_weights, network_of
@@ -19,6 +18,7 @@ from sk_han.tagging.options import TaggingOptions, tagging_shapes
 from sk_han.tagging.token_checks import forbidden_by_iob2
 from sk_han.tagging.training import stored_tagging_net
 from sk_han.text.tokenizer_state import words
+from sk_han.training.stateful import device_of, restored_training, restoring, training_state
 
 if TYPE_CHECKING:
     from sk_han.tagging.tagger import SequenceTagger

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.engines.loading import ENGINES
-from sk_han.fitted_state import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.inspection.results.training_summary import TrainingSummary
 from sk_han.tagging.attributes import token_kinds
 from sk_han.tagging.fit import (
@@ -24,6 +23,7 @@ from sk_han.tagging.state import tagger_attributes, tagger_state
 from sk_han.tagging.token_checks import as_sentences, as_tags
 from sk_han.tagging.training import Sentences, TaggingNet, split_tokens
 from sk_han.training.computing import computing
+from sk_han.training.stateful import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.utils.compat import (
     HasMethods,
     Interval,

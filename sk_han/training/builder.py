@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import train_test_split
 from skorch.callbacks import Callback, LRScheduler
 
 from sk_han.nn import HierarchicalAttentionNetwork
@@ -33,7 +31,6 @@ __all__ = [
     "check_optimizer",
     "document_net",
     "epochs_for",
-    "hold_out",
     "new_net",
 ]
 
@@ -114,34 +111,6 @@ def epochs_for(max_epochs: int | str, n_documents: int, batch_size: int) -> int:
     n_steps = 100 * math.log2(batch_size)
     steps_per_epoch = math.ceil(n_documents / batch_size)
     return min(max(round(n_steps / steps_per_epoch), 2), 20)
-
-
-def hold_out(
-    targets: NDArray[np.int64], fraction: float, random_state: np.random.RandomState
-) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """Split documents into training and validation documents, stratified by class.
-
-    The only document of a class is a training document. If there are too few documents to have
-    one of each other class on both sides, none is held out.
-
-    Returns
-    -------
-    training, held_out : ndarray of int64
-        Rows; None for no held-out documents.
-    """
-    alone = np.bincount(targets)[targets] == 1
-    candidates = np.flatnonzero(~alone)
-    n_classes = len(np.unique(targets[candidates]))
-    n_held_out = round(fraction * len(candidates))
-    if n_classes == 0 or min(n_held_out, len(candidates) - n_held_out) < n_classes:
-        return np.arange(len(targets)), None
-    rows, held_out = train_test_split(
-        candidates,
-        test_size=n_held_out,
-        stratify=targets[candidates],
-        random_state=random_state,
-    )
-    return np.concatenate([rows, np.flatnonzero(alone)]), held_out
 
 
 def new_net(
@@ -259,12 +228,8 @@ verbose, device
 
 def document_net(**params: Any) -> Net:
     """Create a net whose network classifies documents."""
-    return Net(
-        HierarchicalAttentionNetwork,
-        to_tensors=document_tensors,
-        measures={"valid_accuracy": accuracy},
-        **params,
-    )
+    params = {"measures": {"valid_accuracy": accuracy}, **params}
+    return Net(HierarchicalAttentionNetwork, to_tensors=document_tensors, **params)
 
 
 def check_optimizer(optimizer: Any) -> type[torch.optim.Optimizer]:

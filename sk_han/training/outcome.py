@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sk_han.documents import LabelledDocuments
+from sk_han.targets import Target
 from sk_han.training.net import Net
-from sk_han.utils.softmax import log_softmax
 from sk_han.utils.warnings import warn_user
 
 __all__ = ["warned_that_nothing_is_learnt"]
@@ -17,13 +17,16 @@ _N_DOCUMENTS = 1000
 _MARGIN = 0.5
 
 
-def warned_that_nothing_is_learnt(net: Net, training: LabelledDocuments, lr: float) -> bool:
+def warned_that_nothing_is_learnt(
+    net: Net, target: Target, training: LabelledDocuments, lr: float
+) -> bool:
     """Warn if a blind guess tells much more of the training documents than the network.
 
     Parameters
     ----------
     net : Net
-        Trained, with logits of classes.
+        Trained, with logits of the target.
+    target : Target
     training : LabelledDocuments
         What it was trained on; up to 1,000 of them are read.
     lr : float
@@ -37,12 +40,9 @@ def warned_that_nothing_is_learnt(net: Net, training: LabelledDocuments, lr: flo
     rows = np.linspace(0, len(training) - 1, min(len(training), _N_DOCUMENTS)).astype(np.int64)
     some = training[rows]
     logits = net.logits(some.documents).astype(np.float64)
-    logs = log_softmax(logits)[np.arange(len(rows)), some.targets]
-    loss = -float(np.average(logs, weights=some.weights))
-    frequencies = np.bincount(some.targets, some.weights) / some.weights.sum()
-    frequencies = frequencies[frequencies > 0]
-    of_frequencies = -float(frequencies @ np.log(frequencies))
-    if loss <= np.log(logits.shape[1]) + _MARGIN:
+    loss, _ = target.loss(logits, some.targets, some.weights / some.weights.sum())
+    of_frequencies = target.loss_of_frequencies(some.targets, some.weights)
+    if loss <= target.loss_of_nothing() + _MARGIN:
         return False
     warn_user(
         f"The network has learnt nothing: on its training documents its loss is {loss:.3g}, "

@@ -131,7 +131,7 @@ def labelled_by_other_half(
     documents: DocumentArray,
     teacher: Callable[[DocumentArray], NDArray[Any]],
     *,
-    targets: NDArray[np.int64] | None = None,
+    labels: NDArray[np.float32] | None = None,
     weights: NDArray[np.float64] | None = None,
 ) -> SoftlyLabelledDocuments:
     """Give each half of a document the class probabilities that the teacher gives to the other.
@@ -142,9 +142,9 @@ def labelled_by_other_half(
     teacher : callable
         Takes documents and returns their class probabilities. They should be calibrated for
         halves: their errors in documents that it has not seen are then those it states.
-    targets : ndarray of int64, shape (D,), optional
-        Number of the class of each document, -1 where it is not known. Both halves of a document
-        of known class have that class instead of the teacher's guess.
+    labels : ndarray of float32, shape (D, K), optional
+        Labels as probabilities, NaN where they are not known. Both halves of a document of known
+        label have that instead of the teacher's guess.
     weights : ndarray of float64, shape (D,), optional
         Positive; by default all are 1.
 
@@ -157,10 +157,10 @@ def labelled_by_other_half(
     whole = (first.sentences_per_document > 0) & (second.sentences_per_document > 0)
     pair = first[whole], second[whole]
     guesses = [np.array(teacher(half), dtype=np.float32) for half in reversed(pair)]
-    if targets is not None:
-        known = targets[whole] >= 0
+    if labels is not None:
+        known = ~np.isnan(labels[whole, 0])
         for guess in guesses:
-            guess[known] = np.eye(guess.shape[1], dtype=np.float32)[targets[whole][known]]
+            guess[known] = labels[whole][known]
     weights = np.ones(len(documents)) if weights is None else weights
     return SoftlyLabelledDocuments(
         DocumentArray.concatenate(pair), np.concatenate(guesses), np.tile(weights[whole], 2)

@@ -11,8 +11,9 @@ from sklearn.utils import check_random_state
 
 from sk_han.documents import DocumentArray, concatenated_ranges
 from sk_han.inspection.results.training_summary import TrainingSummary
+from sk_han.targets.splitting import hold_out
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training.builder import hold_out, new_net
+from sk_han.training.builder import new_net
 from sk_han.training.devices import resolve_device
 from sk_han.training.history import outcome_of, training_attributes
 from sk_han.translation.options import TranslationOptions

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sk_han.fitted_state import device_of, restored_training, restoring, training_state
 from sk_han.inspection.results.training_summary import TrainingSummary
 from sk_han.options.base import Choice, InstanceOf
 from sk_han.storage.network_schema import check_weights, network_of
 from sk_han.storage.schema import Array, Field, ListOf, Schema, Sizes, check
 from sk_han.storage.training_record import TRAINING, check_best_epoch
 from sk_han.text.tokenizer_state import FittedTokenizer
+from sk_han.training.stateful import device_of, restored_training, restoring, training_state
 from sk_han.translation.options import TranslationOptions, translation_shapes
 from sk_han.translation.training import stored_translation_net
 

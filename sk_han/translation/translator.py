@@ -12,10 +12,10 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.fitted_state import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.inspection.results.training_summary import TrainingSummary
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.computing import computing
+from sk_han.training.stateful import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.translation.alignment import Alignment
 from sk_han.translation.fit import (
     as_sequences,

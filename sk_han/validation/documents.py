@@ -20,6 +20,7 @@ __all__ = [
     "check_documents",
     "check_sentence_vectors",
     "holds_word_ids",
+    "known_documents",
     "vocabulary_size_of",
     "within_vocabulary",
 ]
@@ -136,6 +137,20 @@ def vocabulary_size_of(
         # The last words of the vocabulary of these vectors may not occur in training.
         highest = max(highest, len(vectors) - 1)
     return highest + 1
+
+
+def known_documents(
+    documents: DocumentArray, dimension: int | None, encoder: Any, vocabulary_size: int
+) -> DocumentArray:
+    """Return documents as a fitted model knows them: without words beyond its vocabulary.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it reads sentence vectors, and the documents have none, or those of another encoder.
+    """
+    check_sentence_vectors(documents, dimension, encoder)
+    return within_vocabulary(documents, vocabulary_size)
 
 
 def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> DocumentArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +16,7 @@ __all__ = [
     "warn_of_conflicts",
     "warn_of_early_stopping",
     "warn_of_rare_classes",
+    "warn_of_single_documents",
 ]
 
 # Who has a hundred classes of three documents knows that they are few; who has three classes of a
@@ -44,6 +47,25 @@ def warn_of_rare_classes(targets: NDArray[np.int64], classes: NDArray[np.generic
         f"{len(rare):,} of {len(classes):,} classes {have} fewer than {_FEW} documents: {named}"
         f"{more}. That is too few to learn a class from, or to tell how well it is recognized. "
         "Give more documents of them, merge them, or leave them out."
+    )
+
+
+def warn_of_single_documents(
+    targets: NDArray[np.int64], classes: NDArray[Any], *, given: bool
+) -> None:
+    """Warn of classes of one document; with `given` documents, held-out ones are not needed."""
+    single = classes[np.bincount(targets, minlength=len(classes)) == 1].tolist()
+    if not single or len(classes) == 1:
+        return
+    named = ", ".join(map(repr, single[:5]))
+    more = f" and {len(single) - 5:,} more" if len(single) > 5 else ""
+    not_held_out = (
+        "It is trained on and not held out, so nothing tells how well such a class is recognized. "
+    )
+    warn_user(
+        f"{len(single):,} of {len(classes):,} classes have a single document: {named}{more}. "
+        f"{'' if given else not_held_out}Give more documents of these classes, merge them, or "
+        "leave them out."
     )
 
 

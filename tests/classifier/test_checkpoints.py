@@ -90,7 +90,7 @@ class TestTheSameBits:
             raise Stopped
 
         with monkeypatch.context() as patched:  # the stage behind the training
-            patched.setattr("sk_han.fitting.warned_that_nothing_is_learnt", fail)
+            patched.setattr("sk_han.fitting.story.warned_that_nothing_is_learnt", fail)
             with pytest.raises(Stopped):
                 classifier_of(**params).fit(TEXTS, LABELS, checkpoint=tmp_path)
         StopAt.step = 0  # it would be reached if an epoch began
@@ -241,7 +241,7 @@ class TestTheFolder:
             file.write(b"some bytes")
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("sk_han.checkpoints.fit_checkpoints.write_archive", full)
+        monkeypatch.setattr("sk_han.fitting.checkpoints.fit_checkpoints.write_archive", full)
         with pytest.warns(UserWarning, match="No space left on device.* The fit goes on") as seen:
             fitted = classifier_of().fit(TEXTS, LABELS, checkpoint=tmp_path)
         assert len(seen) == 1
@@ -256,7 +256,7 @@ class TestTheFolder:
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patched:
-            patched.setattr("sk_han.checkpoints.fit_checkpoints.write_archive", full)
+            patched.setattr("sk_han.fitting.checkpoints.fit_checkpoints.write_archive", full)
             with pytest.warns(UserWarning, match="No space left"):
                 stop_fit(classifier_of(), tmp_path, step=9)
         assert file_of(tmp_path).read_bytes() == before

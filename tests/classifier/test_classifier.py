@@ -1,6 +1,7 @@
 import linecache
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 
 import joblib
@@ -16,13 +17,17 @@ from skorch.callbacks import Callback, EarlyStopping, EpochScoring
 import sk_han
 from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
-from sk_han.parts.calibration import USUAL_SCALES
+from sk_han.fitting.network import OF_WORDS
 from sk_han.parts.ngrams.stacking import fit_linear_parts
+from sk_han.parts.pool import NETWORK, NGRAMS
 from sk_han.training.net import Net
 from sk_han.utils.model_format import ModelFormatError
 from sk_han.utils.softmax import log_softmax
 from tests import tiny_models
 from tests.tiny_models import BAD, GOOD
+from tests.tiny_targets import classes
+
+USUAL_SCALES = tuple(prior.median for prior in OF_WORDS)
 
 TEXTS = 8 * (GOOD + BAD)
 LABELS = np.array(8 * (3 * ["pos"] + 3 * ["neg"]))
@@ -73,7 +78,8 @@ class TestFitAndPredict:
 
     def test_log_probabilities_are_finite_where_a_probability_is_zero(self):
         classifier = tiny(max_epochs=9, lr=0.02).fit(TEXTS, LABELS)
-        classifier.network_scale_ = 1e6
+        pool = classifier.pool_
+        classifier.pool_ = replace(pool, scales={**pool.scales, NETWORK: 1e6})
         assert classifier.predict_proba(TEXTS).min() == 0
         found = classifier.predict_log_proba(TEXTS)
         assert np.isfinite(found).all()
@@ -353,8 +359,8 @@ class TestHeldOutDocuments:
         data = LabelledDocuments(
             classifier.tokenizer_.transform(TEXTS), targets, np.ones(len(targets))
         )
-        parts, _ = fit_linear_parts(data, 2, (1, 3), None, None)
-        assert classifier.ngram_scale_ == pytest.approx(USUAL_SCALES[1] * parts.ngram_scale)
+        parts, _ = fit_linear_parts(data, classes(2), (1, 3), None, None)
+        assert classifier.ngram_scale_ == pytest.approx(USUAL_SCALES[1] * parts.scales[NGRAMS])
 
     def test_without_them_the_network_alone_has_the_scale_one(self):
         classifier = tiny(validation_fraction=None, linear_ngrams=None).fit(TEXTS, LABELS)
@@ -760,7 +766,7 @@ class TestSaving:
 
     def test_a_state_of_an_earlier_format_is_refused_with_advice(self, fitted):
         state = fitted.__getstate__() | {"_state_format": 1}
-        with pytest.raises(ModelFormatError, match=r"format 1,.*reads format 2.*sk_han\.save"):
+        with pytest.raises(ModelFormatError, match=r"format 1,.*reads format 3.*sk_han\.save"):
             HANClassifier().__setstate__(state)
 
     def test_a_fitted_state_that_lacks_a_part_is_refused(self, fitted):

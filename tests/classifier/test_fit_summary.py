@@ -16,10 +16,14 @@ from sklearn.pipeline import make_pipeline
 
 from sk_han import HANClassifier, HierarchicalTokenizer, load, save
 from sk_han.datasets import make_reviews
-from sk_han.fit_reporting import HeldOutLogits, warn_of_a_useless_network
+from sk_han.fitting.scales import Scaled, UnseenLogits
+from sk_han.fitting.summary import warn_of_a_useless_network
 from sk_han.inspection.results import FitSummary
+from sk_han.parts import Pool
+from sk_han.parts.pool import NETWORK
 from tests.html_page import Page
 from tests.tiny_models import LABELS, TEXTS, tiny
+from tests.tiny_targets import classes
 
 REVIEWS, KINDS = make_reviews(120, random_state=0)
 KINDS = np.array(KINDS)
@@ -238,38 +242,42 @@ def of_two_classes(**values):
     )
 
 
+def scaled(epoch, targets, weights):
+    """Two epochs of a network, whose held-out documents have these labels and weights."""
+    part = SimpleNamespace(net=SimpleNamespace(history=2 * [epoch]))
+    pool = Pool(classes(2), {NETWORK: part}, {NETWORK: 1.0})
+    logits = np.ones((1, len(targets), 2))
+    return Scaled(pool, (NETWORK,), (1.0,), UnseenLogits(logits, targets, weights))
+
+
 def test_held_out_documents_of_one_class_do_not_tell():
     one_class = np.zeros(100, dtype=np.int64)
-    unseen = HeldOutLogits(np.ones((100, 2)), None, one_class, np.ones(100))
-    net = SimpleNamespace(history=2 * [{"valid_accuracy": 1.0, "valid_loss": 0.01}])
+    epoch = {"valid_accuracy": 1.0, "valid_loss": 0.01}
     summary = of_two_classes(majority_accuracy=1.0, shares={"network": 1.0})
-    warn_of_a_useless_network(summary, net, unseen)
+    warn_of_a_useless_network(summary, scaled(epoch, one_class, np.ones(100)))
 
 
 @pytest.mark.parametrize(("loss", "warned"), [(0.5, False), (0.7, True)])
 def test_the_loss_of_balanced_classes_is_compared_with_that_of_balanced_frequencies(loss, warned):
     targets = (np.arange(100) < 5).astype(np.int64)
     balanced = np.where(targets == 1, 10.0, 100 / 190)
-    unseen = HeldOutLogits(np.ones((100, 2)), None, targets, balanced)
-    net = SimpleNamespace(history=2 * [{"valid_accuracy": 0.94, "valid_loss": loss}])
+    epoch = {"valid_accuracy": 0.94, "valid_loss": loss}
     summary = of_two_classes(majority_accuracy=0.95, shares={"network": 1.0})
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        warn_of_a_useless_network(summary, net, unseen)
+        warn_of_a_useless_network(summary, scaled(epoch, targets, balanced))
     assert len(found) == warned
 
 
 @pytest.mark.parametrize(("network", "warned"), [(0.01, True), (1.0, False)])
 def test_a_network_of_next_to_no_share_is_a_warning(network, warned):
     targets = np.arange(100) % 2
-    signs = np.eye(2)[targets]
-    unseen = HeldOutLogits(network * signs, 5.0 * signs, targets, np.ones(100))
     shares = {"network": network / (network + 5), "n-gram model": 5 / (network + 5)}
     summary = of_two_classes(majority_accuracy=0.5, shares=shares)
-    net = SimpleNamespace(history=2 * [{"valid_accuracy": 0.9, "valid_loss": 0.1}])
+    epoch = {"valid_accuracy": 0.9, "valid_loss": 0.1}
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        warn_of_a_useless_network(summary, net, unseen)
+        warn_of_a_useless_network(summary, scaled(epoch, targets, np.ones(100)))
     assert [w.category for w in found] == [ConvergenceWarning] * warned
     told = "share of the log-odds of held-out documents is 0.2 %"
     assert all(told in str(warning.message) for warning in found)

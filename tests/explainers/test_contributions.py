@@ -1,5 +1,7 @@
 """The methods of explain, each held against numbers found in another way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -18,7 +20,9 @@ from sk_han.explainers.contributions import METHODS
 from sk_han.parts.ngrams.hashing import hash_ngrams
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
+from sk_han.parts.pool import NETWORK, NGRAMS
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
+from tests.tiny_targets import classes
 
 SPREADING = ("sentence_alone", "gradient_attention")
 GRADIENTS = ("gradient_attention", "gradient_input", "integrated_gradients")
@@ -113,7 +117,7 @@ def test_parts_of_the_words_sum_to_the_logit_less_the_intercept(targets, ngram_r
     documents = HierarchicalTokenizer().fit_transform(TEXTS)
     C = max(targets) + 1
     data = LabelledDocuments(documents, np.array(targets), np.ones(18))
-    model = fit_ngram_model(data, C, ngram_range)
+    model = fit_ngram_model(data, classes(C), ngram_range)
     nothing = model.logits(DocumentArray.from_nested([[]]))[0]  # what the intercept gives
     for c in range(C):
         factors = np.tile(np.eye(C)[c], (18, 1))
@@ -132,6 +136,7 @@ def test_parts_of_ngrams_worked_by_hand():
     known = sorted([(x, 2, 3), (y, 1, 6), (both, 2, 12)])  # with ratio and weight
     buckets, ratios, weights = (np.array(column) for column in zip(*known, strict=True))
     model = NgramModel(
+        classes(2),
         (1, 2),
         buckets,
         ratios[:, np.newaxis].astype(np.float32),
@@ -168,10 +173,10 @@ def test_every_method_that_reads_documents_tells_what_the_ngrams_bring(two, meth
 @by_gradients
 def test_contributions_add_what_network_and_ngrams_bring(two, method):
     explanation = two.explain(TEXTS[:1], method=method, target="pos")[0]
-    model = two.ngram_model_
-    two.ngram_model_ = None
+    pool = two.pool_
+    two.pool_ = pool.only([NETWORK])
     network = two.explain(TEXTS[:1], method=method, target="pos")[0].contributions
-    two.ngram_model_ = model
+    two.pool_ = pool
     np.testing.assert_allclose(
         explanation.contributions, network + explanation.ngram_contributions, atol=1e-6
     )
@@ -207,19 +212,20 @@ def test_integrated_gradients_sum_to_the_change_of_the_log_odds(model, request):
     explanations = classifier.explain(TEXTS[:3], method="integrated_gradients", target=label)
     weight, ngrams = classifier.net_.module_.embedding.weight, classifier.ngram_model_
     whole = log_odds(classifier, TEXTS[:3], label)
-    kept = weight.detach().clone()
+    kept, pool = weight.detach().clone(), classifier.pool_
     try:  # a document of zero vectors, without n-grams
         with torch.no_grad():
             weight.zero_()
         classifier.net_.prepare_to_predict()
         nothing = ngrams.buckets[:0], ngrams.ratios[:0], ngrams.weights[:0], ngrams.intercept
-        classifier.ngram_model_ = NgramModel(ngrams.ngram_range, *nothing)
+        empty = NgramModel(ngrams.target, ngrams.ngram_range, *nothing)
+        classifier.pool_ = replace(pool, parts={**pool.parts, NGRAMS: empty})
         start = log_odds(classifier, TEXTS[:3], label)
     finally:
         with torch.no_grad():
             weight.copy_(kept)
         classifier.net_.prepare_to_predict()
-        classifier.ngram_model_ = ngrams
+        classifier.pool_ = pool
     for explanation, change in zip(explanations, whole - start, strict=True):
         assert explanation.contributions.sum() == pytest.approx(change, abs=1e-5)
         assert explanation.completeness_error < 1e-5

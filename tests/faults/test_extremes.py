@@ -16,6 +16,7 @@ from sk_han.utils import memory
 from tests.faults.test_accidents import At, fault, state_stays
 from tests.thorough import first_fast
 from tests.tiny_models import tiny
+from tests.tiny_targets import classes
 
 
 def sound(classifier, texts):
@@ -122,11 +123,11 @@ class TestManyClasses:
         data = LabelledDocuments(documents, targets, np.ones(len(texts)))
         tracemalloc.start()
         try:
-            parts, _ = fit_linear_parts(data, n_classes, (1, 3), None, None)
+            parts, _ = fit_linear_parts(data, classes(n_classes), (1, 3), None, None)
             taken = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        named = bytes_of_linear_model(n_classes, len(parts.ngram_model.buckets), len(texts))
+        named = bytes_of_linear_model(n_classes, len(parts.parts["ngrams"].buckets), len(texts))
         assert 0.5 * named < taken < 1.2 * named + 100_000_000
 
 

@@ -5,9 +5,11 @@ import pytest
 
 from sk_han import Attention, DocumentArray, HANClassifier, load, save
 from sk_han.datasets import make_reviews
-from sk_han.parts.calibration import USUAL_SCALES, fit_scales
-from sk_han.parts.pool import pooled_logits
+from sk_han.fitting.network import OF_WORDS
+from sk_han.parts import Part, Pool
+from sk_han.parts.calibration import fit_scales
 from sk_han.utils.softmax import softmax
+from tests.tiny_targets import classes
 
 
 def sure(targets, n_classes, scale):
@@ -19,41 +21,52 @@ def sure(targets, n_classes, scale):
 class TestFitScales:
     def test_a_temperature_takes_overconfidence_back(self):
         targets = np.random.RandomState(0).randint(3, size=2000)
-        calibrated = fit_scales([sure(targets, 3, 1.0)], targets, np.ones(2000), np.ones(1))
-        too_sure = fit_scales([sure(targets, 3, 5.0)], targets, np.ones(2000), np.ones(1))
+        calibrated = fit_scales(
+            classes(3), [sure(targets, 3, 1.0)], targets, np.ones(2000), np.ones(1)
+        )
+        too_sure = fit_scales(
+            classes(3), [sure(targets, 3, 5.0)], targets, np.ones(2000), np.ones(1)
+        )
         assert too_sure == pytest.approx(calibrated / 5, rel=0.01)
 
     def test_the_probability_is_the_share_of_right_documents(self):
         # Logits of a coin that is right in 3 of 4 cases: log 3 is the calibrated log-odds.
         targets = np.array([1, 1, 1, 0] * 500)
         logits = np.tile([0.0, 10.0], (2000, 1))
-        scale = fit_scales([logits], targets, np.ones(2000), np.ones(1))
+        scale = fit_scales(classes(2), [logits], targets, np.ones(2000), np.ones(1))
         assert softmax(scale * logits)[0, 1] == pytest.approx(0.75, abs=1e-3)
 
     def test_logits_that_know_nothing_are_left_out(self):
         targets = np.random.RandomState(0).randint(2, size=2000)
         noise = 9 * np.random.RandomState(2).normal(size=(2000, 2))
         prior = np.ones(2)
-        scales = fit_scales([noise, sure(targets, 2, 1.0)], targets, np.ones(2000), prior)
+        scales = fit_scales(
+            classes(2), [noise, sure(targets, 2, 1.0)], targets, np.ones(2000), prior
+        )
         assert scales[0] < 0.02
         assert scales[1] > 0.5
 
     def test_wrong_logits_are_not_turned_round(self):
         targets = np.random.RandomState(0).randint(2, size=500)
         wrong, right = sure(1 - targets, 2, 1.0), sure(targets, 2, 1.0)
-        assert fit_scales([wrong, right], targets, np.ones(500), np.ones(2))[0] == 0
+        assert fit_scales(classes(2), [wrong, right], targets, np.ones(500), np.ones(2))[0] == 0
 
     def test_logits_alone_are_never_taken_away(self):
         targets = np.random.RandomState(0).randint(2, size=500)
-        assert fit_scales([sure(1 - targets, 2, 9.0)], targets, np.ones(500), np.ones(1)) == 0.01
+        assert (
+            fit_scales(classes(2), [sure(1 - targets, 2, 9.0)], targets, np.ones(500), np.ones(1))
+            == 0.01
+        )
 
     def test_sure_logits_underflow_in_silence(self):
         logits = np.array([[0.0, 2000.0], [2000.0, 0.0], [0.0, 1500.0]])
         with np.errstate(all="raise"):
-            fit_scales([logits], np.array([1, 0, 1]), np.ones(3), np.ones(1))
+            fit_scales(classes(2), [logits], np.array([1, 0, 1]), np.ones(3), np.ones(1))
 
     def test_a_single_document_leads_not_far_away(self):
-        scales = fit_scales([np.array([[0.0, 1.0]])], np.array([1]), np.ones(1), np.ones(1))
+        scales = fit_scales(
+            classes(2), [np.array([[0.0, 1.0]])], np.array([1]), np.ones(1), np.ones(1)
+        )
         assert 1 < scales[0] < 1.3
 
     def test_a_weight_counts_as_repetition(self):
@@ -62,9 +75,14 @@ class TestFitScales:
         rows = [0, 0, 0, 1, 2, 3, 4]
         # The prior counts as one document, so both are repeated until it counts for little.
         weighted = fit_scales(
-            [np.tile(logits, (999, 1))], np.tile(targets, 999), np.tile(weights, 999), np.ones(1)
+            classes(2),
+            [np.tile(logits, (999, 1))],
+            np.tile(targets, 999),
+            np.tile(weights, 999),
+            np.ones(1),
         )
         repeated = fit_scales(
+            classes(2),
             [np.tile(logits[rows], (999, 1))],
             np.tile(targets[rows], 999),
             np.ones(6993),
@@ -162,7 +180,7 @@ class TestClassifier:
         texts, labels = reviews
         classifier = small().partial_fit(texts, labels, classes=np.unique(labels))
         assert classifier.ngram_model_ is not None
-        assert scales_of(classifier) == USUAL_SCALES
+        assert scales_of(classifier) == tuple(prior.median for prior in OF_WORDS)
 
     def test_partial_fit_without_ngrams_leaves_the_network_as_it_is(self, reviews):
         texts, labels = reviews
@@ -177,8 +195,10 @@ class TestClassifier:
             small(linear_ngrams=linear_ngrams).fit(*reviews)
 
 
-class Constant:
+class Constant(Part):
     """A part of a prediction that gives the same logits for every document."""
+
+    kind = "constant"
 
     def __init__(self, *logits):
         self.row = np.array([logits], dtype=np.float32)
@@ -186,19 +206,35 @@ class Constant:
     def logits(self, documents):
         return np.repeat(self.row, len(documents), axis=0)
 
+    def attributions(self, documents, factors):
+        return np.zeros(documents.n_words)
+
+    def to_state(self):
+        return {"row": self.row}
+
+    @classmethod
+    def from_state(cls, state, target, device):
+        return cls(*state["row"][0])
+
+
+def pooled(*parts):
+    """Give the logits of two documents by parts with scales."""
+    scales = {str(number): scale for number, (scale, _) in enumerate(parts)}
+    pool = Pool(classes(2), dict(zip(scales, [part for _, part in parts], strict=True)), scales)
+    return pool.logits(DocumentArray.from_nested([[[2]], []]))
+
 
 class TestPooledLogits:
-    DOCUMENTS = DocumentArray.from_nested([[[2]], []])
-
     def test_a_part_alone_is_scaled(self):
-        found = pooled_logits(self.DOCUMENTS, [(3.0, Constant(1, 2))])
-        assert found.tolist() == [[3, 6], [3, 6]]
+        assert pooled((3.0, Constant(1, 2))).tolist() == [[3, 6], [3, 6]]
 
     def test_scaled_parts_are_added(self):
-        parts = [(3.0, Constant(1, 2)), (0.5, Constant(4, -2)), (0.0, Constant(9, 9))]
-        assert pooled_logits(self.DOCUMENTS, parts).tolist() == [[5, 5], [5, 5]]
+        parts = (3.0, Constant(1, 2)), (0.5, Constant(4, -2)), (0.0, Constant(9, 9))
+        assert pooled(*parts).tolist() == [[5, 5], [5, 5]]
 
     def test_they_are_in_double_precision(self):
         # In single precision 2 ** 24 + 1 is 2 ** 24.
-        parts = [(1.0, Constant(2.0**24, 0)), (1.0, Constant(1, 0))]
-        assert pooled_logits(self.DOCUMENTS, parts)[0].tolist() == [2**24 + 1, 0]
+        assert pooled((1.0, Constant(2.0**24, 0)), (1.0, Constant(1, 0)))[0, 0] == 2**24 + 1
+
+    def test_no_parts_have_no_opinion(self):
+        assert pooled().tolist() == [[0, 0], [0, 0]]

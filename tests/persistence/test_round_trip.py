@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sklearn
@@ -10,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer
 from skorch.callbacks import EpochTimer
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer, explain, load, save
+from sk_han.targets import OneOfClasses
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
 
 
@@ -320,6 +323,7 @@ class TestWhatCannotBeSaved:
 
     def test_labels_of_another_type_are_refused(self, path):
         classifier = fitted_classifier()
-        classifier.classes_ = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
+        days = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
+        classifier.pool_ = replace(classifier.pool_, target=OneOfClasses(days))
         with pytest.raises(TypeError, match=r"classes_ of dtype datetime64\[D\]"):
             save(classifier, path)

@@ -13,6 +13,7 @@ from sk_han.inspection.results.result import Result, plain, written
 from sk_han.inspection.results.span_checks import (
     check_finite,
     check_nesting,
+    check_probabilities,
     check_spans,
     check_sum,
     check_sum_by_group,
@@ -441,7 +442,7 @@ class DocumentExplanation(Result):
         for name in ("contributions", "sentence_contributions"):
             check_finite(getattr(self, name), name, lowest=-np.inf if self.signed else 0)
         check_sum(self.sentence_attention, "sentence_attention")
-        check_sum(self.probabilities, "probabilities")
+        check_probabilities(self.probabilities, "probabilities")
         check_sum_by_group(self.word_attention, self.sentence_of_word, "word_attention", "sentence")
         labels = self.classes.tolist()
         for name in ("predicted", "target"):

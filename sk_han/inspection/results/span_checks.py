@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "check_finite",
     "check_nesting",
+    "check_probabilities",
     "check_spans",
     "check_sum",
     "check_sum_by_group",
@@ -81,6 +82,12 @@ def check_finite(values: NDArray[np.float64], name: str, lowest: float) -> None:
         raise ValueError(
             f"{name} must be finite numbers{least}; number {wrong[0]} is {values[wrong[0]]}."
         )
+
+
+def check_probabilities(values: NDArray[np.float64], name: str) -> None:
+    """Check that values are probabilities; those of several labels need not sum to 1."""
+    if len(values) and values.max() > 1 + SUM_TOLERANCE:
+        raise ValueError(f"{name} must be at most 1; got {values.max():g}.")
 
 
 def check_sum(values: NDArray[np.float64], name: str) -> None:

@@ -16,11 +16,11 @@ from sk_han.parts.ngrams.ngram_fitting import (
     INVERSE_STRENGTH,
     MIN_DOCUMENTS,
     Features,
-    in_classes,
     log_count_ratios,
     updated,
 )
 from sk_han.parts.ngrams.presence import document_counts, presences
+from sk_han.targets import Target
 
 __all__ = ["fit_ngram_models_in_chunks", "n_chunks_of", "rows_of_chunks"]
 
@@ -57,7 +57,7 @@ def rows_of_chunks(
 
 def fit_ngram_models_in_chunks(
     data: LabelledDocuments,
-    n_classes: int,
+    target: Target,
     ngram_range: tuple[int, int],
     parts: Sequence[NDArray[np.int64]],
 ) -> list[NgramModel | None]:
@@ -74,7 +74,7 @@ def fit_ngram_models_in_chunks(
     Parameters
     ----------
     data : LabelledDocuments
-    n_classes : int
+    target : Target
     ngram_range : tuple of int
         Smallest and largest number of words in an n-gram.
     parts : sequence of ndarray of int64
@@ -97,27 +97,31 @@ def fit_ngram_models_in_chunks(
     """
     counts = document_counts(data.documents, ngram_range)
     buckets = np.flatnonzero(counts >= MIN_DOCUMENTS)
-    if n_classes == 1 or not len(buckets) or len(np.unique(data.targets)) < n_classes:
+    if not len(buckets) or not target.is_learnable(data.targets):
         return [None] * len(parts)
     n_seen = counts[buckets].astype(np.float32)
     scaled = LabelledDocuments(data.documents, data.targets, data.weights / data.weights.mean())
-    in_class = np.zeros((len(buckets), n_classes), dtype=np.float32)  # (F, C)
-    of_class = np.zeros(n_classes)
-    n_scores = 1 if n_classes == 2 else n_classes
-    learnt = _Coefficients.of_nothing(n_scores, len(buckets))
+    n_problems = target.n_problems
+    inside = np.zeros((len(buckets), n_problems), dtype=np.float32)  # (F, B)
+    everywhere = np.zeros((len(buckets), 1), dtype=np.float32)
+    n_documents = np.zeros(1 + n_problems)
+    learnt = _Coefficients.of_nothing(n_problems, len(buckets))
     models: list[NgramModel | None] = []
     for rows in parts:
         part = scaled[rows]
         for chunk, present in _chunks(part, ngram_range, buckets):
-            _add(in_class, present, chunk)
-        of_class += np.bincount(part.targets, part.weights, n_classes)
-        sums = _counts(n_seen, in_class, of_class)
+            weighted = chunk.weights[:, np.newaxis] * target.problems(chunk.targets)
+            _add(inside, present, weighted)
+            _add(everywhere, present, chunk.weights[:, np.newaxis])
+            n_documents += np.append(chunk.weights.sum(), weighted.sum(axis=0))
+        outside = (everywhere - inside).clip(0)
+        sums = NgramCounts(n_seen, inside.copy(), outside, n_documents.copy())
         ratios = log_count_ratios(sums)
         for chunk, present in _chunks(part, ngram_range, buckets):
-            learnt.learn_from(present, chunk, ratios)
+            learnt.learn_from(present, chunk, target.problems(chunk.targets), ratios)
         weights = (learnt.values[:, :-1].T * ratios).astype(np.float32)
         intercept = learnt.values[:, -1].astype(np.float32)
-        models.append(NgramModel(ngram_range, buckets, ratios, weights, intercept, sums))
+        models.append(NgramModel(target, ngram_range, buckets, ratios, weights, intercept, sums))
     return models
 
 
@@ -131,21 +135,10 @@ def _chunks(
             yield chunk, presences(chunk.documents, ngram_range, buckets)
 
 
-def _add(in_class: NDArray[np.float32], present: csr_matrix, chunk: LabelledDocuments) -> None:
-    """Add the weights of the documents with each n-gram to those of their classes, (F, C)."""
-    n_each = np.diff(present.indptr)
-    place = present.indices.astype(np.int64) * in_class.shape[1] + np.repeat(chunk.targets, n_each)
-    np.add.at(in_class.reshape(-1), place, np.repeat(chunk.weights, n_each).astype(np.float32))
-
-
-def _counts(
-    n_seen: NDArray[np.float32], in_class: NDArray[np.float32], of_class: NDArray[np.float64]
-) -> NgramCounts:
-    """Return the counts inside and outside of each class; of two classes, of the second."""
-    inside = in_class[:, 1:] if len(of_class) == 2 else in_class
-    outside = (in_class.sum(axis=1, keepdims=True) - inside).clip(0)
-    n_documents = np.append(of_class.sum(), of_class[-inside.shape[1] :])
-    return NgramCounts(n_seen, inside.copy(), outside, n_documents)
+def _add(sums: NDArray[np.float32], present: csr_matrix, values: NDArray[np.float64]) -> None:
+    """Add the values (D, B) of the documents with each n-gram to its sums, (F, B)."""
+    found = (present.T @ csr_matrix(values)).tocoo()
+    sums[found.row, found.col] += found.data.astype(np.float32)
 
 
 class _Coefficients(NamedTuple):
@@ -168,18 +161,21 @@ class _Coefficients(NamedTuple):
         return cls(np.zeros(shape), np.full(shape, 1 / INVERSE_STRENGTH, dtype=np.float32))
 
     def learn_from(
-        self, present: csr_matrix, chunk: LabelledDocuments, ratios: NDArray[np.float32]
+        self,
+        present: csr_matrix,
+        chunk: LabelledDocuments,
+        problems: NDArray[np.float32],
+        ratios: NDArray[np.float32],
     ) -> None:
         """Update the coefficients of the chunk's n-grams, and the intercepts."""
         columns = np.flatnonzero(np.bincount(present.indices, minlength=present.shape[1]))
         features = Features(present[:, columns], ratios[columns])
-        in_class = in_classes(chunk.targets, max(len(self.values), 2))
         places = np.append(columns, -1)
         for c, (values, precision) in enumerate(zip(*self, strict=True)):
             matrix = features.of_score(c)
             coefficients, intercept = updated(
                 matrix,
-                in_class[:, c],
+                problems[:, c],
                 chunk.weights,
                 values[columns],
                 values[-1],

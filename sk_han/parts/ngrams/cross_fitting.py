@@ -12,22 +12,9 @@ from sk_han.documents.lazy import divided
 from sk_han.parts.ngrams.hashing import WORDS_AT_ONCE
 from sk_han.parts.ngrams.model import NgramModel
 
-__all__ = ["Views", "as_they_are", "cross_fitted_logits", "folds_of"]
-
-N_FOLDS = 5
+__all__ = ["Views", "as_they_are", "cross_fitted_logits"]
 
 Views = Callable[[DocumentArray], Sequence[DocumentArray]]
-
-
-def folds_of(targets: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the rows of each of five folds; the documents of a class are dealt out in turn.
-
-    The only document of a class is in none: the models of the others would not know the class.
-    """
-    order = np.argsort(targets, kind="stable")
-    order = order[np.bincount(targets)[targets[order]] > 1]
-    for number in range(N_FOLDS):
-        yield np.sort(order[number::N_FOLDS])
 
 
 def as_they_are(documents: DocumentArray) -> Sequence[DocumentArray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from sk_han.documents import DocumentArray, LabelledDocuments
 from sk_han.embeddings.svd import left_singular_vectors
 from sk_han.parts.ngrams.hashing import batches
 from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.ngrams.ngram_fitting import in_classes, updated
+from sk_han.parts.ngrams.ngram_fitting import updated
 from sk_han.parts.ngrams.presence import document_counts, lengths_of, presences
+from sk_han.targets import Target
 from sk_han.utils.sampling import sampled_rows
 
 __all__ = [
@@ -122,9 +123,9 @@ def fit_latent_space(
 def fit_latent_model(
     space: LatentSpace,
     vectors: NDArray[np.float32],
-    targets: NDArray[np.int64],
+    targets: NDArray[Any],
     weights: NDArray[np.float64],
-    n_classes: int,
+    target: Target,
 ) -> NgramModel | None:
     """Fit logistic regression on the vectors of labelled documents.
 
@@ -133,10 +134,11 @@ def fit_latent_model(
     space : LatentSpace
     vectors : ndarray of float32, shape (D, K)
         Of `LatentSpace.vectors`.
-    targets : ndarray of int64, shape (D,)
+    targets : ndarray of D rows
+        Encoded by the target.
     weights : ndarray of float64, shape (D,)
         Positive.
-    n_classes : int
+    target : Target
 
     Returns
     -------
@@ -144,9 +146,9 @@ def fit_latent_model(
         A score of it is linear in the n-grams of a document. None if a class has no document, or
         there is only one.
     """
-    if n_classes == 1 or len(np.unique(targets)) < n_classes:
+    if not target.is_learnable(targets):
         return None
-    in_class, points = in_classes(targets, n_classes), vectors.astype(np.float64)
+    in_class, points = target.problems(targets), vectors.astype(np.float64)
     coefficients = np.empty((vectors.shape[1], in_class.shape[1]), dtype=np.float32)
     intercept = np.empty(in_class.shape[1], dtype=np.float32)
     # The order of sums depends on the number of BLAS's threads.
@@ -156,7 +158,9 @@ def fit_latent_model(
             model.fit(points, in_class[:, c], weights / weights.mean())
             coefficients[:, c], intercept[c] = model.coef_[0], model.intercept_[0]
         weights_of_ngrams = space.ratios * (space.projection @ coefficients)
-    return NgramModel(space.ngram_range, space.buckets, space.ratios, weights_of_ngrams, intercept)
+    return NgramModel(
+        target, space.ngram_range, space.buckets, space.ratios, weights_of_ngrams, intercept
+    )
 
 
 class LatentLearner:
@@ -168,12 +172,12 @@ class LatentLearner:
     ----------
     space : LatentSpace
     data : LabelledDocuments
-    n_classes : int
+    target : Target
     """
 
-    def __init__(self, space: LatentSpace, data: LabelledDocuments, n_classes: int) -> None:
-        self.space, self.n_classes = space, n_classes
-        self.rows = _sample(data.targets)
+    def __init__(self, space: LatentSpace, data: LabelledDocuments, target: Target) -> None:
+        self.space, self.target = space, target
+        self.rows = _sample(target.codes(data.targets))
         self.vectors = space.vectors(data.documents[self.rows])
         self.targets, self.weights = data.targets[self.rows], data.weights[self.rows]
 
@@ -181,7 +185,7 @@ class LatentLearner:
         """Fit a model to the documents of these rows, as `fit_latent_model`."""
         known = np.isin(self.rows, rows)
         labels = self.targets[known], self.weights[known]
-        return fit_latent_model(self.space, self.vectors[known], *labels, self.n_classes)
+        return fit_latent_model(self.space, self.vectors[known], *labels, self.target)
 
 
 def _sample(targets: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -225,7 +229,7 @@ def partial_fit_latent_model(
     coefficients = np.zeros((len(known), n_scores))
     coefficients[known] = model.weights[known] / model.ratios[known]
     intercept = model.intercept.astype(np.float64)
-    in_class = in_classes(data.targets, max(n_scores, 2))
+    in_class = model.target.problems(data.targets)
     for c in range(n_scores):
         coefficients[:, c], intercept[c] = updated(
             rows,

@@ -25,7 +25,9 @@ from sk_han.parts.ngrams.hashing import (
     keyed_ngrams,
     occurrences,
 )
+from sk_han.parts.part import Part
 from sk_han.storage.schema import Array, Field, Schema, Sizes
+from sk_han.targets import Target
 from sk_han.utils.caching import cached_property
 
 __all__ = ["NgramAttributions", "NgramCounts", "NgramModel"]
@@ -90,12 +92,6 @@ class NgramAttributions(NamedTuple):
     values: NDArray[np.float64]
 
 
-def _n_problems(sizes: Sizes) -> int:
-    if sizes["K"] == 1:
-        raise ValueError("its single class has an n-gram model")
-    return 1 if sizes["K"] == 2 else sizes["K"]
-
-
 def _check_range(value: Any, where: str, sizes: Sizes) -> None:
     # What is no number is not shown: it may be as long as the file.
     is_pair = isinstance(value, list) and [type(n) for n in value] == [int, int]
@@ -109,6 +105,8 @@ def _check_range(value: Any, where: str, sizes: Sizes) -> None:
 
 def _check_ratios(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
     """Check what tells a model that has learnt by counts from a latent one, which has none."""
+    if sizes["K"] == 1:
+        raise ValueError("its single class has an n-gram model")
     if state["counts"] is None:
         if sizes["r"] != 1 or state["ratios"].min(initial=0) < 0:
             raise ValueError(f"its {where} has no counts, and its ratios are no squares, (f, 1)")
@@ -119,7 +117,7 @@ def _check_ratios(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
 
 
 @dataclass(frozen=True)
-class NgramModel:
+class NgramModel(Part):
     """A linear classifier on the n-grams of a document: its score is a sum over them.
 
     An n-gram is `n` neighbouring words of a sentence. It counts once a document.
@@ -128,6 +126,8 @@ class NgramModel:
 
     Attributes
     ----------
+    target : Target
+        What the scores mean: of those of B binary problems it makes those of K classes.
     ngram_range : tuple of int
         Smallest and largest number of words in an n-gram.
     buckets : ndarray of int64, shape (n_features,)
@@ -142,6 +142,7 @@ class NgramModel:
         Input of the next `partial_fit_ngram_model`; None for a latent model.
     """
 
+    target: Target
     ngram_range: tuple[int, int]
     buckets: NDArray[np.int64]
     ratios: NDArray[np.float32]
@@ -149,7 +150,9 @@ class NgramModel:
     intercept: NDArray[np.float32]
     counts: NgramCounts | None = None
 
-    # f n-grams, B binary problems: one against the rest for each class, or one for both of two.
+    kind = "ngrams"
+    sums_ngrams = True
+    # f n-grams, B binary problems of the target.
     SCHEMA: ClassVar[Schema] = Schema(
         (
             Field("ngram_range", _check_range),
@@ -171,7 +174,7 @@ class NgramModel:
             ),
         ),
         rules=(_check_ratios,),
-        letters={"B": _n_problems, "d": lambda sizes: 1 + sizes["B"]},
+        letters={"d": lambda sizes: 1 + sizes["B"]},
     )
 
     @cached_property
@@ -188,13 +191,15 @@ class NgramModel:
         }
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> NgramModel:
+    def from_state(
+        cls, state: Mapping[str, Any], target: Target, device: str = "cpu"
+    ) -> NgramModel:
         """Create a model from the result of `to_state`, which has been checked by `SCHEMA`."""
         counts = state["counts"]
         if counts is not None:
             counts = NgramCounts(**{name: array.copy() for name, array in counts.items()})
         learnt = {name: state[name].copy() for name in _ARRAYS}
-        return cls(tuple(state["ngram_range"]), counts=counts, **learnt)
+        return cls(target, tuple(state["ngram_range"]), counts=counts, **learnt)
 
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Score documents.
@@ -212,9 +217,7 @@ class NgramModel:
             ]
             scores = np.concatenate(parts)
         scores = scores + self.intercept
-        if scores.shape[1] == 1:
-            scores = np.hstack([-scores, scores]) / 2  # (D, 1) -> (D, 2)
-        return scores.astype(np.float64, copy=False)
+        return self.target.expand(scores).astype(np.float64, copy=False)  # (D, B) -> (D, K)
 
     def attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
@@ -236,7 +239,7 @@ class NgramModel:
             Those of a document's words sum to
             ``factors @ (logits - the logits of a document without known n-grams)``.
         """
-        factors = self._factors_of_scores(factors)
+        factors = self.target.restrict(factors)  # (D, K) -> (D, B)
         compiled = kernels("ngrams")
         if compiled is not None:
             return self._compiled(compiled, documents, factors)[1]
@@ -258,7 +261,7 @@ class NgramModel:
         NgramAttributions
             The contribution of an n-gram is divided evenly among its occurrences.
         """
-        return self._ngram_attributions(documents, self._factors_of_scores(factors))
+        return self._ngram_attributions(documents, self.target.restrict(factors))
 
     def class_weights(self, keys: NDArray[np.uint64]) -> NDArray[np.float32]:
         """Return the weights of n-grams for each class, shape (n_keys, n_classes).
@@ -269,13 +272,8 @@ class NgramModel:
         known = (columns >= 0)[:, np.newaxis]
         weights = np.zeros((len(keys), self.weights.shape[1]), dtype=np.float32)
         np.copyto(weights, self.weights.take(columns, axis=0, mode="clip"), where=known)
-        return np.hstack([-weights, weights]) if weights.shape[1] == 1 else weights
-
-    def _factors_of_scores(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the factors of the scores from those of the logits."""
-        if self.weights.shape[1] == 1:
-            return (factors[:, 1:] - factors[:, :1]) / 2  # (D, 2) -> (D, 1), as in `logits`
-        return factors
+        one_of_two = weights.shape[1] < self.target.n_scores
+        return np.hstack([-weights, weights]) if one_of_two else weights
 
     def _compiled(
         self,

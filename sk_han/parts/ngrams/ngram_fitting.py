@@ -12,13 +12,13 @@ from sklearn.linear_model import LogisticRegression
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams.model import NgramCounts, NgramModel
 from sk_han.parts.ngrams.presence import frequent_ngrams, lengths_of
+from sk_han.targets import Target
 
 __all__ = [
     "INVERSE_STRENGTH",
     "MIN_DOCUMENTS",
     "Features",
     "fit_ngram_model",
-    "in_classes",
     "log_count_ratios",
     "partial_fit_ngram_model",
     "updated",
@@ -34,7 +34,7 @@ MIN_DOCUMENTS = 2  # an n-gram of a single document does not help with others
 
 
 def fit_ngram_model(
-    data: LabelledDocuments, n_classes: int, ngram_range: tuple[int, int]
+    data: LabelledDocuments, target: Target, ngram_range: tuple[int, int]
 ) -> NgramModel | None:
     """Fit one-vs-rest logistic regression on the log-count ratios of n-grams.
 
@@ -44,7 +44,7 @@ def fit_ngram_model(
     Parameters
     ----------
     data : LabelledDocuments
-    n_classes : int
+    target : Target
     ngram_range : tuple of int
         Smallest and largest number of words in an n-gram.
 
@@ -66,9 +66,9 @@ def fit_ngram_model(
     """
     ngram_range = int(ngram_range[0]), int(ngram_range[1])  # a search passes NumPy integers
     buckets, present = frequent_ngrams(data.documents, ngram_range, MIN_DOCUMENTS)  # (D, F)
-    if n_classes == 1 or not len(buckets) or len(np.unique(data.targets)) < n_classes:
+    if not len(buckets) or not target.is_learnable(data.targets):
         return None
-    in_class = in_classes(data.targets, n_classes)  # (D, S)
+    in_class = target.problems(data.targets)  # (D, B)
     counts = _counts(present, in_class, data.weights)
     ratios = log_count_ratios(counts)
     features = Features(present, ratios)
@@ -78,13 +78,13 @@ def fit_ngram_model(
         model.fit(features.of_score(c), in_class[:, c], data.weights / data.weights.mean())
         weights[:, c] = model.coef_[0] * ratios[:, c]
         intercept[c] = model.intercept_[0]
-    return NgramModel(ngram_range, buckets, ratios, weights, intercept, counts)
+    return NgramModel(target, ngram_range, buckets, ratios, weights, intercept, counts)
 
 
 def partial_fit_ngram_model(
     model: NgramModel | None,
     data: LabelledDocuments,
-    n_classes: int,
+    target: Target,
     ngram_range: tuple[int, int],
 ) -> NgramModel | None:
     """Learn from one more portion of documents.
@@ -101,7 +101,7 @@ def partial_fit_ngram_model(
         The model of the earlier portions; None for the first portion.
     data : LabelledDocuments
         The portion; classes may be missing in it.
-    n_classes : int
+    target : Target
     ngram_range : tuple of int
         Used for the first portion; later ones use that of the model.
 
@@ -119,13 +119,13 @@ def partial_fit_ngram_model(
     ----------
     Kulis, Bartlett (2010). Implicit Online Learning. ICML.
     """
-    if n_classes == 1:
+    if target.n_scores == 1:
         return None
     ngram_range = int(ngram_range[0]), int(ngram_range[1])
     if model is not None:
         ngram_range = model.ngram_range
     of_portion, present = frequent_ngrams(data.documents, ngram_range, 1)
-    in_class = in_classes(data.targets, n_classes)
+    in_class = target.problems(data.targets)
     n_scores = in_class.shape[1]
     buckets, intercept = of_portion, np.zeros(n_scores)
     coefficients = np.zeros((len(buckets), n_scores))
@@ -157,14 +157,9 @@ def partial_fit_ngram_model(
             strength,
         )
     weights = (coefficients * ratios).astype(np.float32)
-    return NgramModel(ngram_range, buckets, ratios, weights, intercept.astype(np.float32), counts)
-
-
-def in_classes(targets: NDArray[np.int64], n_classes: int) -> NDArray[np.float32]:
-    """Mark the class of each document, shape (D, n_scores); with two classes, only the second."""
-    in_class = np.zeros((len(targets), n_classes), dtype=np.float32)
-    in_class[np.arange(len(targets)), targets] = 1
-    return in_class[:, 1:] if n_classes == 2 else in_class
+    return NgramModel(
+        target, ngram_range, buckets, ratios, weights, intercept.astype(np.float32), counts
+    )
 
 
 def _counts(

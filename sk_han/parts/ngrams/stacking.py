@@ -2,95 +2,60 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import DocumentArray, LabelledDocuments
+from sk_han.documents import LabelledDocuments
 from sk_han.parts.calibration import fit_scales
 from sk_han.parts.ngrams.chunks import fit_ngram_models_in_chunks, n_chunks_of, rows_of_chunks
-from sk_han.parts.ngrams.cross_fitting import Views, as_they_are, cross_fitted_logits, folds_of
+from sk_han.parts.ngrams.cross_fitting import Views, as_they_are, cross_fitted_logits
 from sk_han.parts.ngrams.latent import LatentLearner, LatentSpace, partial_fit_latent_model
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
-from sk_han.parts.pool import pooled_logits
+from sk_han.parts.pool import LATENT, NGRAMS, Pool
+from sk_han.targets import Target
 
-__all__ = ["MOST_CROSS_FITTED", "LinearParts", "fit_linear_parts", "partial_fit_linear_parts"]
+__all__ = [
+    "MOST_CROSS_FITTED",
+    "fit_linear_parts",
+    "partial_fit_linear_parts",
+    "with_earlier_latent_model",
+]
 
-# Scales of the n-gram model (0) and the latent model (1), where there are one or both, if no
+# Scales of the n-gram model and the latent model, where there are one or both, if no
 # document can be scored by models that have not learnt from it. Typical of
 # benchmarks/unlabelled.py.
-_USUAL_SCALES = {(0,): (1.0,), (1,): (1.0,), (0, 1): (0.4, 1.0)}
+_USUAL_SCALES = {(NGRAMS,): (1.0,), (LATENT,): (1.0,), (NGRAMS, LATENT): (0.4, 1.0)}
 
 # Up to so many documents, models are cross-fitted: a tenth held out would be too few to tell what
 # each model is worth. Beyond, five more fits would take longer than they are worth.
 MOST_CROSS_FITTED = 10_000
 
 
-class LinearParts(NamedTuple):
-    """The linear models beside a network, and the scales of their logits.
+def with_earlier_latent_model(new: Pool, before: Pool) -> Pool:
+    """Return a new n-gram model, if there is one, beside an earlier latent model.
 
-    Attributes
-    ----------
-    ngram_model, latent_model : NgramModel or None
-    ngram_scale, latent_scale : float
-        0 where there is no model.
+    Scales are the earlier ones. An n-gram model that the earlier pool lacks gets the usual scale
+    beside the latent model.
     """
-
-    ngram_model: NgramModel | None = None
-    latent_model: NgramModel | None = None
-    ngram_scale: float = 0.0
-    latent_scale: float = 0.0
-
-    @property
-    def models(self) -> list[tuple[float, NgramModel]]:
-        """The models that there are, with their scales."""
-        pairs = (self.ngram_scale, self.ngram_model), (self.latent_scale, self.latent_model)
-        return [(scale, model) for scale, model in pairs if model is not None]
-
-    @property
-    def kinds(self) -> tuple[bool, bool]:
-        """Whether there is an n-gram model, and a latent model."""
-        return self.ngram_model is not None, self.latent_model is not None
-
-    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
-        """Return the sum of the scaled logits, shape (D, C); there must be a model."""
-        return pooled_logits(documents, self.models)
-
-    def times(self, factor: float) -> LinearParts:
-        """Return the same models with scales that are `factor` times as large."""
-        return self._replace(
-            ngram_scale=self.ngram_scale * float(factor),
-            latent_scale=self.latent_scale * float(factor),
-        )
-
-    def with_scales_of(self, other: LinearParts) -> LinearParts:
-        """Return the same models with the scales of others."""
-        return self._replace(ngram_scale=other.ngram_scale, latent_scale=other.latent_scale)
-
-    def with_latent_model_of(self, other: LinearParts) -> LinearParts:
-        """Return the n-gram model beside the latent model of others, with their scales.
-
-        An n-gram model that they lack gets the usual scale beside their latent model.
-        """
-        ngram_scale = other.ngram_scale
-        if self.ngram_model is not None and other.ngram_model is None:
-            beside = _USUAL_SCALES[0, 1]
-            ngram_scale = other.latent_scale * beside[0] / beside[1]
-        elif self.ngram_model is None:
-            ngram_scale = 0.0
-        return LinearParts(self.ngram_model, other.latent_model, ngram_scale, other.latent_scale)
+    latent = before.only([LATENT])
+    if NGRAMS not in new.parts:
+        return latent
+    usual_ngrams, usual_latent = _USUAL_SCALES[NGRAMS, LATENT]
+    scale = before.scales.get(NGRAMS, latent.scales[LATENT] * usual_ngrams / usual_latent)
+    return Pool(new.target, {NGRAMS: new.parts[NGRAMS]}, {NGRAMS: scale}).beside(latent)
 
 
 def fit_linear_parts(
     data: LabelledDocuments,
-    n_classes: int,
+    target: Target,
     ngram_range: tuple[int, int],
     space: LatentSpace | None,
     held_out: NDArray[np.int64] | None,
     views: Views = as_they_are,
-) -> tuple[LinearParts, NDArray[np.float64] | None]:
+) -> tuple[Pool, NDArray[np.float64] | None]:
     """Fit the linear models to all documents, and their scales to scores of the same documents.
 
     Each of these scores comes from models of four fifths of the documents that do not include the
@@ -101,7 +66,7 @@ def fit_linear_parts(
     Parameters
     ----------
     data : LabelledDocuments of D documents
-    n_classes : int
+    target : Target
     ngram_range : tuple of int
     space : LatentSpace or None
         None for no latent model.
@@ -112,8 +77,9 @@ def fit_linear_parts(
 
     Returns
     -------
-    parts : LinearParts
-    scored : ndarray of shape (H, C) or None
+    pool : Pool
+        Of the models that there are: "ngrams", "latent".
+    scored : ndarray of shape (H, K) or None
         For each row of `held_out`, the sum of the scaled logits of models that have not learnt from
         the document; NaN where there are none.
 
@@ -121,104 +87,103 @@ def fit_linear_parts(
     ----------
     Wolpert (1992). Stacked Generalization. Neural Networks.
     """
-    everything, folds = np.arange(len(data)), folds_of(data.targets)
+    everything, folds = np.arange(len(data)), target.folds(data.targets)
     in_chunks = n_chunks_of(data.documents, ngram_range) > 1
     if in_chunks or len(data) > MOST_CROSS_FITTED:
         fold = next(folds) if held_out is None else held_out
         folds = iter([fold])
     if in_chunks:
         rest = np.setdiff1d(everything, fold, assume_unique=True)
-        of_rest, of_all = fit_ngram_models_in_chunks(data, n_classes, ngram_range, [rest, fold])
-    latent = None if space is None else LatentLearner(space, data, n_classes)
+        of_rest, of_all = fit_ngram_models_in_chunks(data, target, ngram_range, [rest, fold])
+    latent = None if space is None else LatentLearner(space, data, target)
 
-    def fit(rows: NDArray[np.int64]) -> list[NgramModel | None]:
+    def fit(rows: NDArray[np.int64]) -> dict[str, NgramModel]:
         if in_chunks:
             ngram_model = of_all if len(rows) == len(data) else of_rest
         else:
-            ngram_model = fit_ngram_model(data[rows], n_classes, ngram_range)
-        return [ngram_model] if latent is None else [ngram_model, latent.fit(rows)]
+            ngram_model = fit_ngram_model(data[rows], target, ngram_range)
+        latent_model = None if latent is None else latent.fit(rows)
+        return _present(ngram_model, latent_model)
 
     models = fit(everything)
-    present = [number for number, model in enumerate(models) if model is not None]
-    scored = None if held_out is None else np.full((len(held_out), n_classes), np.nan)
-    if not present:
-        return LinearParts(), scored
+    scored = None if held_out is None else np.full((len(held_out), target.n_scores), np.nan)
+    if not models:
+        return Pool(target, {}, {}), scored
 
     def fit_present(rows: NDArray[np.int64]) -> list[NgramModel | None]:
         some = fit(rows)
-        return [some[number] for number in present]
+        return [some.get(name) for name in models]
 
     rows, logits = cross_fitted_logits(data, fit_present, folds, views)
-    scales, found = np.zeros(2), np.array(_USUAL_SCALES[tuple(present)])
+    scales = np.array(_USUAL_SCALES[tuple(models)])
     if len(rows):
-        found = fit_scales(logits, data.targets[rows], data.weights[rows], found)
+        scales = fit_scales(target, logits, data.targets[rows], data.weights[rows], scales)
         if held_out is not None and scored is not None:
             place = np.full(len(data), -1)
             place[held_out] = np.arange(len(held_out))
             asked = place[rows] >= 0
-            scored[place[rows[asked]]] = np.tensordot(found, np.stack(logits), 1)[asked]
-    scales[present] = found
-    return LinearParts(
-        models[0], models[1] if space is not None else None, *scales.tolist()
-    ), scored
+            scored[place[rows[asked]]] = np.tensordot(scales, np.stack(logits), 1)[asked]
+    return Pool(target, models, dict(zip(models, scales.tolist(), strict=True))), scored
 
 
 def partial_fit_linear_parts(
-    before: LinearParts,
+    before: Pool | None,
     data: LabelledDocuments,
-    n_classes: int,
+    target: Target,
     ngram_range: tuple[int, int] | None,
     space: LatentSpace | None,
-    *,
-    begin: bool,
-) -> LinearParts:
+) -> Pool:
     """Update the linear models by one more portion of documents.
 
     Parameters
     ----------
-    before : LinearParts
-        Of the earlier portions.
+    before : Pool or None
+        The linear models of the earlier portions; None for the first portion. Models do not begin
+        later: beside a trained network they would change what its scale was fitted to.
     data : LabelledDocuments
         The portion.
-    n_classes : int
+    target : Target
     ngram_range : tuple of int or None
         For models that begin with this portion.
     space : LatentSpace or None
         For a latent model that begins with this portion; it needs documents of every class.
-    begin : bool
-        Whether models may begin. Beside a trained network they would change what its scale was
-        fitted to.
 
     Returns
     -------
-    LinearParts
+    Pool
         Scales are those of before, or typical ones for models that begin.
     """
-    ngrams, latent = before.ngram_model, before.latent_model
-    if begin and ngram_range is not None:
-        ngrams = _learnt_on(None, data, n_classes, ngram_range)
+    if before is None:
+        if ngram_range is None:
+            return Pool(target, {}, {})
+        latent = None
         if space is not None:
-            latent = LatentLearner(space, data, n_classes).fit(np.arange(len(data)))
-        present = tuple(i for i, model in enumerate([ngrams, latent]) if model is not None)
-        scales = np.zeros(2)
-        scales[list(present)] = _USUAL_SCALES.get(present, ())
-        return LinearParts(ngrams, latent, *scales.tolist())
-    if ngrams is not None:
-        ngrams = _learnt_on(ngrams, data, n_classes, ngrams.ngram_range)
-    if latent is not None and ngrams is not None and ngrams.counts is not None:
-        n_documents = float(ngrams.counts.n_documents[0])
-        for rows in rows_of_chunks(data.documents, latent.ngram_range):
-            latent = partial_fit_latent_model(latent, data[rows], n_documents)
-    return before._replace(ngram_model=ngrams, latent_model=latent)
+            latent = LatentLearner(space, data, target).fit(np.arange(len(data)))
+        models = _present(_learnt_on(None, data, target, ngram_range), latent)
+        scales = zip(models, _USUAL_SCALES.get(tuple(models), ()), strict=True)
+        return Pool(target, models, dict(scales))
+    parts: dict[str, Any] = dict(before.parts)
+    if NGRAMS in parts:
+        parts[NGRAMS] = ngrams = _learnt_on(parts[NGRAMS], data, target, parts[NGRAMS].ngram_range)
+        if LATENT in parts:
+            n_documents = float(ngrams.counts.n_documents[0])
+            for rows in rows_of_chunks(data.documents, parts[LATENT].ngram_range):
+                parts[LATENT] = partial_fit_latent_model(parts[LATENT], data[rows], n_documents)
+    return Pool(target, parts, before.scales)
+
+
+def _present(ngram_model: NgramModel | None, latent_model: NgramModel | None) -> dict[str, Any]:
+    models = {NGRAMS: ngram_model, LATENT: latent_model}
+    return {name: model for name, model in models.items() if model is not None}
 
 
 def _learnt_on(
     model: NgramModel | None,
     data: LabelledDocuments,
-    n_classes: int,
+    target: Target,
     ngram_range: tuple[int, int],
-) -> NgramModel | None:
+) -> Any:
     """Update the n-gram model by a portion, or by parts of it that memory holds, one by one."""
     for rows in rows_of_chunks(data.documents, ngram_range):
-        model = partial_fit_ngram_model(model, data[rows], n_classes, ngram_range)
+        model = partial_fit_ngram_model(model, data[rows], target, ngram_range)
     return model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,14 @@ import numpy as np
 import sk_han
 from sk_han.documents import UNKNOWN_ID
 from sk_han.options import NetworkOptions
-from sk_han.parts.ngrams.stored import stored_models
+from sk_han.parts import Pool
+from sk_han.parts.network import NetworkPart
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.pool import NETWORK
 from sk_han.persistence.onnx.graph import Graph, Sequences, Shaped
 from sk_han.persistence.onnx.network import add_network, check_covered
 from sk_han.persistence.onnx.ngrams import NgramBuckets, add_linear_model, check_ngrams_covered
+from sk_han.targets import OneOfClasses
 
 __all__ = ["INPUTS", "OUTPUTS", "onnx_model"]
 
@@ -29,50 +32,53 @@ OUTPUTS = {
 }
 
 
-def onnx_model(onnx: Any, state: Mapping[str, Any]) -> Any:
-    """Build the model of a fitted classifier's state.
+def onnx_model(onnx: Any, pool: Pool) -> Any:
+    """Build the model of a fitted pool.
 
     Parameters
     ----------
     onnx : module
-    state : mapping
-        As of `HANClassifier.to_state`.
+    pool : Pool
 
     Raises
     ------
     ValueError
-        If operators do not cover the classifier.
+        If operators do not cover the target or a part.
     """
-    if "encoder" in state:
+    if not isinstance(pool.target, OneOfClasses):
+        raise ValueError(f"export_onnx does not cover the target {pool.target.kind!r}.")
+    if pool.network.kind == "sentence_network":
         raise ValueError(
             "export_onnx covers networks that read words; this one reads sentence vectors."
         )
-    check_covered(NetworkOptions.from_plain(state["network"]["options"]))
-    models = [
-        (state[f"{name}_scale"], model)
-        for name, model in zip(("ngram", "latent"), stored_models(state), strict=True)
-        if model is not None
-    ]
-    for _, model in models:
+    for name, part in pool.parts.items():
+        if part.kind not in (NetworkPart.kind, NgramModel.kind):
+            raise ValueError(
+                f"export_onnx does not cover the part {name!r}, of the kind {part.kind!r}."
+            )
+    stored = pool.network.to_state()
+    check_covered(NetworkOptions.from_plain(stored["options"]))
+    others = pool.others
+    models: dict[str, Any] = dict(others.parts)
+    for model in models.values():
         check_ngrams_covered(model)
-
     graph = Graph(onnx)
-    ids = _known(graph, "word_ids", state["network"]["vocabulary_size"])
+    ids = _known(graph, "word_ids", stored["vocabulary_size"])
     # Negative lengths would read beyond the words.
     words, sentences = (
         graph.add("Abs", name) for name in ("words_per_sentence", "sentences_per_document")
     )
     ids, words = _of_length(graph, ids, words), _of_length(graph, words, sentences)
     of_words, of_sentences = Sequences(graph, words), Sequences(graph, sentences)
-    network = add_network(graph, ids, of_words, of_sentences, state["network"])
-    total = _scaled(graph, graph.cast(network.logits, np.float64), state["network_scale"])
+    network = add_network(graph, ids, of_words, of_sentences, stored)
+    total = _scaled(graph, graph.cast(network.logits, np.float64), pool.scales[NETWORK])
     if models:
         document = graph.add("Gather", of_sentences.of_token, of_words.of_token)
-        vocabulary_size = state["network"]["vocabulary_size"]
+        vocabulary_size = stored["vocabulary_size"]
         ngrams = NgramBuckets(graph, ids, of_words.of_token, document, vocabulary_size)
-        for scale, model in models:
+        for name, model in models.items():
             logits = add_linear_model(graph, model, ngrams, of_sentences.size)
-            total = graph.add("Add", total, _scaled(graph, logits, scale))
+            total = graph.add("Add", total, _scaled(graph, logits, others.scales[name]))
     probabilities = graph.cast(graph.add("Softmax", total, axis=1), np.float32)
     # Without documents there is one of padding.
     n_documents = graph.size("sentences_per_document")
@@ -81,7 +87,7 @@ def onnx_model(onnx: Any, state: Mapping[str, Any]) -> Any:
         graph.name(value, name)
     sizes = ("words", "sentences", "documents")
     inputs: Shaped = {name: (np.int64, [size]) for name, size in zip(INPUTS, sizes, strict=True)}
-    n_classes = len(state["classes"])
+    n_classes = pool.target.n_scores
     shapes: list[list[int | str]] = [["documents", n_classes], ["words"], ["sentences"]]
     outputs: Shaped = {
         name: (np.float32, shape) for name, shape in zip(OUTPUTS, shapes, strict=True)

@@ -88,19 +88,18 @@ def export_onnx(model: HANClassifier | Pipeline, path: str | os.PathLike[str]) -
     classifier, tokenizer = _parts(model)
     check_is_fitted(classifier)
     fitted = HANClassifier().from_state(classifier.to_state())  # another thread may refit it
-    state = fitted.to_state()
-    tokenizer = tokenizer or state["tokenizer"]
+    tokenizer = tokenizer or fitted.tokenizer_
     rules = None if tokenizer is None else tokenizer_rules(tokenizer)
-    content = onnx_model(onnx, state).SerializeToString()
+    content = onnx_model(onnx, fitted.pool_).SerializeToString()
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    check_parity(session, fitted, state["network"]["vocabulary_size"])
+    check_parity(session, fitted, fitted.vocabulary_size_)
     description = {
         "sk_han": sk_han.__version__,
         "sha256": hashlib.sha256(content).hexdigest(),
-        "classes": to_plain(state["classes"].tolist()),
-        "vocabulary_size": state["network"]["vocabulary_size"],
+        "classes": to_plain(fitted.classes_.tolist()),
+        "vocabulary_size": fitted.vocabulary_size_,
         "inputs": INPUTS,
         "outputs": OUTPUTS,
         "tokenizer": rules,

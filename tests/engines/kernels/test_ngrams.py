@@ -8,6 +8,7 @@ from sk_han.engines.loading import using_engine
 from sk_han.engines.tasks import using_threads
 from sk_han.parts.ngrams.hashing import hash_ngrams
 from sk_han.parts.ngrams.model import NgramModel
+from tests.tiny_targets import classes
 
 pytest.importorskip("numba")
 
@@ -32,7 +33,9 @@ def random_model(ngram_range, n_scores=1, seed=0):
     ratios, weights = rng.normal(size=(2, len(buckets), n_scores)).astype(np.float32)
     ratios[::5] = 0
     intercept = rng.normal(size=n_scores).astype(np.float32)
-    return NgramModel(ngram_range, buckets, ratios, weights, intercept)
+    return NgramModel(
+        classes(n_scores + (n_scores == 1)), ngram_range, buckets, ratios, weights, intercept
+    )
 
 
 def both(function):
@@ -74,7 +77,9 @@ def test_documents_may_hold_no_ngram(nested):
 
 def test_a_model_may_know_no_ngram():
     none = np.empty((0, 1), dtype=np.float32)
-    model = NgramModel((1, 2), np.empty(0, np.int64), none, none, np.ones(1, np.float32))
+    model = NgramModel(
+        classes(2), (1, 2), np.empty(0, np.int64), none, none, np.ones(1, np.float32)
+    )
     expected, found = both(lambda: model.logits(random_documents()))
     np.testing.assert_array_equal(found, expected)
 

@@ -139,7 +139,7 @@ def test_explanations_load_without_torch():
         ({"word_attention": [1.5, -0.5, 0, 0, 1]}, "word_attention must be finite numbers of at"),
         ({"sentence_attention": [0.5, 0.1]}, "sentence_attention must sum to 1; got the sum 0.6"),
         ({"sentence_attention": [np.nan, 1.0]}, "number 0 is nan"),
-        ({"probabilities": [0.5, 0.6]}, "probabilities must sum to 1"),
+        ({"probabilities": [0.5, 1.1]}, "probabilities must be at most 1"),
         ({"contributions": [0, 0, -1, 0, 0]}, "contributions must be finite numbers of at least 0"),
         ({"predicted": "maybe"}, r"predicted must be one of \['neg', 'pos'\]; got 'maybe'"),
         ({"target": "maybe"}, "target must be one of"),

@@ -17,9 +17,14 @@ from sk_han.parts.ngrams import stacking as parts_module
 from sk_han.parts.ngrams.chunks import fit_ngram_models_in_chunks, n_chunks_of, rows_of_chunks
 from sk_han.parts.ngrams.latent import fit_latent_space
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
-from sk_han.parts.ngrams.stacking import LinearParts, fit_linear_parts, partial_fit_linear_parts
+from sk_han.parts.ngrams.stacking import (
+    fit_linear_parts,
+    partial_fit_linear_parts,
+)
+from sk_han.parts.pool import LATENT, NGRAMS
 from sk_han.utils.softmax import softmax
 from tests.documents_in_portions import InPortions
+from tests.tiny_targets import classes
 
 N, N_CHUNKS, RANGE = 1_200, 7, (1, 2)
 
@@ -46,7 +51,7 @@ def small_chunks(monkeypatch, reviews):
 
 def in_chunks(data, n_classes=2, parts=None):
     parts = [np.arange(len(data))] if parts is None else parts
-    return fit_ngram_models_in_chunks(data, n_classes, RANGE, parts)[-1]
+    return fit_ngram_models_in_chunks(data, classes(n_classes), RANGE, parts)[-1]
 
 
 def accuracy(model, data):
@@ -92,7 +97,7 @@ class TestChunks:
 class TestModel:
     def test_ngrams_counts_and_ratios_are_those_of_a_fit_at_once(self, data):
         weighted = relabelled(data, weights=1.0 + np.arange(N) % 7)
-        model, whole = in_chunks(weighted), fit_ngram_model(weighted, 2, RANGE)
+        model, whole = in_chunks(weighted), fit_ngram_model(weighted, classes(2), RANGE)
         np.testing.assert_array_equal(model.buckets, whole.buckets)
         np.testing.assert_array_equal(model.counts.n_seen, whole.counts.n_seen)
         for name in ("inside", "outside", "n_documents"):
@@ -106,7 +111,7 @@ class TestModel:
         if n_classes == 3:  # neutral: words of both kinds
             targets[::3] = 2
         data, others = relabelled(reviews, targets)[:N], relabelled(reviews, targets)[N:]
-        model, whole = in_chunks(data, n_classes), fit_ngram_model(data, n_classes, RANGE)
+        model, whole = in_chunks(data, n_classes), fit_ngram_model(data, classes(n_classes), RANGE)
         assert accuracy(model, others) > accuracy(whole, others) - 0.025
         scores = [softmax(each.logits(others.documents)) for each in (model, whole)]
         assert np.abs(scores[0] - scores[1]).mean() < 0.08
@@ -129,7 +134,7 @@ class TestModel:
             ids[first[rare] + place] = new
         documents = type(documents)(ids, documents.sentence_starts, documents.document_starts)
         data = LabelledDocuments(documents, targets, np.ones(N))
-        model, whole = in_chunks(data, 3), fit_ngram_model(data, 3, RANGE)
+        model, whole = in_chunks(data, 3), fit_ngram_model(data, classes(3), RANGE)
         scores, expected = model.logits(documents), whole.logits(documents)
         assert np.sort(scores[:, 2].argsort()[-5:]).tolist() == rare.tolist()
         assert np.sort(expected[:, 2].argsort()[-5:]).tolist() == rare.tolist()
@@ -153,7 +158,7 @@ class TestModel:
     def test_rare_and_frequent_ngrams_are_learnt_as_in_a_fit_at_once(self, data):
         # With a strength that grows with the documents, rare n-grams of late chunks learn little;
         # with that of the regularization, frequent ones forget the early chunks.
-        model, whole = in_chunks(data), fit_ngram_model(data, 2, RANGE)
+        model, whole = in_chunks(data), fit_ngram_model(data, classes(2), RANGE)
         frequent = model.counts.n_seen > N / 20
         for some in (frequent, ~frequent):
             found, expected = model.weights[some].ravel(), whole.weights[some].ravel()
@@ -180,8 +185,8 @@ class TestParts:
         targets = data.targets.copy()
         targets[held_out] = 1 - targets[held_out]
         parts = [rest, held_out]
-        one, _ = fit_ngram_models_in_chunks(data, 2, RANGE, parts)
-        other, _ = fit_ngram_models_in_chunks(relabelled(data, targets), 2, RANGE, parts)
+        one, _ = fit_ngram_models_in_chunks(data, classes(2), RANGE, parts)
+        other, _ = fit_ngram_models_in_chunks(relabelled(data, targets), classes(2), RANGE, parts)
         for name in ("ratios", "weights", "intercept"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
@@ -191,7 +196,7 @@ class TestParts:
         np.testing.assert_array_equal(last.counts.n_documents, whole.counts.n_documents)
 
     def test_the_last_model_has_learnt_from_the_second_part(self, reviews, data, rest, held_out):
-        first, last = fit_ngram_models_in_chunks(data, 2, RANGE, [rest, held_out])
+        first, last = fit_ngram_models_in_chunks(data, classes(2), RANGE, [rest, held_out])
         loss = [
             -np.log(softmax(model.logits(data.documents[held_out])))[
                 np.arange(len(held_out)), data.targets[held_out]
@@ -203,7 +208,7 @@ class TestParts:
 
     def test_linear_parts_of_many_words_learn_in_chunks_and_once(self, data, held_out, monkeypatch):
         monkeypatch.delattr(parts_module, "fit_ngram_model")  # which learns at once
-        parts, scored = fit_linear_parts(data, 2, RANGE, None, held_out)
+        parts, scored = fit_linear_parts(data, classes(2), RANGE, None, held_out)
         right = scored.argmax(axis=1) == data.targets[held_out]
         assert right.mean() > 0.65  # of held-out documents a fit at once tells 72 %
         scores = parts.logits(data.documents[held_out])
@@ -211,15 +216,15 @@ class TestParts:
 
     def test_linear_parts_of_fewer_words_are_those_of_a_fit_at_once(self, data, monkeypatch):
         monkeypatch.setattr(module, "_MOST_NGRAMS", 2 * data.documents.n_words)
-        parts, _ = fit_linear_parts(data, 2, RANGE, None, None)
-        assert_same_bits(parts.ngram_model, fit_ngram_model(data, 2, RANGE))
+        parts, _ = fit_linear_parts(data, classes(2), RANGE, None, None)
+        assert_same_bits(parts.parts[NGRAMS], fit_ngram_model(data, classes(2), RANGE))
 
     def test_a_portion_of_many_words_is_learnt_part_by_part(self, data):
         model = None
         for rows in rows_of_chunks(data.documents, RANGE):
-            model = partial_fit_ngram_model(model, data[rows], 2, RANGE)
-        parts = partial_fit_linear_parts(LinearParts(), data, 2, RANGE, None, begin=True)
-        assert_same_bits(parts.ngram_model, model)
+            model = partial_fit_ngram_model(model, data[rows], classes(2), RANGE)
+        parts = partial_fit_linear_parts(None, data, classes(2), RANGE, None)
+        assert_same_bits(parts.parts[NGRAMS], model)
 
 
 class TestMemory:
@@ -236,14 +241,14 @@ class TestMemory:
             InPortions(data.documents, most=most), data.targets, data.weights
         )
         held_out = np.arange(0, N, 3)
-        parts, scored = fit_linear_parts(stored, 2, RANGE, space, held_out)
-        expected, scored_in_memory = fit_linear_parts(data, 2, RANGE, space, held_out)
-        assert_same_bits(parts.ngram_model, expected.ngram_model)
+        parts, scored = fit_linear_parts(stored, classes(2), RANGE, space, held_out)
+        expected, scored_in_memory = fit_linear_parts(data, classes(2), RANGE, space, held_out)
+        assert_same_bits(parts.parts[NGRAMS], expected.parts[NGRAMS])
         np.testing.assert_array_equal(scored, scored_in_memory)
         found = parts.logits(stored.documents)
         np.testing.assert_array_equal(found, expected.logits(data.documents))
-        learnt_on = partial_fit_linear_parts(parts, stored, 2, RANGE, space, begin=False)
-        assert learnt_on.latent_model is not None
+        learnt_on = partial_fit_linear_parts(parts, stored, classes(2), RANGE, space)
+        assert LATENT in learnt_on.parts
 
     @pytest.mark.thorough
     def test_memory_does_not_grow_with_the_collection(self):
@@ -260,6 +265,7 @@ def peak_megabytes(n_documents):
         from sk_han.documents import LabelledDocuments
         from sk_han.parts.ngrams import chunks
         from sk_han.parts.ngrams.stacking import fit_linear_parts
+        from sk_han.targets import OneOfClasses
 
         class Drawn(DocumentArray):
             '''Documents that are drawn when they are read.'''
@@ -293,7 +299,7 @@ def peak_megabytes(n_documents):
         chunks._MOST_NGRAMS = chunks._MOST_NGRAMS_OF_CHUNK = 2_000_000
         rows = np.arange({n_documents})
         data = LabelledDocuments(Drawn(rows), rows % 2, np.ones(len(rows)))
-        parts, scored = fit_linear_parts(data, 2, (1, 2), None, rows[::10])
+        parts, scored = fit_linear_parts(data, OneOfClasses(np.arange(2)), (1, 2), None, rows[::10])
         assert (scored.argmax(axis=1) == 0).all()
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
     """)

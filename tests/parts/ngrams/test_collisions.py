@@ -13,6 +13,7 @@ from sk_han.parts.ngrams.hashing import hash_ngrams
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
 from tests.tiny_models import tiny
+from tests.tiny_targets import classes
 
 
 def sentence(words):
@@ -45,7 +46,7 @@ def test_a_crafted_ngram_counts_as_the_one_whose_place_it_takes_and_once():
     known, crafted = pairs_in_one_bucket()
     documents = DocumentArray.from_nested([[known], [[7, 8]]] * 4)
     data = LabelledDocuments(documents, np.array([1, 0] * 4), np.ones(8))
-    model = fit_ngram_model(data, 2, (2, 2))
+    model = fit_ngram_model(data, classes(2), (2, 2))
     logits = model.logits(
         DocumentArray.from_nested([[known], [crafted], [known, crafted], [known, known], [[9, 9]]])
     )
@@ -74,7 +75,7 @@ def test_a_crafted_document_is_scored_in_the_time_of_another(place):
     words = np.arange(2, n_features)
     buckets, first = np.unique(hash_ngrams(sentence(words), (1, 1))[0], return_index=True)
     ratios = np.ones((len(buckets), 1), dtype=np.float32)
-    model = NgramModel((1, 1), buckets, ratios, ratios, np.zeros(1, dtype=np.float32))
+    model = NgramModel(classes(2), (1, 1), buckets, ratios, ratios, np.zeros(1, dtype=np.float32))
     columns = np.arange(len(buckets))
     keys = {
         "table before it was drawn": (columns * 0x9E3779B1 >> 7) % (1 << 14),

@@ -17,6 +17,7 @@ from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
 from sk_han.parts.ngrams.presence import document_counts, presences
 from sk_han.storage.schema import check
+from tests.tiny_targets import classes
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -44,7 +45,7 @@ def space(topics):
 
 def model_of(space, data, n_classes=2):
     vectors = space.vectors(data.documents)
-    return fit_latent_model(space, vectors, data.targets, data.weights, n_classes)
+    return fit_latent_model(space, vectors, data.targets, data.weights, classes(n_classes))
 
 
 class TestPresence:
@@ -154,22 +155,22 @@ class TestModel:
     def test_it_comes_back_from_its_state(self, topics, space):
         data = LabelledDocuments(topics.documents, np.arange(600) % 3, topics.weights)
         model = model_of(space, data[:60], 3)
-        check(NgramModel.SCHEMA, model.to_state(), K=3)
-        found = NgramModel.from_state(model.to_state())
+        check(NgramModel.SCHEMA, model.to_state(), K=3, B=3)
+        found = NgramModel.from_state(model.to_state(), classes(3))
         np.testing.assert_array_equal(
             found.logits(topics.documents), model.logits(topics.documents)
         )
 
     def test_an_ngram_model_has_ratios_of_every_class(self, topics):
         data = LabelledDocuments(topics.documents, np.arange(600) % 3, topics.weights)
-        state = fit_ngram_model(data[:60], 3, (1, 1)).to_state()
+        state = fit_ngram_model(data[:60], classes(3), (1, 1)).to_state()
         with pytest.raises(ValueError, match="ratios must have 3 columns; got 1"):
-            check(NgramModel.SCHEMA, state | {"ratios": state["ratios"][:, :1].copy()}, K=3)
+            check(NgramModel.SCHEMA, state | {"ratios": state["ratios"][:, :1].copy()}, K=3, B=3)
 
     def test_ratios_of_another_shape_are_refused(self, topics, space):
         state = model_of(space, topics[:60]).to_state()
         with pytest.raises(ValueError, match=r"ratios has the shape \(3, 1\)"):
-            check(NgramModel.SCHEMA, state | {"ratios": np.ones((3, 1), np.float32)}, K=2)
+            check(NgramModel.SCHEMA, state | {"ratios": np.ones((3, 1), np.float32)}, K=2, B=1)
 
     @pytest.mark.parametrize(("targets", "n_classes"), [([0] * 40, 1), ([0, 1] * 20, 3)])
     def test_without_documents_of_every_class_there_is_none(
@@ -203,10 +204,13 @@ class TestPortions:
 class TestManyLabels:
     def test_few_documents_are_all_learnt_from(self, topics, space):
         rows = np.arange(0, 600, 2)
-        found = LatentLearner(space, topics, 2).fit(rows[: len(rows) // 2])
+        found = LatentLearner(space, topics, classes(2)).fit(rows[: len(rows) // 2])
         assert found is None  # of one class
         rows = np.arange(0, 600, 3)
-        found, expected = LatentLearner(space, topics, 2).fit(rows), model_of(space, topics[rows])
+        found, expected = (
+            LatentLearner(space, topics, classes(2)).fit(rows),
+            model_of(space, topics[rows]),
+        )
         np.testing.assert_array_equal(found.weights, expected.weights)
         np.testing.assert_array_equal(found.intercept, expected.intercept)
 
@@ -214,7 +218,7 @@ class TestManyLabels:
         self, topics, space, monkeypatch
     ):
         monkeypatch.setattr(module, "_MOST_DOCUMENTS", 100)
-        learner = LatentLearner(space, topics, 2)
+        learner = LatentLearner(space, topics, classes(2))
         assert learner.vectors.shape[0] == 100
         assert np.bincount(topics.targets[learner.rows]).tolist() == [50, 50]
         logits = learner.fit(np.arange(600)).logits(topics.documents)
@@ -225,6 +229,6 @@ class TestManyLabels:
         targets = topics.targets.copy()
         targets[[7, 99, 300]] = 2
         data = LabelledDocuments(topics.documents, targets, topics.weights)
-        learner = LatentLearner(space, data, 3)
+        learner = LatentLearner(space, data, classes(3))
         assert np.bincount(targets[learner.rows]).tolist()[2] == 3
         assert len(learner.rows) == 100

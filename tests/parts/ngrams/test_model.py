@@ -9,6 +9,7 @@ from sk_han.parts.ngrams.hashing import buckets_of, check_ngram_range, hash_ngra
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
 from sk_han.storage.schema import check
+from tests.tiny_targets import classes
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -71,6 +72,7 @@ class TestLogits:
         known = {(2,): (3.0, 1.0), (2, 3): (4.0, -2.0), (4,): (12.0, 6.0)}
         order = sorted(known, key=lambda ngram: bucket_of(*ngram))
         return NgramModel(
+            target=classes(2),
             ngram_range=(1, 2),
             buckets=np.array([bucket_of(*ngram) for ngram in order]),
             ratios=np.array([[known[ngram][0]] for ngram in order], dtype=np.float32),
@@ -93,7 +95,7 @@ class TestLogits:
         np.testing.assert_allclose(logits, [[-log_odds / 2, log_odds / 2]], rtol=1e-6)
 
     def test_a_document_does_not_depend_on_its_neighbours(self, monkeypatch):
-        model = fit_ngram_model(labelled(), 2, (1, 2))
+        model = fit_ngram_model(labelled(), classes(2), (1, 2))
         documents = DocumentArray.from_nested(NESTED)
         together = model.logits(documents)
         alone = [model.logits(documents[i : i + 1])[0] for i in range(len(documents))]
@@ -103,7 +105,8 @@ class TestLogits:
 
 
 def checked(state, n_classes=2):
-    check(NgramModel.SCHEMA, state, "ngram_model", K=n_classes)
+    problems = 1 if n_classes == 2 else n_classes
+    check(NgramModel.SCHEMA, state, "ngram_model", K=n_classes, B=problems)
 
 
 def changed(state, part, value):
@@ -119,7 +122,7 @@ COUNTS = ["n_seen", "inside", "outside", "n_documents"]
 class TestState:
     @pytest.fixture
     def model(self):
-        return fit_ngram_model(labelled(), 2, (1, 2))
+        return fit_ngram_model(labelled(), classes(2), (1, 2))
 
     @pytest.fixture
     def state(self, model):
@@ -127,16 +130,18 @@ class TestState:
 
     @pytest.mark.parametrize("n_classes", [2, 3])
     def test_a_model_comes_back_from_its_state(self, n_classes):
-        model = fit_ngram_model(labelled(targets=np.arange(6) % n_classes), n_classes, (1, 2))
+        model = fit_ngram_model(
+            labelled(targets=np.arange(6) % n_classes), classes(n_classes), (1, 2)
+        )
         checked(model.to_state(), n_classes)
-        found = NgramModel.from_state(model.to_state())
+        found = NgramModel.from_state(model.to_state(), classes(n_classes))
         documents = DocumentArray.from_nested(NESTED)
         np.testing.assert_array_equal(found.logits(documents), model.logits(documents))
         for one, other in zip(found.counts, model.counts, strict=True):
             np.testing.assert_array_equal(one, other)
 
     def test_its_arrays_are_copies(self, state):
-        found = NgramModel.from_state(state)
+        found = NgramModel.from_state(state, classes(2))
         parts = [*state.values(), *state["counts"].values()]
         arrays = [part for part in parts if isinstance(part, np.ndarray)]
         for array in (found.weights, found.buckets, found.counts.inside):
@@ -224,14 +229,14 @@ class TestState:
 
 class TestFit:
     def test_ngrams_of_a_single_document_are_left_out(self):
-        model = fit_ngram_model(labelled(), 2, (1, 2))
+        model = fit_ngram_model(labelled(), classes(2), (1, 2))
         shared = [(2,), (3,), (4,), (5,), (2, 3)]
         assert model.buckets.tolist() == sorted(bucket_of(*ngram) for ngram in shared)
 
     def test_ratios_are_those_worked_by_hand(self):
         # The word 2 is in both documents of class 1, the word 3 in one of each.
         data = labelled([[[2]], [[2, 3]], [[3]]], np.array([1, 1, 0]))
-        model = fit_ngram_model(data, 2, (1, 1))
+        model = fit_ngram_model(data, classes(2), (1, 1))
         smoothing, share = 8, 2 / 3
         inside = np.array([2, 1]) + smoothing * share
         outside = np.array([0, 1]) + smoothing * (1 - share)
@@ -242,7 +247,7 @@ class TestFit:
     def test_what_tells_classes_apart_is_learnt(self):
         nested = [[[2, 3]], [[2, 4]], [[5, 3]], [[5, 4]], [[6, 3]], [[6, 4]]]
         targets = np.array([0, 0, 1, 1, 2, 2])
-        model = fit_ngram_model(labelled(nested, targets), 3, (1, 2))
+        model = fit_ngram_model(labelled(nested, targets), classes(3), (1, 2))
         logits = model.logits(DocumentArray.from_nested(nested))
         assert logits.argmax(axis=1).tolist() == targets.tolist()
 
@@ -250,21 +255,21 @@ class TestFit:
         nested = [[[2, 3]], [[4, 3]], [[2, 5]], [[4, 5]]] * 3  # class 1: 2 with 3, or 4 with 5
         targets = np.array([1, 0, 0, 1] * 3)
         documents = DocumentArray.from_nested(nested)
-        pairs = fit_ngram_model(labelled(nested, targets), 2, (1, 2)).logits(documents)
+        pairs = fit_ngram_model(labelled(nested, targets), classes(2), (1, 2)).logits(documents)
         assert pairs.argmax(axis=1).tolist() == targets.tolist()
-        words = fit_ngram_model(labelled(nested, targets), 2, (1, 1)).logits(documents)
+        words = fit_ngram_model(labelled(nested, targets), classes(2), (1, 1)).logits(documents)
         np.testing.assert_allclose(words[:, 0], words[:, 1], atol=1e-6)
 
     def test_a_heavy_document_decides(self):
         nested, targets = [[[2, 3]], [[2, 3]]], np.array([0, 1])
         data = labelled(nested, targets, np.array([1.0, 9.0]))
-        logits = fit_ngram_model(data, 2, (1, 2)).logits(data.documents)
+        logits = fit_ngram_model(data, classes(2), (1, 2)).logits(data.documents)
         assert logits.argmax(axis=1).tolist() == [1, 1]
 
     def test_only_ratios_of_weights_matter(self):
         weights = np.arange(1.0, 7.0)
-        one = fit_ngram_model(labelled(weights=weights), 2, (1, 2))
-        other = fit_ngram_model(labelled(weights=1e6 * weights), 2, (1, 2))
+        one = fit_ngram_model(labelled(weights=weights), classes(2), (1, 2))
+        other = fit_ngram_model(labelled(weights=1e6 * weights), classes(2), (1, 2))
         np.testing.assert_allclose(one.weights, other.weights, atol=1e-5)
 
     @pytest.mark.parametrize(
@@ -278,7 +283,9 @@ class TestFit:
         ids=["nothing twice", "no words", "a class without documents", "one class"],
     )
     def test_there_may_be_nothing_to_learn(self, nested, targets, n_classes):
-        assert fit_ngram_model(labelled(nested, np.array(targets)), n_classes, (1, 2)) is None
+        assert (
+            fit_ngram_model(labelled(nested, np.array(targets)), classes(n_classes), (1, 2)) is None
+        )
 
 
 class TestRange:
@@ -297,7 +304,7 @@ class TestRange:
 class TestNgramAttributions:
     @pytest.fixture
     def model(self):
-        return fit_ngram_model(labelled(), 2, (1, 3))
+        return fit_ngram_model(labelled(), classes(2), (1, 3))
 
     def test_they_sum_to_the_attributions_of_words(self, model):
         documents = DocumentArray.from_nested(NESTED)
@@ -328,7 +335,7 @@ class TestNgramAttributions:
         np.testing.assert_array_equal(found, [[-weight, weight], [0, 0]])
 
     def test_weights_of_three_classes_are_those_of_the_model(self):
-        model = fit_ngram_model(labelled(targets=np.array([0, 0, 1, 2, 1, 2])), 3, (1, 1))
+        model = fit_ngram_model(labelled(targets=np.array([0, 0, 1, 2, 1, 2])), classes(3), (1, 1))
         keys = keyed_ngrams(DocumentArray.from_nested([[[4], [99]]]), (1, 1))[0]
         column = np.searchsorted(model.buckets, bucket_of(4))
         expected = [model.weights[column], np.zeros(3)]

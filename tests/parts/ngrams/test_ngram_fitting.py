@@ -8,6 +8,7 @@ from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams.hashing import hash_ngrams
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
+from tests.tiny_targets import classes
 
 FIRST = [[[2, 3]], [[2, 4]], [[5, 3]], [[5, 4, 7]]]
 SECOND = [[[2, 6]], [[5, 6], [3]], [[7, 4]], []]
@@ -27,7 +28,7 @@ def bucket_of(*word_ids):
 def learnt(*portions, n_classes=2, ngram_range=(1, 2)):
     model = None
     for portion in portions:
-        model = partial_fit_ngram_model(model, portion, n_classes, ngram_range)
+        model = partial_fit_ngram_model(model, portion, classes(n_classes), ngram_range)
     return model
 
 
@@ -46,7 +47,7 @@ class TestOnePortion:
         return LabelledDocuments(documents, targets, 1.0 + np.arange(60) % 7)
 
     def test_its_ratios_are_those_of_a_fit_for_ngrams_of_two_documents(self, data, n_classes):
-        whole = fit_ngram_model(data, n_classes, (1, 2))
+        whole = fit_ngram_model(data, classes(n_classes), (1, 2))
         portion = learnt(data, n_classes=n_classes)
         rows = np.searchsorted(portion.buckets, whole.buckets)
         np.testing.assert_array_equal(portion.buckets[rows], whole.buckets)
@@ -61,7 +62,7 @@ class TestOnePortion:
         np.testing.assert_array_equal(portion.counts.n_documents, whole.counts.n_documents)
 
     def test_it_predicts_as_a_fit_does(self, data, n_classes):
-        whole = fit_ngram_model(data, n_classes, (1, 2)).logits(data.documents)
+        whole = fit_ngram_model(data, classes(n_classes), (1, 2)).logits(data.documents)
         portion = learnt(data, n_classes=n_classes).logits(data.documents)
         assert (portion.argmax(axis=1) == whole.argmax(axis=1)).mean() > 0.98
 
@@ -101,7 +102,7 @@ class TestCounts:
     def test_a_model_that_is_learnt_on_stays_as_it_was(self):
         model = learnt(labelled(FIRST))
         before = [array.copy() for array in (*model.counts, model.weights, model.ratios)]
-        learnt_on = partial_fit_ngram_model(model, labelled(SECOND), 2, (1, 2))
+        learnt_on = partial_fit_ngram_model(model, labelled(SECOND), classes(2), (1, 2))
         assert learnt_on is not model
         for array, kept in zip((*model.counts, model.weights, model.ratios), before, strict=True):
             np.testing.assert_array_equal(array, kept)
@@ -124,9 +125,9 @@ class TestRareNgrams:
         assert model.weights[row] > 0
 
     def test_an_ngram_that_a_fit_left_out_starts_from_nothing(self):
-        fitted = fit_ngram_model(labelled(FIRST), 2, (1, 2))
+        fitted = fit_ngram_model(labelled(FIRST), classes(2), (1, 2))
         assert bucket_of(7) not in fitted.buckets
-        model = partial_fit_ngram_model(fitted, labelled(SECOND), 2, (1, 2))
+        model = partial_fit_ngram_model(fitted, labelled(SECOND), classes(2), (1, 2))
         assert model.counts.n_seen[row_of(model, 7)] == 1
 
 
@@ -140,9 +141,9 @@ class TestGoingOn:
     @pytest.mark.parametrize("n_documents", [1, 10])
     def test_a_portion_of_a_single_class_does_not_make_all_documents_of_it(self, n_documents):
         data = labelled(FIRST * 50, np.tile(TARGETS, 50))
-        model = fit_ngram_model(data, 2, (1, 2))
+        model = fit_ngram_model(data, classes(2), (1, 2))
         portion = labelled(FIRST[2:3] * n_documents, [1] * n_documents)
-        found = partial_fit_ngram_model(model, portion, 2, (1, 2)).logits(data.documents)
+        found = partial_fit_ngram_model(model, portion, classes(2), (1, 2)).logits(data.documents)
         assert found.argmax(axis=1).tolist() == data.targets.tolist()
 
     def test_a_portion_may_hold_no_words(self):
@@ -157,16 +158,19 @@ class TestGoingOn:
 
     def test_later_portions_take_the_ngrams_of_the_model(self):
         model = learnt(labelled(FIRST), ngram_range=(2, 2))
-        assert partial_fit_ngram_model(model, labelled(SECOND), 2, (1, 3)).ngram_range == (2, 2)
+        assert partial_fit_ngram_model(model, labelled(SECOND), classes(2), (1, 3)).ngram_range == (
+            2,
+            2,
+        )
 
     def test_a_single_class_has_no_model(self):
-        assert partial_fit_ngram_model(None, labelled(FIRST, [0] * 4), 1, (1, 2)) is None
+        assert partial_fit_ngram_model(None, labelled(FIRST, [0] * 4), classes(1), (1, 2)) is None
 
     def test_a_portion_of_many_documents_moves_weights_further_than_one_of_few(self):
         start = learnt(labelled(FIRST * 20, np.tile(TARGETS, 20)))
         against = labelled([[[2]]] * 40, [1] * 40)  # the word 2 speaks for class 0 until now
-        few = partial_fit_ngram_model(start, against[:2], 2, (1, 2))
-        many = partial_fit_ngram_model(start, against, 2, (1, 2))
+        few = partial_fit_ngram_model(start, against[:2], classes(2), (1, 2))
+        many = partial_fit_ngram_model(start, against, classes(2), (1, 2))
         word = DocumentArray.from_nested([[[2]]])
         log_odds = [np.diff(model.logits(word))[0, 0] for model in (start, few, many)]
         assert log_odds[0] < log_odds[1] < log_odds[2]
@@ -187,7 +191,7 @@ class TestAccuracy:
 
     def test_five_portions_come_close_to_one_fit(self, data):
         training, held_out = data[:800], data[800:]
-        whole = fit_ngram_model(training, 3, (1, 2))
+        whole = fit_ngram_model(training, classes(3), (1, 2))
         portions = learnt(*(training[i::5] for i in range(5)), n_classes=3)
         one_fifth = learnt(training[::5], n_classes=3)
         accuracies = [

@@ -6,13 +6,17 @@ import pytest
 from sk_han import HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
+from sk_han.parts import Pool
 from sk_han.parts.calibration import fit_scales_near
 from sk_han.parts.ngrams import stacking as parts_module
-from sk_han.parts.ngrams.cross_fitting import cross_fitted_logits, folds_of
+from sk_han.parts.ngrams.cross_fitting import cross_fitted_logits
 from sk_han.parts.ngrams.latent import fit_latent_space
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
-from sk_han.parts.ngrams.stacking import LinearParts, fit_linear_parts
+from sk_han.parts.ngrams.stacking import fit_linear_parts, with_earlier_latent_model
+from sk_han.parts.pool import LATENT, NGRAMS
+from sk_han.targets.splitting import folds_of
 from tests.parts.test_calibration import sure
+from tests.tiny_targets import classes
 
 
 @pytest.fixture(scope="module")
@@ -47,13 +51,13 @@ class TestFolds:
 
         def fit(rows):
             learnt_from.append(rows)
-            return [fit_ngram_model(data[rows], 2, (1, 1))]
+            return [fit_ngram_model(data[rows], classes(2), (1, 1))]
 
         rows, (logits,) = cross_fitted_logits(data, fit, folds_of(data.targets))
         assert sorted(rows) == list(range(50))
         first = rows[: 50 - len(learnt_from[0])]
         assert set(first).isdisjoint(learnt_from[0])
-        model = fit_ngram_model(data[learnt_from[0]], 2, (1, 1))
+        model = fit_ngram_model(data[learnt_from[0]], classes(2), (1, 1))
         np.testing.assert_allclose(logits[: len(first)], model.logits(data.documents[first]))
 
     def test_folds_without_a_model_are_left_out(self, reviews):
@@ -64,8 +68,8 @@ class TestFolds:
 
 class TestParts:
     def test_scales_calibrate(self, reviews, space):
-        parts, scored = fit_linear_parts(reviews[:400], 2, (1, 2), space, np.arange(400))
-        assert parts.kinds == (True, True)
+        parts, scored = fit_linear_parts(reviews[:400], classes(2), (1, 2), space, np.arange(400))
+        assert [*parts.parts] == [NGRAMS, LATENT]
         logits = parts.logits(reviews.documents[400:])
         confidence = 1 / (1 + np.exp(-np.abs(logits[:, 1] - logits[:, 0])))
         right = logits.argmax(axis=1) == reviews.targets[400:]
@@ -77,17 +81,17 @@ class TestParts:
         targets = rng.randint(2, size=400)
         parts, _ = fit_linear_parts(
             LabelledDocuments(reviews.documents[:400], targets, np.ones(400)),
-            2,
+            classes(2),
             (1, 2),
             space,
             None,
         )
-        assert parts.latent_scale < 0.2
+        assert parts.scales[LATENT] < 0.2
 
     def test_of_many_documents_only_those_held_out_are_scored(self, reviews, monkeypatch):
         monkeypatch.setattr(parts_module, "MOST_CROSS_FITTED", 100)
         held_out = np.arange(7, 300, 11)
-        _, scored = fit_linear_parts(reviews[:300], 2, (1, 2), None, held_out)
+        _, scored = fit_linear_parts(reviews[:300], classes(2), (1, 2), None, held_out)
         assert scored.shape == (len(held_out), 2)
         assert np.isfinite(scored).all()
 
@@ -96,42 +100,44 @@ class TestParts:
         targets = np.array([1, 0, 0, 0])
         parts, scored = fit_linear_parts(
             LabelledDocuments(reviews.documents[:4], targets, np.ones(4)),
-            2,
+            classes(2),
             (1, 1),
             None,
             np.arange(1),
         )
-        assert parts.ngram_model is not None
+        assert NGRAMS in parts.parts
         assert np.isnan(scored[0]).all()
 
     def test_rare_classes_do_not_switch_cross_fitting_off(self, reviews):
         targets = np.append(reviews.targets[:90], [2, 3, 4])
         data = LabelledDocuments(reviews.documents[:93], targets, np.ones(93))
-        _, scored = fit_linear_parts(data, 5, (1, 1), None, np.arange(93))
+        _, scored = fit_linear_parts(data, classes(5), (1, 1), None, np.arange(93))
         assert np.flatnonzero(np.isnan(scored[:, 0])).tolist() == [90, 91, 92]
 
     def test_an_ngram_model_beside_the_latent_model_of_others(self, reviews, space):
-        parts, _ = fit_linear_parts(reviews[:60], 2, (1, 2), space, None)
-        alone = parts._replace(ngram_model=None, ngram_scale=0.0)
-        assert parts._replace(latent_model=None).with_latent_model_of(parts) == parts
-        assert LinearParts().with_latent_model_of(parts) == alone
-        begun = parts._replace(latent_model=None).with_latent_model_of(alone)
-        assert begun.kinds == (True, True)
-        assert begun.ngram_scale == pytest.approx(0.4 * begun.latent_scale)
+        parts, _ = fit_linear_parts(reviews[:60], classes(2), (1, 2), space, None)
+        ngrams, latent = parts.only([NGRAMS]), parts.only([LATENT])
+        both = with_earlier_latent_model(ngrams.scaled(3.0), parts)
+        assert (both.parts, both.scales) == (parts.parts, parts.scales)
+        alone = with_earlier_latent_model(Pool(parts.target, {}, {}), parts)
+        assert (alone.parts, alone.scales) == (latent.parts, latent.scales)
+        begun = with_earlier_latent_model(ngrams, latent)
+        assert [*begun.parts] == [NGRAMS, LATENT]
+        assert begun.scales[NGRAMS] == pytest.approx(0.4 * begun.scales[LATENT])
 
     def test_a_single_class_has_no_models(self, reviews):
         one = LabelledDocuments(reviews.documents[:9], np.zeros(9, dtype=int), np.ones(9))
-        parts, scored = fit_linear_parts(one, 1, (1, 1), None, np.arange(9))
-        assert parts == LinearParts()
+        parts, scored = fit_linear_parts(one, classes(1), (1, 1), None, np.arange(9))
+        assert not parts.parts
         assert np.isnan(scored).all()
 
     def test_views_are_what_the_scales_are_for(self, reviews):
         # Of a tenth of the words a model is less sure, and right less often.
-        whole, _ = fit_linear_parts(reviews[:300], 2, (1, 2), None, None)
+        whole, _ = fit_linear_parts(reviews[:300], classes(2), (1, 2), None, None)
         half, _ = fit_linear_parts(
-            reviews[:300], 2, (1, 2), None, None, lambda documents: (documents, documents)
+            reviews[:300], classes(2), (1, 2), None, None, lambda documents: (documents, documents)
         )
-        assert half.ngram_scale == pytest.approx(whole.ngram_scale, rel=0.02)
+        assert half.scales[NGRAMS] == pytest.approx(whole.scales[NGRAMS], rel=0.02)
 
 
 class TestScalesNear:
@@ -141,12 +147,12 @@ class TestScalesNear:
     def fitted(self, n, factor=1.0):
         targets = np.random.RandomState(0).randint(2, size=n)
         logits = [sure(targets, 2, factor), np.zeros((n, 2))]
-        return fit_scales_near(logits, targets, np.ones(n), self.USUAL, self.SPREADS)
+        return fit_scales_near(classes(2), logits, targets, np.ones(n), self.USUAL, self.SPREADS)
 
     def test_without_evidence_scales_are_usual(self):
         nothing = [np.zeros((5, 2))] * 2
         scales = fit_scales_near(
-            nothing, np.zeros(5, dtype=int), np.ones(5), self.USUAL, self.SPREADS
+            classes(2), nothing, np.zeros(5, dtype=int), np.ones(5), self.USUAL, self.SPREADS
         )
         np.testing.assert_allclose(scales, self.USUAL)
 
@@ -158,7 +164,7 @@ class TestScalesNear:
     def test_they_minimize_the_loss_with_the_prior(self):
         targets = np.random.RandomState(0).randint(3, size=60)
         logits = [sure(targets, 3, 0.5), sure(targets, 3, 2.0)]
-        found = fit_scales_near(logits, targets, np.ones(60), self.USUAL, self.SPREADS)
+        found = fit_scales_near(classes(3), logits, targets, np.ones(60), self.USUAL, self.SPREADS)
 
         def loss(scales):
             total = sum(scale * part for scale, part in zip(scales, logits, strict=True))

@@ -1,5 +1,5 @@
 """Checkpoints: a fit of hours survives the end of its process."""
 
-from sk_han.checkpoints.checkpoint import Checkpoint
+from sk_han.fitting.checkpoints.checkpoint import Checkpoint
 
 __all__ = ["Checkpoint"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sk_han import Checkpoint
-from sk_han.checkpoints.checkpoint import as_checkpoint
+from sk_han.fitting.checkpoints.checkpoint import as_checkpoint
 
 
 def test_a_path_is_a_checkpoint_of_ten_minutes():

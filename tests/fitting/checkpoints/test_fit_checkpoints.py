@@ -2,7 +2,7 @@
 
 import pytest
 
-from sk_han.checkpoints.fit_checkpoints import FitCheckpoints
+from sk_han.fitting.checkpoints.fit_checkpoints import FitCheckpoints
 from sk_han.utils.atomic_write import replacing
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.checkpoints.checkpoint import as_checkpoint
+from sk_han.fitting.checkpoints.checkpoint import as_checkpoint
 from sk_han.storage.archive import read_archive, write_archive
 from sk_han.storage.json_values import from_plain, to_plain
 from sk_han.storage.opening import model_file
@@ -67,6 +67,11 @@ class FitCheckpoints:
         check_replaceable(self._checkpoint.path)
         if self._checkpoint.path.exists():
             self._found = self._read()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether anything is stored."""
+        return self._checkpoint is not None
 
     def check(self, describe: Callable[..., dict[str, str]], *args: Any) -> None:
         """Add a part to the fingerprint of the fit; refuse a checkpoint of another one.

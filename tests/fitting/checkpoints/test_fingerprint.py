@@ -4,16 +4,18 @@ import re
 import subprocess
 import sys
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
-from sk_han.checkpoints import fingerprint
-from sk_han.checkpoints.fingerprint import data_fingerprint, settings_fingerprint
 from sk_han.embeddings import load_embeddings
-from sk_han.fit_data import fit_data
+from sk_han.fitting.checkpoints import fingerprint
+from sk_han.fitting.checkpoints.fingerprint import settings_fingerprint
+from sk_han.fitting.data import Given, read_data
+from sk_han.fitting.settings import Settings
 
 WORDS = {f"word{number}": number for number in range(2, 52)}
 
@@ -23,16 +25,13 @@ def split(text):
 
 
 def settings_of(**params):
-    return settings_fingerprint(HANClassifier(**params), "cpu", False)
+    return settings_fingerprint(HANClassifier(**params).get_params(), "cpu", None)
 
 
 def data_of(X, y, **params):
-    given = {"sample_weight": None, "X_val": None, "y_val": None, "X_unlabelled": None}
-    how = {"classes": None, "resume": False, "holds_out": False}
-    rng = np.random.RandomState(0)
-    return data_fingerprint(
-        fit_data(HANClassifier(), X, y, **given | how | params, random_state=rng)
-    )
+    settings = Settings(**HANClassifier().get_params())
+    context = SimpleNamespace(settings=settings, before=None, is_portion=True)
+    return read_data(Given(X, y, **params), context).fingerprint()
 
 
 class TestSettings:
@@ -89,8 +88,9 @@ class TestSettings:
     def test_it_is_the_same_in_another_process(self):
         code = (
             "from sk_han import HANClassifier, HierarchicalTokenizer;"
-            "from sk_han.checkpoints.fingerprint import settings_fingerprint as of;"
-            "print(of(HANClassifier(tokenizer=HierarchicalTokenizer(), lr=0.1), 'cpu', False))"
+            "from sk_han.fitting.checkpoints.fingerprint import settings_fingerprint as of;"
+            "classifier = HANClassifier(tokenizer=HierarchicalTokenizer(), lr=0.1);"
+            "print(of(classifier.get_params(), 'cpu', None))"
         )
         found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
         expected = settings_of(tokenizer=HierarchicalTokenizer(), lr=0.1)

@@ -1,41 +1,25 @@
-"""The fitted state of estimators as arrays and plain values, and back."""
+"""Estimators whose fitted state is stored as arrays and plain values."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
-from sk_han.documents import DocumentArray, EncoderFingerprint
-from sk_han.inspection.results.fit_summary import FitSummary
-from sk_han.parts.ngrams.stored import stored_models
-from sk_han.sentence_vectors.training import sentence_net_from_state
-from sk_han.serving.classifier_state import CLASSIFIER
-from sk_han.storage.schema import check
 from sk_han.training.devices import available_devices
-from sk_han.training.net_state import net_from_state, net_to_state
 from sk_han.utils.compat import VisualBlock, shown_as_estimator
 from sk_han.utils.model_format import ModelFormatError, checked_state
-from sk_han.validation.documents import check_sentence_vectors, within_vocabulary
-
-if TYPE_CHECKING:
-    from sk_han.classifier import HANClassifier
 
 __all__ = [
     "StatefulEstimator",
-    "attributes_of",
     "device_of",
-    "is_fitted",
-    "known_documents",
     "replace_attributes",
     "restored_training",
     "restoring",
     "snapshot_of",
-    "state_of",
     "training_state",
 ]
 
@@ -45,8 +29,8 @@ _Estimator = TypeVar("_Estimator")
 class StatefulEstimator(BaseEstimator):
     """Base of estimators whose fitted state is pickled as arrays and plain types, for any device.
 
-    An estimator annotates its fitted attributes, of which `net_` is one, and has the methods
-    `to_state` and `from_state`, which store and restore them.
+    An estimator annotates its fitted attributes, and has the methods `to_state` and `from_state`,
+    which store and restore them.
 
     Attributes
     ----------
@@ -73,9 +57,10 @@ class StatefulEstimator(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Return parameters and fitted state as arrays and plain types, for any device."""
         state: dict[str, Any] = {**super().__getstate__(), "_state_format": self._newest_format}
-        if "net_" in state:
-            for name in _fitted_names(type(self)):
-                state.pop(name, None)
+        fitted = _fitted_names(type(self)) & state.keys()
+        if fitted:
+            for name in fitted:
+                del state[name]
             state["_fitted"] = self.to_state()
         return state
 
@@ -85,24 +70,6 @@ class StatefulEstimator(BaseEstimator):
         super().__setstate__(state)
         if fitted is not None:
             self.from_state(fitted)
-
-
-def is_fitted(classifier: HANClassifier) -> bool:
-    """Whether a classifier has fitted attributes.
-
-    Raises
-    ------
-    NotFittedError
-        If it has none because it was fitted as one of several processes, and not as the first.
-    """
-    rank = vars(classifier).get("_rank")
-    if rank is not None:
-        raise NotFittedError(
-            f"This {type(classifier).__name__} was fitted as {rank}: the network was trained by "
-            "all ranks, and rank 0 alone has the fitted classifier. Use or save it under "
-            "`if torch.distributed.get_rank() == 0:`, and load it elsewhere."
-        )
-    return "net_" in vars(classifier)
 
 
 def snapshot_of(estimator: _Estimator) -> _Estimator:
@@ -161,66 +128,3 @@ def restored_training(state: Mapping[str, Any]) -> dict[str, Any]:
 def device_of(state: Mapping[str, Any]) -> str:
     """Return the device that a restored estimator computes with: the CPU where its own is not."""
     return state["device"] if state["device"] in available_devices() else "cpu"
-
-
-def state_of(classifier: HANClassifier) -> dict[str, Any]:
-    """Return the state of a fitted classifier; see `HANClassifier.to_state`."""
-    ngram_model, latent_model = classifier.ngram_model_, classifier.latent_model_
-    summary = classifier.fit_summary_
-    return {
-        "classes": classifier.classes_,
-        "vocabulary_size": classifier.vocabulary_size_,
-        "encoder": None if classifier.encoder_ is None else classifier.encoder_._asdict(),
-        "tokenizer": classifier.tokenizer_,
-        "network": net_to_state(classifier.net_),
-        "ngram_model": None if ngram_model is None else ngram_model.to_state(),
-        "latent_model": None if latent_model is None else latent_model.to_state(),
-        "network_scale": classifier.network_scale_,
-        "ngram_scale": classifier.ngram_scale_,
-        "latent_scale": classifier.latent_scale_,
-        **training_state(classifier),
-        "fit_summary": None if summary is None else summary.to_dict(),
-    }
-
-
-def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fitted attributes of a state, after a check of all its entries.
-
-    Raises
-    ------
-    ModelFormatError
-        If an entry is missing or invalid.
-    """
-    with restoring("HANClassifier"):
-        check(CLASSIFIER, state)
-        ngram_model, latent_model = stored_models(state)
-        reads_words = state["network"]["reads"] == "words"
-        from_state = net_from_state if reads_words else sentence_net_from_state
-        net = from_state(state["network"], device_of(state))
-        summary = None if state["fit_summary"] is None else FitSummary(**state["fit_summary"])
-    return {
-        "classes_": state["classes"].copy(),
-        "tokenizer_": state["tokenizer"],
-        "net_": net,
-        "ngram_model_": ngram_model,
-        "network_scale_": state["network_scale"],
-        "ngram_scale_": state["ngram_scale"],
-        "latent_model_": latent_model,
-        "latent_scale_": state["latent_scale"],
-        "fit_summary_": summary,
-        "vocabulary_size_": state["vocabulary_size"],
-        "encoder_": None if state["encoder"] is None else EncoderFingerprint(**state["encoder"]),
-        **restored_training(state),
-    }
-
-
-def known_documents(classifier: HANClassifier, documents: DocumentArray) -> DocumentArray:
-    """Return documents as a fitted classifier knows them: without words beyond its vocabulary.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it reads sentence vectors, and the documents have none, or those of another encoder.
-    """
-    check_sentence_vectors(documents, classifier.net_.dimension, classifier.encoder_)
-    return within_vocabulary(documents, classifier.vocabulary_size_)

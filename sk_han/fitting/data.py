@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,19 @@ from sklearn.base import clone
 
 from sk_han.documents import DocumentArray, LabelledDocuments, SentenceArray
 from sk_han.embeddings.initial import check_embedding_init
-from sk_han.options import NetworkOptions
+from sk_han.fitting.checkpoints.fingerprint import (
+    crc_of,
+    crc_of_documents,
+    crc_of_words,
+    described,
+)
+from sk_han.fitting.context import FitContext
+from sk_han.fitting.settings import Settings
+from sk_han.fitting.state import FittedModel
 from sk_han.parts.ngrams.hashing import check_ngram_range
+from sk_han.targets import Target, learnt_target
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training.builder import check_net_params, check_optimizer, hold_out
+from sk_han.training.builder import check_net_params, check_optimizer
 from sk_han.utils.caching import cached_property
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.documents import (
@@ -30,16 +39,11 @@ from sk_han.validation.doubtful import (
     conflicting_documents,
     warn_of_conflicts,
     warn_of_early_stopping,
-    warn_of_rare_classes,
 )
 from sk_han.validation.features import why_no_documents
-from sk_han.validation.labels import check_labels, document_weights, encode_labels
 from sk_han.validation.texts import check_texts_without_labels
 
-if TYPE_CHECKING:
-    from sk_han.classifier import HANClassifier
-
-__all__ = ["FitData", "fit_data", "network_options"]
+__all__ = ["FitData", "Given", "read_data"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class FitData:
         X, those of weight 0 too.
     labels : ndarray of shape (n_documents,)
         y.
-    classes : ndarray of shape (C,)
+    target : Target
+        What the labels mean.
     data : LabelledDocuments of D documents
         Those of positive weight.
     training : ndarray of int64
@@ -72,7 +77,7 @@ class FitData:
     vocabulary_size: int
     documents: DocumentArray
     labels: NDArray[Any]
-    classes: NDArray[Any]
+    target: Target
     data: LabelledDocuments
     training: NDArray[np.int64]
     held_out: NDArray[np.int64] | None
@@ -82,8 +87,8 @@ class FitData:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.classes)
+        """Number of classes or labels."""
+        return self.target.n_scores
 
     @property
     def sentences(self) -> SentenceArray | None:
@@ -120,33 +125,42 @@ class FitData:
             np.append(weights, np.full(len(self.unlabelled), weights.mean())),
         )
 
+    def fingerprint(self) -> dict[str, str]:
+        """Describe the data as short strings; documents are read batch by batch."""
+        given = self.given_validation
+        words = () if self.tokenizer is None else self.tokenizer.vocabulary_
+        return {
+            "the documents": crc_of_documents(self.data.documents),
+            "the vocabulary": f"{self.vocabulary_size} {crc_of_words(words)}",
+            "the classes": described(self.target.names.tolist()),
+            "the labels": crc_of([self.data.targets]),
+            "the weights of documents": crc_of([self.data.weights]),
+            "X_val": "" if given is None else crc_of_documents(given.documents),
+            "y_val": "" if given is None else crc_of([given.targets]),
+            "X_unlabelled": "" if self.unlabelled is None else crc_of_documents(self.unlabelled),
+        }
 
-def fit_data(
-    classifier: HANClassifier,
-    X: Any,
-    y: Any,
-    *,
-    sample_weight: Any,
-    X_val: Any,
-    y_val: Any,
-    X_unlabelled: Any,
-    classes: Any,
-    resume: bool,
-    holds_out: bool,
-    random_state: np.random.RandomState,
-) -> FitData:
-    """Check the user's data, and tokenize it.
+
+class Given(NamedTuple):
+    """The user's data, as of `HANClassifier.fit` and `HANClassifier.partial_fit`."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    X_unlabelled: Any = None
+    X_val: Any = None
+    y_val: Any = None
+    classes: Any = None
+
+
+def read_data(given: Given, context: FitContext) -> FitData:
+    """Check the user's data, tokenize it, and hold out documents.
 
     Parameters
     ----------
-    classifier : HANClassifier
-    X, y, sample_weight, X_val, y_val, X_unlabelled, classes
-        As of `HANClassifier.fit` and `HANClassifier.partial_fit`.
-    resume : bool
-        Whether the fitted tokenizer and classes are used.
-    holds_out : bool
-        Whether documents may be held out.
-    random_state : RandomState
+    given : Given
+    context : FitContext
+        With a fitted model before, its tokenizer and target are used.
 
     Returns
     -------
@@ -157,13 +171,15 @@ def fit_data(
     TypeError, ValueError
         If documents, labels, weights or parameters are invalid.
     """
+    settings, before, holds_out = context.settings, context.before, not context.is_portion
     # Checks come before the texts are tokenized, which may take minutes.
-    checked = _checked(classifier, X, y, sample_weight, X_val, y_val, X_unlabelled, classes, resume)
-    tokenizer, documents, unlabelled = _tokenized(classifier, checked.X, X_unlabelled, resume)
+    checked = _checked(given, settings, before)
+    target = checked.target
+    tokenizer, documents, unlabelled = _tokenized(settings, checked.X, given.X_unlabelled, before)
     vocabulary_size = (
-        classifier.vocabulary_size_
-        if resume
-        else vocabulary_size_of(documents, unlabelled, tokenizer, classifier.embedding_init)
+        vocabulary_size_of(documents, unlabelled, tokenizer, settings.embedding_init)
+        if before is None
+        else before.vocabulary_size
     )
     # Only ratios of weights matter; after this division their sums are finite.
     weights = checked.weights / checked.weights.max()
@@ -172,33 +188,33 @@ def fit_data(
     )
     counts = np.flatnonzero(data.weights > 0)
     data = data[counts]
-    conflicting = conflicting_documents(data.documents, data.targets)
+    conflicting = conflicting_documents(data.documents, target.codes(data.targets))
     validation, training, held_out = None, np.arange(len(data)), None
     if checked.X_val is not None:
         validation = _validation(checked.X_val, checked.targets_val, tokenizer, vocabulary_size)
-    elif holds_out and classifier.validation_fraction is not None:
-        fraction = classifier.validation_fraction
-        training, held_out = hold_out(data.targets, fraction, random_state)
+    elif holds_out and settings.validation_fraction is not None:
+        fraction = settings.validation_fraction
+        training, held_out = target.hold_out(data.targets, fraction, context.rng)
     if holds_out:
-        _warn_of_single_documents(data.targets, checked.classes, given=validation is not None)
-        warn_of_rare_classes(data.targets, checked.classes)
+        target.warn_of_rare(data.targets, given=validation is not None)
         n_words = data.documents.words_per_document[conflicting]
         warn_of_conflicts(counts[conflicting], n_words, len(data))
-        if validation is None and held_out is None and classifier.n_iter_no_change is not None:
+        patience = settings.n_iter_no_change
+        if validation is None and held_out is None and patience is not None:
             why = (
                 "validation_fraction is None"
-                if classifier.validation_fraction is None
-                else f"{len(data)} documents of {len(checked.classes)} classes are too few to hold "
-                f"out validation_fraction={classifier.validation_fraction:g}"
+                if settings.validation_fraction is None
+                else f"{len(data)} documents of {target.n_scores} classes are too few to hold "
+                f"out validation_fraction={settings.validation_fraction:g}"
             )
             repair = "Give X_val and y_val or more documents"
-            warn_of_early_stopping(classifier.n_iter_no_change, "documents", why, repair)
+            warn_of_early_stopping(patience, "documents", why, repair)
     return FitData(
         tokenizer,
         vocabulary_size,
         documents,
         checked.labels,
-        checked.classes,
+        target,
         data,
         training,
         held_out,
@@ -217,84 +233,59 @@ class _CheckedData(NamedTuple):
 
     X: Any
     labels: NDArray[Any]
-    targets: NDArray[np.int64]
+    target: Target
+    targets: NDArray[Any]
     weights: NDArray[np.float64]
-    classes: NDArray[Any]
     X_val: Any
     targets_val: Any
 
 
-def _checked(
-    classifier: HANClassifier,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    X_val: Any,
-    y_val: Any,
-    X_unlabelled: Any,
-    classes: Any,
-    resume: bool,
-) -> _CheckedData:
-    options = network_options(classifier)
+def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _CheckedData:
+    options = settings.network_options
     options.check()
-    check_ngram_range(classifier.linear_ngrams)
-    check_embedding_init(classifier.embedding_init)
-    check_net_params(classifier.net_params or {})
-    check_optimizer(classifier.optimizer)
-    if resume:
-        options.check_same_structure(classifier.net_.module_.options)
-    X = check_documents(X)
-    if resume:
-        check_sentence_vectors(X, classifier.net_.dimension, classifier.encoder_)
-    else:
+    check_ngram_range(settings.linear_ngrams)
+    check_embedding_init(settings.embedding_init)
+    check_net_params(settings.net_params or {})
+    check_optimizer(settings.optimizer)
+    X = check_documents(given.X)
+    if before is None:
         _warn_of_features(X)
-    _check_without_labels(X_unlabelled, X)
-    labels = check_labels(y, len(X))
-    if resume:
-        classes = classifier.classes_
-    elif classes is None:
-        classes = np.unique(labels)
-    if len(classes) == 1:
-        warn_user(
-            f"y holds a single class, {classes.tolist()[0]!r}, which every document will get."
-        )
-    targets = encode_labels(labels, classes, "y")
-    weights = document_weights(sample_weight, classifier.class_weight, labels, classes)
-    targets_val = None
-    if (X_val is None) != (y_val is None):
+    else:
+        network = before.pool.network
+        options.check_same_structure(network.options)
+        check_sentence_vectors(X, network.dimension, before.encoder)
+    _check_without_labels(given.X_unlabelled, X)
+    if before is None:
+        target, targets = learnt_target(given.y, len(X), given.classes)
+    else:
+        target = before.pool.target
+        targets = target.encode(given.y, len(X))
+    weights = target.weights(targets, given.sample_weight, settings.class_weight)
+    X_val, targets_val = given.X_val, None
+    if (X_val is None) != (given.y_val is None):
         raise ValueError("X_val and y_val go together: give both or neither.")
     if X_val is not None:
         X_val = check_documents(X_val)
         if isinstance(X, SentenceArray):
             check_sentence_vectors(X_val, X.dimension, X.encoder, "X_val")
-        targets_val = encode_labels(check_labels(y_val, len(X_val), "y_val"), classes, "y_val")
-    return _CheckedData(X, labels, targets, weights, classes, X_val, targets_val)
+        targets_val = target.encode(given.y_val, len(X_val), "y_val")
+    return _CheckedData(X, target.decode(targets), target, targets, weights, X_val, targets_val)
 
 
 def _tokenized(
-    classifier: HANClassifier, X: Any, X_unlabelled: Any, resume: bool
+    settings: Settings, X: Any, X_unlabelled: Any, before: FittedModel | None
 ) -> tuple[HierarchicalTokenizer | None, DocumentArray, DocumentArray | None]:
-    """Return the tokenizer, newly fitted unless `resume`, and the documents of both kinds."""
+    """Return the tokenizer, newly fitted or that of before, and the documents of both kinds."""
+    fitted = None if before is None else before.tokenizer
     if holds_word_ids(X):
-        tokenizer = classifier.tokenizer_ if resume else None
         unlabelled = None if X_unlabelled is None else as_documents(X_unlabelled, None)
-        return tokenizer, as_documents(X, tokenizer), unlabelled
-    if resume:
-        tokenizer = classifier.tokenizer_
-        documents = as_documents(X, tokenizer)  # raises an error if there is no tokenizer
-        assert tokenizer is not None
-        return tokenizer, documents, tokenizer.transform_unlabelled(X_unlabelled)
-    tokenizer = (
-        HierarchicalTokenizer() if classifier.tokenizer is None else clone(classifier.tokenizer)
-    )
+        return fitted, as_documents(X, fitted), unlabelled
+    if before is not None:
+        documents = as_documents(X, fitted)  # raises an error if there is no tokenizer
+        assert fitted is not None
+        return fitted, documents, fitted.transform_unlabelled(X_unlabelled)
+    tokenizer = HierarchicalTokenizer() if settings.tokenizer is None else clone(settings.tokenizer)
     return tokenizer, *tokenizer.fit_transform_both(X, X_unlabelled=X_unlabelled)
-
-
-def network_options(classifier: HANClassifier) -> NetworkOptions:
-    """Return the options of the network that are parameters of the classifier."""
-    params = classifier.get_params(deep=False)
-    options = {name: params[name] for name in NetworkOptions.constraints() if name in params}
-    return NetworkOptions(**options).copy()
 
 
 def _validation(
@@ -325,25 +316,6 @@ def _warn_of_features(X: Any) -> None:
             "means nothing: use another classifier for tables. If these are word ids, "
             "DocumentArray.from_padded(X) says so."
         )
-
-
-def _warn_of_single_documents(
-    targets: NDArray[np.int64], classes: NDArray[Any], *, given: bool
-) -> None:
-    """Warn of classes of one document; with `given` documents, held-out ones are not needed."""
-    single = classes[np.bincount(targets, minlength=len(classes)) == 1].tolist()
-    if not single or len(classes) == 1:
-        return
-    named = ", ".join(map(repr, single[:5]))
-    more = f" and {len(single) - 5:,} more" if len(single) > 5 else ""
-    not_held_out = (
-        "It is trained on and not held out, so nothing tells how well such a class is recognized. "
-    )
-    warn_user(
-        f"{len(single):,} of {len(classes):,} classes have a single document: {named}{more}. "
-        f"{'' if given else not_held_out}Give more documents of these classes, merge them, or "
-        "leave them out."
-    )
 
 
 def _check_without_labels(X_unlabelled: Any, X: Any) -> None:

@@ -1,0 +1,1 @@
+"""One fit of a classifier, from the user's data to a pool of parts."""

@@ -1,0 +1,304 @@
+"""The learners of the network: from words, or from sentence vectors."""
+
+from __future__ import annotations
+
+import copy
+import math
+import zlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import UNKNOWN_ID
+from sk_han.embeddings.initial import initial_vectors
+from sk_han.fitting.context import FitContext
+from sk_han.fitting.data import FitData
+from sk_han.fitting.learner import Fitted, Learner, ScalePrior
+from sk_han.fitting.state import FittedModel
+from sk_han.parts import Pool
+from sk_han.parts.pool import NETWORK
+from sk_han.parts.trained_network import TrainedNetwork
+from sk_han.sentence_vectors.trained import TrainedSentenceNetwork
+from sk_han.sentence_vectors.training import sentence_net, trained_sentence_net
+from sk_han.training.builder import batch_size_for, document_net, epochs_for, new_net
+from sk_han.training.callbacks.freezing import epochs_frozen
+from sk_han.training.history import plain_history
+from sk_han.training.net import Net
+from sk_han.training.net_state import copied_net
+from sk_han.training.pretraining import (
+    PRETRAINING_BATCH_SIZE,
+    SoftlyLabelledDocuments,
+    labelled_by_other_half,
+    pretraining_epochs,
+    sample_to_pretrain,
+    take_weights,
+)
+
+__all__ = ["NetworkLearner"]
+
+# Scales of the network and of the linear models' sum if no documents were held out: the logits of
+# a network are overconfident. And by what factor, as a standard deviation of the logarithm, they
+# differ between collections. Of five corpora and 300 to 2,000 documents (docs/benchmarks.md, What
+# models count in small collections).
+OF_WORDS = ScalePrior(0.25, 0.6), ScalePrior(0.8, 0.15)
+# A network that text without labels has taught counts more beside the linear models. A guess from
+# pools on held-out IMDB reviews (docs/benchmarks.md, Text without labels), not tuned.
+PRETRAINED = ScalePrior(0.5, 0.6), ScalePrior(0.5, 0.15)
+# A network over sentence vectors begins as a convex model and is calibrated as one. Of 100, 300 and
+# 700 training documents of IMDB and of 20 newsgroups, the scales that were best for the others of
+# 1,000: 0.5 to 1.8, and 0 to 0.6.
+OF_SENTENCES = ScalePrior(0.85, 0.3), ScalePrior(0.35, 0.6)
+
+_FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # of those without pre-training
+_SENTENCES_LR = 1 / 6  # of that for words: training begins at a logistic regression
+_SMALLEST_SCALE = 0.01  # from which a scale of an earlier fit goes on
+
+
+class NetworkLearner(Learner):
+    """A network that learns from labelled documents, and perhaps from a teacher before."""
+
+    name = NETWORK
+    part = TrainedNetwork
+
+    @classmethod
+    def of(cls, data: FitData, context: FitContext) -> NetworkLearner:
+        """Return the learner, by what the documents hold.
+
+        Raises
+        ------
+        ValueError
+            If sentence vectors are not to be learnt from alone.
+        """
+        if data.sentences is None:
+            return cls()
+        if not context.is_alone:
+            raise ValueError(
+                "Training on sentence vectors is done by a single process and without checkpoints: "
+                "it takes seconds for thousands of documents. Leave checkpoint or "
+                "torch.distributed out; SentenceEmbedder(memory=...) keeps what took long, the "
+                "vectors."
+            )
+        return _SentencesLearner()
+
+    def fit(self, data: FitData, context: FitContext, teacher: Pool | None) -> Fitted:
+        """Train on word ids: from the vectors of words, and from what a teacher says of text."""
+        settings, n_epochs = context.settings, _n_epochs(data, context)
+        lr = settings.lr
+        if teacher is not None:
+            lr *= _FINE_TUNING_LR
+            if settings.max_epochs == "auto":
+                n_epochs = math.ceil(n_epochs * _FINE_TUNING_EPOCHS)
+        _begin_task(self.part, data, context, n_epochs)
+        epochs_before = len(context.earlier_history)
+        new = partial(
+            _net_maker(data, context, vocabulary_size=data.vocabulary_size, unknown_id=UNKNOWN_ID),
+            make_net=_with_target(document_net, data),
+        )
+        with context.stages("set-up"):  # the first optimizer of a process loads PyTorch's compiler
+            net = new(
+                **_main_training(data, context, n_epochs),
+                lr=lr,
+                noise=float(settings.adversarial_noise),
+                frozen_epochs=epochs_frozen(settings.freeze_embedding) - epochs_before,
+                fit_tasks=context.task,
+            )
+        if context.before is not None:
+            # A schedule from its beginning needs no moments, and copies of an estimator have none.
+            net.continue_from(context.before.pool.network.net, with_moments=context.is_portion)
+        else:
+            with context.stages("word vectors"):
+                _set_initial_vectors(net, data, context)
+        if teacher is not None and not context.checkpoints.has_passed("pretraining"):
+            with context.stages("pre-training", tells=False):
+                _pretrain(net, data, context, teacher, new)
+        with context.stages("network", tells=False):
+            net.train(data.training_data, data.validation, context.ranks)
+        return _fitted(self.part(net), data, context, OF_WORDS if teacher is None else PRETRAINED)
+
+
+class _SentencesLearner(NetworkLearner):
+    """A network over sentence vectors, which begins as a logistic regression on their means."""
+
+    part = TrainedSentenceNetwork
+
+    def fit(self, data: FitData, context: FitContext, teacher: Pool | None) -> Fitted:
+        """Train with the order of sentences and without it; held-out documents choose."""
+        assert data.sentences is not None
+        n_epochs = _n_epochs(data, context)
+        _begin_task(self.part, data, context, n_epochs)
+        with context.stages("network", tells=False):
+            net = trained_sentence_net(
+                partial(
+                    _net_maker(data, context, input_size=data.sentences.dimension),
+                    **_main_training(data, context, n_epochs),
+                    lr=context.settings.lr * _SENTENCES_LR,
+                    noise=0.0,
+                    frozen_epochs=0,
+                ),
+                data.training_data,
+                data.validation,
+                make_net=_with_target(sentence_net, data),
+                fit_tasks=context.task,
+                before=None if context.before is None else context.before.pool.network.net,
+                with_moments=context.is_portion,
+            )
+        return _fitted(self.part(net), data, context, OF_SENTENCES)
+
+
+def _fitted(
+    part: TrainedNetwork, data: FitData, context: FitContext, priors: tuple[ScalePrior, ScalePrior]
+) -> Fitted:
+    own, beside = priors
+    if context.before is not None and len(context.before.pool.parts) > 1:
+        earlier = context.before.pool.scales[NETWORK]
+        own = own._replace(median=max(earlier, _SMALLEST_SCALE))
+    unseen = None if data.validation is None else part.logits(data.validation.documents)
+    pool = Pool(data.target, {NETWORK: part}, {NETWORK: 1.0})
+    return Fitted(pool, NETWORK, unseen, prior=own, beside=beside)
+
+
+def _begin_task(
+    part: type[TrainedNetwork], data: FitData, context: FitContext, n_epochs: int
+) -> None:
+    """Begin the task of the fit, which callbacks may ask for the model as it is now."""
+    scale, others = 1.0, Pool(data.target, {}, {})
+    if context.before is not None and context.is_portion:
+        scale, others = context.before.pool.scales[NETWORK], context.before.pool.others
+
+    def fitted_so_far(net: Net) -> dict[str, Any]:
+        network = Pool(data.target, {NETWORK: part(copied_net(net))}, {NETWORK: scale})
+        history = plain_history(net)
+        return FittedModel(
+            pool=network.beside(others),
+            tokenizer=data.tokenizer,
+            vocabulary_size=data.vocabulary_size,
+            encoder=data.encoder,
+            device=context.device,
+            history=history,
+            n_iter=len(history),
+            best_epoch=None,
+            best_score=None,
+            fit_summary=None,
+        ).attributes()
+
+    context.task = context.begin_task(data.documents, data.labels, n_epochs, fitted_so_far)
+
+
+def _n_epochs(data: FitData, context: FitContext) -> int:
+    """Return the number of epochs of a network that nothing has taught before."""
+    epochs = 1 if context.is_portion else context.settings.max_epochs
+    return epochs_for(epochs, len(data.training), _batch_size(data, context))
+
+
+def _batch_size(data: FitData, context: FitContext) -> int:
+    return batch_size_for(context.settings.batch_size, len(data.training))
+
+
+def _with_target(make_net: Callable[..., Net], data: FitData) -> Callable[..., Net]:
+    """Let a net learn by the loss of the target; a loss in `net_params` goes before it."""
+    measures = {"valid_accuracy": data.target.accuracy}
+    return partial(make_net, criterion=data.target.criterion(), measures=measures)
+
+
+def _net_maker(data: FitData, context: FitContext, **inputs: int) -> Callable[..., Net]:
+    """Return `new_net` with what all nets of a fit share; `inputs` say what the network reads."""
+    settings = context.settings
+    network = settings.network_options.get_params(deep=False)
+    del network["embedding_dropout"]  # net_params may have it
+    return partial(
+        new_net,
+        {**network, "n_classes": data.n_classes, **inputs},
+        optimizer=settings.optimizer,
+        weight_averaging=settings.weight_averaging,
+        net_params=settings.net_params,
+        verbose=context.stages.verbose,
+        device=context.device,
+        random_state=context.rng if context.before is None else _going_on(context),
+    )
+
+
+def _main_training(data: FitData, context: FitContext, n_epochs: int) -> dict[str, Any]:
+    """Return those arguments of `new_net` that the user's documents and parameters decide."""
+    settings = context.settings
+    return {
+        "n_documents": len(data.training),
+        "max_epochs": n_epochs,
+        "batch_size": _batch_size(data, context),
+        "lr_schedule": "constant" if context.is_portion else settings.lr_schedule,
+        "keep_best": data.validation is not None,
+        "n_iter_no_change": settings.n_iter_no_change,
+        "callbacks": settings.callbacks,
+        "checkpoints": context.checkpoints.callback("training"),
+    }
+
+
+def _going_on(context: FitContext) -> np.random.RandomState:
+    """Return a source of other noise than that of the fits before, the same in copies.
+
+    Portions count their epochs. A warm start does not, so its noise depends on the weights: equal
+    noise in each of many short fits would be learnt by heart.
+    """
+    assert context.before is not None
+    seeds = [context.rng.randint(2**31 - 1, size=context.before.n_iter + 1)[-1]]
+    if not context.is_portion:
+        weights = context.before.pool.network.net.weights
+        seeds += [zlib.crc32(weights[name].tobytes()) for name in sorted(weights)]
+    return np.random.RandomState(seeds)
+
+
+def _set_initial_vectors(net: Net, data: FitData, context: FitContext) -> None:
+    text, weights = data.text
+    vectors = initial_vectors(
+        context.settings.embedding_init,
+        text,
+        weights,
+        None if data.tokenizer is None else data.tokenizer.vocabulary_,
+        (data.vocabulary_size, context.settings.embedding_dim),
+        context.rng,
+    )
+    if vectors is not None:
+        net.set_embedding(vectors)
+
+
+def _pretrain(
+    net: Net, data: FitData, context: FitContext, teacher: Pool, new: Callable[..., Net]
+) -> None:
+    """Let a network learn from one half of a document what the teacher says of the other half."""
+    own_rng = copy.deepcopy(context.rng)  # the user's is the same behind a fit that leaves this out
+    rows = sample_to_pretrain(data.text[0], own_rng)
+    soft = _softly_labelled(data, rows, teacher)
+    pretrained = new(
+        n_documents=len(soft),
+        max_epochs=pretraining_epochs(len(soft), PRETRAINING_BATCH_SIZE),
+        batch_size=PRETRAINING_BATCH_SIZE,
+        lr=context.settings.lr,
+        lr_schedule="one_cycle",
+        noise=0.0,
+        frozen_epochs=epochs_frozen(context.settings.freeze_embedding),
+        keep_best=False,
+        n_iter_no_change=None,
+        callbacks=None,
+        checkpoints=context.checkpoints.callback("pretraining"),
+        random_state=own_rng,
+    )
+    take_weights(pretrained, net)
+    pretrained.train(soft, None, context.ranks)
+    take_weights(net, pretrained)
+
+
+def _softly_labelled(
+    data: FitData, rows: NDArray[np.int64], teacher: Pool
+) -> SoftlyLabelledDocuments:
+    """Label halves of some documents; held-out documents as if they had no label."""
+    text, weights = data.text
+    labels = np.full((len(text), data.n_classes), np.nan, dtype=np.float32)
+    labels[data.training] = data.target.soft(data.data.targets[data.training])
+    return labelled_by_other_half(
+        text[rows],
+        lambda half: data.target.probabilities(teacher.logits(half)),
+        labels=labels[rows],
+        weights=weights[rows],
+    )

@@ -1,0 +1,144 @@
+"""The scales of a pool: what each learner's parts count beside the others'."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.fitting.context import FitContext
+from sk_han.fitting.data import FitData
+from sk_han.fitting.learner import Fitted, ScalePrior
+from sk_han.parts import Pool
+from sk_han.parts.calibration import fit_scales, fit_scales_near
+
+__all__ = ["Scaled", "UnseenLogits", "scaled_pool"]
+
+_ALONE = 1.0  # the usual scale of a part without others
+
+
+class UnseenLogits(NamedTuple):
+    """Logits of H documents by models that have not learnt from them.
+
+    Attributes
+    ----------
+    of_learners : ndarray of float64, shape (L, H, K)
+        Of each learner's parts, before its factor.
+    targets : ndarray of H rows
+    weights : ndarray of float64, shape (H,)
+    """
+
+    of_learners: NDArray[np.float64]
+    targets: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+class Scaled(NamedTuple):
+    """A pool, and how its scales came about.
+
+    Attributes
+    ----------
+    pool : Pool
+    titles : tuple of str
+        Of the learners that have learnt something, the network's first.
+    factors : tuple of float or None
+        What the scales of each learner's parts were multiplied by; None without a common factor.
+    unseen : UnseenLogits or None
+        None if no document is new to all parts.
+    """
+
+    pool: Pool
+    titles: tuple[str, ...]
+    factors: tuple[float | None, ...]
+    unseen: UnseenLogits | None
+
+
+def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) -> Scaled:
+    """Fit a factor for each learner on documents that its parts have not learnt from.
+
+    Learners learn apart: a linear model separates its training documents, so a network trained
+    together with it has little left to learn. Training on the residual of cross-fitted logits of
+    the linear model was not better (docs/benchmarks.md). What the parts of one learner count among
+    each other it has fitted itself, on many documents.
+
+    A fit that goes on without documents given for validation keeps the scales of before: its
+    network may have learnt from any document that it could hold out now.
+
+    Parameters
+    ----------
+    fitted : sequence of Fitted
+        The network's first; those that learnt nothing are left out.
+    data : FitData
+    context : FitContext
+
+    Returns
+    -------
+    Scaled
+    """
+    network, *others = [each for each in fitted if each.pool.parts]
+    learnt = [network, *others]
+    unseen = _unseen(learnt, data)
+    before = None if context.before is None else context.before.pool
+    keeps = before is not None and data.given_validation is None
+    pools = [each.pool for each in learnt]
+    if keeps and before is not None and not any(each.is_of_new_kind for each in learnt):
+        names = {name for pool in pools for name in pool.parts}
+        if names == before.parts.keys():
+            kept = [
+                Pool(pool.target, pool.parts, {name: before.scales[name] for name in pool.parts})
+                for pool in pools
+            ]
+            factors = tuple(map(_common_factor, pools, kept))
+            return Scaled(_together(kept), _titles(learnt), factors, unseen)
+    priors = [each.prior or network.beside or ScalePrior(_ALONE, 1.0) for each in learnt]
+    usual = np.array(
+        [
+            _ALONE if len(learnt) == 1 or each.holds_factor else prior.median
+            for each, prior in zip(learnt, priors, strict=True)
+        ]
+    )
+    if unseen is None or keeps or data.n_classes == 1:
+        scales = usual
+    elif len(learnt) == 1:
+        scales = fit_scales(data.target, unseen.of_learners, unseen.targets, unseen.weights, usual)
+    else:
+        spreads = np.array([prior.spread for prior in priors])
+        scales = fit_scales_near(
+            data.target, unseen.of_learners, unseen.targets, unseen.weights, usual, spreads
+        )
+    pool = _together(
+        [pool.scaled(factor) for pool, factor in zip(pools, scales.tolist(), strict=True)]
+    )
+    return Scaled(pool, _titles(learnt), tuple(scales.tolist()), unseen)
+
+
+def _unseen(learnt: Sequence[Fitted], data: FitData) -> UnseenLogits | None:
+    """Return the logits of the documents that are new to all parts."""
+    found = [each.unseen for each in learnt if each.unseen is not None]
+    if data.validation is None or len(found) < len(learnt):
+        return None
+    logits = np.stack(found)  # (L, H, K)
+    known = ~np.isnan(logits[:, :, 0]).any(axis=0)
+    if not known.any():
+        return None
+    validation = data.validation[known]
+    return UnseenLogits(logits[:, known], validation.targets, validation.weights)
+
+
+def _common_factor(pool: Pool, kept: Pool) -> float | None:
+    """Return by what all scales of a pool are multiplied to be those that are kept."""
+    factors = {kept.scales[name] / scale if scale else None for name, scale in pool.scales.items()}
+    return factors.pop() if len(factors) == 1 else None
+
+
+def _together(pools: Sequence[Pool]) -> Pool:
+    first, *rest = pools
+    for pool in rest:
+        first = first.beside(pool)
+    return first
+
+
+def _titles(learnt: Sequence[Fitted]) -> tuple[str, ...]:
+    return tuple(each.title for each in learnt)

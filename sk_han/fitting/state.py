@@ -1,0 +1,133 @@
+"""What a fit gives: the fitted model and how it came about, stored as plain values and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+
+from sk_han.documents import DocumentArray, EncoderFingerprint
+from sk_han.inspection.results.fit_summary import FitSummary
+from sk_han.parts import PARTS, Part, Pool
+from sk_han.parts.trained_network import TrainedNetwork
+from sk_han.sentence_vectors.trained import TrainedSentenceNetwork
+from sk_han.serving.classifier_state import classifier_schema
+from sk_han.storage.schema import check
+from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.training.stateful import device_of, restored_training, restoring
+from sk_han.validation.documents import known_documents
+
+__all__ = ["FittedModel", "check_is_first_rank"]
+
+NETWORKS: dict[str, type[Part]] = {
+    TrainedNetwork.kind: TrainedNetwork,
+    TrainedSentenceNetwork.kind: TrainedSentenceNetwork,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """The fitted attributes of a classifier, without the underscore behind their names.
+
+    Attributes
+    ----------
+    pool : Pool
+    tokenizer : HierarchicalTokenizer or None
+    vocabulary_size : int
+    encoder : EncoderFingerprint or None
+    device : str
+    history : list of dict
+    n_iter : int
+    best_epoch : int or None
+    best_score : float or None
+    fit_summary : FitSummary or None
+    """
+
+    pool: Pool
+    tokenizer: HierarchicalTokenizer | None
+    vocabulary_size: int
+    encoder: EncoderFingerprint | None
+    device: str
+    history: list[dict[str, float]]
+    n_iter: int
+    best_epoch: int | None
+    best_score: float | None
+    fit_summary: FitSummary | None
+
+    @classmethod
+    def of(cls, estimator: Any) -> FittedModel:
+        """Return the fitted attributes of an estimator."""
+        return cls(**{field.name: getattr(estimator, f"{field.name}_") for field in fields(cls)})
+
+    def attributes(self) -> dict[str, Any]:
+        """Return them by their names as attributes of an estimator."""
+        return {f"{field.name}_": getattr(self, field.name) for field in fields(self)}
+
+    def documents(self, documents: DocumentArray) -> DocumentArray:
+        """Return documents as the model knows them: without words beyond its vocabulary.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it reads sentence vectors, and the documents have none, or those of another encoder.
+        """
+        dimension = self.pool.network.dimension
+        return known_documents(documents, dimension, self.encoder, self.vocabulary_size)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the state; see `HANClassifier.to_state`."""
+        return {
+            **self.pool.to_state(),
+            "tokenizer": self.tokenizer,
+            "vocabulary_size": self.vocabulary_size,
+            "encoder": None if self.encoder is None else self.encoder._asdict(),
+            "history": self.history,
+            "best_epoch": self.best_epoch,
+            "best_score": self.best_score,
+            "device": self.device,
+            "fit_summary": None if self.fit_summary is None else self.fit_summary.to_dict(),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> FittedModel:
+        """Restore a model, after a check of all entries.
+
+        Raises
+        ------
+        ModelFormatError
+            If an entry is missing or invalid.
+        """
+        with restoring("HANClassifier"):
+            check(classifier_schema(), state)
+            pool = Pool.from_state(state, PARTS | NETWORKS, device_of(state))
+        encoder, summary = state["encoder"], state["fit_summary"]
+        training = {
+            name.removesuffix("_"): value for name, value in restored_training(state).items()
+        }
+        return cls(
+            pool=pool,
+            tokenizer=state["tokenizer"],
+            vocabulary_size=state["vocabulary_size"],
+            encoder=None if encoder is None else EncoderFingerprint(**encoder),
+            fit_summary=None if summary is None else FitSummary(**summary),
+            **training,
+        )
+
+
+def check_is_first_rank(estimator: Any) -> None:
+    """Check that an estimator was not fitted as one of several processes but the first.
+
+    Raises
+    ------
+    NotFittedError
+        If it was, and so has no fitted attributes.
+    """
+    rank = vars(estimator).get("_rank")
+    if rank is not None:
+        raise NotFittedError(
+            f"This {type(estimator).__name__} was fitted as {rank}: the network was trained by "
+            "all ranks, and rank 0 alone has the fitted classifier. Use or save it under "
+            "`if torch.distributed.get_rank() == 0:`, and load it elsewhere."
+        )

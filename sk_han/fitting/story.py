@@ -1,0 +1,132 @@
+"""One fit, from the user's data to a pool of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from sk_han.fitting.context import FitContext
+from sk_han.fitting.data import FitData, Given, read_data
+from sk_han.fitting.learner import Learner
+from sk_han.fitting.linear import LinearLearner
+from sk_han.fitting.network import NetworkLearner
+from sk_han.fitting.scales import Scaled, scaled_pool
+from sk_han.fitting.settings import Settings
+from sk_han.fitting.state import FittedModel
+from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
+from sk_han.inspection.results.fit_summary import FitSummary
+from sk_han.training.data_parallel import Ranks, with_ranks
+from sk_han.training.history import training_attributes
+from sk_han.training.outcome import warned_that_nothing_is_learnt
+from sk_han.utils.progress import tell
+
+__all__ = ["LEARNERS", "fit"]
+
+# What learns in a fit, in this order; the network comes first.
+LEARNERS: list[type[Learner]] = [NetworkLearner, LinearLearner]
+
+
+@torch.inference_mode(mode=False)  # training needs gradients even inside the caller's mode
+@with_ranks
+def fit(
+    settings: Settings,
+    given: Given,
+    before: FittedModel | None,
+    *,
+    begin_task: Callable[..., Any],
+    checkpoint: Any = None,
+    is_portion: bool = False,
+    ranks: Ranks | None = None,
+) -> Any:
+    """Learn from the user's data; the estimator itself does not change.
+
+    Parameters
+    ----------
+    settings : Settings
+        The parameters of the estimator.
+    given : Given
+        The user's data.
+    before : FittedModel or None
+        What the fit goes on from: a warm start, or earlier portions.
+    begin_task : callable
+        As of `FitContext`.
+    checkpoint : str, path-like, Checkpoint or None
+    is_portion : bool
+        Whether to learn for one epoch at the constant learning rate, from all documents.
+    ranks : Ranks or None
+        The processes that train the network together; passed by `with_ranks`.
+
+    Returns
+    -------
+    FittedModel or str
+        On a rank but the first only why there is none.
+    """
+    context = FitContext.begin(
+        settings,
+        before,
+        ranks,
+        is_portion=is_portion,
+        checkpoint=checkpoint,
+        begin_task=begin_task,
+    )
+    # From raw texts to word ids and encoded labels, checked, some documents held out.
+    with context.stages("texts"):
+        data = read_data(given, context)
+    found = (kind.of(data, context) for kind in LEARNERS)
+    network, *others = learners = [learner for learner in found if learner is not None]
+    context.check_same_fit(data.fingerprint)
+
+    # What text without labels tells: directions of the latent model, and a teacher.
+    for learner in learners:
+        learner.prepare(data, context)
+    taught = (learner.teach(data, context) for learner in learners)
+    teacher = next((pool for pool in taught if pool is not None), None)
+
+    # The network learns, if need be with other processes, and then the linear models, alone.
+    learnt = [network.fit(data, context, teacher)]
+    rank = context.dismissed()
+    if rank is not None:
+        context.end_task({})
+        return rank
+    net = learnt[0].pool.network.net
+    # A portion may have other class frequencies, and a loss of the user's no probabilities.
+    checks = not is_portion and not settings.own_loss
+    warned = checks and warned_that_nothing_is_learnt(
+        net, data.target, data.training_data, settings.lr
+    )
+    learnt += [learner.fit(data, context, teacher) for learner in others]
+
+    # Logits of held-out documents say what each part counts; so probabilities are calibrated.
+    with context.stages("scores"):
+        scaled = scaled_pool(learnt, data, context)
+        summary = summary_of(scaled, data, context)
+    if checks and not warned:
+        warn_of_a_useless_network(summary, scaled)
+    if context.stages.verbose:
+        tell(summary)
+    fitted = _fitted_model(scaled, summary, data, context)
+    context.end_task(fitted.attributes())
+    context.checkpoints.end()
+    return fitted
+
+
+def _fitted_model(
+    scaled: Scaled, summary: FitSummary, data: FitData, context: FitContext
+) -> FittedModel:
+    """Put together what the fit gives."""
+    net = scaled.pool.network.net
+    training = training_attributes(net, context.earlier_history)
+    return FittedModel(
+        pool=scaled.pool,
+        tokenizer=data.tokenizer,
+        vocabulary_size=data.vocabulary_size,
+        encoder=data.encoder,
+        device=context.device,
+        history=training["history_"],
+        n_iter=training["n_iter_"],
+        best_epoch=training["best_epoch_"],
+        best_score=training["best_score_"],
+        fit_summary=summary,
+    )

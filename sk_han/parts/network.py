@@ -1,0 +1,90 @@
+"""The protocol of the part that reads documents with attention, whatever computes it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import DocumentArray
+from sk_han.parts.part import Part
+from sk_han.storage.network_schema import NETWORK
+from sk_han.storage.schema import Variants
+
+__all__ = ["NETWORK_SCHEMAS", "SENTENCE_NETWORK", "Attribution", "NetworkPart"]
+
+SENTENCE_NETWORK = "sentence_network"  # the kind of the part that reads sentence vectors
+
+
+def _reading(what: str) -> Variants:
+    return Variants("reads", {what: NETWORK.schemas[what]})
+
+
+NETWORK_SCHEMAS = {"network": _reading("words"), SENTENCE_NETWORK: _reading("vectors")}
+
+
+class Attribution(NamedTuple):
+    """What a network says of a batch of documents, and the contribution of each word to a score.
+
+    Attributes
+    ----------
+    logits : ndarray of shape (D, K)
+    word_attention : ndarray of shape (n_words,)
+    sentence_attention : ndarray of shape (n_sentences,)
+    words : ndarray of shape (n_words,)
+        Zeros where no contributions were asked for.
+    """
+
+    logits: NDArray[np.float64]
+    word_attention: NDArray[np.float64]
+    sentence_attention: NDArray[np.float64]
+    words: NDArray[np.float64]
+
+
+class NetworkPart(Part):
+    """A network of words, sentences and documents, which pools them by attention."""
+
+    kind = "network"
+    attends = True
+    SCHEMA = NETWORK_SCHEMAS[kind]
+
+    @abstractmethod
+    def attend(self, documents: DocumentArray) -> Attribution:
+        """Return logits and attention, without contributions."""
+
+    @abstractmethod
+    def gradient_attention(
+        self, documents: DocumentArray, score: Callable[[NDArray[Any]], NDArray[np.float64]]
+    ) -> Attribution:
+        """Multiply the attention by the gradient of a score at it.
+
+        Parameters
+        ----------
+        documents : DocumentArray of shape (D,)
+        score : callable
+            Takes logits of shape (D, K), returns the factor of each in the score of its document.
+            ``score[rows]`` is that of some of the documents.
+        """
+
+    def attributions(
+        self, documents: DocumentArray, factors: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Divide a linear score of the logits among the words; see `Part.attributions`."""
+        return self.gradient_attention(documents, ConstantScore(factors)).words
+
+
+@dataclass(frozen=True)
+class ConstantScore:
+    """A score whose factors are known, whatever the logits."""
+
+    factors: NDArray[np.float64]
+
+    def __getitem__(self, rows: Any) -> ConstantScore:
+        return ConstantScore(self.factors[rows])
+
+    def __call__(self, logits: NDArray[Any]) -> NDArray[np.float64]:
+        return self.factors

@@ -1,0 +1,106 @@
+"""The network as its skorch net computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sk_han.documents import DocumentArray
+from sk_han.nn.attribution import gradient_attention, gradient_input
+from sk_han.parts.network import Attribution, NetworkPart
+from sk_han.targets import Target
+from sk_han.training.net import Net
+from sk_han.training.net_state import net_from_state, net_to_state
+
+__all__ = ["TrainedNetwork"]
+
+_Score = Callable[[NDArray[Any]], NDArray[np.float64]]
+
+
+class TrainedNetwork(NetworkPart):
+    """A network that has learnt to read words.
+
+    Parameters
+    ----------
+    net : Net
+    """
+
+    def __init__(self, net: Net) -> None:
+        self.net = net
+
+    @property
+    def dimension(self) -> int | None:
+        """Size of the sentence vectors that it reads; None if it reads words."""
+        return self.net.dimension
+
+    @property
+    def options(self) -> Any:
+        """The options that the network was built from."""
+        return self.net.module_.options
+
+    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+        """Score documents, shape (D, K)."""
+        return self.net.logits(documents).astype(np.float64)
+
+    def vectors(self, documents: DocumentArray) -> NDArray[np.float32]:
+        """Return the input of the last layer, shape (D, H)."""
+        return self.net.outputs(documents, "vectors")
+
+    def attend(self, documents: DocumentArray) -> Attribution:
+        """Return logits and attention, without contributions."""
+        found = self.net.attend(documents)
+        return Attribution(
+            _array(found.logits),
+            _array(found.word_attention),
+            _array(found.sentence_attention),
+            np.zeros(documents.n_words),
+        )
+
+    def gradient_attention(self, documents: DocumentArray, score: _Score) -> Attribution:
+        """Multiply the attention by the gradient of a score at it."""
+        return self._attribution(gradient_attention, documents, score)
+
+    def gradient_input(
+        self, documents: DocumentArray, score: _Score, position: float = 1.0
+    ) -> Attribution:
+        """Multiply vectors by the gradient of a score at a multiple of them."""
+        return self._attribution(partial(gradient_input, by=position), documents, score)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return sizes, options and weights."""
+        return net_to_state(self.net)
+
+    @classmethod
+    def from_state(cls, state: Any, target: Target, device: str) -> TrainedNetwork:
+        """Restore a network, for prediction alone."""
+        return cls(net_from_state(state, device))
+
+    def _attribution(
+        self, attribution: Callable[..., Any], documents: DocumentArray, score: _Score
+    ) -> Attribution:
+        found = self.net.attribute(attribution, documents, _TensorScore(score))
+        return Attribution(*map(_array, found))
+
+
+@dataclass(frozen=True)
+class _TensorScore:
+    """A score of PyTorch's tensors, as `sk_han.nn.attribution` needs it."""
+
+    score: Any
+
+    def __getitem__(self, rows: Any) -> _TensorScore:
+        return _TensorScore(self.score[rows])
+
+    def __call__(self, logits: Tensor) -> Tensor:
+        return torch.from_numpy(self.score(_array(logits))).to(logits)
+
+
+def _array(values: Tensor) -> NDArray[np.float64]:
+    return values.numpy(force=True).astype(np.float64)

@@ -1,0 +1,43 @@
+"""What the scores of a model mean: labels, probabilities, decisions, losses."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from sk_han.targets.one_of_classes import OneOfClasses
+from sk_han.targets.target import Target
+
+__all__ = ["TARGETS", "OneOfClasses", "Target", "learnt_target", "target_from_state"]
+
+# By the names under which they are stored. The last one that takes labels gets them.
+TARGETS: dict[str, type[Target]] = {OneOfClasses.kind: OneOfClasses}
+
+
+def learnt_target(y: Any, n_documents: int, classes: Any = None) -> tuple[Target, NDArray[Any]]:
+    """Find out what labels mean.
+
+    Parameters
+    ----------
+    y : labels of n_documents documents
+    n_documents : int
+    classes : array-like or None
+        All labels of a fit in portions.
+
+    Returns
+    -------
+    target : Target
+    encoded : ndarray
+        `y` as `Target.encode` returns it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If labels are invalid, or too many or too few.
+    """
+    kind = next(kind for kind in reversed(TARGETS.values()) if kind.takes(y))
+    return kind.learnt(y, n_documents, classes)
+
+
+def target_from_state(state: Any) -> Target:
+    """Restore a target from the result of `Target.to_state`, which has been checked."""
+    return TARGETS[state["kind"]].from_state(state)

@@ -1,0 +1,201 @@
+"""One class of several: softmax, argmax, log-odds against the other classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.storage.schema import Field, Schema, Sizes
+from sk_han.storage.stored_labels import labels
+from sk_han.targets.target import Target
+from sk_han.utils.softmax import log_softmax, log_sum_exp, softmax
+from sk_han.utils.warnings import warn_user
+
+__all__ = ["OneOfClasses"]
+
+
+def _n_problems(n_classes: int) -> int:
+    return 1 if n_classes == 2 else n_classes
+
+
+def _bind_problems(state: Any, where: str, sizes: Sizes) -> None:
+    """Bind B: one problem for two classes, else one for each."""
+    sizes["B"] = _n_problems(sizes["K"])
+
+
+@dataclass(frozen=True, eq=False)
+class OneOfClasses(Target):
+    """The target of a classifier: each document has one class of K.
+
+    Encoded labels are numbers of classes, int64 of shape (D,). Two classes are one binary problem,
+    the log-odds of the second; more are one against the rest each.
+
+    Parameters
+    ----------
+    names : ndarray of shape (K,)
+        The classes, sorted.
+    """
+
+    names: NDArray[Any]
+
+    kind = "one_of_classes"
+    SCHEMA = Schema((Field("classes", labels),), rules=(_bind_problems,))
+
+    @classmethod
+    def takes(cls, y: Any) -> bool:
+        """Return True: it takes whatever no other target does."""
+        return True
+
+    @classmethod
+    def learnt(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, NDArray[np.int64]]:
+        """Check labels, and number their classes."""
+        from sk_han.validation.labels import check_labels, encode_labels
+
+        labels = check_labels(y, n_documents)
+        target = cls(np.unique(labels) if classes is None else classes)
+        if target.n_scores == 1:
+            warn_user(
+                f"y holds a single class, {target.names.tolist()[0]!r}, which every document will "
+                "get."
+            )
+        return target, encode_labels(labels, target.names, "y")
+
+    def encode(self, y: Any, n_documents: int, name: str = "y") -> NDArray[np.int64]:
+        """Check labels, and return the numbers of their classes, (D,)."""
+        from sk_han.validation.labels import check_labels, encode_labels
+
+        return encode_labels(check_labels(y, n_documents, name), self.names, name)
+
+    def decide(self, z: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the class of the highest score, (D,)."""
+        return z.argmax(axis=1)
+
+    def decode(self, t: NDArray[Any]) -> NDArray[Any]:
+        """Return the labels of numbers."""
+        return self.names[t]
+
+    def codes(self, t: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the numbers of the classes themselves."""
+        return t
+
+    def weights(
+        self, t: NDArray[Any], sample_weight: Any, class_weight: Any
+    ) -> NDArray[np.float64]:
+        """Multiply the weights of documents by those of their classes, (D,)."""
+        from sk_han.validation.labels import document_weights
+
+        return document_weights(sample_weight, class_weight, self.names[t], self.names)
+
+    def is_learnable(self, t: NDArray[Any]) -> bool:
+        """Return whether there are several classes, and a document of each."""
+        return 1 < self.n_scores <= len(np.unique(t))
+
+    def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:
+        """Warn of classes of one document, and of few among larger ones."""
+        from sk_han.validation.doubtful import warn_of_rare_classes, warn_of_single_documents
+
+        warn_of_single_documents(t, self.names, given=given)
+        warn_of_rare_classes(t, self.names)
+
+    def criterion(self) -> type[Any]:
+        """Return the cross-entropy, which takes probabilities of classes too."""
+        from torch.nn import CrossEntropyLoss
+
+        return CrossEntropyLoss
+
+    def loss(
+        self, z: NDArray[np.float64], t: NDArray[Any], w: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the cross-entropy and its gradient."""
+        log_proba, of_target = log_softmax(z), (np.arange(len(t)), t)
+        loss = 0.0 - (w * log_proba[of_target]).sum()  # and not -0.0
+        gradient = np.exp(log_proba)
+        gradient[of_target] -= 1
+        gradient *= w[:, np.newaxis]
+        return float(loss), gradient
+
+    def loss_of_frequencies(self, t: NDArray[Any], w: NDArray[np.float64]) -> float:
+        """Return the entropy of the class frequencies."""
+        frequencies = np.bincount(t, w) / w.sum()
+        frequencies = frequencies[frequencies > 0]
+        return -float(frequencies @ np.log(frequencies))
+
+    def loss_of_nothing(self) -> float:
+        """Return the cross-entropy of equal probabilities."""
+        return float(np.log(self.n_scores))
+
+    def probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the softmax, (D, K)."""
+        return softmax(z)
+
+    def log_probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithm of the softmax, (D, K)."""
+        return log_softmax(z)
+
+    def decision_function(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return log-odds of the second of two classes, (D,); the scores of more, (D, K)."""
+        return z[:, 1] - z[:, 0] if z.shape[1] == 2 else z
+
+    def soft(self, t: NDArray[Any]) -> NDArray[np.float32]:
+        """Return 1 for the class and 0 for the others, (D, K)."""
+        return np.eye(self.n_scores, dtype=np.float32)[t]
+
+    def accuracy(self, z: NDArray[Any], t: NDArray[Any]) -> float:
+        """Return the share of documents whose class has the highest score."""
+        return float((z.argmax(axis=1) == t).mean())
+
+    def majority_accuracy(self, t: NDArray[Any]) -> float:
+        """Return the share of the most frequent class."""
+        return float(np.bincount(t).max() / len(t))
+
+    def log_odds(self, z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return ``z_of - log(sum_{c != of} exp(z_c))``; zero with one class."""
+        if z.shape[1] == 1:
+            return np.zeros(len(z))
+        is_target = _is_target(z, of)
+        with np.errstate(under="ignore"):
+            others = log_sum_exp(np.where(is_target, -np.inf, z))
+        return z[is_target] - others
+
+    def factors(self, z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return 1 for the class, and minus the softmax over the others; zero with one class."""
+        if z.shape[1] == 1:
+            return np.zeros_like(z)
+        is_target = _is_target(z, of)
+        with np.errstate(under="ignore"):  # beside a very likely class, others may round to 0
+            return is_target - softmax(np.where(is_target, -np.inf, z))
+
+    @property
+    def n_problems(self) -> int:
+        """One for two classes, else one for each."""
+        return _n_problems(self.n_scores)
+
+    def problems(self, t: NDArray[Any]) -> NDArray[np.float32]:
+        """Return 1 for the second of two classes, or for each class against the rest."""
+        positive = np.zeros((len(t), self.n_scores), dtype=np.float32)
+        positive[np.arange(len(t)), t] = 1
+        return positive[:, 1:] if self.n_scores == 2 else positive
+
+    def expand(self, scores: NDArray[Any]) -> NDArray[Any]:
+        """Divide the score of two classes between them."""
+        return np.hstack([-scores, scores]) / 2 if self.n_scores == 2 else scores
+
+    def restrict(self, factors: NDArray[Any]) -> NDArray[Any]:
+        """Take the difference of the factors of two classes."""
+        return (factors[:, 1:] - factors[:, :1]) / 2 if self.n_scores == 2 else factors
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the classes."""
+        return {"kind": self.kind, "classes": self.names}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> OneOfClasses:
+        """Restore the target of these classes."""
+        return cls(state["classes"].copy())
+
+
+def _is_target(z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return np.arange(z.shape[1]) == of[:, np.newaxis]

@@ -1,0 +1,190 @@
+"""The protocol of a target: all that softmax, labels, losses and decisions are to a fit."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.storage.schema import Schema
+from sk_han.targets.splitting import folds_of, hold_out
+
+__all__ = ["Target"]
+
+
+class Target(ABC):
+    """What scores mean. The parts of a model score K classes or labels, and know no more of them.
+
+    Letters: D documents, K scores of each, B binary problems of a linear part. Encoded labels `t`
+    are arrays of D rows, of a shape that the target alone knows. Implementations are immutable,
+    and loading one loads neither PyTorch nor scikit-learn nor SciPy.
+
+    Attributes
+    ----------
+    kind : str
+        The name under which it is stored.
+    SCHEMA : Schema
+        What its state holds besides its kind; it binds the letters K, scores, and B, problems.
+    names : ndarray of shape (K,)
+        The labels as the user wrote them, in the order of the scores.
+    """
+
+    kind: ClassVar[str]
+    SCHEMA: ClassVar[Schema]
+    names: NDArray[Any]
+
+    @property
+    def n_scores(self) -> int:
+        """Number of scores of a document, K."""
+        return len(self.names)
+
+    # Labels.
+
+    @classmethod
+    @abstractmethod
+    def takes(cls, y: Any) -> bool:
+        """Return whether this is the target of such labels."""
+
+    @classmethod
+    @abstractmethod
+    def learnt(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, NDArray[Any]]:
+        """Return the target of checked labels, and the encoded labels; see `learnt_target`."""
+
+    @abstractmethod
+    def encode(self, y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
+        """Check labels and encode them; raise a TypeError or ValueError that says `name`."""
+
+    @abstractmethod
+    def decide(self, z: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the decision on each document by its scores (D, K), as encoded labels."""
+
+    @abstractmethod
+    def decode(self, t: NDArray[Any]) -> NDArray[Any]:
+        """Return encoded labels as the user's."""
+
+    @abstractmethod
+    def codes(self, t: NDArray[Any]) -> NDArray[np.int64]:
+        """Return a number for each document, (D,), the same where the labels are the same."""
+
+    @abstractmethod
+    def weights(
+        self, t: NDArray[Any], sample_weight: Any, class_weight: Any
+    ) -> NDArray[np.float64]:
+        """Check weights, and return that of each document, (D,): sample times class weight."""
+
+    @abstractmethod
+    def is_learnable(self, t: NDArray[Any]) -> bool:
+        """Return whether linear models can learn: each problem has documents of both sides."""
+
+    @abstractmethod
+    def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:
+        """Warn of labels of very few documents; with `given` ones, none need be held out."""
+
+    # Documents set aside. Those of a group, which has a number, stay together.
+
+    def hold_out(
+        self,
+        t: NDArray[Any],
+        fraction: float,
+        random_state: np.random.RandomState,
+        groups: NDArray[np.int64] | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        """Split rows into training and held-out ones; None for none, if there are too few."""
+        return hold_out(self.codes(t), fraction, random_state, groups)
+
+    def folds(
+        self, t: NDArray[Any], groups: NDArray[np.int64] | None = None
+    ) -> Iterator[NDArray[np.int64]]:
+        """Yield the rows of each of five folds."""
+        return folds_of(self.codes(t), groups)
+
+    # Scores.
+
+    @abstractmethod
+    def criterion(self) -> type[Any]:
+        """Return the PyTorch module of the loss; it takes scores and encoded labels."""
+
+    @abstractmethod
+    def loss(
+        self, z: NDArray[np.float64], t: NDArray[Any], w: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the weighted sum of the negative log-likelihoods, and its gradient (D, K)."""
+
+    @abstractmethod
+    def loss_of_frequencies(self, t: NDArray[Any], w: NDArray[np.float64]) -> float:
+        """Return the mean loss of a model that knows the frequencies of labels, and no text."""
+
+    @abstractmethod
+    def loss_of_nothing(self) -> float:
+        """Return the mean loss of a model of equal scores."""
+
+    @abstractmethod
+    def probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability of each label, (D, K)."""
+
+    @abstractmethod
+    def log_probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithms of `probabilities`, finite also where these round to 0."""
+
+    @abstractmethod
+    def decision_function(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores as scikit-learn's `decision_function` does."""
+
+    @abstractmethod
+    def soft(self, t: NDArray[Any]) -> NDArray[np.float32]:
+        """Return encoded labels as probabilities, (D, K)."""
+
+    @abstractmethod
+    def accuracy(self, z: NDArray[Any], t: NDArray[Any]) -> float:
+        """Return the share of right decisions."""
+
+    @abstractmethod
+    def majority_accuracy(self, t: NDArray[Any]) -> float:
+        """Return the accuracy of always taking the most frequent decision."""
+
+    # Explanations: the log-odds of one label of each document, by its number.
+
+    def likeliest(self, z: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the number of the most probable label of each document, (D,)."""
+        return z.argmax(axis=1)
+
+    @abstractmethod
+    def log_odds(self, z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the log-odds of a label of each document, (D,)."""
+
+    @abstractmethod
+    def factors(self, z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the gradient of `log_odds` with respect to the scores, (D, K)."""
+
+    # Linear parts: each binary problem has one score.
+
+    @property
+    @abstractmethod
+    def n_problems(self) -> int:
+        """Number of binary problems, B."""
+
+    @abstractmethod
+    def problems(self, t: NDArray[Any]) -> NDArray[np.float32]:
+        """Return 1 where a document is on the positive side of a problem, else 0, (D, B)."""
+
+    @abstractmethod
+    def expand(self, scores: NDArray[Any]) -> NDArray[Any]:
+        """Turn scores of the problems (D, B) into scores of the labels (D, K)."""
+
+    @abstractmethod
+    def restrict(self, factors: NDArray[Any]) -> NDArray[Any]:
+        """Turn factors of the labels' scores (D, K) into those of the problems', (D, B)."""
+
+    # Storage.
+
+    @abstractmethod
+    def to_state(self) -> dict[str, Any]:
+        """Return its kind and what it knows as arrays and plain values."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, state: dict[str, Any]) -> Target:
+        """Restore a target from a state that `SCHEMA` has checked."""

@@ -1,0 +1,294 @@
+"""What a new target and a new part cost: they are written here, and no file of the package knows.
+
+The target has the same labels as usual, each with a sigmoid of its own; encoded labels are rows of
+an indicator. The part scores a document by its length.
+"""
+
+import numpy as np
+import pytest
+
+import sk_han
+from sk_han import HANClassifier, explain, report, summarize
+from sk_han.datasets import make_reviews
+from sk_han.fitting import story
+from sk_han.fitting.learner import Fitted, Learner, ScalePrior
+from sk_han.parts import PARTS, Part, Pool
+from sk_han.persistence import export_onnx
+from sk_han.serving import Scorer
+from sk_han.storage.schema import Array, Field, Schema
+from sk_han.storage.stored_labels import labels
+from sk_han.targets import TARGETS, OneOfClasses, Target
+
+
+class Stars(list):
+    """Labels that the target below takes."""
+
+
+def bind_problems(state, where, sizes):
+    sizes["B"] = sizes["K"]
+
+
+class SigmoidEach(Target):
+    kind = "sigmoid_each"
+    SCHEMA = Schema((Field("names", labels),), rules=(bind_problems,))
+
+    def __init__(self, names):
+        self.names = names
+
+    @classmethod
+    def takes(cls, y):
+        return isinstance(y, Stars)
+
+    @classmethod
+    def learnt(cls, y, n_documents, classes):
+        target = cls(np.unique(y) if classes is None else classes)
+        return target, target.encode(y, n_documents)
+
+    def encode(self, y, n_documents, name="y"):
+        assert len(y) == n_documents
+        return np.asarray(y)[:, np.newaxis] == self.names
+
+    def decide(self, z):
+        return np.arange(self.n_scores) == z.argmax(axis=1)[:, np.newaxis]
+
+    def decode(self, t):
+        return self.names[t.argmax(axis=1)]
+
+    def codes(self, t):
+        return t.argmax(axis=1)
+
+    def weights(self, t, sample_weight, class_weight):
+        return np.ones(len(t)) if sample_weight is None else np.asarray(sample_weight, float)
+
+    def is_learnable(self, t):
+        return t.any(axis=0).all() and not t.all(axis=0).any()
+
+    def warn_of_rare(self, t, *, given):
+        pass
+
+    def criterion(self):
+        import torch
+
+        class SumOfBinary(torch.nn.Module):
+            def __init__(self, reduction):
+                super().__init__()
+
+            def forward(self, z, t):
+                loss = torch.nn.functional.binary_cross_entropy_with_logits
+                return loss(z, t.to(z), reduction="none").sum(dim=1)
+
+        return SumOfBinary
+
+    def loss(self, z, t, w):
+        signs = np.where(t, -1.0, 1.0)
+        values = np.logaddexp(0, signs * z).sum(axis=1)
+        return float(w @ values), w[:, np.newaxis] * (self.probabilities(z) - t)
+
+    def loss_of_frequencies(self, t, w):
+        shares = np.clip(w @ t / w.sum(), 1e-9, 1 - 1e-9)
+        return -float((shares * np.log(shares) + (1 - shares) * np.log(1 - shares)).sum())
+
+    def loss_of_nothing(self):
+        return self.n_scores * float(np.log(2))
+
+    def probabilities(self, z):
+        return 1 / (1 + np.exp(-z))
+
+    def log_probabilities(self, z):
+        return -np.logaddexp(0, -z)
+
+    def decision_function(self, z):
+        return z
+
+    def soft(self, t):
+        return t.astype(np.float32)
+
+    def accuracy(self, z, t):
+        return float((z.argmax(axis=1) == t.argmax(axis=1)).mean())
+
+    def majority_accuracy(self, t):
+        return float(t.mean(axis=0).max())
+
+    def log_odds(self, z, of):
+        return z[np.arange(len(z)), of]
+
+    def factors(self, z, of):
+        return (np.arange(self.n_scores) == of[:, np.newaxis]).astype(float)
+
+    @property
+    def n_problems(self):
+        return self.n_scores
+
+    def problems(self, t):
+        return t.astype(np.float32)
+
+    def expand(self, scores):
+        return scores
+
+    def restrict(self, factors):
+        return factors
+
+    def to_state(self):
+        return {"kind": self.kind, "names": self.names}
+
+    @classmethod
+    def from_state(cls, state):
+        return cls(state["names"].copy())
+
+
+class LengthPart(Part):
+    kind = "length"
+    SCHEMA = Schema((Field("slopes", Array("float64", "K")),))
+
+    def __init__(self, slopes):
+        self.slopes = slopes
+
+    def logits(self, documents):
+        return documents.words_per_document[:, np.newaxis] / 100 * self.slopes
+
+    def attributions(self, documents, factors):
+        return np.repeat(factors @ self.slopes / 100, documents.words_per_document)
+
+    def to_state(self):
+        return {"slopes": self.slopes}
+
+    @classmethod
+    def from_state(cls, state, target, device):
+        return cls(state["slopes"].copy())
+
+
+class LengthLearner(Learner):
+    name = "length"
+
+    @classmethod
+    def of(cls, data, context):
+        return cls()
+
+    def fit(self, data, context, teacher):
+        positive = data.target.soft(data.data.targets) - 0.5
+        lengths = data.data.documents.words_per_document / 100
+        part = LengthPart((lengths - lengths.mean()) @ positive.astype(float) / len(lengths))
+        unseen = None if data.validation is None else part.logits(data.validation.documents)
+        pool = Pool(data.target, {"length": part}, {"length": 1.0})
+        return Fitted(pool, "length", unseen, prior=ScalePrior(1.0, 0.5))
+
+
+TEXTS, LABELS = make_reviews(200, random_state=0)
+STARS = Stars(np.where(np.arange(200) % 5 == 0, "so so", LABELS).tolist())
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch):
+    monkeypatch.setitem(TARGETS, SigmoidEach.kind, SigmoidEach)
+    monkeypatch.setitem(PARTS, LengthPart.kind, LengthPart)
+    monkeypatch.setattr(story, "LEARNERS", [*story.LEARNERS, LengthLearner])
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(TARGETS, SigmoidEach.kind, SigmoidEach)
+        patch.setitem(PARTS, LengthPart.kind, LengthPart)
+        patch.setattr(story, "LEARNERS", [*story.LEARNERS, LengthLearner])
+        params = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "max_epochs": 2}
+        return HANClassifier(**params, random_state=0).fit(TEXTS[:150], Stars(STARS[:150]))
+
+
+def test_the_fit_learns_all_parts_by_the_new_loss(fitted):
+    assert [*fitted.pool_.parts] == ["network", "ngrams", "length"]
+    assert fitted.classes_.tolist() == ["negative", "positive", "so so"]
+    assert fitted.fit_summary_.n_scored == 15
+    assert set(fitted.fit_summary_.shares) == {"network", "n-gram model", "length"}
+    # Three sigmoids that know nothing lose 3 log 2; a softmax would lose log 3.
+    assert fitted.history_[0]["train_loss"] > 1.4
+
+
+def test_predictions_are_those_of_the_target(fitted):
+    z = fitted.decision_function(TEXTS[150:])
+    np.testing.assert_allclose(fitted.predict_proba(TEXTS[150:]), 1 / (1 + np.exp(-z)))
+    assert set(fitted.predict(TEXTS[150:])) <= set(STARS)
+    assert 0 <= fitted.score(TEXTS[150:], STARS[150:]) <= 1
+
+
+def test_logits_are_the_scaled_sum_of_all_parts(fitted):
+    documents = fitted.tokenizer_.transform(TEXTS[150:])
+    pool = fitted.pool_
+    total = sum(pool.scales[name] * pool.parts[name].logits(documents) for name in pool.parts)
+    np.testing.assert_allclose(fitted.decision_function(TEXTS[150:]), total, atol=1e-6)
+
+
+def test_linear_problems_are_those_of_the_target(fitted):
+    assert fitted.ngram_model_.weights.shape[1] == 3
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["sentence_alone", "gradient_attention", "gradient_input", "integrated_gradients", "occlusion"],
+)
+def test_explanations_explain_its_log_odds(fitted, method):
+    (explanation,) = explain(fitted, TEXTS[:1], target="so so", method=method)
+    assert explanation.target == "so so"
+    assert np.isfinite(explanation.contributions).all()
+    if method == "integrated_gradients":
+        assert explanation.completeness_error < 1e-5
+
+
+def test_the_new_part_has_its_share_of_an_explanation(fitted):
+    (explanation,) = explain(fitted, TEXTS[:1], target="positive", method="gradient_attention")
+    others = fitted.pool_.others
+    documents = fitted.tokenizer_.transform(TEXTS[:1])
+    expected = others.attributions(documents, np.array([[0.0, 1.0, 0.0]]))
+    np.testing.assert_allclose(explanation.ngram_contributions, expected)
+    assert others.scales["length"] > 0
+
+
+def test_summaries_and_reports_are_made(fitted):
+    assert "so so" in summarize(fitted, TEXTS[:40], k=3).to_text()
+    assert "so so" in report(fitted, TEXTS[150:], STARS[150:]).to_text()
+
+
+def test_files_and_scorers_bring_it_back(fitted, tmp_path):
+    path = tmp_path / "model.han"
+    sk_han.save(fitted, path)
+    loaded, scorer = sk_han.load(path), Scorer.load(path)
+    assert isinstance(loaded.pool_.target, SigmoidEach)
+    expected = fitted.predict_proba(TEXTS[150:])
+    np.testing.assert_array_equal(loaded.predict_proba(TEXTS[150:]), expected)
+    np.testing.assert_allclose(scorer.predict_proba(TEXTS[150:]), expected, atol=1e-6)
+    assert scorer.predict(TEXTS[150:]).tolist() == fitted.predict(TEXTS[150:]).tolist()
+
+
+@pytest.mark.parametrize(("registry", "what"), [(TARGETS, "target"), (PARTS, "part")])
+@pytest.mark.parametrize("load", [sk_han.load, Scorer.load])
+def test_where_a_kind_is_unknown_its_files_are_refused_by_name(
+    fitted, tmp_path, monkeypatch, registry, what, load
+):
+    sk_han.save(fitted, tmp_path / "model.han")
+    kind = {"target": "sigmoid_each", "part": "length"}[what]
+    monkeypatch.delitem(registry, kind)
+    with pytest.raises(sk_han.ModelFormatError, match=f"its {what}.*{kind}"):
+        load(tmp_path / "model.han")
+
+
+def test_onnx_refuses_it_by_name(fitted, tmp_path):
+    pytest.importorskip("onnxruntime")
+    with pytest.raises(ValueError, match="does not cover the target 'sigmoid_each'"):
+        export_onnx(fitted, tmp_path / "model.onnx")
+
+
+def test_onnx_refuses_the_part_by_name(tmp_path):
+    pytest.importorskip("onnxruntime")
+    params = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "max_epochs": 1}
+    classifier = HANClassifier(**params, random_state=0).fit(TEXTS, LABELS)
+    assert isinstance(classifier.pool_.target, OneOfClasses)
+    with pytest.raises(ValueError, match="does not cover the part 'length'"):
+        export_onnx(classifier, tmp_path / "model.onnx")
+
+
+def test_it_learns_in_portions_and_goes_on(fitted):
+    params = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "random_state": 0}
+    classifier = HANClassifier(**params)
+    for rows in (slice(0, 100), slice(100, 200)):
+        classifier.partial_fit(TEXTS[rows], Stars(STARS[rows]), classes=np.unique(STARS))
+    assert classifier.n_iter_ == 2
+    assert classifier.predict_proba(TEXTS[:2]).shape == (2, 3)
