@@ -13,6 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from sk_han.utils.warnings import taking_many_classes
+
 __all__ = ["FOLDS", "cross_validated", "tfidf", "trained"]
 
 FOLDS = 5
@@ -69,7 +71,8 @@ def trained(
         raise ValueError("it needs documents of two labels to learn from")
     if not any(map(re.compile(WORD).search, texts_train)):
         raise ValueError("it needs documents with words to learn from")
-    model = tfidf(len(texts_train)).fit(texts_train, targets_train)
+    with taking_many_classes():
+        model = tfidf(len(texts_train)).fit(texts_train, targets_train)
     probabilities = np.zeros((len(texts), n_labels))
     probabilities[:, model.classes_] = model.predict_proba(texts)
     return probabilities
@@ -101,7 +104,7 @@ def cross_validated(
         raise ValueError(f"{len(texts)} documents are too few to cross-validate it")
     probabilities = np.zeros((len(texts), n_labels))
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), taking_many_classes():
         # A class of fewer documents than folds is missing in some, which counts as a mistake.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         divided = list(folds.split(texts, targets))

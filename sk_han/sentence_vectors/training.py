@@ -19,6 +19,7 @@ from sk_han.training.history import best_of
 from sk_han.training.metrics import accuracy
 from sk_han.training.net import Net
 from sk_han.training.net_state import stored_net
+from sk_han.utils.warnings import taking_many_classes
 
 __all__ = ["sentence_net", "sentence_net_from_state", "trained_sentence_net"]
 
@@ -115,7 +116,8 @@ def _start_from_means(net: Net, training: LabelledDocuments) -> None:
     means[documents.sentences_per_document == 0] = 0
     weights = training.weights / training.weights.mean()
     model = LogisticRegression(C=_C, max_iter=1000)
-    model.fit(means, training.targets, sample_weight=weights)
+    with taking_many_classes():
+        model.fit(means, training.targets, sample_weight=weights)
     coefficients, intercepts = model.coef_, model.intercept_
     if len(found) == 2:  # scikit-learn has the log-odds of the second class
         coefficients = np.concatenate([-coefficients, coefficients]) / 2

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-__all__ = ["warn_user"]
+__all__ = ["taking_many_classes", "warn_user"]
 
 # Packages whose frames may be between the user's line and our warning.
 _BETWEEN = {"contextlib", "joblib", "sk_han", "sklearn", "skorch", "torch"}
@@ -21,6 +23,14 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and _package(frame.f_globals) in _BETWEEN:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def taking_many_classes() -> Iterator[None]:
+    """Fit models of scikit-learn to many classes of few documents, which are no regression."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)
+        yield
 
 
 def _package(names: dict[str, object]) -> str:

@@ -30,6 +30,13 @@ def test_a_label_of_a_single_document_is_no_error():
     assert (found.argmax(axis=1) == targets).mean() > 0.9
 
 
+def test_many_labels_of_few_documents_are_no_regression():
+    targets = np.arange(44) % 22
+    texts = [f"word{target} and others" for target in targets]
+    found = cross_validated(texts, targets, 22)
+    assert (found.argmax(axis=1) == targets).all()
+
+
 def test_a_baseline_is_refused_where_there_is_nothing_to_learn():
     with pytest.raises(ValueError, match="19 documents are too few"):
         cross_validated(TEXTS[:1] * 19, TARGETS[:1].repeat(19), 2)

@@ -187,6 +187,11 @@ def test_classes_that_the_first_portion_lacks_are_learnt_later(X: SentenceArray)
     assert "third" in classifier.predict(X[60:])
 
 
+def test_many_classes_of_few_documents_are_no_regression(X: SentenceArray) -> None:
+    labels = np.arange(44) % 22
+    assert quick(validation_fraction=0.5).fit(X[:44], labels).classes_.tolist() == [*range(22)]
+
+
 def test_a_single_class_is_predicted(X: SentenceArray) -> None:
     with pytest.warns(UserWarning, match="single class"):
         classifier = quick().fit(X[:20], ["a"] * 20)
