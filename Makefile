@@ -23,7 +23,7 @@ VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' sk_han/__init__.py)
 FAST := not slow and not thorough
 # On tensors of a few dozen numbers a second thread costs 40 % more time than it saves.
 ONE_THREAD := OMP_NUM_THREADS=1
-WHOLE := classifier explainers faults inspection/faithfulness persistence project rendering test_properties.py
+WHOLE := classifier explainers faults inspection/faithfulness persistence project rendering scenarios test_properties.py
 SHAKES ?= 1 2 3 4 5
 
 .PHONY: demo quick test test-thorough test-slow test-oldest test-newest test-processors test-shaken checks lint docs \

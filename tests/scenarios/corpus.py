@@ -1,0 +1,182 @@
+"""The documents and labels of a scenario, and the containers that a user hands them over in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+__all__ = [
+    "CLASSES",
+    "CONTAINERS_OF_LABELS",
+    "CONTAINERS_OF_TEXTS",
+    "DOCUMENTS",
+    "INDEXES",
+    "LABELS",
+    "conflicting",
+    "documents_of",
+]
+
+_CUES = ["good", "bad", "odd", "new", "red", "wet", "big", "sad"]
+_FILLERS = ["the", "a", "meal", "day", "sun", "film", "came", "late", "we", "and", "very", "it"]
+_SCRIPTS = ["这部电影很好。", "فيلم جميل", "Прекрасно!", "नमस्ते", "😀😀", "e\u0301tude", "ｆｕｌｌ"]
+_MARKUP = ["<b>it</b>", '"we"', "a,b;c", "a\tb", "'s", "{x}", "&amp;", "$1.50", "#tag", "C++"]
+
+
+# How many documents each class has.
+CLASSES: dict[str, list[int]] = {
+    "two": [10, 10],
+    "three": [7, 7, 7],
+    "one": [8],
+    "one with a document": [9, 1],
+    "one with four documents": [50, 4],
+    "some with two to three documents": [50, 25, 3, 2],
+    "many": 22 * [2],
+    "two documents": [1, 1],
+    "conflicting": [27, 27],
+}
+
+
+def _plain(rng: np.random.Generator, cue: str) -> str:
+    def sentence() -> str:
+        return " ".join([cue, *rng.choice(_FILLERS, size=int(rng.integers(2, 6)))]) + "."
+
+    return " ".join(sentence() for _ in range(int(rng.integers(1, 4))))
+
+
+def _some_empty(rng: np.random.Generator, cue: str) -> str:
+    return str(rng.choice(["", "  \n", "!!!", *3 * [_plain(rng, cue)]]))
+
+
+def _long(rng: np.random.Generator, cue: str) -> str:
+    """A few have a sentence of 70 words, or 30 sentences."""
+    if rng.random() < 0.9:
+        return _plain(rng, cue)
+    words = " ".join([cue, *rng.choice(_FILLERS, size=70)])
+    return words + "." if rng.random() < 0.5 else ". ".join(words.split()[:30])
+
+
+def _with(extras: list[str]) -> Callable[[np.random.Generator, str], str]:
+    def document(rng: np.random.Generator, cue: str) -> str:
+        return f"{_plain(rng, cue)} {rng.choice(extras)} {rng.choice(extras)}"
+
+    return document
+
+
+# How a document of a class is written, whose cue word is given.
+DOCUMENTS: dict[str, Callable[[np.random.Generator, str], str]] = {
+    "plain": _plain,
+    "some empty": _some_empty,
+    "a word": lambda rng, cue: cue,
+    "other scripts": _with(_SCRIPTS),
+    "marks and markup": _with(_MARKUP),
+    "long": _long,
+    "upper case and lines": lambda rng, cue: _plain(rng, cue).upper().replace(". ", ".\r\n\r\n"),
+}
+
+
+def documents_of(kind: str, classes: str, seed: int) -> tuple[list[str], list[int]]:
+    """Return texts and the numbers of their classes, in a drawn order."""
+    rng = np.random.default_rng(seed)
+    targets = [number for number, n in enumerate(CLASSES[classes]) for _ in range(n)]
+    cues = [_CUES[t % len(_CUES)] + ("" if t < len(_CUES) else str(t)) for t in targets]
+    texts = [DOCUMENTS[kind](rng, cue) for cue in cues]
+    texts[0] = f"{cues[0]} day. The good and the bad came."  # a vocabulary, whatever is drawn
+    if classes == "conflicting":
+        texts[0] = texts[-1] = conflicting
+    order = rng.permutation(len(texts)).tolist()
+    return [texts[i] for i in order], [targets[i] for i in order]
+
+
+conflicting = "The good and the bad day came late and we had a meal."
+
+# The label of each number of a class.
+_NAMES = ["pos", "neg", "so-so", "none"]
+_ODD = ["", " ", "a,b", 'q"q', "line\nline", "<b>&", "é", "电影", "x" * 300, "None", "nan", "-1"]
+LABELS: dict[str, Callable[[int], Any]] = {
+    "names": lambda n: _NAMES[n] if n < len(_NAMES) else f"class {n}",
+    "digits": lambda n: str(n + 1),
+    "whole numbers": lambda n: n,
+    "negative numbers": lambda n: n - 2,
+    "booleans": lambda n: n % 2 == 1,
+    "whole floats": lambda n: float(n + 1),
+    "odd names": lambda n: _ODD[n] if n < len(_ODD) else f"{_ODD[n % len(_ODD)]}{n}",
+    "large numbers": lambda n: 2**40 + n,
+}
+
+_INDEX_OF: dict[str, Callable[[int], Any]] = {
+    "usual": lambda n: pd.RangeIndex(n),
+    "backwards": lambda n: pd.RangeIndex(n, 0, -1),
+    "all the same": lambda n: pd.Index([7] * n),
+    "names": lambda n: pd.Index([f"row {i}" for i in range(n)]),
+    "dates": lambda n: pd.date_range("2020-01-01", periods=n),
+    "levels": lambda n: pd.MultiIndex.from_arrays([[i % 2 for i in range(n)], range(n)]),
+}
+INDEXES = list(_INDEX_OF)
+
+
+def _series(values: list[Any], index: str, dtype: Any = None) -> pd.Series:
+    return pd.Series(values, index=_INDEX_OF[index](len(values)), dtype=dtype, name="column")
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
+
+
+# Of texts, and the name of an index for those that have one.
+CONTAINERS_OF_TEXTS: dict[str, Callable[[list[str], str], Any]] = {
+    "list": lambda texts, index: texts,
+    "tuple": lambda texts, index: tuple(texts),
+    "array of objects": lambda texts, index: _objects(texts),
+    "array of unicode": lambda texts, index: np.array(texts),
+    "array of NumPy strings": lambda texts, index: np.array(texts, dtype=np.dtypes.StringDType()),
+    "column of an array": lambda texts, index: _objects(texts)[:, None],
+    "bytes": lambda texts, index: [text.encode() for text in texts],
+    "Series": lambda texts, index: _series(texts, index),
+    "Series of objects": lambda texts, index: _series(texts, index, object),
+    "Series of Python strings": lambda texts, index: _series(texts, index, "string[python]"),
+    "Series of Arrow strings": lambda texts, index: _series(texts, index, "string[pyarrow]"),
+    "Series of Arrow": lambda texts, index: _series(texts, index, pd.ArrowDtype(pa.string())),
+    "Series of categories": lambda texts, index: _series(texts, index, "category"),
+    "Index": lambda texts, index: pd.Index(texts),
+    "array of pandas": lambda texts, index: pd.array(texts, dtype="string"),
+    "frame": lambda texts, index: _series(texts, index).to_frame(),
+    "polars": lambda texts, index: pl.Series(texts),
+    "polars categories": lambda texts, index: pl.Series(texts, dtype=pl.Categorical),
+    "polars frame": lambda texts, index: pl.DataFrame({"text": texts}),
+    "Arrow": lambda texts, index: pa.array(texts),
+    "Arrow in chunks": lambda texts, index: pa.chunked_array([texts[:1], texts[1:]]),
+    "Arrow dictionary": lambda texts, index: pa.array(texts).dictionary_encode(),
+}
+
+_NULLABLE = {bool: "boolean", int: "Int64", float: "Float64", str: "string"}
+
+
+def _nullable(labels: list[Any], index: str) -> pd.Series:
+    return _series(labels, index, _NULLABLE[type(labels[0])])
+
+
+# As of texts.
+CONTAINERS_OF_LABELS: dict[str, Callable[[list[Any], str], Any]] = {
+    "array": lambda labels, index: np.array(labels),
+    "list": lambda labels, index: labels,
+    "tuple": lambda labels, index: tuple(labels),
+    "array of objects": lambda labels, index: _objects(labels),
+    "Series": lambda labels, index: _series(labels, index),
+    "Series of objects": lambda labels, index: _series(labels, index, object),
+    "Series of categories": lambda labels, index: _series(labels, index, "category"),
+    "nullable": _nullable,
+    "Series of Arrow": lambda labels, index: _nullable(labels, index).convert_dtypes(
+        dtype_backend="pyarrow"
+    ),
+    "Index": lambda labels, index: pd.Index(labels),
+    "polars": lambda labels, index: pl.Series(labels),
+    "Arrow": lambda labels, index: pa.array(labels),
+    "frame": lambda labels, index: _series(labels, index).to_frame(),
+}

@@ -1,0 +1,449 @@
+"""The dimensions of a scenario and their values: a feature is done when it has its line here.
+
+The first value of a dimension is its default. A value has a name, and is what the parameter is set
+to, or (`Made`) makes that from the scenario's data. `tests.scenarios.running` says what is done
+with the dimensions that are no parameters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from skorch.callbacks import EpochScoring
+
+from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
+from sk_han.tokenizer import HierarchicalTokenizer
+from tests.scenarios import corpus, doors
+from tests.scenarios.drawing import Scenario
+
+__all__ = ["NAMES", "PARAMETERS", "REFUSALS", "SLOW", "TOKENIZER", "WARNINGS", "Made", "is_legal"]
+
+
+class Data(NamedTuple):
+    """What a value may depend on."""
+
+    texts: list[str]  # unlabelled ones too
+    labels: list[Any]
+    tokenizer: HierarchicalTokenizer  # not fitted
+    embedding_dim: int
+
+
+class Made(NamedTuple):
+    """A value that is made from the data of a scenario."""
+
+    of: Callable[[Data], Any]
+
+
+def _named(*values: Any) -> dict[str, Any]:
+    return {str(value): value for value in values}
+
+
+def _vectors(data: Data) -> np.ndarray:
+    n_words = max(data.tokenizer.fit(data.texts).vocabulary_.values()) + 1
+    vectors = np.random.default_rng(0).normal(size=(n_words, data.embedding_dim))
+    return vectors.astype(np.float32)
+
+
+def _words(texts: list[str]) -> list[str]:
+    return list(dict.fromkeys(word for text in texts for word in text.lower().split()))
+
+
+def sentences_of(text: str) -> list[str]:
+    return re.findall(r"[^.]+\.?", text)
+
+
+def words_of(sentence: str) -> list[str]:
+    return sentence.lower().split()
+
+
+def stems_of(sentence: str) -> list[str]:
+    return [word.lower()[:3] for word in sentence.split()]
+
+
+def without_accents(word: str) -> str:
+    return word.replace("é", "e")
+
+
+# Of HANClassifier. Layers have other sizes each, so that none is taken for another.
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "embedding_dim": _named(7, 1),
+    "embedding_init": {
+        "cooccurrence": "cooccurrence",
+        "random": "random",
+        "mapping": Made(lambda data: {w: np.ones(data.embedding_dim) for w in ("good", "bad")}),
+        "array": Made(_vectors),
+    },
+    "freeze_embedding": _named(False, True, 1),
+    "word_hidden": _named(5, 1),
+    "sentence_hidden": _named(3, 1),
+    "rnn": {
+        "gru": "gru",
+        "lstm": "lstm",
+        "rnn": "rnn",
+        "two layers": RNN(num_layers=2),
+        "one direction": RNN(bidirectional=False),
+        "two layers of lstm in one direction": RNN(cell="lstm", num_layers=2, bidirectional=False),
+    },
+    "pooling": {
+        "Attention": Attention(size=4),
+        "attention": "attention",
+        "mean": "mean",
+        "max": "max",
+        "last": "last",
+        "sparsemax": Attention(size=4, normalizer="sparsemax"),
+        "entmax15 and diversity": Attention(size=4, normalizer="entmax15", diversity_penalty=0.1),
+        "MultiHopAttention": MultiHopAttention(size=4, hops=2),
+        "ContextAttention": ContextAttention(size=4),
+        "gated ContextAttention": ContextAttention(
+            size=4, direction="bidirectional", summary="sum", gated=True
+        ),
+    },
+    "dropout": _named(0.3, 0.0),
+    "word_dropout": _named(0.1, 0.0),
+    "adversarial_noise": _named(0.03, 0.0),
+    "linear_ngrams": _named((1, 3), (1, 1), (2, 2), None),
+    "optimizer": _named("adamw", "adam", "sgd") | {"Adagrad": torch.optim.Adagrad},
+    "lr": _named(0.006, 0.0001),
+    "lr_schedule": _named("one_cycle", "constant"),
+    "weight_averaging": _named(None, 0.9),
+    "max_epochs": _named(1, 2, "auto"),
+    "batch_size": _named("auto", 1, 7, 1000),
+    "class_weight": {
+        "None": None,
+        "balanced": "balanced",
+        "of all classes": Made(lambda data: dict.fromkeys(data.labels, 2.0)),
+        "of one class": Made(lambda data: {data.labels[0]: 3}),
+    },
+    "validation_fraction": _named(0.1, None, 0.5),
+    "n_iter_no_change": _named(None, 1),
+    "random_state": {"0": 0, "RandomState": np.random.RandomState(7), "None": None},
+    "device": _named("cpu", "auto"),
+    "callbacks": {"None": None, "EpochScoring": [EpochScoring("accuracy", name="accuracy")]},
+    "net_params": {
+        "None": None,
+        "clip_norm": {"clip_norm": None},
+        "label_smoothing": {"criterion__label_smoothing": 0.1},
+        "embedding_dropout": {"module__embedding_dropout": 0.2},
+        "max_words": {"module__max_words": 3},
+        "noise_every": {"noise_every": 1},
+        "valid_batch_size": {"valid_batch_size": 3},
+        "weight_decay": {"optimizer__weight_decay": 0.0},
+    },
+    "engine": _named("auto", "torch"),
+    "n_threads": _named(None, 1),
+    "verbose": _named(0, 1, 2),
+}
+
+# Of HierarchicalTokenizer, under these names behind tokenizer__.
+TOKENIZER: dict[str, dict[str, Any]] = {
+    "lowercase": _named(True, False),
+    "strip_accents": _named(None, "ascii", "unicode") | {"function": without_accents},
+    "tokens": _named("words+marks", "words", "web"),
+    "token_pattern": _named(None, r"\w+", r"(\w)\w*"),
+    "stop_words": _named(None, "english", ["the", "a", "."]),
+    "min_df": _named(1, 2, 0.05),
+    "max_features": _named(None, 6),
+    "max_sentences": _named(None, 1),
+    "max_words": _named(None, 2),
+    "vocabulary": {
+        "None": None,
+        "list": Made(lambda data: _words(data.texts)),
+        "mapping": Made(lambda data: {w: 2 + 3 * i for i, w in enumerate(_words(data.texts))}),
+    },
+    "sentence_splitter": {"None": None, "function": sentences_of},
+    "word_tokenizer": {
+        "None": None,
+        "str.split": str.split,
+        "function": words_of,
+        "stems": stems_of,
+    },
+    "n_jobs": _named(None, 1),
+    "output": _named("ragged", "padded"),
+}
+
+# What is no parameter: what is learnt from, what learns, how, and what is done with it then.
+_REST: dict[str, list[str]] = {
+    "documents": list(corpus.DOCUMENTS),
+    "texts": list(corpus.CONTAINERS_OF_TEXTS),
+    "index": list(corpus.INDEXES),
+    "classes": list(corpus.CLASSES),
+    "labels": list(corpus.LABELS),
+    "y": list(corpus.CONTAINERS_OF_LABELS),
+    "estimator": [
+        "classifier",
+        "pipeline",
+        "pipeline of two steps before",
+        "word ids",
+        "padded word ids",
+        "column",
+        "vectors beside numbers",
+        "search",
+        "search of a pipeline",
+        "calibration",
+        "vote",
+        "hard vote",
+        "stack",
+        "one against the rest",
+        "threshold",
+    ],
+    "learning": [
+        "fit",
+        "fit twice",
+        "clone",
+        "warm start",
+        "partial_fit",
+        "partial_fit behind fit",
+        "checkpoint",
+        "deep copy",
+        "pickle",
+    ],
+    "weights": ["None", "ones", "some zero", "Series", "list of integers", "wide"],
+    "validation": ["None", "list", "as X"],
+    "unlabelled": ["None", "list", "generator", "Series", "as X"],
+    "explained": list(doors.EXPLAINED),
+    "asked": list(doors.ASKED),
+    "door": list(doors.DOORS),
+    "kept": list(doors.KEPT),
+}
+
+# The names of all values, by dimension.
+NAMES: dict[str, list[str]] = {
+    **_REST,
+    **{name: list(values) for name, values in PARAMETERS.items()},
+    **{f"tokenizer__{name}": list(values) for name, values in TOKENIZER.items()},
+}
+
+
+class Rule(NamedTuple):
+    """A scenario that has one of the values in each dimension."""
+
+    values: Mapping[str, set[str]]
+
+    def holds(self, scenario: Scenario) -> bool:
+        return all(scenario.get(name) in values for name, values in self.values.items())
+
+
+def when(**values: str | set[str]) -> Rule:
+    return Rule({n: v if isinstance(v, set) else {v} for n, v in values.items()})
+
+
+def _others(name: str, *values: str) -> set[str]:
+    """Return all values of a dimension but these."""
+    return set(NAMES[name]) - set(values)
+
+
+ALONE = {"classifier", "word ids", "padded word ids"}
+PIPELINES = {"pipeline", "pipeline of two steps before"}
+OF_COLUMNS = {"column", "vectors beside numbers"}
+SEARCHES = {"search", "search of a pipeline"}
+FOLDS = {*SEARCHES, "calibration", "stack", "threshold"}
+ENSEMBLES = {"calibration", "vote", "hard vote", "stack"}
+OF_WORD_IDS = {*PIPELINES, "word ids", "padded word ids", "search of a pipeline"}
+NOT_SAVED = set(NAMES["estimator"]) - {*ALONE, "pipeline"}
+NOT_EXPLAINED = {"vectors beside numbers", "one against the rest", "threshold"}
+# Parameters that are no data, which files of `save` hold alone.
+NOT_PLAIN = [
+    when(callbacks="EpochScoring"),
+    when(optimizer="Adagrad"),
+    when(random_state="RandomState"),
+    when(embedding_init="mapping"),
+    when(tokenizer__strip_accents="function"),
+    when(tokenizer__sentence_splitter="function"),
+    when(tokenizer__word_tokenizer=_others("tokenizer__word_tokenizer", "None")),
+]
+NO_ROWS = "scikit-learn does not select rows from strings of Arrow outside of a Series"
+PORTIONS = {"partial_fit", "partial_fit behind fit"}
+TOO_FEW_FOR_FOLDS = {"one", "one with a document", "two documents"}
+NAMES_OF_TEXT = {"names", "digits", "odd names"}
+WEIGHTED = set(NAMES["weights"]) - {"None"}
+VALIDATED = set(NAMES["validation"]) - {"None"}
+WITH_UNLABELLED = set(NAMES["unlabelled"]) - {"None"}
+
+
+# What cannot come together, and why: what a signature or scikit-learn leaves out, not what fails.
+ILLEGAL: list[tuple[Rule, str]] = [
+    (
+        when(learning="warm start", estimator=_others("estimator", *ALONE, *PIPELINES, "column")),
+        "scikit-learn clones what is inside",
+    ),
+    (when(learning=PORTIONS, estimator=_others("estimator", *ALONE)), "they have no partial_fit"),
+    (
+        when(learning="checkpoint", estimator=_others("estimator", *ALONE, *PIPELINES)),
+        "several fits cannot have one checkpoint",
+    ),
+    (when(learning="partial_fit", validation=VALIDATED), "partial_fit takes none"),
+    (when(learning=PORTIONS, class_weight="balanced"), "documented refusal"),
+    (
+        when(validation=VALIDATED, estimator=_others("estimator", *ALONE, *PIPELINES)),
+        "others have no validation documents, and folds may lack their classes",
+    ),
+    (
+        when(
+            unlabelled=WITH_UNLABELLED,
+            estimator=_others("estimator", *ALONE, *PIPELINES, *SEARCHES),
+        ),
+        "scikit-learn does not hand them on",
+    ),
+    (
+        when(unlabelled="generator", estimator={*PIPELINES, *SEARCHES}),
+        "an iterator can be read once",
+    ),
+    (
+        when(estimator=FOLDS, classes=TOO_FEW_FOR_FOLDS),
+        "each of two folds needs a document of each class",
+    ),
+    (
+        when(estimator={"vectors beside numbers", "one against the rest"}, classes="one"),
+        "scikit-learn's models need two classes",
+    ),
+    (
+        when(
+            estimator="threshold",
+            classes={"three", "many", "some with two to three documents"},
+            labels=_others("labels", "booleans"),
+        ),
+        "a threshold is for two classes",
+    ),
+    (when(estimator="threshold", weights=WEIGHTED), "its scorer is asked for weights"),
+    (
+        when(embedding_init="array", estimator=FOLDS),
+        "the vocabulary of a fold is not known before",
+    ),
+    (
+        when(embedding_init="array", learning="partial_fit"),
+        "the vocabulary is that of the first portion",
+    ),
+    (when(embedding_init="mapping", estimator=OF_WORD_IDS), "documented: ids are no words"),
+    (when(classes="two documents", tokenizer__min_df="2"), "no word is in both"),
+    (
+        when(y={"array of objects", "Series of objects"}, labels=_others("labels", *NAMES_OF_TEXT)),
+        "documented refusal, as scikit-learn's scores refuse them",
+    ),
+    (
+        when(
+            class_weight={"of all classes", "of one class"},
+            estimator={"vote", "hard vote", "stack", "one against the rest"},
+        ),
+        "scikit-learn hands on the numbers of classes, and no names",
+    ),
+    (when(estimator=FOLDS, texts={"array of pandas", "Index"}), NO_ROWS),
+    (when(estimator=FOLDS, y="Index"), NO_ROWS),
+    (
+        when(texts="tuple", estimator=PIPELINES, unlabelled="as X"),
+        "scikit-learn takes a tuple for several collections",
+    ),
+    (
+        when(texts="tuple", estimator=PIPELINES, validation="as X"),
+        "scikit-learn takes a tuple for several collections",
+    ),
+    *(
+        (when(kept="skops", **requested), "skops knows no metadata requests")
+        for requested in (
+            {"weights": WEIGHTED},
+            {"validation": VALIDATED},
+            {"unlabelled": WITH_UNLABELLED},
+            {"learning": "checkpoint"},
+        )
+    ),
+    (
+        when(
+            kept={"Dask", "command line", "command line report"},
+            estimator={"word ids", "padded word ids", *OF_COLUMNS},
+        ),
+        "tables and collections hold texts alone",
+    ),
+    (when(max_epochs="auto", batch_size="1"), "it takes too long"),
+    (when(max_epochs="auto", estimator={*FOLDS, *ENSEMBLES}), "it takes too long"),
+    (when(max_epochs="auto", documents="long"), "it takes too long"),
+]
+
+
+def is_legal(scenario: Scenario) -> bool:
+    """Return whether values may come together; dimensions that are not named do not count."""
+    return not any(rule.holds(scenario) for rule, _ in ILLEGAL)
+
+
+# Left to the thorough suite: several fits, many steps, or tenths of a second each.
+SLOW: dict[str, set[str]] = {
+    "estimator": {*SEARCHES, "stack"},
+    "classes": _others("classes", "two", "three", "one", "one with a document"),
+    "documents": {"long"},
+    "max_epochs": {"2", "auto"},
+    "batch_size": {"1"},
+    "explained": {"integrated_gradients", "explain_classes"},
+    "asked": {"report", "report with training documents", "faithfulness_report"},
+    "door": {"plot"},
+    "kept": {"ONNX", "Dask", "skops", "command line report"},
+}
+
+
+class Refusal(NamedTuple):
+    """A documented error of a step."""
+
+    step: str
+    when: Rule
+    error: type[Exception]
+    message: str
+
+
+REFUSALS: list[Refusal] = [
+    Refusal("begin|fit", when(tokenizer__min_df={"2", "0.05"}), ValueError, "no terms remain"),
+    Refusal("explain .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
+    Refusal("ask .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
+    Refusal("ask .*", when(estimator=ENSEMBLES), TypeError, "this measures one by itself"),
+    Refusal(
+        "keep .*", when(estimator=NOT_SAVED), TypeError, r"sk_han\.save takes|export_onnx takes"
+    ),
+    Refusal("ask report.*", when(estimator="hard vote"), TypeError, "A hard vote has no proba"),
+    Refusal("fit", when(estimator="threshold"), ValueError, "makes constant predictions"),
+    Refusal("keep skops", when(tokenizer__word_tokenizer="str.split"), AttributeError, "builtins"),
+    Refusal("keep safetensors", when(estimator=NOT_SAVED), TypeError, "HANClassifier"),
+    Refusal(
+        "keep ONNX",
+        when(pooling=_others("pooling", "Attention", "attention", "mean", "MultiHopAttention")),
+        ValueError,
+        "export_onnx does not cover pooling",
+    ),
+    Refusal("fit", when(embedding_init="mapping"), ValueError, "No word of the vocabulary has"),
+    *(
+        Refusal(
+            "keep Scorer that explains",
+            rule,
+            ValueError,
+            "are computed without PyTorch for one layer of a bidirectional GRU",
+        )
+        for rule in (
+            when(rnn=_others("rnn", "gru")),
+            when(pooling=_others("pooling", "Attention", "attention")),
+        )
+    ),
+    *(
+        Refusal("keep .*", rule, TypeError, "cannot be saved|is a function, which JSON cannot hold")
+        for rule in NOT_PLAIN
+    ),
+]
+
+ANY = when()
+# Warnings that tell a user what a scenario is about.
+WARNINGS: list[tuple[Rule, str]] = [
+    (when(classes={"one with a document", "two documents"}), "a single document: "),
+    (when(classes={"many", "some with two to three documents"}), "a single document: "),
+    (
+        when(classes={"one with four documents", "some with two to three documents"}),
+        "fewer than 5 documents: ",
+    ),
+    (when(classes="one"), "y holds a single class"),
+    (when(classes="conflicting"), "the same words as one with another label"),
+    (when(y="frame"), r"A column-vector \w+ was passed"),
+    (when(n_iter_no_change="1"), "n_iter_no_change=1 has no effect"),
+    # An epoch or two of tiny networks: what they learn is not the question.
+    (ANY, "The network (has learnt|tells|counts for) nothing"),
+    (when(estimator=FOLDS), "The least populated class in y has only"),
+    (when(door="plot"), "No installed font has"),
+    (when(estimator="padded word ids"), "it holds 0 .padding. and 1 .the unknown word. alone"),
+    (when(kept="Dask"), "The workers predict with the"),
+]

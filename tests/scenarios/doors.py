@@ -1,0 +1,407 @@
+"""What is asked of a fitted model: explanations, reports, files; and the doors of each result."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import sklearn
+from sklearn.pipeline import Pipeline
+
+import sk_han
+from sk_han import (
+    DocumentArray,
+    DocumentExplanation,
+    ExplanationList,
+    explain,
+    explain_classes,
+    explain_iter,
+    summarize,
+)
+from sk_han.cli import main
+from sk_han.distributed import predict_proba as predict_proba_of_dask
+from sk_han.persistence import export_onnx, export_safetensors
+from sk_han.serving import Scorer
+
+__all__ = ["ASKED", "DOORS", "EXPLAINED", "KEPT", "Fitted", "check_doors"]
+
+
+@dataclass
+class Fitted:
+    """A fitted model and its documents."""
+
+    estimator: Any
+    classifier: Any  # the HANClassifier in it, or None
+    tokenizer: Any  # what made word ids for it outside of it, or None
+    X: Any  # what it learnt from, in the container of the scenario
+    y: Any
+    some: Any  # a few of these and new documents
+    texts: list[str]  # those of X
+    texts_of_some: list[str]
+    labels: list[Any]  # those of y
+    folder: Path
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """Of some documents, shape (n_documents, n_classes)."""
+        return self.of(self.estimator)
+
+    def of(self, model: Any) -> np.ndarray:
+        """Return what a model gives some documents: probabilities, or of a hard vote labels."""
+        if hasattr(model, "predict_proba"):
+            return np.asarray(model.predict_proba(self.some), dtype=np.float64)
+        return np.searchsorted(self.estimator.classes_, model.predict(self.some))
+
+    @property
+    def y_of_some(self) -> list[Any]:
+        return self.labels[: len(self.texts_of_some) - 2] + 2 * [self.labels[0]]
+
+
+# Explanations.
+
+
+def _by(method: str) -> Callable[[Fitted], ExplanationList]:
+    return lambda fitted: explain(
+        fitted.estimator, fitted.some, method=method, steps=3, random_state=0
+    )
+
+
+EXPLAINED: dict[str, Callable[[Fitted], ExplanationList]] = {
+    "sentence_alone": _by("sentence_alone"),
+    "gradient_attention": _by("gradient_attention"),
+    "gradient_input": _by("gradient_input"),
+    "integrated_gradients": _by("integrated_gradients"),
+    "occlusion": _by("occlusion"),
+    "attention": _by("attention"),
+    "random": _by("random"),
+    "target": lambda fitted: explain(fitted.estimator, fitted.some, target=fitted.labels[0]),
+    "a target each": lambda fitted: explain(fitted.estimator, fitted.X, target=fitted.y),
+    "y_true": lambda fitted: explain(fitted.estimator, fitted.X, y_true=fitted.y).mistakes(),
+    "explain_iter": lambda fitted: ExplanationList(
+        explain_iter(fitted.estimator, fitted.some, batch_size=2, combine="sqrt", spread=0)
+    ),
+    "explain_classes": lambda fitted: explain_classes(fitted.estimator, fitted.some),
+    "two classes": lambda fitted: explain_classes(
+        fitted.estimator, fitted.some, classes=fitted.y[:2] if len(fitted.y) > 1 else fitted.y
+    ),
+}
+
+
+def check_explanations(found: ExplanationList, fitted: Fitted, explained: str) -> None:
+    """Check what holds of all explanations, whatever the method."""
+    for explanation in found:
+        n_words, n_sentences = len(explanation.words), len(explanation.sentences)
+        assert explanation.contributions.shape == (n_words,)
+        assert explanation.sentence_contributions.shape == (n_sentences,)
+        assert np.isfinite(explanation.contributions).all()
+        assert np.isfinite(explanation.ngram_contributions).all()
+        assert abs(explanation.probabilities.sum() - 1) < 1e-6
+        if n_words:
+            assert abs(explanation.sentence_attention.sum() - 1) < 1e-5
+            sums = np.bincount(explanation.sentence_of_word, explanation.word_attention)
+            np.testing.assert_allclose(sums, 1, atol=1e-5)
+    if explained in ("explain_classes", "two classes"):
+        found = ExplanationList([next(iter(same)) for same in found.by_document()])
+    if explained not in ("y_true", "a target each") and hasattr(fitted.estimator, "predict_proba"):
+        rows = np.array([explanation.probabilities for explanation in found])
+        np.testing.assert_allclose(rows, fitted.probabilities, atol=1e-6)
+    if explained == "y_true":
+        assert all(explanation.predicted in fitted.labels for explanation in found)
+
+
+# Other questions.
+
+
+def _report(fitted: Fitted, **how: Any) -> Any:
+    return sk_han.report(fitted.estimator, fitted.X, fitted.y, n_mistakes=2, **how)
+
+
+ASKED: dict[str, Callable[[Fitted], Any]] = {
+    "summarize": lambda fitted: summarize(fitted.estimator, fitted.some, k=2),
+    "summarize a draw": lambda fitted: summarize(fitted.estimator, fitted.X, max_documents=3),
+    "summarize explanations": lambda fitted: summarize(explain(fitted.estimator, fitted.some)),
+    "report": _report,
+    "report with training documents": lambda fitted: _report(
+        fitted, X_train=fitted.X, y_train=fitted.y
+    ),
+    "report without baseline": lambda fitted: _report(fitted, baseline=None),
+    "describe": lambda fitted: sk_han.describe(fitted.texts, fitted.y),
+    "faithfulness_report": lambda fitted: sk_han.faithfulness_report(
+        fitted.estimator, fitted.some, fractions=(0.5,), random_state=0
+    ),
+}
+
+
+# Doors of results.
+
+
+def _json(result: Any, folder: Path) -> None:
+    if not hasattr(result, "to_json"):
+        return
+    path = folder / "result.json"
+    assert json.loads(result.to_json(path)) == json.loads(path.read_text("utf-8"))
+    if hasattr(result, "to_dict"):
+        assert json.loads(json.dumps(result.to_dict())) == json.loads(result.to_json())
+
+
+def _dict(result: Any, folder: Path) -> None:
+    if hasattr(result, "to_dict"):
+        json.dumps(result.to_dict(), allow_nan=False)
+
+
+def _html(result: Any, folder: Path) -> None:
+    if not hasattr(result, "to_html"):
+        return
+    path = folder / "result.html"
+    whole = result.to_html(path)
+    assert path.read_text("utf-8") == whole
+    assert whole.lstrip().lower().startswith("<!doctype html>")
+    assert not result.to_html(full_page=False).lstrip().lower().startswith("<!doctype")
+
+
+def _text(result: Any, folder: Path) -> None:
+    if hasattr(result, "to_text"):
+        assert isinstance(result.to_text(), str)
+    assert str(result)
+    assert repr(result)
+
+
+def _frame(result: Any, folder: Path) -> None:
+    if not hasattr(result, "to_frame"):
+        return
+    frame = result.to_frame()
+    frame.to_csv(folder / "frame.csv")
+    if isinstance(result, ExplanationList):
+        assert len(frame) == len(result)
+        levels: Sequence[Any] = ("word", "sentence")
+        n_words = sum(len(explanation.words) for explanation in result)
+        assert len(result.to_frame(level=levels[0])) == n_words
+        result.to_frame(level=levels[1])
+    elif isinstance(result, DocumentExplanation):
+        assert frame["word"].tolist() == list(result.words)
+
+
+def _plot(result: Any, folder: Path) -> None:
+    if not hasattr(result, "plot"):
+        return
+    import matplotlib.pyplot as plt
+
+    try:
+        found = result.plot()
+        first = np.ravel(found)[0] if np.size(found) else None
+        if first is not None:
+            (getattr(first, "figure", None) or first).savefig(io.BytesIO(), dpi=20)
+    finally:
+        plt.close("all")
+
+
+def _notebook(result: Any, folder: Path) -> None:
+    if hasattr(result, "_repr_html_"):
+        assert "<" in result._repr_html_()
+
+
+def _copy(result: Any, folder: Path) -> None:
+    again = pickle.loads(pickle.dumps(result))
+    assert type(again) is type(result)
+    if hasattr(result, "to_dict"):
+        assert json.dumps(again.to_dict()) == json.dumps(result.to_dict())
+
+
+DOORS: dict[str, Callable[[Any, Path], None]] = {
+    "to_text": _text,
+    "to_dict": _dict,
+    "to_json": _json,
+    "to_html": _html,
+    "to_frame": _frame,
+    "plot": _plot,
+    "_repr_html_": _notebook,
+    "pickle": _copy,
+}
+
+
+def check_doors(result: Any, door: str, folder: Path) -> None:
+    """Go through one door of a result, and of the first of several explanations."""
+    DOORS[door](result, folder)
+    if isinstance(result, ExplanationList) and len(result):
+        DOORS[door](result[0], folder)
+
+
+# Files and copies.
+
+
+def _same(fitted: Fitted, other: Any, atol: float = 0.0) -> None:
+    np.testing.assert_allclose(fitted.of(other), fitted.probabilities, atol=atol)
+    assert other.classes_.tolist() == fitted.estimator.classes_.tolist()
+    assert other.classes_.dtype == fitted.estimator.classes_.dtype
+    predicted = fitted.estimator.predict(fitted.some)
+    np.testing.assert_array_equal(other.predict(fitted.some), predicted)
+
+
+def _saved(fitted: Fitted) -> Path:
+    path = fitted.folder / "model.han"
+    sk_han.save(fitted.estimator, path)
+    return path
+
+
+def _save(fitted: Fitted) -> None:
+    loaded = sk_han.load(_saved(fitted))
+    _same(fitted, loaded)
+    assert str(loaded.get_params(deep=False).keys()) == str(
+        fitted.estimator.get_params(deep=False).keys()
+    )
+
+
+def _scorer(fitted: Fitted) -> None:
+    scorer = Scorer.load(_saved(fitted))
+    _same(fitted, scorer, atol=1e-6)
+    found = explain(fitted.estimator, fitted.some, method="occlusion")
+    for one, other in zip(scorer.explain(fitted.some, method="occlusion"), found, strict=True):
+        np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-4)
+        assert one.words == other.words
+
+
+def _scorer_explains(fitted: Fitted) -> None:
+    scorer = Scorer.load(_saved(fitted))
+    for method in ("sentence_alone", "gradient_attention"):
+        found = explain(fitted.estimator, fitted.some, method=method)
+        for one, other in zip(scorer.explain(fitted.some, method=method), found, strict=True):
+            np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-4)
+    scorer.summarize(fitted.some, k=2).to_text()
+
+
+def _pickle(fitted: Fitted) -> None:
+    _same(fitted, pickle.loads(pickle.dumps(fitted.estimator)))
+
+
+def _joblib(fitted: Fitted) -> None:
+    joblib.dump(fitted.estimator, fitted.folder / "model.joblib")
+    _same(fitted, joblib.load(fitted.folder / "model.joblib"))
+
+
+def _skops(fitted: Fitted) -> None:
+    import skops.io
+
+    content = skops.io.dumps(fitted.estimator)
+    trusted = skops.io.get_untrusted_types(data=content)
+    _same(fitted, skops.io.loads(content, trusted=trusted))
+
+
+def _onnx(fitted: Fitted) -> None:
+    import onnxruntime
+
+    path = fitted.folder / "model.onnx"
+    export_onnx(fitted.estimator, path)
+    session = onnxruntime.InferenceSession(path.read_bytes())
+    documents = _documents(fitted)
+    inputs = {
+        "word_ids": documents.word_ids.astype(np.int64),
+        "words_per_sentence": np.asarray(documents.words_per_sentence, dtype=np.int64),
+        "sentences_per_document": np.asarray(documents.sentences_per_document, dtype=np.int64),
+    }
+    probabilities = session.run(["probabilities"], inputs)[0]
+    np.testing.assert_allclose(probabilities, fitted.probabilities, atol=1e-5)
+
+
+def _documents(fitted: Fitted) -> DocumentArray:
+    """Return some documents as the classifier reads them."""
+    if fitted.tokenizer is not None:
+        found = fitted.tokenizer.transform(fitted.texts_of_some)
+    elif isinstance(fitted.estimator, Pipeline):
+        found = fitted.estimator[:-1].transform(fitted.some)
+    else:
+        found = fitted.classifier.tokenizer_.transform(fitted.texts_of_some)
+    if not isinstance(found, (DocumentArray, np.ndarray)) or np.asarray(found).dtype == object:
+        found = fitted.classifier.tokenizer_.transform(found)
+    found = found if isinstance(found, DocumentArray) else DocumentArray.from_padded(found)
+    known = np.where(found.word_ids < fitted.classifier.vocabulary_size_, found.word_ids, 1)
+    return found.with_word_ids(known)
+
+
+def _safetensors(fitted: Fitted) -> None:
+    from safetensors.numpy import load_file
+
+    path = fitted.folder / "model.safetensors"
+    export_safetensors(fitted.classifier, path)
+    assert all(np.isfinite(weight).all() for weight in load_file(path).values())
+
+
+def run_cli(*arguments: object) -> str:
+    """Run the command line, and return its output; an error raises what it says."""
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        code = main([str(argument) for argument in arguments])
+    if code != 0:
+        raise RuntimeError(f"exit code {code} of {arguments[0]}: {errors.getvalue()}")
+    return output.getvalue()
+
+
+def table_of(texts: list[str], labels: list[Any], path: Path) -> Path:
+    """Write a table as pandas and the module csv write it."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("text", "label"), *zip(texts, labels, strict=True)])
+    return path
+
+
+def _command_line(fitted: Fitted) -> None:
+    model = _saved(fitted)
+    # A row without text would be skipped by whoever reads the table.
+    table = table_of(fitted.texts_of_some, fitted.y_of_some, fitted.folder / "data.csv")
+    rows = list(csv.reader(io.StringIO(run_cli("predict", model, table, "--proba"))))
+    probabilities = np.array([row[1:] for row in rows[1:]], dtype=float)
+    np.testing.assert_allclose(probabilities, fitted.probabilities, atol=2e-6)
+    found = json.loads(run_cli("evaluate", model, table, "--json"))
+    right = fitted.estimator.predict(fitted.some) == np.array(fitted.y_of_some)
+    assert abs(found["accuracy"] - right.mean()) < 1e-9
+    run_cli("explain", model, table, "--label", "label", "--method", "occlusion")
+
+
+def _command_line_report(fitted: Fitted) -> None:
+    model = _saved(fitted)
+    table = table_of(fitted.texts, fitted.labels, fitted.folder / "data.csv")
+    page = fitted.folder / "report.html"
+    run_cli("report", model, table, "-o", page)
+    assert page.stat().st_size > 1000
+
+
+def _dask(fitted: Fitted) -> None:
+    import dask
+    import dask.bag
+
+    bag = dask.bag.from_sequence(fitted.texts_of_some, npartitions=2)
+    with dask.config.set(scheduler="synchronous"):
+        found = predict_proba_of_dask(fitted.estimator, bag).compute()
+    np.testing.assert_allclose(found, fitted.probabilities, atol=1e-6)
+
+
+def _learn_on(fitted: Fitted) -> None:
+    """A copy learns on, and the model itself stays as it is."""
+    before = fitted.probabilities
+    fitted_copy = pickle.loads(pickle.dumps(fitted.estimator))
+    with sklearn.config_context(enable_metadata_routing=True):
+        fitted_copy.fit(fitted.X, fitted.y)
+    np.testing.assert_array_equal(fitted.probabilities, before)
+
+
+KEPT: dict[str, Callable[[Fitted], None]] = {
+    "save": _save,
+    "Scorer": _scorer,
+    "Scorer that explains": _scorer_explains,
+    "pickle": _pickle,
+    "joblib": _joblib,
+    "skops": _skops,
+    "ONNX": _onnx,
+    "safetensors": _safetensors,
+    "command line": _command_line,
+    "command line report": _command_line_report,
+    "Dask": _dask,
+    "learn on": _learn_on,
+}

@@ -1,0 +1,433 @@
+"""One scenario from its data to its files, and what must hold on the way."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import pickle
+import re
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import sklearn
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import StackingClassifier, VotingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from sk_han import HANClassifier, HierarchicalTokenizer
+from tests.scenarios import corpus
+from tests.scenarios.dimensions import (
+    ALONE,
+    NAMES,
+    OF_COLUMNS,
+    PARAMETERS,
+    PIPELINES,
+    REFUSALS,
+    SEARCHES,
+    TOKENIZER,
+    WARNINGS,
+    Data,
+    Made,
+)
+from tests.scenarios.doors import ASKED, EXPLAINED, KEPT, Fitted, check_doors, check_explanations
+from tests.scenarios.drawing import Scenario
+
+__all__ = ["Failure", "run"]
+
+_DEFAULTS = {name: values[0] for name, values in NAMES.items()}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What was wrong in a scenario."""
+
+    step: str
+    kind: str  # the same for failures that one fault is behind
+    message: str
+    trace: str
+
+
+def run(changed: Scenario, seed: int = 0) -> Failure | None:
+    """Run a scenario, given where it differs from the defaults, and tell what is wrong with it."""
+    scenario = _DEFAULTS | changed
+    unknown = {name: value for name, value in scenario.items() if value not in NAMES.get(name, ())}
+    if unknown:
+        raise ValueError(f"The table has no {unknown}.")
+    state = np.random.get_state()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.redirect_stderr(io.StringIO()),  # of verbose=1
+        warnings.catch_warnings(record=True) as told,
+    ):
+        warnings.simplefilter("always")
+        np.random.seed(seed % 2**32)  # for random_state=None
+        try:
+            for step, action in _steps(scenario, seed, Path(folder)):
+                failure = _failure_of(step, action, scenario, told)
+                if failure is _REFUSED and step in ("begin", "fit"):
+                    return None
+                if isinstance(failure, Failure):
+                    return failure
+        finally:
+            np.random.set_state(state)
+    return None
+
+
+_REFUSED = object()
+
+
+def _failure_of(
+    step: str, action: Callable[[], None], scenario: Scenario, told: list[warnings.WarningMessage]
+) -> Any:
+    del told[:]
+    try:
+        action()
+    except Exception as error:
+        for refusal in REFUSALS:
+            if (
+                re.fullmatch(refusal.step, step)
+                and refusal.when.holds(scenario)
+                and isinstance(error, refusal.error)
+                and re.search(refusal.message, str(error))
+            ):
+                return _REFUSED
+        return _failed(step, error)
+    for warning in told:
+        text = str(warning.message)
+        if not any(rule.holds(scenario) and re.search(p, text) for rule, p in WARNINGS):
+            kind = f"{step}: {warning.category.__name__} {text[:50]}"
+            where = f"{warning.filename}:{warning.lineno}"
+            return Failure(step, kind, f"{warning.category.__name__}: {text}", where)
+    return None
+
+
+def _failed(step: str, error: Exception) -> Failure:
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [frame for frame in frames if "/sk_han/" in frame.filename] or frames
+    where = f"{Path(inside[-1].filename).name}:{inside[-1].name}"
+    trace = "".join(traceback.format_exception(error)[-12:])
+    kind = f"{step}: {type(error).__name__} at {where}"
+    return Failure(step, kind, f"{type(error).__name__}: {error}", trace)
+
+
+class _Trial:
+    """The data of a scenario and, step by step, its model."""
+
+    def __init__(self, scenario: Scenario, seed: int, folder: Path) -> None:
+        self.scenario, self.seed, self.folder = scenario, seed, folder
+        self.texts, targets = corpus.documents_of(scenario["documents"], scenario["classes"], seed)
+        self.labels = [corpus.LABELS[scenario["labels"]](target) for target in targets]
+        self.y = corpus.CONTAINERS_OF_LABELS[scenario["y"]](self.labels, scenario["index"])
+        self.texts_of_some = [*self.texts[:4], "", "A good zebra. Bad, bad!"]
+        made = self._params("tokenizer__", TOKENIZER)
+        self.tokenizer = HierarchicalTokenizer(**made)
+        params = self._params("", PARAMETERS)
+        if made != self._params("tokenizer__", TOKENIZER, of=_DEFAULTS):
+            params["tokenizer"] = self.tokenizer
+        params["warm_start"] = scenario["learning"] == "warm start"
+        self.classifier = HANClassifier(**params)
+        self.outside = None
+        if scenario["estimator"] in ("word ids", "padded word ids"):
+            self.classifier.set_params(tokenizer=None)
+            padded = scenario["estimator"] == "padded word ids"
+            self.outside = clone(self.tokenizer)
+            self.outside.set_params(output="padded" if padded else self.tokenizer.output)
+            self.outside.fit(self.texts)
+        self.extra_names = list(self.extras())
+        with sklearn.config_context(enable_metadata_routing=True):
+            requested = dict.fromkeys(self.extra_names, True)
+            if scenario["learning"] == "checkpoint":
+                requested["checkpoint"] = True
+            if requested:
+                self.classifier.set_fit_request(**requested)
+            if "sample_weight" in requested:
+                self.classifier.set_score_request(sample_weight=True)
+            if "X_unlabelled" in requested:
+                self.tokenizer.set_fit_request(X_unlabelled=True)
+        self.estimator = self._estimator()
+        self.X = self.given(self.texts)
+        self.some = self.given(self.texts_of_some)
+
+    def _params(
+        self, prefix: str, table: dict[str, dict[str, Any]], of: Scenario | None = None
+    ) -> dict[str, Any]:
+        of = of or self.scenario
+        found = {name: values[of[prefix + name]] for name, values in table.items()}
+        for name, value in found.items():
+            if isinstance(value, Made):
+                found[name] = value.of(
+                    self._data(HierarchicalTokenizer() if prefix else clone(self.tokenizer))
+                )
+        return copy.deepcopy(found)
+
+    def _data(self, tokenizer: HierarchicalTokenizer) -> Data:
+        texts = [
+            *self.texts,
+            *(self._unlabelled() if self.scenario["unlabelled"] != "None" else []),
+        ]
+        return Data(texts, self.labels, tokenizer, int(self.scenario["embedding_dim"]))
+
+    def _unlabelled(self) -> list[str]:
+        return 2 * [text.replace("good", "fine") for text in self.texts]
+
+    def given(self, texts: list[str], container: str | None = None) -> Any:
+        """Return texts in the container of the scenario, as the estimator takes them."""
+        name = container or self.scenario["texts"]
+        found = corpus.CONTAINERS_OF_TEXTS[name](texts, self.scenario["index"])
+        if self.outside is not None:
+            return self.outside.transform(found)
+        if self.scenario["estimator"] not in OF_COLUMNS:
+            return found
+        n_marks = [float(len(text)) for text in texts]
+        if isinstance(found, pl.Series | pl.DataFrame):
+            column = found if isinstance(found, pl.Series) else found.to_series()
+            return pl.DataFrame({"text": column, "n": n_marks})
+        if isinstance(found, pd.DataFrame):
+            found = found.iloc[:, 0]
+        column = found if isinstance(found, pd.Series) else texts
+        index = found.index if isinstance(found, pd.Series) else None
+        return pd.DataFrame({"text": column, "n": n_marks}, index=index)
+
+    def _estimator(self) -> Any:
+        han, kind = self.classifier, self.scenario["estimator"]
+        tokenized = [name for name in ("X_val", "X_unlabelled") if name in self.extra_names]
+        steps = [("tokenizer", clone(self.tokenizer)), ("han", clone(han))]
+        pipeline = Pipeline(steps, transform_input=tokenized or None)
+        if kind in ALONE:
+            return han
+        if kind == "pipeline":
+            return pipeline
+        if kind == "pipeline of two steps before":
+            same = ("same", FunctionTransformer())
+            return Pipeline([same, *steps], transform_input=tokenized or None)
+        if kind == "column":
+            column = ColumnTransformer([("text", "passthrough", ["text"])])
+            return Pipeline([("column", column), ("han", han)])
+        if kind == "vectors beside numbers":
+            linear, numbers = LogisticRegression(), StandardScaler()
+            if "sample_weight" in self.extra_names:
+                with sklearn.config_context(enable_metadata_routing=True):
+                    linear.set_fit_request(sample_weight=True)
+                    numbers.set_fit_request(sample_weight=False)
+            columns = ColumnTransformer([("text", han, "text"), ("n", numbers, ["n"])])
+            return Pipeline([("columns", columns), ("linear", linear)])
+        if kind == "search":
+            return GridSearchCV(han, {"dropout": [0.1, 0.2]}, cv=2, error_score="raise")
+        if kind == "search of a pipeline":
+            grid = {"han__word_dropout": [0.1], "tokenizer__lowercase": [True, False]}
+            return GridSearchCV(pipeline, grid, cv=2, error_score="raise")
+        if kind == "calibration":
+            return CalibratedClassifierCV(han, cv=2)
+        if kind in ("vote", "hard vote"):
+            members = [("one", han), ("other", clone(han))]
+            return VotingClassifier(members, voting="soft" if kind == "vote" else "hard")
+        if kind == "stack":
+            return StackingClassifier([("one", han), ("other", clone(han))], cv=2)
+        if kind == "one against the rest":
+            return OneVsRestClassifier(han)
+        assert kind == "threshold"
+        return TunedThresholdClassifierCV(han, cv=2)
+
+    # Learning.
+
+    def extras(self) -> dict[str, Any]:
+        """Return the further arguments of fit."""
+        n = len(self.texts)
+        found: dict[str, Any] = {}
+        weights: dict[str, Callable[[], Any]] = {
+            "None": lambda: None,
+            "ones": lambda: np.ones(n),
+            "some zero": lambda: (np.arange(n) % 5 != 2) * 1.5,
+            "Series": lambda: pd.Series(np.linspace(1, 2, n), index=range(n, 0, -1)),
+            "list of integers": lambda: [1 + i % 3 for i in range(n)],
+            "wide": lambda: 10.0 ** (np.arange(n) % 7 - 3),
+        }
+        weight = weights[self.scenario["weights"]]()
+        if weight is not None:
+            found["sample_weight"] = weight
+        how = self.scenario["validation"]
+        if how != "None":
+            container = "list" if how == "list" else None
+            found["X_val"] = self.given(self.texts[:7], container)
+            found["y_val"] = self.y[:7]
+        how = self.scenario["unlabelled"]
+        if how != "None":
+            more = self._unlabelled()
+            container = {"list": "list", "generator": "list", "Series": "Series"}.get(how)
+            found["X_unlabelled"] = self.given(more, container)
+            if how == "generator" and self.outside is None:
+                found["X_unlabelled"] = (text for text in more)
+        return found
+
+    def fit(self) -> None:
+        learning, first = self.scenario["learning"], self.extras()
+        before = self._settings()
+        if learning == "clone":
+            self.estimator = clone(self.estimator)
+        if learning == "partial_fit":
+            half = len(self.texts) // 2
+            classes = list(dict.fromkeys(self.labels))
+            weight = first.pop("sample_weight", None)
+            parts = [slice(0, half), slice(half, None)]
+            portions = [
+                (self._part(p), self.y[p], None if weight is None else weight[p]) for p in parts
+            ]
+            X, y, w = portions[0]
+            self.estimator.partial_fit(X, y, classes, sample_weight=w, **first)
+            X, y, w = portions[1]
+            self.estimator.partial_fit(X, y, sample_weight=w)
+        elif learning == "checkpoint":
+            self._fit(**first, checkpoint=str(self.folder / "checkpoint"))
+        else:
+            self._fit(**first)
+        if learning == "fit twice":
+            proba = self._outputs(self.some)
+            self._fit(**self.extras())
+            if self.scenario["random_state"] == "0":
+                np.testing.assert_array_equal(self._outputs(self.some), proba)
+        elif learning == "warm start":
+            self._fit(**self.extras())
+        elif learning == "partial_fit behind fit":
+            self.estimator.partial_fit(self.X, self.y)
+        elif learning == "deep copy":
+            self.estimator = copy.deepcopy(self.estimator)
+        elif learning == "pickle":
+            self.estimator = pickle.loads(pickle.dumps(self.estimator))
+        assert self._settings() == before, "fit has changed a parameter"
+
+    def _settings(self) -> str:
+        """Return all parameters as text; those of a Pipeline's steps, which stay the objects."""
+        params = self.estimator.get_params()
+        shown = str({n: v for n, v in params.items() if not hasattr(v, "fit") and "steps" not in n})
+        return re.sub(" at 0x[0-9a-fA-F]+", "", shown)
+
+    def _part(self, rows: slice) -> Any:
+        return self.given(self.texts[rows])
+
+    def _fit(self, **extras: Any) -> None:
+        routed = bool(extras) and self.scenario["estimator"] not in (*ALONE, "search")
+        with sklearn.config_context(enable_metadata_routing=routed):
+            self.estimator.fit(self.X, self.y, **extras)
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        name = "predict_proba" if hasattr(self.estimator, "predict_proba") else "predict"
+        return np.asarray(getattr(self.estimator, name)(X))
+
+    # Predictions.
+
+    def predict(self) -> None:
+        model, X = self.estimator, self.X
+        predicted = model.predict(X)
+        assert predicted.shape == (len(self.texts),)
+        assert predicted.dtype == model.classes_.dtype
+        assert set(predicted.tolist()) <= set(self.labels)
+        if self.scenario["estimator"] in (*ALONE, *PIPELINES, *SEARCHES, "column"):
+            # Others make floats of nullable integers.
+            kinds = {type(label) for label in model.classes_.tolist()}
+            assert kinds == {type(self.labels[0])}, kinds
+        known = set(model.classes_.tolist())
+        assert known == set(self.labels), known
+        right = np.mean(
+            [one == other for one, other in zip(predicted.tolist(), self.labels, strict=True)]
+        )
+        assert abs(model.score(X, self.y) - right) < 1e-9
+        if not hasattr(model, "predict_proba"):
+            return
+        proba = model.predict_proba(X)
+        assert proba.shape == (len(self.texts), len(model.classes_))
+        assert np.isfinite(proba).all()
+        np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-6)
+        if self.scenario["estimator"] != "threshold":
+            np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], predicted)
+        if hasattr(model, "predict_log_proba"):
+            log_proba = model.predict_log_proba(X)
+            np.testing.assert_allclose(np.exp(log_proba), proba, atol=1e-6)
+
+    def predict_more(self) -> None:
+        """One document against all, other containers, vectors, scores."""
+        model, kind = self.estimator, self.scenario["estimator"]
+        together = self._outputs(self.some)
+        for row in (0, -2, -1):
+            alone = self._outputs(self.given([self.texts_of_some[row]]))
+            if alone.dtype.kind == "f":
+                np.testing.assert_allclose(alone, together[[row]], atol=1e-6)
+        np.testing.assert_array_equal(
+            self._outputs(self.given(self.texts_of_some, "list")), together
+        )
+        if kind in ALONE or kind in ("pipeline", "column"):
+            vectors = model.transform(self.some)
+            assert np.isfinite(vectors).all()
+            assert vectors.shape == (
+                len(self.texts_of_some),
+                len(
+                    model[-1:].get_feature_names_out()
+                    if isinstance(model, Pipeline)
+                    else model.get_feature_names_out()
+                ),
+            )
+            scores = model.decision_function(self.some)
+            assert np.isfinite(scores).all()
+            n_classes = len(model.classes_)
+            assert scores.shape == ((len(together),) if n_classes == 2 else together.shape)
+
+    # Explanations, other questions, files.
+
+    @property
+    def fitted(self) -> Fitted:
+        return Fitted(
+            self.estimator,
+            self._inner(),
+            self.outside,
+            self.X,
+            self.y,
+            self.some,
+            self.texts,
+            self.texts_of_some,
+            self.labels,
+            self.folder,
+        )
+
+    def _inner(self) -> HANClassifier | None:
+        last = self.estimator[-1] if isinstance(self.estimator, Pipeline) else self.estimator
+        return last if isinstance(last, HANClassifier) else None
+
+    def explain(self) -> None:
+        explained = self.scenario["explained"]
+        found = EXPLAINED[explained](self.fitted)
+        check_explanations(found, self.fitted, explained)
+        check_doors(found, self.scenario["door"], self.folder)
+
+    def ask(self) -> None:
+        check_doors(ASKED[self.scenario["asked"]](self.fitted), self.scenario["door"], self.folder)
+        if (inner := self._inner()) is not None and inner.fit_summary_ is not None:
+            check_doors(inner.fit_summary_, self.scenario["door"], self.folder)
+
+    def keep(self) -> None:
+        KEPT[self.scenario["kept"]](self.fitted)
+
+
+def _steps(scenario: Scenario, seed: int, folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
+    trials = []
+    yield "begin", lambda: trials.append(_Trial(scenario, seed, folder))
+    trial = trials[0]
+    yield "fit", trial.fit
+    yield "predict", trial.predict
+    yield "predict more", trial.predict_more
+    yield f"explain {scenario['explained']}", trial.explain
+    yield f"ask {scenario['asked']}", trial.ask
+    yield f"keep {scenario['kept']}", trial.keep
