@@ -14,7 +14,7 @@ from sk_han.embeddings.initial import check_embedding_init, initial_vectors
 from sk_han.inspection.results.training_summary import TrainingSummary
 from sk_han.tagging.attributes import Kinds, attribute_ids, learn_attributes, token_kinds
 from sk_han.tagging.options import TaggingOptions
-from sk_han.tagging.token_checks import Token, as_sentences, as_tags, check_iob2, forbidden_by_iob2
+from sk_han.tagging.token_checks import Token, as_sentences, as_tags, check_iob2, chunks_of
 from sk_han.tagging.training import (
     LabelledSentences,
     Sentences,
@@ -45,7 +45,7 @@ class _Given(NamedTuple):
     classes: NDArray[Any]
     targets: NDArray[np.int64]  # of tokens, shape (T,)
     weights: NDArray[np.float64]  # of sentences, shape (D,)
-    forbidden: NDArray[np.bool_] | None  # transitions, shape (C + 1, C)
+    chunks: NDArray[np.int64] | None  # of labels, shape (C,)
 
 
 def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
@@ -117,11 +117,11 @@ def _checked(X: Any, y: Any, sample_weight: Any, scheme: str | None) -> _Given:
     kinds = token_kinds(sentences)
     classes = np.unique(labels)
     targets = encode_labels(labels, classes, "y")
-    forbidden = None
+    chunks = None
     if scheme == "iob2":
         check_iob2(targets, kinds.lengths, classes)
-        forbidden = forbidden_by_iob2(classes)
-    return _Given(sentences, kinds, classes, targets, weights, forbidden)
+        chunks = chunks_of(classes)
+    return _Given(sentences, kinds, classes, targets, weights, chunks)
 
 
 def _split(
@@ -163,12 +163,12 @@ def _new_net(
     rng: np.random.RandomState,
 ) -> TaggingNet:
     options = {name: getattr(tagger, name) for name in TaggingOptions.constraints()}
-    forbidden = None if given.forbidden is None else torch.from_numpy(given.forbidden)
+    chunks = None if given.chunks is None else torch.from_numpy(given.chunks)
     network = {
         "sizes": _sizes(learnt),
         "n_classes": len(given.classes),
         "unknown_id": UNKNOWN_ID,
-        "forbidden": forbidden,
+        "chunks": chunks,
     }
     net: TaggingNet = new_net(
         options | network,

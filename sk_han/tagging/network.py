@@ -51,10 +51,10 @@ class TaggingNetwork(nn.Module):
         included. The first attribute is the word.
     n_classes : int
         Number of labels C.
-    forbidden : Tensor of bool, shape (C + 1, C), optional
-        Whether the label in the column may not follow the label in the row; the first row is for
-        the first token of a sentence. Each label needs one that may follow it and one that may
-        stand before it, and some label must be allowed at the start.
+    chunks : Tensor of int64, shape (C,), optional
+        What label may follow what: a label -k stands after a label k or -k alone, and never at the
+        start of a sentence; any label may be followed by those of 0 and more. Some label must be 0
+        or more.
     unknown_id : int
         Value of a word that is dropped in training.
     sparse : bool
@@ -81,14 +81,14 @@ class TaggingNetwork(nn.Module):
     """
 
     offsets: Tensor
-    forbidden: Tensor
+    chunks: Tensor | None
 
     def __init__(
         self,
         sizes: Sequence[int],
         n_classes: int,
         *,
-        forbidden: Tensor | None = None,
+        chunks: Tensor | None = None,
         unknown_id: int = 1,
         sparse: bool = False,
         generator: torch.Generator | None = None,
@@ -113,8 +113,7 @@ class TaggingNetwork(nn.Module):
         self.transitions = parameter(*shape) if self.options.crf else None
         offsets = torch.cumsum(torch.tensor([0, *sizes[1:]], device="cpu"), 0)[:-1]
         self.register_buffer("offsets", offsets, persistent=False)
-        none = torch.zeros(shape, dtype=torch.bool, device="cpu")
-        self.register_buffer("forbidden", none if forbidden is None else forbidden, False)
+        self.register_buffer("chunks", chunks, persistent=False)
         normal_(self.embedding.weight, VECTOR_SCALE, generator)
         normal_(self.attributes.weight, VECTOR_SCALE, generator)
         xavier_uniform_(self.output.weight, generator)
@@ -188,14 +187,14 @@ class TaggingNetwork(nn.Module):
     @torch.no_grad()
     def decode(self, logits: Tensor, lengths: Tensor) -> Tensor:
         """Find the most probable allowed labels of each sentence, shape (T,)."""
-        if self.transitions is None and not self.forbidden.any():
+        if self.transitions is None and not self.has_rules:
             return logits.argmax(dim=1)
         return best_paths(logits, *self._chain(), lengths)
 
     @torch.no_grad()
     def probabilities(self, logits: Tensor, lengths: Tensor) -> Tensor:
         """Compute the probability of each label at each token, shape (T, C)."""
-        if self.transitions is None and not self.forbidden.any():
+        if self.transitions is None and not self.has_rules:
             return torch.softmax(logits.double(), dim=1)
         return marginals(logits, *self._chain(), lengths)
 
@@ -204,13 +203,21 @@ class TaggingNetwork(nn.Module):
         """Whether compiled kernels cover the layers that do most of the work."""
         return self.encoder.has_kernels
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether some label may not follow every label."""
+        return self.chunks is not None and bool((self.chunks < 0).any())
+
     def _input_weights(self) -> list[Tensor]:
         return [w for name, w in self.encoder.gru.named_parameters() if "weight_ih" in name]
 
     def _chain(self) -> tuple[Tensor, Tensor]:
         """Return scores of the first labels, and of transitions: minus infinity if forbidden."""
-        scores = torch.zeros_like(self.forbidden, dtype=self.output.weight.dtype)
-        if self.transitions is not None:
-            scores = self.transitions
-        scores = scores.masked_fill(self.forbidden, -torch.inf)
+        weight = self.output.weight
+        C = len(weight)
+        scores = weight.new_zeros(C + 1, C) if self.transitions is None else self.transitions
+        if self.chunks is not None:
+            before = nn.functional.pad(self.chunks.abs(), (1, 0)).unsqueeze(1)  # (C + 1, 1)
+            forbidden = (self.chunks < 0) & (before != -self.chunks)  # (C + 1, C)
+            scores = scores.masked_fill(forbidden, -torch.inf)
         return scores[0], scores[1:]

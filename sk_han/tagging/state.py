@@ -15,7 +15,7 @@ from sk_han.storage.stored_labels import labels
 from sk_han.storage.training_record import TRAINING, check_best_epoch
 from sk_han.tagging.attributes import N_FROM_WORD
 from sk_han.tagging.options import TaggingOptions, tagging_shapes
-from sk_han.tagging.token_checks import forbidden_by_iob2
+from sk_han.tagging.token_checks import chunks_of
 from sk_han.tagging.training import stored_tagging_net
 from sk_han.text.tokenizer_state import words
 from sk_han.training.stateful import device_of, restored_training, restoring, training_state
@@ -76,7 +76,7 @@ def tagger_state(tagger: SequenceTagger) -> dict[str, Any]:
         "classes": tagger.classes_,
         "vocabularies": tagger.vocabularies_,
         "n_columns": tagger.n_columns_,
-        "scheme": "iob2" if bool(network.forbidden.any()) else None,
+        "scheme": "iob2" if network.has_rules else None,
         "network": {"options": network.options.to_plain(), "weights": tagger.net_.weights},
         "fit_summary": None if summary is None else summary.to_dict(),
         **training_state(tagger),
@@ -96,9 +96,9 @@ def tagger_attributes(state: Mapping[str, Any]) -> dict[str, Any]:
         summary = state["fit_summary"]
         sizes = [_n_values(vocabulary) for vocabulary in state["vocabularies"]]
         options = TaggingOptions.from_plain(state["network"]["options"])
-        forbidden = forbidden_by_iob2(state["classes"]) if state["scheme"] else None
+        chunks = chunks_of(state["classes"]) if state["scheme"] else None
         weights, device = state["network"]["weights"], device_of(state)
-        net = stored_tagging_net(sizes, len(state["classes"]), forbidden, options, weights, device)
+        net = stored_tagging_net(sizes, len(state["classes"]), chunks, options, weights, device)
     return {
         "classes_": state["classes"].copy(),
         "vocabularies_": state["vocabularies"],

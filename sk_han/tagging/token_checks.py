@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sk_han.validation.labels import as_labels
 
-__all__ = ["as_sentences", "as_tags", "check_iob2", "forbidden_by_iob2"]
+__all__ = ["as_sentences", "as_tags", "check_iob2", "chunks_of"]
 
 Token = tuple[str, ...]
 
@@ -95,8 +95,8 @@ def as_tags(y: Any, lengths: Sequence[int], name: str = "y") -> NDArray[Any]:
     return as_labels(list(chain.from_iterable(sequences)), name)
 
 
-def forbidden_by_iob2(classes: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which label may not follow which, by the rules of IOB2.
+def chunks_of(classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return what label may follow what by the rules of IOB2, as a number for each label.
 
     ``I-x`` goes on with a chunk, so that ``B-x`` or ``I-x`` stands before it; ``B-x`` begins a
     chunk, and ``O`` is outside of chunks (Tjong Kim Sang and Veenstra, 1999).
@@ -107,9 +107,9 @@ def forbidden_by_iob2(classes: NDArray[Any]) -> NDArray[np.bool_]:
 
     Returns
     -------
-    ndarray of bool, shape (C + 1, C)
-        Whether the label in the column may not follow that in the row; the first row is for the
-        first token of a sentence.
+    ndarray of int64, shape (C,)
+        0 for ``O``, k for ``B-x`` of the k-th kind of chunk, -k for its ``I-x``. A table of all
+        pairs would take the square of the number of labels, which come from a file.
 
     Raises
     ------
@@ -119,24 +119,23 @@ def forbidden_by_iob2(classes: NDArray[Any]) -> NDArray[np.bool_]:
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_han.tagging.token_checks import forbidden_by_iob2
-    >>> forbidden_by_iob2(np.array(["B-NP", "I-NP", "O"])).astype(int)
-    array([[0, 1, 0],
-           [0, 0, 0],
-           [0, 0, 0],
-           [0, 1, 0]])
+    >>> from sk_han.tagging.token_checks import chunks_of
+    >>> chunks_of(np.array(["B-NP", "B-VP", "I-NP", "O"]))
+    array([ 1,  2, -1,  0])
     """
-    labels = [str(label) for label in classes.tolist()]
-    for label in labels:
-        if label != "O" and label[:2] not in ("B-", "I-"):
+    kinds: dict[str, int] = {}
+    chunks = np.zeros(len(classes), dtype=np.int64)
+    for i, label in enumerate(map(str, classes.tolist())):
+        if label == "O":
+            continue
+        if label[:2] not in ("B-", "I-"):
             raise ValueError(
                 f"scheme='iob2' needs the labels 'O', 'B-...' and 'I-...'; got {label!r}. Leave "
                 "the scheme out (None) for other labels."
             )
-    before = ["", *labels]
-    return np.array(
-        [[b[:2] == "I-" and (a in ("", "O") or a[2:] != b[2:]) for b in labels] for a in before]
-    )
+        kind = kinds.setdefault(label[2:], len(kinds) + 1)
+        chunks[i] = kind if label[0] == "B" else -kind
+    return chunks
 
 
 def check_iob2(
@@ -149,11 +148,12 @@ def check_iob2(
     ValueError
         With the first sentence and token that do not.
     """
-    forbidden = forbidden_by_iob2(classes)
+    chunks = chunks_of(classes)[targets]
     starts = np.cumsum(lengths) - lengths
     before = np.concatenate([[0], targets[:-1] + 1])
     before[starts[lengths > 0]] = 0
-    wrong = np.flatnonzero(forbidden[before, targets])
+    chunks_before = np.where(before > 0, np.roll(chunks, 1), 0)
+    wrong = np.flatnonzero((chunks < 0) & (np.abs(chunks_before) != -chunks))
     if len(wrong):
         at = int(wrong[0])
         i = int(np.searchsorted(starts + lengths, at, side="right"))

@@ -156,7 +156,7 @@ def epochs_for_tagging(max_epochs: int | str, n_sentences: int, batch_size: int)
 def stored_tagging_net(
     sizes: Sequence[int],
     n_classes: int,
-    forbidden: NDArray[np.bool_] | None,
+    chunks: NDArray[np.int64] | None,
     options: TaggingOptions,
     weights: Mapping[str, NDArray[Any]],
     device: str,
@@ -166,7 +166,7 @@ def stored_tagging_net(
         module__generator=torch.Generator(),  # the weights drawn here are replaced at once
         module__sizes=sizes,
         module__n_classes=n_classes,
-        module__forbidden=None if forbidden is None else torch.from_numpy(forbidden),
+        module__chunks=None if chunks is None else torch.from_numpy(chunks),
         optimizer=None,
         device=device,
         **{f"module__{name}": value for name, value in options.get_params(deep=False).items()},

@@ -1,8 +1,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
-from sk_han.tagging.token_checks import as_sentences, as_tags, check_iob2, forbidden_by_iob2
+from sk_han.tagging import TaggingNetwork
+from sk_han.tagging.token_checks import as_sentences, as_tags, check_iob2, chunks_of
 
 
 def test_words_become_tuples():
@@ -20,7 +22,9 @@ def test_labels_become_one_array():
 def test_every_pair_of_iob2_labels():
     labels = ["B-x", "B-y", "I-x", "I-y", "O"]
     allowed = {("B-x", "I-x"), ("I-x", "I-x"), ("B-y", "I-y"), ("I-y", "I-y")}
-    found = forbidden_by_iob2(np.array(labels))
+    chunks = torch.from_numpy(chunks_of(np.array(labels)))
+    network = TaggingNetwork([3], len(labels), chunks=chunks, crf=False)
+    found = torch.vstack([each.view(-1, len(labels)) for each in network._chain()]).isinf()
     for i, before in enumerate(["start", *labels]):
         for j, label in enumerate(labels):
             assert found[i, j] == (label[0] == "I" and (before, label) not in allowed)
