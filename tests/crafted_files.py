@@ -11,9 +11,17 @@ from pathlib import Path
 
 from sklearn.pipeline import Pipeline
 
-from sk_han import HANClassifier, HierarchicalTokenizer, ModelFormatError
+from sk_han import (
+    AttentionTranslator,
+    HANClassifier,
+    HierarchicalTokenizer,
+    ModelFormatError,
+    SequenceTagger,
+)
 from sk_han.storage.archive import read_archive, write_archive
 
+# What a file may hold.
+KINDS = (HANClassifier, HierarchicalTokenizer, SequenceTagger, AttentionTranslator, Pipeline)
 GOLDEN = Path(__file__).parent / "golden"
 WHOLE = (GOLDEN / "format_2.han").read_bytes()
 
@@ -39,8 +47,8 @@ def zipped(entries, compression=zipfile.ZIP_STORED):
     return sealed(file.getvalue())
 
 
-def golden_entries():
-    with zipfile.ZipFile(io.BytesIO(WHOLE)) as archive:
+def golden_entries(content=WHOLE):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return [(name, archive.read(name)) for name in archive.namelist()]
 
 
@@ -52,7 +60,7 @@ def golden_parts(content=WHOLE):
 
 def loads_or_is_a_format_error(load_bytes, content):
     with contextlib.suppress(ModelFormatError):
-        assert isinstance(load_bytes(content), (HANClassifier, HierarchicalTokenizer, Pipeline))
+        assert isinstance(load_bytes(content), KINDS)
 
 
 def npy(descr="<f4", shape="(2,)", data=bytes(8), fortran="False"):
@@ -69,11 +77,11 @@ def set_at(tree, path, value):
     return tree
 
 
-def with_text(text, place=()):
+def with_text(text, place=(), content=WHOLE):
     """Give a file in whose description a JSON text stands, whatever it is."""
-    description, _ = golden_parts()
+    description, _ = golden_parts(content)
     whole = json.dumps(set_at([description], (0, *place), "HERE")[0])
-    entries = [entry for entry in golden_entries() if entry[0] != "model.json"]
+    entries = [entry for entry in golden_entries(content) if entry[0] != "model.json"]
     text = whole.replace('"HERE"', text).encode("utf-8", "surrogatepass")
     return zipped([("model.json", text), *entries])
 
