@@ -67,7 +67,7 @@ class Choice:
 
     def __str__(self) -> str:
         names = [*map(repr, self.values), *(f"{each.__name__}(...)" for each in self.classes)]
-        return "one of " + ", ".join(names)
+        return "one of " * (len(names) > 1) + ", ".join(names)
 
 
 @dataclass(frozen=True)

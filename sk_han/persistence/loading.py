@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
 from sklearn import config_context
 from sklearn.pipeline import Pipeline
 
+from sk_han.classifier import HANClassifier
 from sk_han.persistence.estimators import ESTIMATORS, Saved
+from sk_han.serving.stored_classifier import check_all_taken, pipeline_params, stored_classifier
 from sk_han.storage.archive import read_archive
 from sk_han.storage.decoding import (
     Arrays,
@@ -16,13 +19,11 @@ from sk_han.storage.decoding import (
     fitted_state,
     model_of,
     steps_of,
-    taken,
 )
 from sk_han.storage.fields import fields_of
 from sk_han.storage.json_values import from_plain
 from sk_han.storage.opening import model_file
-from sk_han.text.reading_params import check_reading
-from sk_han.text.tokenizer_state import tokenizer_fields
+from sk_han.text.tokenizer_state import stored_tokenizer, tokenizer_params
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import validate_parameter_constraints
 
@@ -80,20 +81,18 @@ def restored(description: Any, arrays: Arrays) -> Any:
         estimator = _pipeline(model, arrays)
     else:
         estimator = _estimator(model, arrays)
-    if arrays:
-        raise ValueError(f"it has arrays that its model does not name: {sorted(arrays)}")
+    check_all_taken(arrays)
     return estimator
 
 
 def _pipeline(model: dict[str, Any], arrays: Arrays) -> Pipeline:
     (first, tokenizer), (last, classifier) = steps_of(model)
+    params = pipeline_params(model)
     steps = [
         (first, _estimator(tokenizer, arrays, only="HierarchicalTokenizer")),
         (last, _estimator(classifier, arrays, only="HANClassifier")),
     ]
-    names = ["transform_input", "verbose"]
-    params = fields_of(model["params"], "the Pipeline's params", [], names)
-    return _made(Pipeline, {name: from_plain(value) for name, value in params.items()}, steps=steps)
+    return _made(Pipeline, params, steps=steps)
 
 
 def _estimator(data: Any, arrays: Arrays, *, only: str | None = None) -> Any:
@@ -103,18 +102,11 @@ def _estimator(data: Any, arrays: Arrays, *, only: str | None = None) -> Any:
         raise ValueError(f"it has {name!r} where a {only} should be")
     if name == "HierarchicalTokenizer":
         return _tokenizer(data)
+    if name == "HANClassifier":
+        return _classifier(data, arrays)
     if isinstance(name, str) and name in ESTIMATORS:
-        return _with_state(ESTIMATORS[name], data, arrays)
+        return _sibling(ESTIMATORS[name], data, arrays)
     raise ValueError(f"it holds a model of the class {name!r}, which sk_han.save does not write")
-
-
-def _unfitted(cls: Any, data: Any, arrays: Arrays) -> Any:
-    """Return an estimator with its parameters, checked by its own constraints."""
-    name = cls.__name__
-    known = cls._parameter_constraints
-    stored = fields_of(data["params"], f"params of the {name}", [], known)
-    params = {key: _parameter(key, value, arrays) for key, value in stored.items()}
-    return _made(cls, cls().get_params(deep=False) | params)
 
 
 def _made(cls: Any, params: dict[str, Any], **others: Any) -> Any:
@@ -122,33 +114,47 @@ def _made(cls: Any, params: dict[str, Any], **others: Any) -> Any:
     return cls(**params, **others)
 
 
-def _parameter(name: str, value: Any, arrays: Arrays) -> Any:
-    match value:
-        case {"class": "HierarchicalTokenizer"} if name.endswith("tokenizer"):
-            fields = fields_of(value, f"the parameter {name}", ["class", "params"])
-            return _unfitted(HierarchicalTokenizer, fields, arrays)
-        case {"array": "embedding_init"} if name == "embedding_init":
-            vectors = taken(arrays, name)
-            if vectors.dtype.kind not in "iuf":
-                raise ValueError(f"the array {name!r} holds {vectors.dtype}, which are no numbers")
-            return vectors.copy()  # writable, as the saved one
-    return from_plain(value)
-
-
 def _tokenizer(data: Any) -> HierarchicalTokenizer:
-    fields, vocabulary, _ = tokenizer_fields(data)
-    tokenizer: HierarchicalTokenizer = _unfitted(HierarchicalTokenizer, fields, {})
-    check_reading(tokenizer.get_params(deep=False))
-    tokenizer.vocabulary_ = vocabulary
+    stored = stored_tokenizer(data)
+    tokenizer = _with_params(HierarchicalTokenizer, stored.params)
+    tokenizer.vocabulary_ = stored.vocabulary
     return tokenizer
 
 
-def _with_state(cls: Any, data: Any, arrays: Arrays) -> Any:
-    """Return an estimator whose fitted state is that of its `to_state`."""
+def _classifier(data: Any, arrays: Arrays) -> HANClassifier:
+    stored = stored_classifier(data, arrays, _tokenizer)
+    params = dict(stored.params)
+    if isinstance(params.get("tokenizer"), dict):
+        params["tokenizer"] = _with_params(HierarchicalTokenizer, params["tokenizer"])
+    if isinstance(params.get("embedding_init"), np.ndarray):
+        params["embedding_init"] = params["embedding_init"].copy()  # writable, as the saved one
+    classifier = _with_params(HANClassifier, params)
+    _request(classifier, stored.requests)
+    return classifier.from_state(stored.state)
+
+
+def _sibling(cls: Any, data: Any, arrays: Arrays) -> Any:
+    """Return an estimator whose parameters are checked by its own constraints alone."""
     fields = classifier_fields(data)
-    estimator = _unfitted(cls, fields, arrays)
+    known = cls._parameter_constraints
+    stored = fields_of(fields["params"], f"params of the {cls.__name__}", [], known)
+    estimator = _with_params(cls, {key: _parameter(key, value) for key, value in stored.items()})
     _request(estimator, from_plain(fields["requests"]))
     return estimator.from_state(fitted_state(fields, arrays, _tokenizer))
+
+
+def _parameter(name: str, value: Any) -> Any:
+    match value:
+        case {"class": "HierarchicalTokenizer"} if name.endswith("tokenizer"):
+            fields = fields_of(value, f"the parameter {name}", ["class", "params"])
+            params = tokenizer_params(fields["params"], f"params.{name}")
+            return _with_params(HierarchicalTokenizer, params)
+    return from_plain(value)
+
+
+def _with_params(cls: Any, params: dict[str, Any]) -> Any:
+    """Return an estimator with these parameters, and defaults for others."""
+    return _made(cls, cls().get_params(deep=False) | params)
 
 
 def _request(estimator: Any, requests: Any) -> None:

@@ -23,9 +23,10 @@ from sk_han.parts import PARTS, Pool
 from sk_han.parts.pool import NETWORK
 from sk_han.serving.classifier_state import classifier_schema
 from sk_han.serving.network import ServedNetwork
+from sk_han.serving.stored_classifier import check_all_taken, pipeline_params, stored_classifier
 from sk_han.serving.tokenizer import ServedTokenizer
 from sk_han.storage.archive import read_archive
-from sk_han.storage.decoding import classifier_fields, fitted_state, model_of, steps_of
+from sk_han.storage.decoding import model_of, steps_of
 from sk_han.storage.opening import model_file
 from sk_han.storage.schema import check
 from sk_han.utils.argument_checks import check_choice, check_count, check_spread, random_source
@@ -109,11 +110,13 @@ class Scorer:
             description, arrays = read_archive(file)
             model, tokenizer = model_of(description), None
             if isinstance(model, dict) and model.get("class") == "Pipeline":
-                (_, described), (_, model) = steps_of(model)
-                tokenizer = ServedTokenizer(described)
+                (_, described), (_, classifier) = steps_of(model)
+                pipeline_params(model)
+                model, tokenizer = classifier, ServedTokenizer(described)
             if not isinstance(model, dict) or model.get("class") != "HANClassifier":
                 raise ValueError("it holds no classifier")
-            state = fitted_state(classifier_fields(model), arrays, ServedTokenizer)
+            state = stored_classifier(model, arrays, ServedTokenizer).state
+            check_all_taken(arrays)
             return cls(state, tokenizer)
 
     def predict(self, X: Any) -> NDArray[Any]:

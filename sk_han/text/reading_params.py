@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
-from sk_han.options.base import Choice, Range
+from sk_han.options.base import Choice, Constraint, Either, InstanceOf, Range
 from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
 
-__all__ = ["check_reading"]
+__all__ = ["DEFAULTS", "PARAMETERS", "check_reading"]
 
 _LONGEST_PATTERN = 20_000  # it takes 150 bytes for each character, and our own have up to 9,000
 # To compile a class of characters takes up to 3 ms, and a range that ignores case 15 ms.
@@ -18,17 +19,38 @@ _MOST_CLASSES, _MOST_RANGES_IGNORING_CASE = 500, 50
 _IGNORES_CASE = re.compile(r"\(\?[a-zA-Z]*i")
 _MOST_SLOTS = 1 << 26  # 256 MB for a document
 
-_LIMIT = Range(Integral, 1)
-# What a reader of texts needs, without scikit-learn; None is allowed where it is the default.
-_CONSTRAINTS: dict[str, Choice | Range] = {
+_NONE = Choice((None,))
+_LIMIT = Either((Range(Integral, 1), _NONE))
+# What HierarchicalTokenizer allows of what a file can hold, without scikit-learn; a test compares
+# its constraints with these.
+PARAMETERS: dict[str, Constraint] = {
     "lowercase": Choice((True, False)),
+    "strip_accents": Choice(("ascii", "unicode", None)),
     "tokens": Choice(tuple(TOKEN_PATTERNS)),
-    "strip_accents": Choice(("ascii", "unicode")),
+    "token_pattern": Either((InstanceOf(str), _NONE)),
+    "stop_words": Either((InstanceOf(list), Choice(("english", None)))),
+    "min_df": Either((Range(Integral, 1), Range(float, 0, 1), Choice((1.0,)))),
+    "max_features": _LIMIT,
     "max_sentences": _LIMIT,
     "max_words": _LIMIT,
+    "vocabulary": Either((InstanceOf(dict), InstanceOf(list), InstanceOf(tuple), _NONE)),
+    "sentence_splitter": _NONE,
+    "word_tokenizer": _NONE,
+    "n_jobs": Either((Range(Integral, -math.inf), _NONE)),
     "output": Choice(("ragged", "padded")),
 }
-_MAY_BE_NONE = {"strip_accents", "max_sentences", "max_words"}
+# Of parameters that a file may lack, since it is older than they are.
+DEFAULTS: dict[str, Any] = {
+    "lowercase": True,
+    "strip_accents": None,
+    "tokens": "words+marks",
+    "token_pattern": None,
+    "stop_words": None,
+    "max_sentences": None,
+    "max_words": None,
+    "n_jobs": None,
+    "output": "ragged",
+}
 
 
 def check_reading(params: Mapping[str, Any]) -> None:
@@ -37,22 +59,17 @@ def check_reading(params: Mapping[str, Any]) -> None:
     Parameters
     ----------
     params : mapping of str to object
-        All parameters of a `HierarchicalTokenizer`, plain ones.
+        As `PARAMETERS` allows them, those of `DEFAULTS` at least.
 
     Raises
     ------
     ValueError
         If one is invalid, or asks for memory that no text is worth.
     """
-    for name, constraint in _CONSTRAINTS.items():
-        value = params[name]
-        if not constraint.accepts(value) and not (value is None and name in _MAY_BE_NONE):
-            raise ValueError(f"its {name} must be {constraint}; got {value!r}")
     pattern, stop_words = params["token_pattern"], params["stop_words"]
     if pattern is not None:
-        if not isinstance(pattern, str) or len(pattern) > _LONGEST_PATTERN:
-            shown = f"{len(pattern)} characters" if isinstance(pattern, str) else repr(pattern)
-            raise ValueError(f"its token_pattern has {shown}")
+        if len(pattern) > _LONGEST_PATTERN:
+            raise ValueError(f"its token_pattern has {len(pattern)} characters")
         ignores_case = _IGNORES_CASE.search(pattern) is not None
         if pattern.count("[") > _MOST_CLASSES or (
             ignores_case and pattern.count("-") > _MOST_RANGES_IGNORING_CASE
@@ -61,8 +78,6 @@ def check_reading(params: Mapping[str, Any]) -> None:
                 "its token_pattern has more classes of characters than can be compiled"
             )
         compile_token_pattern(pattern)
-    if isinstance(stop_words, str) and stop_words != "english":
-        raise ValueError(f"its stop_words must be 'english' or words; got {stop_words!r}")
     for word in stop_words or ():
         if not isinstance(word, str):
             raise ValueError(f"its stop_words holds {word!r}, a {type(word).__name__}")

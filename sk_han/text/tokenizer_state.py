@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from reprlib import repr as brief  # a value from a file may be as long as the file
+from typing import Any, NamedTuple
 
 from sk_han.options.base import InstanceOf
 from sk_han.storage.fields import fields_of
 from sk_han.storage.json_values import from_plain
 from sk_han.storage.schema import Field, ListOf, Schema, Sizes, check
+from sk_han.text.reading_params import DEFAULTS, PARAMETERS, check_reading
 from sk_han.text.vocabulary import check_vocabulary
 
-__all__ = ["FittedTokenizer", "tokenizer_fields", "words"]
+__all__ = ["FittedTokenizer", "StoredTokenizer", "stored_tokenizer", "tokenizer_params", "words"]
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,51 @@ _FITTED = Schema(
 )
 
 
-def tokenizer_fields(data: Any) -> tuple[dict[str, Any], dict[str, int], list[str] | None]:
-    """Return a described tokenizer, its vocabulary, and its stop words if they are stored."""
+_PARAMS = Schema(tuple(Field(*each) for each in PARAMETERS.items()), may_lack=True)
+
+
+class StoredTokenizer(NamedTuple):
+    """A fitted tokenizer of a file.
+
+    Attributes
+    ----------
+    params : dict of str to object
+        Those that the file holds.
+    vocabulary : dict of str to int
+    stop_words : list of str or None
+        The words that ``stop_words="english"`` means.
+    """
+
+    params: dict[str, Any]
+    vocabulary: dict[str, int]
+    stop_words: list[str] | None
+
+
+def tokenizer_params(stored: Any, where: str) -> dict[str, Any]:
+    """Return described parameters of a tokenizer, checked one by one."""
+    stored = fields_of(stored, "params of the tokenizer", [], PARAMETERS)
+    params = {name: from_plain(value) for name, value in stored.items()}
+    check(_PARAMS, params, where)
+    return params
+
+
+def stored_tokenizer(data: Any) -> StoredTokenizer:
+    """Return a described tokenizer.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or could not read texts.
+    """
     fields = fields_of(data, "the tokenizer", ["class", "params", "fitted"])
+    if fields["class"] != "HierarchicalTokenizer":
+        raise ValueError(f"it has {brief(fields['class'])} where a HierarchicalTokenizer should be")
+    params = tokenizer_params(fields["params"], "tokenizer.params")
+    check_reading(DEFAULTS | params)
     fitted = fields["fitted"]
     if isinstance(fitted, dict) and "vocabulary" in fitted:
         fitted = fitted | {"vocabulary": from_plain(fitted["vocabulary"])}
     check(_FITTED, fitted, "tokenizer")
-    return fields, fitted["vocabulary"], fitted["stop_words"]
+    if params.get("stop_words") == "english" and fitted["stop_words"] is None:
+        raise ValueError("its tokenizer lacks the words that stop_words='english' means")
+    return StoredTokenizer(params, fitted["vocabulary"], fitted["stop_words"])

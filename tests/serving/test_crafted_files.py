@@ -1,0 +1,152 @@
+"""A Scorer refuses the files that `load` refuses, also for what it does not use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn
+
+from sk_han import RNN, Attention, HANClassifier, HierarchicalTokenizer, ModelFormatError, load
+from sk_han.serving import Scorer, stored_classifier
+from sk_han.text import reading_params
+from sk_han.utils.compat import validate_parameter_constraints
+from tests.crafted_files import GOLDEN, archive_of, golden_parts, paths, set_at, without
+
+HOSTILE: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    10**30,
+    "",
+    "os.system",
+    [],
+    [[1, "a"]],
+    {},
+    {"tuple": []},
+    {"dict": [["a", 1]]},
+    {"float": "inf"},
+    {"float": "nan"},
+    {"array": "classes"},
+    {"class": "HierarchicalTokenizer"},
+    {"labels": [1, 2]},
+    {"state": {}},
+    {"options": {"class": "RNN", "num_layers": 10**9}},
+]
+MODELS = ["format_2", "format_2_pipeline", "format_2_word_ids"]
+
+
+def parts_of(name: str) -> tuple[Any, dict[str, Any]]:
+    """Give a golden file's description, with a short history, and its arrays."""
+    description, arrays = golden_parts((GOLDEN / f"{name}.han").read_bytes())
+    model = description["model"]
+    fitted = (model["steps"][1][1] if model["class"] == "Pipeline" else model)["fitted"]
+    fitted |= {"history": fitted["history"][:1], "best_epoch": None, "best_score": None}
+    return description, arrays
+
+
+def crafted(name: str, shift: int) -> Iterator[tuple[str, bytes]]:
+    """Give files with each value of the description replaced, and with each taken out."""
+    description, arrays = parts_of(name)
+    yield "as it is", archive_of(description, arrays)
+    for number, path in enumerate(paths(description)):
+        value = HOSTILE[(number + 7 * shift) % len(HOSTILE)]
+        yield f"{path} = {value!r:.40}", archive_of(set_at(description, path, value), arrays)
+        if shift == 0:
+            yield f"without {path}", archive_of(without(description, path), arrays)
+    for array in arrays if shift == 0 else ():
+        shorter = arrays[array].ravel()[:-1]
+        yield f"short {array}", archive_of(description, arrays | {array: shorter})
+        rest = {each: arrays[each] for each in arrays if each != array}
+        yield f"without {array}", archive_of(description, rest)
+    yield "more", archive_of(description, arrays | {"more": np.ones(3)})
+
+
+def is_taken(reads: Callable[[Path], Any], path: Path) -> bool:
+    try:
+        reads(path)
+    except ModelFormatError:
+        return False
+    return True
+
+
+def differences(name: str, shift: int, path: Path) -> list[str]:
+    found, n_taken = [], 0
+    for what, content in crafted(name, shift):
+        path.write_bytes(content)
+        by_scorer, by_load = is_taken(Scorer.load, path), is_taken(load, path)
+        n_taken += by_load
+        if by_scorer != by_load:
+            found.append(f"{what}: {'taken' if by_scorer else 'refused'} by the Scorer alone")
+    assert n_taken > 0
+    return found
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_both_refuse_the_same_files(name: str, tmp_path: Path) -> None:
+    assert differences(name, 0, tmp_path / "model.han") == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("shift", range(1, len(HOSTILE)))
+@pytest.mark.parametrize("name", MODELS)
+def test_both_refuse_the_same_files_whatever_the_value(
+    name: str, shift: int, tmp_path: Path
+) -> None:
+    assert differences(name, shift, tmp_path / "model.han") == []
+
+
+# What both classes allow is declared by scikit-learn's constraints too.
+DECLARED: list[tuple[Any, dict[str, Any]]] = [
+    (HANClassifier, stored_classifier._PARAMETERS),
+    (HierarchicalTokenizer, reading_params.PARAMETERS),
+]
+PLAIN: list[Any] = [None, 0, 1, 2, 3, 10**6, -1, 0.0, 0.3, 1.0, 1.5, 1e-3, "", "auto", "balanced"]
+PLAIN += ["random", "cooccurrence", "gru", "attention", "constant", "sgd", "english", "ascii"]
+PLAIN += ["ragged", "numba", "cpu", "words", [], [1], (1, 2), {}, {"a": 1}]
+PLAIN += [RNN(), Attention(), np.ones(2), False, True]
+
+
+@pytest.mark.parametrize(("cls", "declared"), DECLARED)
+def test_declared_parameters_are_those_of_the_class(cls: Any, declared: dict[str, Any]) -> None:
+    assert declared.keys() == cls().get_params(deep=False).keys()
+
+
+@pytest.mark.parametrize(("cls", "declared"), DECLARED)
+def test_what_is_declared_is_what_the_class_allows(cls: Any, declared: dict[str, Any]) -> None:
+    """True and False count as numbers for scikit-learn, and a string as a sequence of words."""
+
+    def allows(name: str, value: Any) -> bool:
+        constraints = {name: cls._parameter_constraints[name]}
+        try:
+            validate_parameter_constraints(constraints, {name: value}, caller_name="it")
+        except ValueError:
+            return False
+        return True
+
+    for name, constraint in declared.items():
+        if name == "tokenizer":  # stored as its parameters
+            continue
+        for value in PLAIN:
+            here, there = constraint.accepts(value), allows(name, value)
+            assert there or not here, f"{name}={value!r}"
+            if not isinstance(value, bool) and (name, type(value)) != ("vocabulary", str):
+                is_array = name == "vocabulary" and isinstance(value, np.ndarray)
+                assert here or not there or is_array, f"{name}={value!r}"
+
+
+def test_defaults_of_the_tokenizer_are_those_of_the_class() -> None:
+    params = HierarchicalTokenizer().get_params()
+    assert {name: params[name] for name in reading_params.DEFAULTS} == reading_params.DEFAULTS
+
+
+def test_declared_metadata_is_what_the_classifier_routes() -> None:
+    with sklearn.config_context(enable_metadata_routing=True):
+        routing = HANClassifier().get_metadata_routing()
+    for method, names in stored_classifier._METADATA.items():
+        assert sorted(getattr(routing, method).requests) == sorted(names)
