@@ -31,6 +31,7 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
 from sk_han.training.computing import computing
+from sk_han.training.data_parallel import joined_ranks
 from sk_han.training.stateful import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.utils.compat import (
     CallbackSupportMixin,
@@ -710,8 +711,9 @@ ContextAttention, default="attention"
         before = FittedModel.of(self) if goes_on and hasattr(self, "pool_") else None
         settings = Settings(**self.get_params(deep=True))
         begin_task = partial(FitTasks, self, sample_weight=given.sample_weight)
-        with self._computing():
-            fitted = story.fit(settings, given, before, begin_task=begin_task, **how)
+        gradients = torch.inference_mode(mode=False)  # even inside of the caller's mode
+        with self._computing(), joined_ranks() as ranks, gradients:
+            fitted = story.fit(settings, given, before, begin_task=begin_task, ranks=ranks, **how)
         # Of several processes, the first alone has a model; others say which one they are.
         is_whole = isinstance(fitted, FittedModel)
         replace_attributes(self, fitted.attributes() if is_whole else {"_rank": fitted})

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import FitData, Given, read_data
 from sk_han.fitting.learner import Learner
@@ -17,7 +15,7 @@ from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel
 from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
 from sk_han.inspection.results.fit_summary import FitSummary
-from sk_han.training.data_parallel import Ranks, with_ranks
+from sk_han.training.data_parallel import Ranks
 from sk_han.training.history import training_attributes
 from sk_han.training.outcome import warned_that_nothing_is_learnt
 from sk_han.utils.progress import tell
@@ -28,8 +26,6 @@ __all__ = ["LEARNERS", "fit"]
 LEARNERS: list[type[Learner]] = [NetworkLearner, LinearLearner]
 
 
-@torch.inference_mode(mode=False)  # training needs gradients even inside the caller's mode
-@with_ranks
 def fit(
     settings: Settings,
     given: Given,
@@ -38,7 +34,7 @@ def fit(
     begin_task: Callable[..., Any],
     checkpoint: Any = None,
     is_portion: bool = False,
-    ranks: Ranks | None = None,
+    ranks: Ranks | None,
 ) -> Any:
     """Learn from the user's data; the estimator itself does not change.
 
@@ -56,7 +52,7 @@ def fit(
     is_portion : bool
         Whether to learn for one epoch at the constant learning rate, from all documents.
     ranks : Ranks or None
-        The processes that train the network together; passed by `with_ranks`.
+        The processes that train the network together.
 
     Returns
     -------

@@ -8,14 +8,13 @@ starts the processes and their group (``torchrun``, ``torch.distributed.init_pro
 from __future__ import annotations
 
 import copy
-import functools
 import os
 import traceback
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,33 +27,27 @@ from sk_han.nn.buffers import scratch
 from sk_han.training.batches import TrainingData
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["Ranks", "next_number", "parts_of", "with_ranks"]
+__all__ = ["Ranks", "joined_ranks", "next_number", "parts_of"]
 
 # How long a rank waits for one that neither answers nor ends. Ranks wait for the slowest one to
 # read its texts, and for the first one to write a checkpoint.
 PATIENCE = timedelta(minutes=30)
 _ABSENT, _DENSE, _SPARSE = 0, 1, 2  # kinds of gradients
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
+@contextmanager
+def joined_ranks() -> Iterator[Ranks | None]:
+    """Give the ranks of this process: None where it trains alone.
 
-def with_ranks(function: _Function) -> _Function:
-    """Pass the ranks of this process as the argument `ranks`: None where it trains alone.
-
-    However the function ends, this process then leaves them: others that wait for it get an error
+    However the block ends, this process then leaves them: others that wait for it get an error
     at once.
     """
-
-    @functools.wraps(function)
-    def joined(*args: Any, **kwargs: Any) -> Any:
-        ranks = _ranks_of_this_process()
-        try:
-            return function(*args, **kwargs, ranks=ranks)
-        finally:
-            if ranks is not None:
-                ranks.leave()
-
-    return joined  # type: ignore[return-value]
+    ranks = _ranks_of_this_process()
+    try:
+        yield ranks
+    finally:
+        if ranks is not None:
+            ranks.leave()
 
 
 def parts_of(words_per_document: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """Training by several processes: real ones, in a group over gloo, against a single one."""
 
 import dataclasses
+import functools
 import itertools
 import re
 
@@ -12,7 +13,7 @@ from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
 from sk_han.training.builder import new_net
 from sk_han.training.computing import computing
-from sk_han.training.data_parallel import parts_of, with_ranks
+from sk_han.training.data_parallel import joined_ranks, parts_of
 
 VOCABULARY_SIZE = 90
 
@@ -73,6 +74,17 @@ class FailAt(Callback):
     def on_epoch_begin(self, net, **kwargs):
         if len(net.history) == self.epoch:
             raise ZeroDivisionError
+
+
+def with_ranks(function):
+    """Pass the ranks of the process that calls."""
+
+    @functools.wraps(function)
+    def joined(*args, **kwargs):
+        with joined_ranks() as ranks:
+            return function(*args, **kwargs, ranks=ranks)
+
+    return joined
 
 
 @with_ranks
