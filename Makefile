@@ -118,5 +118,5 @@ $(RELEASE_READY): Makefile
 $(RUNTIME_READY): $(RELEASE_READY) constraints.txt pyproject.toml
 	$(PYTHON) -m venv --clear --without-pip $(RUNTIME)
 	$(RELEASE)/python -m pip --python $(RUNTIME)/bin/python install --constraint constraints.txt \
-		"./[fast,plot,safetensors,serve]"
+		"./[plot,safetensors,serve]"
 	touch $@

@@ -1,4 +1,4 @@
-"""How fast HANClassifier predicts, against packed `nn.GRU` and against TF-IDF from raw text.
+"""How fast HANClassifier predicts, with kernels and with `nn.GRU`, against TF-IDF from raw text.
 
 ``python benchmarks/prediction_speed.py`` scores whole reviews (IMDB, or generated ones of like
 lengths where it is absent), the contestants taking turns. The weights are those of one epoch over
@@ -40,16 +40,11 @@ def main() -> None:
     tfidf = linear.tfidf().fit(train_texts, labels[:2_000])
     documents = classifier.tokenizer_.transform(texts)
     plain = copy.deepcopy(classifier).set_params(engine="torch")
-    packed = copy.deepcopy(plain)
-    for part in packed.net_.module_.children():
-        if hasattr(part, "fused"):
-            part.fused = False
     np.testing.assert_allclose(
-        packed.predict_proba(documents[:500]), classifier.predict_proba(documents[:500]), atol=1e-5
+        plain.predict_proba(documents[:500]), classifier.predict_proba(documents[:500]), atol=1e-5
     )
 
     contestants: dict[str, Callable[[], object]] = {
-        "packed nn.GRU, tokenized": lambda: packed.predict_proba(documents),
         "numba, tokenized": lambda: classifier.predict_proba(documents),
         "torch, tokenized": lambda: plain.predict_proba(documents),
         "numba, raw text": lambda: classifier.predict_proba(texts),
@@ -66,7 +61,7 @@ def main() -> None:
         f"{len(texts):,} {what} of {documents.n_words / len(texts):.0f} words, "
         f"{torch.get_num_threads()} threads, medians of {arguments.rounds} rounds"
     )
-    reference = median(seconds["packed nn.GRU, tokenized"])
+    reference = median(seconds["torch, tokenized"])
     print(f"{'':32}{'documents/s':>12}{'ratio':>8}")
     for name, times in seconds.items():
         taken = median(times)
@@ -74,7 +69,6 @@ def main() -> None:
 
     torch.set_num_threads(1)
     singles: dict[str, Callable[[str], object]] = {
-        "packed nn.GRU": lambda text: packed.predict_proba([text]),
         "HANClassifier, numba": lambda text: classifier.predict_proba([text]),
         "HANClassifier, torch": lambda text: plain.predict_proba([text]),
         "explained, numba": lambda text: classifier.explain([text]),

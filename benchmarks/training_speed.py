@@ -66,10 +66,6 @@ def ragged(
         sparse=fused,
         generator=torch.Generator().manual_seed(0),
     )
-    if not fused:
-        for part in network.children():
-            if hasattr(part, "fused"):
-                part.fused = False
     kind = RowwiseAdamW if fused else torch.optim.AdamW
     optimizer = kind(network.parameters(), lr=1e-3, fused=True)
 

@@ -170,11 +170,10 @@ ContextAttention, default="attention"
         ``noise_every`` (2; 1 has adversarial noise in every step) and ``valid_batch_size`` (256
         documents).
     engine : {"auto", "numba", "torch"}, default="auto"
-        What computes on the CPU: kernels that Numba compiles (``pip install "sk-han[fast]"``), or
-        PyTorch and NumPy alone. "auto" takes Numba where it is installed. Numba covers the GRU,
-        attention and "adamw" in single precision; PyTorch computes the rest. Results differ by
-        rounding only. Where Numba or a compilation fails, a warning says so once, and PyTorch
-        computes.
+        What computes on the CPU: kernels that Numba compiles, or PyTorch and NumPy alone, which
+        take two to four times as long. "auto" is Numba. It covers the GRU, attention and "adamw" in
+        single precision; PyTorch computes the rest. Results differ by rounding only. Where Numba or
+        a compilation fails, a warning says so once, and PyTorch computes.
     n_threads : int, default=None
         Number of threads on the CPU. None takes the number that PyTorch is set to (environment
         variable ``OMP_NUM_THREADS``), at most one for each core; a number, at most four for each.

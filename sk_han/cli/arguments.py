@@ -55,6 +55,14 @@ def parser() -> argparse.ArgumentParser:
     _explain(_command(commands, "explain", "show what each word and sentence did", "optional"))
     _evaluate(_command(commands, "evaluate", "measure a model on labelled documents", "LABEL"))
     _report(_command(commands, "report", "show where a model fails, on one page", "LABEL"))
+    summary = "compile the kernels, so that no later process does; for images of containers"
+    warm_up = commands.add_parser(
+        "warm-up",
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        allow_abbrev=False,
+    )
+    warm_up.add_argument("-v", "--verbose", action="store_true", help="errors with their traceback")
     return parser
 
 

@@ -91,6 +91,10 @@ def _run(arguments: argparse.Namespace) -> None:
         from sk_han.cli.reporting import report
 
         report(arguments)
+    elif arguments.command == "warm-up":
+        from sk_han.engines.loading import warm_up
+
+        print(f"The kernels are compiled; it took {warm_up():.1f} s.")
     else:
         from sk_han.cli import scoring
 

@@ -17,11 +17,12 @@ from types import ModuleType
 from sk_han.utils.signals import from_signal
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["ENGINES", "compile_kernels", "engine_in_use", "kernels", "using_engine"]
+__all__ = ["ENGINES", "compile_kernels", "engine_in_use", "kernels", "using_engine", "warm_up"]
 
 ENGINES = ("auto", "numba", "torch")
 
 _OF_TRAINING = ("projection", "gru", "attention", "adamw", "ngrams")
+_OTHERS = ("vectors", "sparse", "text")
 
 # The modules by name; None for one that failed to load in this process.
 _LOADED: dict[str, ModuleType | None] = {}
@@ -80,6 +81,28 @@ def compile_kernels() -> float:
     return perf_counter() - start if any(misses) else 0.0
 
 
+def warm_up() -> float:
+    """Compile all kernels, or read them from Numba's cache, which later processes read.
+
+    Returns
+    -------
+    float
+        Seconds that it took.
+
+    Raises
+    ------
+    RuntimeError
+        If there are no kernels here; where they fail, a warning says why.
+    """
+    if _REQUESTED.get() == "torch":
+        raise RuntimeError("SK_HAN_ENGINE is 'torch', so that no kernels are used; unset it.")
+    start = perf_counter()
+    with using_engine("numba"):
+        if None in [kernels(name) for name in _OF_TRAINING + _OTHERS]:
+            raise RuntimeError("No kernels can be compiled here; the warning above says why.")
+    return perf_counter() - start
+
+
 def kernels(name: str, *, worth_loading: bool = True) -> ModuleType | None:
     """Return a module of compiled kernels, or None where PyTorch or NumPy shall compute.
 
@@ -110,7 +133,7 @@ def kernels(name: str, *, worth_loading: bool = True) -> ModuleType | None:
 def _load(name: str, requested: str) -> ModuleType | None:
     if find_spec("numba") is None:
         if requested == "numba":
-            _warn("numba is not installed", 'Install it: pip install "sk-han[fast]".')
+            _warn("numba is not installed", "Install it: pip install numba.")
         return None
     collects = gc.isenabled()
     gc.disable()  # Numba makes millions of small objects, and a sixth of its time was collection
@@ -123,7 +146,8 @@ def _load(name: str, requested: str) -> ModuleType | None:
             raise
         _warn(
             f"its kernels cannot be compiled or loaded ({type(error).__name__}: {error})",
-            "If files of Numba's cache are damaged, delete sk_han/engines/kernels/__pycache__ or "
+            "PyTorch or NumPy computes instead: a fit takes two to four times as long. If files of "
+            "Numba's cache are damaged, delete sk_han/engines/kernels/__pycache__ or "
             "NUMBA_CACHE_DIR; engine='torch' avoids this warning.",
             kind=type(error).__name__,  # several modules fail for one reason, each in its words
         )

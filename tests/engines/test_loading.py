@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sk_han.engines import loading
-from sk_han.engines.loading import engine_in_use, kernels, using_engine
+from sk_han.engines.loading import engine_in_use, kernels, using_engine, warm_up
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ class TestWithoutNumba:
 
     def test_asking_for_numba_warns_once_with_the_command(self) -> None:
         with using_engine("numba"):
-            with pytest.warns(RuntimeWarning, match=r'pip install "sk-han\[fast\]"'):
+            with pytest.warns(RuntimeWarning, match="pip install numba"):
                 assert engine_in_use() == "torch"
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -64,12 +64,37 @@ def test_kernels_that_fail_to_compile_warn_once(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(loading, "find_spec", lambda name: object())
     monkeypatch.setattr(loading, "import_module", failing)
-    with pytest.warns(RuntimeWarning, match="ValueError: no such instruction"):
+    slower = "ValueError: no such instruction.*a fit takes two to four times as long"
+    with pytest.warns(RuntimeWarning, match=slower):
         assert kernels("gru") is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert kernels("gru") is None
         assert kernels("attention") is None  # the same failure
+
+
+@pytest.mark.usefixtures("_nothing_loaded")
+def test_warming_up_loads_every_kernel() -> None:
+    warm_up()
+    folder = Path(loading.__file__).parent / "kernels"
+    compiled = {file.stem for file in folder.glob("*.py")} - {"__init__", "compiling", "drawing"}
+    assert loading._LOADED.keys() == compiled
+    assert None not in loading._LOADED.values()
+
+
+def test_warming_up_without_kernels_is_refused() -> None:
+    with using_engine("torch"), pytest.raises(RuntimeError, match="unset it"):
+        warm_up()
+
+
+@pytest.mark.usefixtures("_nothing_loaded")
+def test_warming_up_where_nothing_compiles_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "find_spec", lambda name: None)
+    with (
+        pytest.warns(RuntimeWarning, match="numba is not installed"),
+        pytest.raises(RuntimeError, match="the warning above"),
+    ):
+        warm_up()
 
 
 def test_a_module_is_loaded_once() -> None:
@@ -121,6 +146,12 @@ class TestProcesses:
             tmp_path,
         )
         assert said.split() == ["torch", "1", "RuntimeWarning"]
+
+    def test_the_engine_of_pytorch_imports_no_numba(self, tmp_path: Path) -> None:
+        code = (
+            "model = fit()\nmodel.predict(['Good.'])\nprint(model.engine_, 'numba' in sys.modules)"
+        )
+        assert run(code, tmp_path, SK_HAN_ENGINE="torch").split() == ["torch", "False"]
 
     def test_a_compiler_that_is_switched_off_means_pytorch_and_one_warning(
         self, tmp_path: Path
