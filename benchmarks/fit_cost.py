@@ -3,7 +3,7 @@
 ``OMP_NUM_THREADS=1 python benchmarks/fit_cost.py`` fits HANClassifier with its defaults to texts of
 random words, frequent and rare as Zipf has them, each collection in a process of its own. It prints
 the processor time of each stage (those of `fit_summary_`, without the time that other programs
-took), the peak memory, and the constants of `sk_han.explainers.fit_cost`: those with the smallest
+took), the peak memory, and the constants of `sk_han.inspection.fit_cost`: those with the smallest
 relative error.
 
 ``--classes`` fits collections of 2 to 300 classes instead, and prints the estimate beside what
@@ -23,7 +23,7 @@ from memory import peak_megabytes
 from scipy.optimize import nnls
 
 from sk_han import HANClassifier
-from sk_han.explainers.fit_cost import MEGABYTES, SECONDS, estimated_cost, quantities
+from sk_han.inspection.fit_cost import MEGABYTES, SECONDS, estimated_cost, quantities
 
 WORDS_PER_SENTENCE = 18
 # Documents, words a document, words to draw from.

@@ -28,7 +28,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sk_han import DocumentArray, HANClassifier, explain, faithfulness_report
-from sk_han.attribution.perturbation import (
+from sk_han.inspection.methods.perturbation import (
     each_sentence_alone,
     keep_words,
     without_each_sentence,

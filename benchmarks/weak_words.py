@@ -14,7 +14,7 @@ from faithfulness import documents_of
 from numpy.typing import NDArray
 
 from sk_han import HANClassifier, explain
-from sk_han.attribution.perturbation import keep_words
+from sk_han.inspection.methods.perturbation import keep_words
 from sk_han.rendering.shading import too_weak
 
 DATA = ("movies", "imdb", "make_reviews")

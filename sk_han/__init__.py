@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
     from sk_han.documents import DocumentArray, SentenceArray
-    from sk_han.explainers import (
-        describe,
-        explain,
-        explain_classes,
-        explain_iter,
-        report,
-        summarize,
-    )
     from sk_han.fitting.checkpoints import Checkpoint
+    from sk_han.inspection.class_by_class import explain_classes
+    from sk_han.inspection.describing import describe
+    from sk_han.inspection.explaining import explain, explain_iter
     from sk_han.inspection.faithfulness import faithfulness_report
+    from sk_han.inspection.reporting import report
     from sk_han.inspection.results import DocumentExplanation, ExplanationList, Summary
+    from sk_han.inspection.summarizing import summarize
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
     from sk_han.persistence import load, save
     from sk_han.sentence_vectors import SentenceEmbedder
@@ -80,16 +77,16 @@ _MODULE_OF = {
     "SentenceEmbedder": "sk_han.sentence_vectors",
     "SequenceTagger": "sk_han.tagging",
     "Summary": "sk_han.inspection.results",
-    "describe": "sk_han.explainers",
-    "explain": "sk_han.explainers",
-    "explain_classes": "sk_han.explainers",
-    "explain_iter": "sk_han.explainers",
+    "describe": "sk_han.inspection.describing",
+    "explain": "sk_han.inspection.explaining",
+    "explain_classes": "sk_han.inspection.class_by_class",
+    "explain_iter": "sk_han.inspection.explaining",
     "faithfulness_report": "sk_han.inspection.faithfulness",
     "load": "sk_han.persistence",
-    "report": "sk_han.explainers",
+    "report": "sk_han.inspection.reporting",
     "save": "sk_han.persistence",
     "show_versions": "sk_han.versions",
-    "summarize": "sk_han.explainers",
+    "summarize": "sk_han.inspection.summarizing",
 }
 
 

@@ -633,7 +633,7 @@ ContextAttention, default="attention"
         -------
         ExplanationList of n_documents DocumentExplanation
         """
-        from sk_han.explainers import explain
+        from sk_han.inspection.explaining import explain
 
         return explain(
             self,

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.attribution.explaining import explanations_of
-from sk_han.attribution.log_odds import LogOdds
-from sk_han.attribution.methods import METHODS, Batch
-from sk_han.attribution.sources import Source, word_id_sources
-from sk_han.attribution.summarizing import drawn, summary_of_model
-from sk_han.attribution.targets import class_numbers
 from sk_han.documents import DocumentArray
+from sk_han.inspection.methods.contributions import METHODS, Batch
+from sk_han.inspection.methods.explanations import explanations_of
+from sk_han.inspection.methods.log_odds import LogOdds
+from sk_han.inspection.methods.source_texts import Source, word_id_sources
+from sk_han.inspection.methods.target_labels import class_numbers
 from sk_han.inspection.results import ExplanationList
 from sk_han.inspection.results.document import COMBINATIONS, DocumentExplanation
 from sk_han.inspection.results.summary import Summary
+from sk_han.inspection.terms.summing_up import drawn, summary_of_model
 from sk_han.parts import PARTS, Pool
 from sk_han.parts.pool import NETWORK
 from sk_han.serving.classifier_state import classifier_schema

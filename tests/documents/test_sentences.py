@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
-from sk_han.attribution.perturbation import keep_words, without_each_sentence
 from sk_han.documents import DocumentArray, EncoderFingerprint, SentenceArray
+from sk_han.inspection.methods.perturbation import keep_words, without_each_sentence
 from sk_han.validation.documents import within_vocabulary
 
 # Documents of 2, 0 and 3 sentences; the second sentence occurs twice.

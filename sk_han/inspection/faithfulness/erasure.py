@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.attribution.perturbation import keep_words
 from sk_han.documents import DocumentArray
+from sk_han.inspection.methods.perturbation import keep_words
 
 __all__ = [
     "FLIP_GRID",

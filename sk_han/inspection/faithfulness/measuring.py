@@ -15,15 +15,15 @@ from sklearn.utils import check_random_state
 
 from sk_han.classifier import HANClassifier
 from sk_han.documents import DocumentArray
-from sk_han.explainers import explain_iter
-from sk_han.explainers.contributions import METHODS
-from sk_han.explainers.sources import ExplainedModel
+from sk_han.inspection.explained_model import ExplainedModel
+from sk_han.inspection.explaining import explain_iter
 from sk_han.inspection.faithfulness.erasure import (
     comprehensiveness_and_sufficiency,
     flip_shares,
     ranked,
 )
 from sk_han.inspection.faithfulness.rationales import agreement, rationale_words
+from sk_han.inspection.methods.gradients import METHODS
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
 
 __all__ = ["faithfulness_report"]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score
 
-from sk_han.attribution.sources import Source
 from sk_han.documents import starts_of
+from sk_han.inspection.methods.source_texts import Source
 
 __all__ = ["agreement", "rationale_words"]
 

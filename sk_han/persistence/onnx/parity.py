@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
-from sk_han.explainers import explain
+from sk_han.inspection.explaining import explain
 
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier

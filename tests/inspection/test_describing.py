@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sk_han import DocumentArray, HierarchicalTokenizer, describe
-from sk_han.explainers.fit_cost import of_classes
+from sk_han.inspection.fit_cost import of_classes
 from sk_han.inspection.results import TextDescription
 from tests.html_page import Page
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.attribution.methods import SPREADING, Contributions
-from sk_han.attribution.sources import Source
 from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.inspection.methods.contributions import SPREADING, Contributions
+from sk_han.inspection.methods.source_texts import Source
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.targets import Target
 

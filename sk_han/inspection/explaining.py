@@ -11,13 +11,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.attribution.explaining import explanations_of
-from sk_han.attribution.sources import Source
-from sk_han.attribution.targets import class_numbers, wrong_length
 from sk_han.documents import DocumentArray
-from sk_han.explainers.contributions import METHODS, contributions_to
-from sk_han.explainers.ensembles import Ensemble, combined, opened, probabilities_of
-from sk_han.explainers.sources import ExplainedModel, in_portions
+from sk_han.inspection.ensembles import Ensemble, combined, opened, probabilities_of
+from sk_han.inspection.explained_model import ExplainedModel, in_portions
+from sk_han.inspection.methods.explanations import explanations_of
+from sk_han.inspection.methods.gradients import METHODS, contributions_to
+from sk_han.inspection.methods.source_texts import Source
+from sk_han.inspection.methods.target_labels import class_numbers, wrong_length
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import COMBINATIONS, DocumentExplanation
 from sk_han.training.computing import computing

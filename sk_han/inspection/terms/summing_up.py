@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.attribution.log_odds import LogOdds
-from sk_han.attribution.occurrences import Occurrences, occurrences_of
-from sk_han.attribution.removals import Decisions, decisions, honesty, words_for_predicted
-from sk_han.attribution.sources import Source, nested_words
-from sk_han.attribution.tallies import PARTS, Shown, ShownTerm, Tallies, Values
 from sk_han.documents import DocumentArray, SentenceArray
+from sk_han.inspection.methods.log_odds import LogOdds
+from sk_han.inspection.methods.source_texts import Source, nested_words
 from sk_han.inspection.results.summary import (
     AROUND,
     ClassSummary,
@@ -22,6 +19,9 @@ from sk_han.inspection.results.summary import (
     Summary,
     Term,
 )
+from sk_han.inspection.terms.occurrences import Occurrences, occurrences_of
+from sk_han.inspection.terms.removals import Decisions, decisions, honesty, words_for_predicted
+from sk_han.inspection.terms.tallies import PARTS, Shown, ShownTerm, Tallies, Values
 from sk_han.parts import Pool
 from sk_han.parts.ngrams.hashing import keyed_ngrams
 from sk_han.utils.argument_checks import check_count

@@ -7,16 +7,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.attribution import methods
-from sk_han.attribution.log_odds import LogOdds
-from sk_han.attribution.methods import (
+from sk_han.documents import DocumentArray
+from sk_han.inspection.methods import contributions as methods
+from sk_han.inspection.methods.contributions import (
     Batch,
     Contributions,
     attention_only,
     by_sentence,
     with_other_parts,
 )
-from sk_han.documents import DocumentArray
+from sk_han.inspection.methods.log_odds import LogOdds
 from sk_han.parts import Pool
 
 __all__ = ["METHODS", "contributions_to"]

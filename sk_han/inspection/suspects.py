@@ -40,7 +40,7 @@ def suspected_labels(
     Examples
     --------
     >>> import numpy as np
-    >>> from sk_han.explainers.suspects import suspected_labels
+    >>> from sk_han.inspection.suspects import suspected_labels
     >>> of_second = np.array([0.1, 0.2, 0.95, 0.9, 0.8])
     >>> suspected_labels(np.column_stack([1 - of_second, of_second]), np.array([0, 0, 0, 1, 1]))
     array([2])

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.attribution.sources import Source, word_id_sources
 from sk_han.documents import DocumentArray
-from sk_han.explainers.ensembles import Ensemble, opened
+from sk_han.inspection.ensembles import Ensemble, opened
+from sk_han.inspection.methods.source_texts import Source, word_id_sources
 from sk_han.parts import Pool
 from sk_han.sentence_vectors.embedder import SentenceEmbedder
 from sk_han.tokenizer import HierarchicalTokenizer

@@ -11,13 +11,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents.repeated import groups_of_same, text_key
-from sk_han.explainers.baselines import FOLDS, cross_validated, trained
-from sk_han.explainers.explaining import explain
-from sk_han.explainers.read_documents import ReadDocuments, read, reader_of, words_of
-from sk_han.explainers.sources import what_shows
-from sk_han.explainers.suspects import suspected_labels
+from sk_han.inspection.baselines import FOLDS, cross_validated, trained
+from sk_han.inspection.explained_model import what_shows
+from sk_han.inspection.explaining import explain
+from sk_han.inspection.read_documents import ReadDocuments, read, reader_of, words_of
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.report import Report
+from sk_han.inspection.suspects import suspected_labels
 from sk_han.utils.argument_checks import check_choice, check_count
 from sk_han.utils.containers import rows_of
 from sk_han.validation.labels import check_labels

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sk_han.explainers.baselines import cross_validated, trained
+from sk_han.inspection.baselines import cross_validated, trained
 from tests.tiny_models import LABELS, TEXTS
 
 TARGETS = (LABELS == "pos").astype(np.int64)

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.attribution.occurrences import Occurrences
-from sk_han.attribution.perturbation import keep_words
-from sk_han.attribution.tallies import Shown
 from sk_han.documents import DocumentArray, concatenated_ranges
+from sk_han.inspection.methods.perturbation import keep_words
 from sk_han.inspection.results.summary import Removal
+from sk_han.inspection.terms.occurrences import Occurrences
+from sk_han.inspection.terms.tallies import Shown
 from sk_han.parts import Pool
 
 __all__ = ["Decisions", "decisions", "honesty", "words_for_predicted"]

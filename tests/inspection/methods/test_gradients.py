@@ -14,9 +14,9 @@ from sk_han import (
     HierarchicalTokenizer,
     MultiHopAttention,
 )
-from sk_han.attribution import log_odds as module
 from sk_han.documents import LabelledDocuments
-from sk_han.explainers.contributions import METHODS
+from sk_han.inspection.methods import log_odds as module
+from sk_han.inspection.methods.gradients import METHODS
 from sk_han.parts.ngrams.hashing import hash_ngrams
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model

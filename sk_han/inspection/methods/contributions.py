@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.attribution.log_odds import LogOdds
-from sk_han.attribution.perturbation import (
+from sk_han.documents import DocumentArray, SentenceArray
+from sk_han.inspection.methods.log_odds import LogOdds
+from sk_han.inspection.methods.perturbation import (
     each_sentence_alone,
     keep_words,
     without_each_sentence,
     without_each_word,
 )
-from sk_han.documents import DocumentArray, SentenceArray
 from sk_han.inspection.results.document import combine_attention
 from sk_han.parts import Pool
 from sk_han.parts.network import Attribution

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sk_han.explainers.suspects import suspected_labels
+from sk_han.inspection.suspects import suspected_labels
 
 
 def of_second(*values):

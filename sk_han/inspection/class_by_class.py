@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 
-from sk_han.explainers.explaining import explain, explain_iter
+from sk_han.inspection.explaining import explain, explain_iter
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.utils.containers import plain_label
 from sk_han.validation.texts import check_texts

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.explainers.ensembles import Ensemble, opened
-from sk_han.explainers.sources import ExplainedModel
+from sk_han.inspection.ensembles import Ensemble, opened
+from sk_han.inspection.explained_model import ExplainedModel
 from sk_han.validation.documents import holds_word_ids
 from sk_han.validation.texts import check_texts
 

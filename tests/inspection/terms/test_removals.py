@@ -1,6 +1,6 @@
 import numpy as np
 
-from sk_han.attribution.removals import Decisions
+from sk_han.inspection.terms.removals import Decisions
 
 
 def test_a_term_decides_for_the_classes_that_a_change_leads_from_and_to():

@@ -20,7 +20,7 @@ from sk_han import (
     explain,
     explain_iter,
 )
-from sk_han.explainers.contributions import METHODS
+from sk_han.inspection.methods.gradients import METHODS
 from tests import tiny_models
 
 TEXTS = ["A good film. We laughed a lot!", "Bad, long and dull. We left."] * 8

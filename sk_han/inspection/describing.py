@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.documents.repeated import conflicting_rows, first_of_same_words
-from sk_han.explainers.fit_cost import estimated_cost
+from sk_han.inspection.fit_cost import estimated_cost
 from sk_han.inspection.results.description import TextDescription
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.validation.labels import check_labels

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray, SentenceArray
-from sk_han.attribution.perturbation import (
+from sk_han.inspection.methods.perturbation import (
     each_sentence_alone,
     keep_words,
     without_each_sentence,

@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.attribution.occurrences import Occurrences
-from sk_han.attribution.summarizing import Corpus, Measured, drawn, put_together, summary_of_model
-from sk_han.attribution.tallies import Shown, Tallies, Values
-from sk_han.explainers.sources import ExplainedModel
+from sk_han.inspection.explained_model import ExplainedModel
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
+from sk_han.inspection.terms.occurrences import Occurrences
+from sk_han.inspection.terms.summing_up import (
+    Corpus,
+    Measured,
+    drawn,
+    put_together,
+    summary_of_model,
+)
+from sk_han.inspection.terms.tallies import Shown, Tallies, Values
 from sk_han.training.computing import computing
 from sk_han.utils.argument_checks import check_count, random_source
 from sk_han.utils.containers import rows_of

@@ -1,1 +1,0 @@
-"""Contributions of words and sentences as numbers, whatever model they explain; NumPy alone."""

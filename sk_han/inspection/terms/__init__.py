@@ -1,0 +1,1 @@
+"""What a model says over many documents, by words and n-grams."""
