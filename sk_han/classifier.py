@@ -26,6 +26,7 @@ from sk_han.fitting.data import Given
 from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel, check_is_first_rank
 from sk_han.fitting.views import PoolViews
+from sk_han.inspection.methods.how import takes_how
 from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
@@ -591,18 +592,9 @@ ContextAttention, default="attention"
         super().set_params(**params)
         return self
 
+    @takes_how
     def explain(
-        self,
-        X: Any,
-        *,
-        y_true: Any = None,
-        target: Any = None,
-        method: str = "sentence_alone",
-        combine: str = "product",
-        batch_size: int | None = None,
-        steps: int = 32,
-        spread: float = 0.25,
-        random_state: Any = None,
+        self, X: Any, *, y_true: Any = None, target: Any = None, **how: Any
     ) -> ExplanationList:
         """Compute the contribution of each word and sentence to the log-odds of a class.
 
@@ -610,24 +602,8 @@ ContextAttention, default="attention"
         ----------
         X : n_documents raw texts, DocumentArray, or ndarray of int
             As in `fit`.
-        y_true : array-like of n_documents labels, default=None
-            True labels, for `ExplanationList.mistakes` and its page.
-        target : label or array-like of n_documents labels, default=None
-            The class that is explained; None for the predicted one.
-        method : {"sentence_alone", "gradient_attention", "gradient_input", \
-                "integrated_gradients", "occlusion", "attention", "random"}, \
-                default="sentence_alone"
-            How contributions are computed; see `sk_han.explain`, also for a Pipeline.
-        combine : {"product", "sqrt"}, default="product"
-            How the attention of a word and of its sentence become one number.
-        batch_size : int, default=None
-            Documents read at once; None for as many as in prediction.
-        steps : int, default=32
-            Points of "integrated_gradients".
-        spread : float, default=0.25
-            Share of a sentence's contribution that the first two methods divide evenly by words.
-        random_state : int, RandomState, Generator or None, default=None
-            For "random".
+        y_true, target, method, combine, batch_size, steps, spread, random_state
+            As of `sk_han.explain`, which also explains a Pipeline.
 
         Returns
         -------
@@ -635,18 +611,7 @@ ContextAttention, default="attention"
         """
         from sk_han.inspection.explaining import explain
 
-        return explain(
-            self,
-            X,
-            y_true=y_true,
-            target=target,
-            method=method,
-            combine=combine,
-            batch_size=batch_size,
-            steps=steps,
-            spread=spread,
-            random_state=random_state,
-        )
+        return explain(self, X, y_true=y_true, target=target, **how)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

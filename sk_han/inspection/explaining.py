@@ -16,12 +16,13 @@ from sk_han.inspection.ensembles import Ensemble, combined, opened, probabilitie
 from sk_han.inspection.explained_model import ExplainedModel, in_portions
 from sk_han.inspection.methods.explanations import explanations_of
 from sk_han.inspection.methods.gradients import METHODS, contributions_to
+from sk_han.inspection.methods.how import How, takes_how
 from sk_han.inspection.methods.source_texts import Source
 from sk_han.inspection.methods.target_labels import class_numbers, wrong_length
 from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.document import COMBINATIONS, DocumentExplanation
+from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.training.computing import computing
-from sk_han.utils.argument_checks import check_choice, check_count, check_spread, random_source
+from sk_han.utils.argument_checks import random_source
 from sk_han.utils.progress import Progress
 from sk_han.validation.texts import check_texts
 
@@ -32,18 +33,14 @@ __all__ = ["explain", "explain_iter"]
 PORTION = 64
 
 
+@takes_how
 def explain(
     estimator: ClassifierMixin | Pipeline,
     X: Any,
     *,
     y_true: Any = None,
     target: Any = None,
-    method: str = "sentence_alone",
-    combine: str = "product",
-    batch_size: int | None = None,
-    steps: int = 32,
-    spread: float = 0.25,
-    random_state: Any = None,
+    **how: Any,
 ) -> ExplanationList:
     """Compute the contribution of each word and sentence to the log-odds of a class.
 
@@ -165,33 +162,17 @@ def explain(
     >>> bool(abs(explanations[0].sentence_attention.sum() - 1) < 1e-6)
     True
     """
-    return ExplanationList(
-        explain_iter(
-            estimator,
-            X,
-            target=target,
-            method=method,
-            combine=combine,
-            batch_size=batch_size,
-            steps=steps,
-            spread=spread,
-            random_state=random_state,
-        ),
-        y_true=y_true,
-    )
+    explanations = explain_iter(estimator, X, target=target, **how)
+    return ExplanationList(explanations, y_true=y_true)
 
 
+@takes_how
 def explain_iter(
     estimator: ClassifierMixin | Pipeline,
     X: Any,
     *,
     target: Any = None,
-    method: str = "sentence_alone",
-    combine: str = "product",
-    batch_size: int | None = None,
-    steps: int = 32,
-    spread: float = 0.25,
-    random_state: Any = None,
+    **how: Any,
 ) -> Iterator[DocumentExplanation]:
     """Yield explanations one by one; read documents only when they are needed.
 
@@ -224,36 +205,13 @@ def explain_iter(
     check_is_fitted(estimator)
     found = opened(estimator)
     model = None if isinstance(found, Ensemble) else ExplainedModel.of(found)
-    check_choice("method", method, METHODS)
-    check_choice("combine", combine, COMBINATIONS)
-    check_count("steps", steps)
-    check_spread(spread)
-    if batch_size is not None:
-        check_count("batch_size", batch_size)
+    chosen = How.checked(how, METHODS)
     if model is None:
-        how = {
-            "method": method,
-            "combine": combine,
-            "batch_size": batch_size,
-            "steps": steps,
-            "spread": spread,
-            "random_state": random_state,
-        }
         return _explained_together(found, X, target, how)
-    size = model.classifier.net_.valid_batch_size if batch_size is None else int(batch_size)
+    size = chosen.batch_size or model.classifier.net_.valid_batch_size
     batches = model.batches(X, size)
     targets = class_numbers(target, model.classifier.classes_, _n_documents(X))
-    random = random_source(random_state)
-    return _explained(
-        model,
-        batches,
-        targets,
-        method=method,
-        combine=combine,
-        steps=int(steps),
-        spread=float(spread),
-        random=random,
-    )
+    return _explained(model, batches, targets, chosen, random_source(chosen.random_state))
 
 
 def _explained_together(
@@ -283,7 +241,7 @@ def _explained_together(
 
     def explained() -> Iterator[DocumentExplanation]:
         n_read = 0
-        for portion in in_portions(X, how["batch_size"] or PORTION):
+        for portion in in_portions(X, how.get("batch_size") or PORTION):
             probabilities = probabilities_of(ensemble, portion)
             numbers = _numbers_of(targets, n_read, len(probabilities))
             numbers = np.where(numbers < 0, probabilities.argmax(axis=1), numbers)
@@ -303,38 +261,18 @@ def _explained(
     model: ExplainedModel,
     batches: Iterator[tuple[DocumentArray, list[Source]]],
     targets: NDArray[np.int64] | int,
-    *,
-    method: str,
-    combine: str,
-    spread: float,
-    **how: Any,
+    how: How,
+    random: Any,
 ) -> Iterator[DocumentExplanation]:
     """Explain batch by batch, and tell of it if the classifier is to tell of its work."""
-    n_read = 0
+    n_read, pool = 0, model.classifier.pool_
     with Progress("Explained", quiet=not model.classifier.verbose) as progress:
         for documents, sources in batches:
             numbers = _numbers_of(targets, n_read, len(documents))
             n_read += len(documents)
             with computing(model.classifier.engine, model.classifier.n_threads):
-                found = contributions_to(
-                    numbers,
-                    model.classifier.pool_,
-                    documents,
-                    method=method,
-                    combine=combine,
-                    spread=spread,
-                    **how,
-                )
-            yield from explanations_of(
-                found,
-                documents,
-                sources,
-                numbers,
-                model.classifier.pool_.target,
-                method=method,
-                combine=combine,
-                spread=spread,
-            )
+                found = contributions_to(numbers, pool, documents, how, random)
+            yield from explanations_of(found, documents, sources, numbers, pool.target, how)
             progress.advance(len(documents))
     _check_length(targets, n_read)
 

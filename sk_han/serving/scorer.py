@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.inspection.methods.contributions import METHODS, Batch
+from sk_han.inspection.methods.contributions import OF_ATTENTION
 from sk_han.inspection.methods.explanations import explanations_of
-from sk_han.inspection.methods.log_odds import LogOdds
+from sk_han.inspection.methods.gradients import contributions_to
+from sk_han.inspection.methods.how import How, takes_how
 from sk_han.inspection.methods.source_texts import Source, word_id_sources
 from sk_han.inspection.methods.target_labels import class_numbers
 from sk_han.inspection.results import ExplanationList
-from sk_han.inspection.results.document import COMBINATIONS, DocumentExplanation
+from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
 from sk_han.inspection.terms.summing_up import drawn, summary_of_model
 from sk_han.parts import PARTS, Pool
@@ -29,7 +30,7 @@ from sk_han.storage.archive import read_archive
 from sk_han.storage.decoding import model_of, steps_of
 from sk_han.storage.opening import model_file
 from sk_han.storage.schema import check
-from sk_han.utils.argument_checks import check_choice, check_count, check_spread, random_source
+from sk_han.utils.argument_checks import check_count, random_source
 from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
 from sk_han.validation.texts import check_texts
 
@@ -149,21 +150,19 @@ class Scorer:
         """
         return self._pool.target.probabilities(self._logits(X))
 
+    @takes_how
     def explain(
         self,
         X: Any,
         *,
         target: Any = None,
-        method: str = "sentence_alone",
-        combine: str = "product",
-        spread: float = 0.25,
-        random_state: Any = None,
+        **how: Any,
     ) -> ExplanationList:
         """Compute the contribution of each word and sentence to the log-odds of a class.
 
         Parameters
         ----------
-        X, target, combine, spread, random_state
+        X, target, combine, batch_size, steps, spread, random_state
             As of `sk_han.explain`.
         method : {"sentence_alone", "gradient_attention", "occlusion", "attention", "random"}, \
                 default="sentence_alone"
@@ -179,30 +178,17 @@ class Scorer:
         ValueError
             If a parameter is invalid, or the network is not one that the method is for.
         """
-        check_choice("method", method, METHODS)
-        check_choice("combine", combine, COMBINATIONS)
-        check_spread(spread)
-        random = random_source(random_state)
+        chosen = How.checked(how, OF_ATTENTION)
+        random = random_source(chosen.random_state)
         X = X if holds_word_ids(X) else check_texts(X)
         targets = np.broadcast_to(class_numbers(target, self.classes_, len(X)), len(X))
-        n_read = 0
+        n_read, size, pool = 0, chosen.batch_size or _BATCH_SIZE, self._pool
         explanations: list[DocumentExplanation] = []
-        for documents, sources in self._batches(X, located=True):
+        for documents, sources in self._batches(X, size, located=True):
             numbers = targets[n_read : n_read + len(documents)]
             n_read += len(documents)
-            score = LogOdds.of(self._pool, documents, numbers)
-            batch = Batch(documents, score, combine, 0, float(spread), random)
-            found = METHODS[method](batch)
-            explanations += explanations_of(
-                found,
-                documents,
-                sources,
-                numbers,
-                self._pool.target,
-                method=method,
-                combine=combine,
-                spread=float(spread),
-            )
+            found = contributions_to(numbers, pool, documents, chosen, random)
+            explanations += explanations_of(found, documents, sources, numbers, pool.target, chosen)
         return ExplanationList(explanations)
 
     def summarize(
@@ -251,21 +237,21 @@ class Scorer:
         return np.concatenate([self._pool.logits(batch) for batch, _ in self._batches(X)])
 
     def _batches(
-        self, X: Any, *, located: bool = False
+        self, X: Any, size: int = _BATCH_SIZE, *, located: bool = False
     ) -> Iterator[tuple[DocumentArray, list[Source]]]:
         """Yield documents of known ids, and their sources if they are to be located."""
         sources: list[Source] = []
         if holds_word_ids(X) or self._tokenizer is None:
             given = as_documents(X, None)
-            for first in range(0, len(given), _BATCH_SIZE):
-                documents = given[first : first + _BATCH_SIZE].in_memory()
+            for first in range(0, len(given), size):
+                documents = given[first : first + size].in_memory()
                 if located:
                     sources = list(word_id_sources(documents, self._tokenizer))
                 yield within_vocabulary(documents, self._vocabulary_size), sources
             return
         texts = check_texts(X)
-        for first in range(0, len(texts), _BATCH_SIZE):
-            part = texts[first : first + _BATCH_SIZE]
+        for first in range(0, len(texts), size):
+            part = texts[first : first + size]
             if located:
                 documents, spans = self._tokenizer.locate(part)
                 pairs = zip(part, spans, strict=True)

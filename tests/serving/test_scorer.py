@@ -164,6 +164,12 @@ class TestExplanations:
                 )
         assert found[0].to_html().startswith("<!DOCTYPE html>")
 
+    def test_they_do_not_depend_on_the_batch(self, served):
+        scorer = served(fitted_classifier())
+        one_by_one = scorer.explain(UNSEEN, batch_size=1)
+        for ours, theirs in zip(one_by_one, scorer.explain(UNSEEN), strict=True):
+            np.testing.assert_allclose(ours.contributions, theirs.contributions, atol=1e-6)
+
     def test_the_default_method_is_refused_where_it_is_not_computed(self, served):
         scorer = served(fitted_classifier(rnn="lstm"))
         with pytest.raises(ValueError, match="rnn='lstm'"):
@@ -175,6 +181,7 @@ class TestExplanations:
             ({"method": "gradient_input"}, "method must be one of"),
             ({"combine": "sum"}, "combine must be one of"),
             ({"spread": 2}, "spread must be a number from 0 to 1"),
+            ({"batch_size": 0}, "batch_size must be an integer of at least 1"),
             ({"target": "neutral"}, "the classes are"),
             ({"target": ["pos"]}, "1 labels for 8 documents"),
         ],

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from sk_han.classifier import HANClassifier
 from sk_han.documents import DocumentArray
 from sk_han.inspection.explained_model import ExplainedModel
 from sk_han.inspection.explaining import explain_iter
@@ -37,7 +37,7 @@ Method = str | Callable[[Any, Any], Sequence[NDArray[np.floating]]]
 
 
 def faithfulness_report(
-    estimator: HANClassifier | Pipeline,
+    estimator: ClassifierMixin | Pipeline,
     X: Any,
     *,
     methods: Sequence[str] | Mapping[str, Method] = ("sentence_alone", "attention", "random"),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, SentenceArray
+from sk_han.inspection.methods.how import How
 from sk_han.inspection.methods.log_odds import LogOdds
 from sk_han.inspection.methods.perturbation import (
     each_sentence_alone,
@@ -21,7 +22,7 @@ from sk_han.parts import Pool
 from sk_han.parts.network import Attribution
 
 __all__ = [
-    "METHODS",
+    "OF_ATTENTION",
     "SPREADING",
     "Batch",
     "Contributions",
@@ -56,13 +57,11 @@ class Contributions(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Documents to explain, the score of each, and the parameters of `explain`."""
+    """Documents to explain, the score of each, and how; `random` is for random numbers."""
 
     documents: DocumentArray
     score: LogOdds
-    combine: str
-    steps: int
-    spread: float
+    how: How
     random: Any
 
     @property
@@ -92,7 +91,7 @@ def _by_sentence_alone(batch: Batch) -> Contributions:
     found = with_other_parts(
         batch._replace(documents=alone, score=score),
         batch.network.gradient_attention(alone, score),
-        batch.spread,
+        batch.how.spread,
     )
     first = documents[:1]
     nothing = pool.logits(keep_words(first, np.zeros(first.n_words, dtype=bool)))
@@ -112,7 +111,7 @@ def _by_sentence_alone(batch: Batch) -> Contributions:
 
 def _by_gradient_attention(batch: Batch) -> Contributions:
     found = batch.network.gradient_attention(batch.documents, batch.score)
-    return with_other_parts(batch, found, batch.spread)
+    return with_other_parts(batch, found, batch.how.spread)
 
 
 def _by_occlusion(batch: Batch) -> Contributions:
@@ -134,7 +133,7 @@ def _by_occlusion(batch: Batch) -> Contributions:
 def _by_attention(batch: Batch) -> Contributions:
     base = attention_only(batch)
     sentence_attention = np.repeat(base.sentence_attention, batch.documents.words_per_sentence)
-    words = combine_attention(base.word_attention, sentence_attention, batch.combine)
+    words = combine_attention(base.word_attention, sentence_attention, batch.how.combine)
     return base._replace(words=words, sentences=base.sentence_attention)
 
 
@@ -145,7 +144,7 @@ def _by_chance(batch: Batch) -> Contributions:
     )
 
 
-METHODS: dict[str, Callable[[Batch], Contributions]] = {
+OF_ATTENTION: dict[str, Callable[[Batch], Contributions]] = {
     "sentence_alone": _by_sentence_alone,
     "gradient_attention": _by_gradient_attention,
     "occlusion": _by_occlusion,

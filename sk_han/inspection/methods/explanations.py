@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.inspection.methods.contributions import SPREADING, Contributions
+from sk_han.inspection.methods.how import How
 from sk_han.inspection.methods.source_texts import Source
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.targets import Target
@@ -22,10 +23,7 @@ def explanations_of(
     sources: Sequence[Source],
     targets: NDArray[np.int64],
     target: Target,
-    *,
-    method: str,
-    combine: str,
-    spread: float,
+    how: How,
 ) -> Iterator[DocumentExplanation]:
     """Split the flat arrays of a batch into documents.
 
@@ -37,8 +35,7 @@ def explanations_of(
     targets : ndarray of int64, shape (D,)
         Number of the explained label; -1 for the most probable one.
     target : Target
-    method, combine, spread
-        As of `explain`.
+    how : How
 
     Yields
     ------
@@ -59,14 +56,14 @@ def explanations_of(
             sentence_attention=found.sentence_attention[sentences],
             contributions=found.words[words],
             sentence_contributions=found.sentences[sentences],
-            method=method,
+            method=how.method,
             classes=classes,
             probabilities=proba[i],
             predicted=classes[predicted[i]],
             target=classes[explained[i]],
             unknown=unknown[words],
-            combine=combine,
+            combine=how.combine,
             ngram_contributions=found.ngrams[words],
             completeness_error=None if error is None else float(error[i]),
-            spread=spread if method in SPREADING else None,
+            spread=how.spread if how.method in SPREADING else None,
         )

@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.inspection.methods import contributions as methods
 from sk_han.inspection.methods.contributions import (
+    OF_ATTENTION,
     Batch,
     Contributions,
     attention_only,
     by_sentence,
     with_other_parts,
 )
+from sk_han.inspection.methods.how import How
 from sk_han.inspection.methods.log_odds import LogOdds
 from sk_han.parts import Pool
 
@@ -26,33 +27,16 @@ def contributions_to(
     targets: NDArray[np.int64],
     pool: Pool,
     documents: DocumentArray,
-    *,
-    method: str,
-    combine: str,
-    steps: int,
-    spread: float,
+    how: How,
     random: np.random.Generator | np.random.RandomState,
 ) -> Contributions:
     """Compute the contributions of a batch's words and sentences to the targets' log-odds.
 
-    Parameters
-    ----------
-    targets : ndarray of int64, shape (D,)
-        Number of the label; -1 for the most probable one.
-    pool : Pool
-    documents : DocumentArray of shape (D,)
-        Of ids within the vocabulary.
-    method, combine, steps, spread
-        As of `explain`.
-    random : Generator or RandomState
-        For ``method="random"``.
-
-    Returns
-    -------
-    Contributions
+    `targets`, shape (D,), are numbers of labels, -1 for the most probable one. Ids of the
+    documents are within the vocabulary.
     """
-    score = LogOdds.of(pool, documents, targets)
-    return METHODS[method](Batch(documents, score, combine, steps, spread, random))
+    batch = Batch(documents, LogOdds.of(pool, documents, targets), how, random)
+    return METHODS[how.method](batch)
 
 
 def _by_gradient_input(batch: Batch) -> Contributions:
@@ -65,7 +49,7 @@ def _by_integrated_gradients(batch: Batch) -> Contributions:
     to_target = batch.score.toward(batch.score.targets_of(base.logits))
     without_words = others.logits(DocumentArray.from_nested([[]]))
     words, factors = np.zeros(documents.n_words), np.zeros_like(base.logits)
-    positions, weights = np.polynomial.legendre.leggauss(batch.steps)  # from -1 to 1
+    positions, weights = np.polynomial.legendre.leggauss(batch.how.steps)  # from -1 to 1
     for position, weight in zip((1 + positions) / 2, weights / 2, strict=True):
         score = to_target.at(position, without_words)
         found = batch.network.gradient_input(documents, score, position)
@@ -87,9 +71,9 @@ def _by_integrated_gradients(batch: Batch) -> Contributions:
 
 # In the order of the documentation.
 METHODS: dict[str, Callable[[Batch], Contributions]] = {
-    "sentence_alone": methods.METHODS["sentence_alone"],
-    "gradient_attention": methods.METHODS["gradient_attention"],
+    "sentence_alone": OF_ATTENTION["sentence_alone"],
+    "gradient_attention": OF_ATTENTION["gradient_attention"],
     "gradient_input": _by_gradient_input,
     "integrated_gradients": _by_integrated_gradients,
-    **methods.METHODS,
+    **OF_ATTENTION,
 }

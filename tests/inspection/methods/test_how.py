@@ -1,0 +1,34 @@
+"""The parameters of explain, declared once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import sk_han
+from sk_han.inspection.methods.gradients import METHODS
+from sk_han.inspection.methods.how import How
+from sk_han.serving import Scorer
+
+EXPLAINING = (sk_han.explain, sk_han.explain_iter, sk_han.HANClassifier.explain, Scorer.explain)
+
+
+@pytest.mark.parametrize("function", EXPLAINING)
+def test_all_that_explain_show_the_same_parameters(function: Callable[..., Any]) -> None:
+    shown = inspect.signature(function).parameters
+    how = inspect.signature(How).parameters
+    assert list(shown)[-len(how) :] == list(how)
+    assert all(shown[name] == parameter for name, parameter in how.items())
+
+
+def test_what_is_not_given_is_the_default() -> None:
+    assert How.checked({}, METHODS) == How()
+    assert How.checked({"steps": 7}, METHODS) == How(steps=7)
+
+
+def test_an_unknown_parameter_is_named_with_those_that_exist() -> None:
+    with pytest.raises(TypeError, match="argument 'step'; of how to explain it takes method, comb"):
+        How.checked({"step": 7}, METHODS)
