@@ -23,7 +23,8 @@ VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' sk_han/__init__.py)
 FAST := not slow and not thorough
 # On tensors of a few dozen numbers a second thread costs 40 % more time than it saves.
 ONE_THREAD := OMP_NUM_THREADS=1
-WHOLE := classifier explainers faults inspection/faithfulness persistence project rendering scenarios test_properties.py
+WHOLE := classifier faults inspection/faithfulness inspection/methods/test_gradients.py persistence project rendering \
+	scenarios test_properties.py
 SHAKES ?= 1 2 3 4 5
 
 .PHONY: demo quick test test-thorough test-slow test-oldest test-newest test-processors test-shaken checks lint docs \
@@ -34,7 +35,8 @@ demo: $(READY)
 
 # The parts, without the whole models that are made of them, and without doctests.
 quick: $(READY)
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -m "$(FAST)" tests $(addprefix --ignore=tests/,$(WHOLE))
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -m "$(FAST)" tests $(addprefix --ignore=tests/,$(WHOLE)) \
+		--ignore-glob="tests/inspection/test_*.py"
 
 # In two processes: most tests are small fits, on one thread each.
 test: lint

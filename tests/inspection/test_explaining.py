@@ -1,3 +1,4 @@
+import copy
 import itertools
 from functools import partial
 
@@ -311,8 +312,10 @@ def test_a_pipeline_takes_an_iterator_through_its_steps(fitted):
     assert [e.text for e in found] == [text.upper() for text in TEXTS]
 
 
+@pytest.mark.parametrize("engine", ["numba", "torch"])
 @pytest.mark.parametrize("method", METHODS)
-def test_documents_without_words_are_explained_by_every_method(fitted, method):
+def test_documents_without_words_are_explained_by_every_method(fitted, method, engine):
+    fitted = copy.copy(fitted).set_params(engine=engine)
     empty, unknown = fitted.explain(["", "Zyxxy"], method=method)
     assert (len(empty.contributions), len(empty.sentence_contributions)) == (0, 0)
     assert len(unknown.contributions) == 1

@@ -147,8 +147,6 @@ SHARED_UNTIL_RENAMED = {
     "reporting.py",
     "scoring.py",
     "sentences.py",
-    "sources.py",
-    "summarizing.py",
     "tables.py",
 }
 

@@ -104,8 +104,8 @@ def buckets_of(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def batches(rows: _Sliceable) -> Iterator[_Sliceable]:
-    """Yield the rows of each batch of documents."""
-    for start in range(0, len(rows), BATCH_SIZE):
+    """Yield the rows of each batch of documents; of no documents, an empty batch."""
+    for start in range(0, max(len(rows), 1), BATCH_SIZE):
         yield rows[start : start + BATCH_SIZE]
 
 
