@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
 from sk_han.inspection.terms.summing_up import drawn, summary_of_model
 from sk_han.parts import PARTS, Pool
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.part import Part
 from sk_han.parts.pool import NETWORK
 from sk_han.serving.classifier_state import classifier_schema
 from sk_han.serving.network import ServedNetwork
@@ -30,6 +32,7 @@ from sk_han.storage.archive import read_archive
 from sk_han.storage.decoding import model_of, steps_of
 from sk_han.storage.opening import model_file
 from sk_han.storage.schema import check
+from sk_han.targets import Target
 from sk_han.utils.argument_checks import check_count, random_source
 from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
 from sk_han.validation.texts import check_texts
@@ -37,6 +40,17 @@ from sk_han.validation.texts import check_texts
 __all__ = ["Scorer"]
 
 _BATCH_SIZE = 64  # documents in memory at once
+
+
+class _ServedNgrams(NgramModel):
+    """An n-gram model without the counts by which it would learn on."""
+
+    @classmethod
+    def from_state(
+        cls, state: Mapping[str, Any], target: Target, device: str = "cpu"
+    ) -> NgramModel:
+        """Create a model from a checked state."""
+        return super().from_state({**state, "counts": None}, target, device)
 
 
 class Scorer:
@@ -82,7 +96,9 @@ class Scorer:
             raise ValueError(
                 "it reads sentence vectors, which a Scorer does not: sk_han.load reads it"
             )
-        self._pool = Pool.from_state(state, {**PARTS, ServedNetwork.kind: ServedNetwork})
+        kinds: dict[str, type[Part]] = {**PARTS, ServedNetwork.kind: ServedNetwork}
+        kinds[NgramModel.kind] = _ServedNgrams
+        self._pool = Pool.from_state(state, kinds)
         self.classes_ = self._pool.target.names
         self._vocabulary_size: int = state["vocabulary_size"]
         self._tokenizer = tokenizer or state["tokenizer"]

@@ -7,7 +7,6 @@ import struct
 import time
 import tracemalloc
 import zipfile
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,9 +28,13 @@ from tests.crafted_files import (
 from tests.tiny_models import fitted_classifier, tiny
 
 MODEL, FITTED = ("model",), ("model", "fitted")
-NETWORK = (*FITTED, "network", "state")
+PARTS, CLASSES = (*FITTED, "parts", "state"), (*FITTED, "target", "state", "classes")
+NETWORK = (*PARTS, "network", "state", "learnt", "state")
+NETWORK_SCALE = (*PARTS, "network", "state", "scale")
+NGRAMS_SCALE = (*PARTS, "ngrams", "state", "scale")
+WEIGHTS = "parts.network.learnt.weights"  # arrays
 OPTIONS = (*NETWORK, "options", "state")
-NGRAMS = (*FITTED, "ngram_model", "state")
+NGRAMS = (*PARTS, "ngrams", "state", "learnt", "state")
 
 
 class TestCraftedZip:
@@ -52,8 +55,8 @@ class TestCraftedZip:
 
     @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
     def test_an_entry_that_is_there_twice_is_refused(self, load_bytes):
-        with pytest.raises(ModelFormatError, match=r"'classes\.npy' is there 2 times"):
-            load_bytes(zipped([*golden_entries(), ("classes.npy", b"")]))
+        with pytest.raises(ModelFormatError, match=r"'target\.classes\.npy' is there 2 times"):
+            load_bytes(zipped([*golden_entries(), ("target.classes.npy", b"")]))
 
     @pytest.mark.parametrize("missing", range(len(golden_entries())))
     def test_a_missing_entry_is_named(self, load_bytes, missing):
@@ -101,7 +104,7 @@ class TestCraftedZip:
 
 def with_output_bias(content):
     """Give the golden entries, that of a weight replaced."""
-    name = "network.weights.output.bias.npy"
+    name = f"{WEIGHTS}.output.bias.npy"
     return [(entry, content if entry == name else data) for entry, data in golden_entries()]
 
 
@@ -133,7 +136,7 @@ class TestCraftedArrays:
     @pytest.mark.parametrize("value", [np.nan, np.inf])
     def test_weights_that_are_no_numbers_are_refused(self, load_bytes, value):
         description, arrays = golden_parts()
-        name = "network.weights.word_attention.bias"
+        name = f"{WEIGHTS}.word_attention.bias"
         weight = arrays[name].copy()
         weight[1] = value
         with pytest.raises(ModelFormatError, match=r"word_attention\.bias holds values"):
@@ -151,7 +154,7 @@ class TestCraftedArrays:
     )
     def test_weights_of_another_shape_or_type_are_refused(self, load_bytes, change):
         description, arrays = golden_parts()
-        name = "network.weights.embedding.weight"
+        name = f"{WEIGHTS}.embedding.weight"
         changed = change(arrays[name])
         with pytest.raises(ModelFormatError, match=r"embedding\.weight has the shape .* must have"):
             load_bytes(archive_of(description, arrays | {name: changed}))
@@ -175,16 +178,16 @@ class TestCraftedArrays:
     def test_classes_that_are_none_are_refused(self, load_bytes, classes, message):
         description, arrays = golden_parts()
         with pytest.raises(ModelFormatError, match=message):
-            load_bytes(archive_of(description, arrays | {"classes": classes}))
+            load_bytes(archive_of(description, arrays | {"target.classes": classes}))
 
     @pytest.mark.parametrize(
         ("name", "value"),
         [
-            ("network.weights.embedding.weight", 1e38),
-            ("network.weights.output.bias", -2e12),
-            ("ngram_model.weights", 1e38),
-            ("ngram_model.ratios", -1e20),
-            ("ngram_model.intercept", 1e38),
+            (f"{WEIGHTS}.embedding.weight", 1e38),
+            (f"{WEIGHTS}.output.bias", -2e12),
+            ("parts.ngrams.learnt.weights", 1e38),
+            ("parts.ngrams.learnt.ratios", -1e20),
+            ("parts.ngrams.learnt.intercept", 1e38),
         ],
     )
     def test_weights_whose_products_would_overflow_are_refused(self, load_bytes, name, value):
@@ -199,11 +202,12 @@ class TestCraftedArrays:
         self, load_bytes, method
     ):
         description, arrays = golden_parts()
-        largest = {"ngram_model.ratios": 1e6, "ngram_model.weights": 1e12}
-        largest |= {name: 1e12 for name in arrays if name.startswith("network.weights.")}
+        largest = {"parts.ngrams.learnt.ratios": 1e6, "parts.ngrams.learnt.weights": 1e12}
+        largest |= {name: 1e12 for name in arrays if name.startswith(WEIGHTS)}
         for name, value in largest.items():
             arrays[name] = np.copysign(np.float32(value), arrays[name])
-        description["model"]["fitted"] |= {"network_scale": 9e5, "ngram_scale": 9e5}
+        for path in (NETWORK_SCALE, NGRAMS_SCALE):
+            description = set_at(description, path, 9e5)
         for engine in ("torch", "auto"):
             description["model"]["params"]["engine"] = engine
             model = load_bytes(archive_of(description, arrays))
@@ -220,33 +224,34 @@ class TestCraftedLatentModels:
     @pytest.fixture
     def state(self):
         """The fitted state of a classifier that has a latent model."""
-        classifier = fitted_classifier(linear_ngrams=(1, 2))
-        ngrams = classifier.ngram_model_
-        latent = replace(ngrams, ratios=ngrams.ratios**2, counts=None)
-        classifier.latent_model_, classifier.latent_scale_ = latent, 0.5
-        return classifier.to_state()
+        state = fitted_classifier(linear_ngrams=(1, 2)).to_state()
+        ngrams = state["parts"]["ngrams"]
+        squares = {"ratios": ngrams["learnt"]["ratios"] ** 2, "counts": None}
+        latent = ngrams | {"scale": 0.5, "learnt": ngrams["learnt"] | squares}
+        return state | {"parts": state["parts"] | {"latent": latent}}
+
+    def changed(self, state, name, **learnt):
+        part = state["parts"][name]
+        part = part | {"learnt": part["learnt"] | learnt}
+        return state | {"parts": state["parts"] | {name: part}}
 
     def test_one_as_it_should_be_is_restored(self, state):
         assert tiny().from_state(state).latent_scale_ == 0.5
 
     def test_negative_ratios_are_refused(self, state):
-        latent = state["latent_model"] | {"ratios": -state["latent_model"]["ratios"]}
+        ratios = -state["parts"]["latent"]["learnt"]["ratios"]
         with pytest.raises(ModelFormatError, match="ratios are no squares"):
-            tiny().from_state(state | {"latent_model": latent})
+            tiny().from_state(self.changed(state, "latent", ratios=ratios))
 
     def test_counts_are_refused(self, state):
-        counts = {"counts": state["ngram_model"]["counts"]}
-        with pytest.raises(ModelFormatError, match="its latent_model has counts"):
-            tiny().from_state(state | {"latent_model": state["latent_model"] | counts})
+        counts = state["parts"]["ngrams"]["learnt"]["counts"]
+        with pytest.raises(ModelFormatError, match="its part latent has counts"):
+            tiny().from_state(self.changed(state, "latent", counts=counts))
 
     def test_an_ngram_model_without_counts_is_refused(self, state):
-        with pytest.raises(ModelFormatError, match="its ngram_model lacks counts"):
-            tiny().from_state(state | {"ngram_model": state["latent_model"]})
-
-    @pytest.mark.parametrize("name", ["latent", "ngram"])
-    def test_a_scale_without_its_model_is_refused(self, state, name):
-        with pytest.raises(ModelFormatError, match=r"and a scale of .* for one"):
-            tiny().from_state(state | {f"{name}_model": None})
+        learnt = state["parts"]["latent"]["learnt"]
+        with pytest.raises(ModelFormatError, match="its part ngrams lacks counts"):
+            tiny().from_state(self.changed(state, "ngrams", **learnt))
 
 
 def test_keys_that_share_a_hash_do_not_make_loading_slow(load_bytes):
@@ -297,41 +302,43 @@ class TestCraftedContent:
             ((*FITTED, "device"), 3, "device"),
             ((*FITTED, "history"), "long", "history"),
             ((*FITTED, "history"), [{"dict": [["epoch", "one"]]}], "history"),
-            ((*FITTED, "classes"), ["a", "b"], "no array of labels"),
+            (CLASSES, ["a", "b"], "no array of labels"),
             (
-                (*FITTED, "classes"),
+                CLASSES,
                 {"labels": ["a", 1]},
                 "all strings, all numbers or all booleans",
             ),
             (
-                (*FITTED, "classes"),
+                CLASSES,
                 {"labels": [[1], [1, 2]]},
                 "all strings, all numbers or all bool",
             ),
-            ((*FITTED, "classes"), {"array": "network.weights.output.bias"}, "lacks the entry"),
+            (CLASSES, {"array": f"{WEIGHTS}.output.bias"}, "lacks the entry"),
             ((*FITTED, "tokenizer", "class"), "HANClassifier", "stands where a value should"),
             ((*FITTED, "tokenizer"), "words", "tokenizer is no fitted HierarchicalTokenizer"),
-            ((*FITTED, "network_scale"), -0.5, "network_scale must be a number of at least 0"),
+            (NETWORK_SCALE, -0.5, r"network\.scale must be a number of at least 0"),
             (
-                (*FITTED, "network_scale"),
+                NETWORK_SCALE,
                 {"float": "inf"},
-                "network_scale must be a number of at least 0",
+                r"network\.scale must be a number of at least 0",
             ),
-            ((*FITTED, "ngram_scale"), None, "ngram_scale must be a number of at least 0"),
+            (NGRAMS_SCALE, None, r"ngrams\.scale must be a number of at least 0"),
             ((*FITTED, "best_epoch"), 10**6, "best_epoch must be one of"),
             ((*FITTED, "best_epoch"), True, "best_epoch must be an integer"),
             ((*FITTED, "best_score"), 1.5, "best_score must be an accuracy"),
-            ((*FITTED, "network_scale"), 1e308, "network_scale must be a number of at least 0"),
+            (NETWORK_SCALE, 1e308, r"network\.scale must be a number of at least 0"),
             ((*FITTED, "tokenizer", "params", "token_pattern"), "(", "no regular expression"),
             ((*FITTED, "tokenizer", "params", "token_pattern"), "(a)(b)", "may have one group"),
             ((*FITTED, "tokenizer", "params", "token_pattern"), "a" * 10**5, "100000 characters"),
             ((*FITTED, "tokenizer", "params", "stop_words"), ["a", 1], "stop_words holds 1"),
             ((*FITTED, "tokenizer", "params", "n_jobs"), 0, "n_jobs is 0"),
-            ((*FITTED, "ngram_model"), [1], "ngram_model is no mapping"),
+            ((*PARTS, "ngrams", "state", "learnt"), [1], r"ngrams\.learnt is no mapping"),
+            ((*PARTS, "ngrams", "state", "kind"), "magic", "kind .magic.; known here are"),
+            ((*FITTED, "target", "state", "kind"), "magic", "kind .magic.; known here are"),
             ((*NGRAMS, "ngram_range"), [2, 1], "ngram_range is no range"),
             ((*NGRAMS, "ngram_range"), 3, "ngram_range is no range"),
             ((*NGRAMS, "ngram_range"), [2**40, 2**41], "ngram_range is no range"),
-            ((*NGRAMS, "weights"), 1.5, r"its ngram_model\.weights has the shape"),
+            ((*NGRAMS, "weights"), 1.5, r"ngrams\.learnt\.weights has the shape"),
             ((*NGRAMS, "more"), 1.5, r"\['more'\] too many"),
             ((*MODEL, "params", "pooling"), {"options": {"class": "Evil"}}, "none of the options"),
             (
@@ -381,9 +388,9 @@ class TestCraftedContent:
             ((*NETWORK, "n_classes"), 3, "elsewhere in it K is 2"),
             ((*NETWORK, "reads"), "thoughts", "has the reads 'thoughts'"),
             ((*OPTIONS, "dropout"), 1.5, "'dropout' parameter"),
-            ((*NETWORK, "max_words"), 0, r"network\.max_words must be"),
-            ((*NETWORK, "valid_batch_size"), True, r"network\.valid_batch_size must be"),
-            ((*NETWORK, "weights"), None, r"network\.weights must be"),
+            ((*NETWORK, "max_words"), 0, r"network\.learnt\.max_words must be"),
+            ((*NETWORK, "valid_batch_size"), True, r"network\.learnt\.valid_batch_size must be"),
+            ((*NETWORK, "weights"), None, r"network\.learnt\.weights must be"),
             ((*NETWORK, "options"), None, "none of the options"),
         ],
     )
@@ -401,7 +408,7 @@ class TestCraftedContent:
             (("model",), r"lacks \['model'\]"),
             (FITTED, r"lacks \['fitted'\]"),
             ((*MODEL, "requests"), r"lacks \['requests'\]"),
-            ((*FITTED, "network"), "'network'"),
+            ((*PARTS, "network"), "its parts have no network"),
             ((*FITTED, "best_epoch"), "'best_epoch'"),
             ((*NETWORK, "max_words"), r"lacks \['max_words'\]"),
             ((*NETWORK, "weights"), r"lacks \['weights'\]"),

@@ -9,7 +9,7 @@ import pytest
 from sk_han import HANClassifier, HierarchicalTokenizer, ModelFormatError
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
 
-FORMATS = {HANClassifier: 2, HierarchicalTokenizer: 1}
+FORMATS = {HANClassifier: 3, HierarchicalTokenizer: 1}
 
 
 @pytest.fixture(scope="module")
@@ -105,17 +105,14 @@ def test_a_missing_part_of_the_fitted_state_is_named(fitted, part):
 @pytest.mark.parametrize(
     ("part", "value", "message"),
     [
-        ("classes", ["neg", "pos"], "classes are no array"),
+        ("target", {"kind": "one_of_classes", "classes": ["a"]}, "classes are no array"),
+        ("target", {"kind": "magic"}, "target has the kind 'magic'; known here are"),
         ("tokenizer", "words", "tokenizer is no fitted HierarchicalTokenizer"),
         ("tokenizer", HierarchicalTokenizer(), "tokenizer is no fitted HierarchicalTokenizer"),
-        ("network", None, "network is no mapping"),
-        ("ngram_model", [1], "ngram_model is no mapping"),
-        (
-            "network_scale",
-            True,
-            "network_scale must be a number of at least 0 and below 1e.06; got",
-        ),
-        ("ngram_scale", -0.5, "ngram_scale must be a number of at least 0 and .*; got -0.5"),
+        ("parts", None, "parts is no mapping"),
+        ("parts", {}, "its parts have no network"),
+        ("parts", {"network": [1]}, r"parts\.network is no mapping"),
+        ("parts", {"network": {"kind": "magic"}}, r"network has the kind 'magic'; known here are"),
         ("history", [1], r"history\[0\] is no mapping"),
         ("best_epoch", 0, "best_epoch must be an integer of at least 1; got 0"),
         ("best_score", 2.0, "best_score must be an accuracy; got 2.0"),
@@ -131,7 +128,7 @@ def test_a_state_that_is_refused_leaves_the_fitted_state_as_it_was():
     classifier = fitted_classifier()
     before = vars(classifier).copy()
     with pytest.raises(ModelFormatError):
-        classifier.from_state(classifier.to_state() | {"ngram_model": {}})
+        classifier.from_state(classifier.to_state() | {"parts": {}})
     assert all(vars(classifier)[name] is value for name, value in before.items())
 
 
