@@ -91,7 +91,9 @@ EXPLAINED: dict[str, Callable[[Fitted], ExplanationList]] = {
     ),
     "explain_classes": lambda fitted: explain_classes(fitted.estimator, fitted.some),
     "two classes": lambda fitted: explain_classes(
-        fitted.estimator, fitted.some, classes=fitted.y[:2] if len(fitted.y) > 1 else fitted.y
+        fitted.estimator,
+        fitted.some,
+        classes=(fitted.labels if hasattr(fitted.y, "columns") else fitted.y)[:2],
     ),
 }
 
