@@ -12,6 +12,7 @@ from torch.testing import assert_close
 
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.attribution import Attribution, gradient_attention, gradient_input
+from sk_han.nn.encoders import packed
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
 from tests.nn.conftest import Batch
@@ -222,8 +223,12 @@ def test_no_weight_gets_a_gradient(
 
 @each_method
 def test_recurrent_networks_go_backward_in_training_mode_and_stay_in_theirs(
-    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
+    make_network: MakeNetwork,
+    batch: Batch,
+    method: Callable[..., Attribution],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(packed, "_by_blocks", packed._at_once)  # as on a GPU
     network, modes = make_network(rnn="lstm").eval(), []
     network.sentence_encoder.rnn.register_forward_hook(
         lambda module, *_: modes.append((torch.is_grad_enabled(), module.training))

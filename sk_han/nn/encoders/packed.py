@@ -141,7 +141,8 @@ def packed_encoded(
         return Encoded(states + torch.stack(nothing).sum(), initial)
     filled = layout.order[: layout.n_filled].to(inputs.device)
     start = _each(lambda each: each[:, filled].contiguous(), initial)
-    if inputs.device.type == "cpu":
+    # torch.compile takes modules as they are, and not the function below them.
+    if inputs.device.type == "cpu" and not torch.compiler.is_compiling():
         states, last = _by_blocks(rnn, inputs, index, layout, start)
     else:
         states, last = _at_once(rnn, inputs, index, layout, start)
