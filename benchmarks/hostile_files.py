@@ -1,10 +1,10 @@
 """What becomes of files of models that are damaged by accident, or crafted to do harm.
 
 ``python benchmarks/hostile_files.py --damaged 1000 --crafted 1000`` changes the golden files,
-loads each file in a process of its own, which has a limit of memory and of time, and
-lets what loads predict and explain. Files that once did harm are in every run. A damaged file must
-be refused. A crafted one has the right checksum, and if it loads, all its numbers must be finite.
-It needs Linux.
+loads each file in a process of its own, which has a limit of memory and of time, and lets what
+loads predict and explain. Files that once did harm are in every run. A damaged file must be
+refused. A crafted one has the right checksum, and if it loads, all its numbers must be finite; if
+`load` refuses it, a Scorer does too. It needs Linux.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import tracemalloc
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import sk_han
 from sk_han import DocumentArray, HierarchicalTokenizer, ModelFormatError
+from sk_han.serving import Scorer
 from tests.crafted_files import (
     GOLDEN,
     archive_of,
@@ -101,7 +103,7 @@ DAMAGES = [flipped, cut_off, swapped, longer, zeroed]
 
 HOSTILE: list[Any] = [None, True, -1, 0, 10**9, 10**30, 10**400, 1e308, -1e308, 5e-324, "", "\0"]
 HOSTILE += [[], [[1, "a"]], {"tuple": []}, {"dict": [["a", 1]]}, {"float": "inf"}, {"float": "nan"}]
-HOSTILE += [{"array": "classes"}, {"class": "HierarchicalTokenizer"}, {"labels": [1, 2]}]
+HOSTILE += [{"array": "target.classes"}, {"class": "HierarchicalTokenizer"}, {"labels": [1, 2]}]
 
 
 def with_changed_bytes(draw: Draw, content: bytes) -> bytes:
@@ -169,21 +171,22 @@ def once_harmful() -> list[bytes]:
     """Give files that took gigabytes, ended the process, or failed when texts were read."""
     description, arrays = golden_parts()
     fitted = ("model", "fitted")
+    ngrams = (*fitted, "parts", "state", "ngrams", "state", "learnt", "state")
     wide = npy("<U0", "(100000000,)", b"")
     values: list[tuple[tuple[str, ...], Any]] = [
         (("model", "params", "n_threads"), 10**6),
         ((*fitted, "tokenizer", "params", "stop_words"), [1]),
         ((*fitted, "tokenizer", "params", "n_jobs"), 0),
-        ((*fitted, "ngram_model", "state", "ngram_range"), [2**70, 2**71]),
+        ((*ngrams, "ngram_range"), [2**70, 2**71]),
     ]
     huge = {
-        name: array * np.float32(1e30) if name.startswith("network.weights") else array
+        name: array * np.float32(1e30) if name.startswith("parts.network.") else array
         for name, array in arrays.items()
     }
     return [
         *(archive_of(set_at(description, path, value), arrays) for path, value in values),
         archive_of(description, huge),
-        zipped([(n, wide if n == "classes.npy" else data) for n, data in golden_entries()]),
+        zipped([(n, wide if n == "target.classes.npy" else data) for n, data in golden_entries()]),
         with_text("[" + ",".join(["[[]]"] * 400_000) + "]", ("model", "params", "net_params")),
     ]
 
@@ -226,7 +229,11 @@ def tried(path: Path, damaged: bool) -> Outcome:
     try:
         model = sk_han.load(path)
     except ModelFormatError as error:
-        return Outcome("refused", str(error), tracemalloc.get_traced_memory()[1])
+        peak = tracemalloc.get_traced_memory()[1]
+        with suppress(ModelFormatError):
+            Scorer.load(path)
+            return Outcome("taken by a Scorer", str(error), peak)
+        return Outcome("refused", str(error), peak)
     except BaseException as error:
         return Outcome("other error", f"{type(error).__name__}: {error}")
     peak = tracemalloc.get_traced_memory()[1]
@@ -297,7 +304,8 @@ def main() -> None:
     print(f"{'crafted':<45}{n_files[False]:>8}")
     for kind in ("refused", "loads, and is sound"):
         print(f"{kind:<45}{kinds[kind]:>8}")
-    for kind in ("silently wrong", "other error", "hang", "memory beyond the promise"):
+    faults = ("silently wrong", "taken by a Scorer", "other error", "hang")
+    for kind in (*faults, "memory beyond the promise"):
         print(f"{kind + ' (must be 0)':<45}{kinds[kind]:>8}")
     print(f"{'peak memory over size, files from 1 MB on':<45}{ratio:>8.1f}")
     print(f"{'peak memory of smaller files, MB':<45}{most / 1e6:>8.1f}")
