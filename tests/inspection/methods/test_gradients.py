@@ -15,7 +15,6 @@ from sk_han import (
     MultiHopAttention,
 )
 from sk_han.documents import LabelledDocuments
-from sk_han.inspection.methods import log_odds as module
 from sk_han.inspection.methods.gradients import METHODS
 from sk_han.parts.ngrams.hashing import hash_ngrams
 from sk_han.parts.ngrams.model import NgramModel
@@ -414,20 +413,3 @@ def test_one_class_has_nothing_to_explain(one_class, method):
     if method not in ("attention", "random"):
         assert not np.any(explanation.contributions)
     assert explanation.target == "pos"
-
-
-def test_log_odds_leave_the_target_out_of_the_others():
-    logits, targets = np.array([[1.0, 2.0, 3.0]]), np.array([1])
-    assert module.log_odds(logits, targets) == pytest.approx(2 - np.log(np.exp(1) + np.exp(3)))
-    q = np.exp([1, 3]) / np.exp([1, 3]).sum()
-    factors = module.LogOdds(1.0, np.zeros((1, 3)), targets).factors(logits)[0]
-    np.testing.assert_allclose(factors, [-q[0], 1, -q[1]], atol=1e-15)
-
-
-def test_log_odds_of_certain_documents_are_finite():
-    logits = np.array([[900.0, -900.0, 0.0], [-900.0, 900.0, 900.0]])
-    targets = np.array([1, 0])
-    assert module.log_odds(logits, targets).tolist() == [-1800.0, pytest.approx(-1800 - np.log(2))]
-    factors = module.LogOdds(1.0, np.zeros((2, 3)), targets).factors(logits)
-    expected = [[-1, 1, 0], [1, -0.5, -0.5]]
-    np.testing.assert_allclose(factors, expected, atol=1e-12)
