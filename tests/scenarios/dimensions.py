@@ -450,6 +450,7 @@ WARNINGS: list[tuple[Rule, str]] = [
     (ANY, "The network (has learnt|tells|counts for) nothing"),
     (when(estimator=FOLDS), "The least populated class in y has only"),
     (when(door="plot"), "No installed font has"),
+    (when(tokenizer__output="padded"), "it holds 0 .padding. and 1 .the unknown word. alone"),
     (when(estimator="padded word ids"), "it holds 0 .padding. and 1 .the unknown word. alone"),
     (when(kept="Dask"), "The workers predict with the"),
 ]
