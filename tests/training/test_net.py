@@ -194,3 +194,15 @@ class TestMeasures:
     def test_there_need_be_none(self):
         net = net_of(None, max_epochs=1).train(LABELLED, LABELLED)
         assert "valid_loss" in net.history[0]
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")  # of PyTorch's compiler
+def test_a_compiled_network_gives_the_same_probabilities():
+    from tests.tiny_models import LABELS, TEXTS, tiny
+
+    params = {"compile": True, "compile__backend": "eager"}
+    compiled = tiny(net_params=params, max_epochs=1).fit(TEXTS, LABELS)
+    plain = tiny(max_epochs=1).fit(TEXTS, LABELS)
+    found, expected = compiled.predict_proba(TEXTS), plain.predict_proba(TEXTS)
+    np.testing.assert_allclose(found, expected, atol=1e-4)

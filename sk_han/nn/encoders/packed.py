@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -141,9 +142,11 @@ def packed_encoded(
         return Encoded(states + torch.stack(nothing).sum(), initial)
     filled = layout.order[: layout.n_filled].to(inputs.device)
     start = _each(lambda each: each[:, filled].contiguous(), initial)
-    # torch.compile takes modules as they are, and not the function below them.
-    if inputs.device.type == "cpu" and not torch.compiler.is_compiling():
-        states, last = _by_blocks(rnn, inputs, index, layout, start)
+    if inputs.device.type == "cpu":
+        by_blocks = _by_blocks
+        if "torch._dynamo" in sys.modules:  # torch.compile cannot follow PyTorch's loop
+            by_blocks = torch.compiler.disable(_by_blocks)
+        states, last = by_blocks(rnn, inputs, index, layout, start)
     else:
         states, last = _at_once(rnn, inputs, index, layout, start)
     return Encoded(states, _each(lambda each, end: each.index_copy(1, filled, end), initial, last))
