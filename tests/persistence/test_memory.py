@@ -81,6 +81,10 @@ small_json = st.recursive(
 units = st.sampled_from(["[]", "{}", "[0]", '{"":0}', "[[]]", "[12345]", '["ab",2]', "1.5", '"ab"'])
 units |= small_json.map(lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
+PARTS = ("fitted", "parts", "state")
+SCALE = (*PARTS, "network", "state", "scale")
+LEARNT_NGRAMS = (*PARTS, "ngrams", "state", "learnt", "state")
+
 
 class TestWhateverTheFileHolds:
     @pytest.mark.parametrize(("unit", "before"), [("[[]]", ""), ("[12345]", '"😀",')])
@@ -92,9 +96,9 @@ class TestWhateverTheFileHolds:
         "place",
         [
             ("params", "lr"),
-            ("fitted", "ngram_model", "state", "ngram_range"),
+            (*LEARNT_NGRAMS, "ngram_range"),
             pytest.param(("fitted", "best_epoch"), marks=pytest.mark.thorough),
-            pytest.param(("fitted", "network_scale"), marks=pytest.mark.thorough),
+            pytest.param(SCALE, marks=pytest.mark.thorough),
         ],
     )
     def test_values_that_grow_in_an_error_take_their_share(self, load_bytes, place):
@@ -110,7 +114,7 @@ class TestWhateverTheFileHolds:
         takes_little(load_bytes, with_text(text, place))
 
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-    @example("classes.npy", "<U0", [10**8], 0)
+    @example("target.classes.npy", "<U0", [10**8], 0)
     @given(
         st.sampled_from([name for name, _ in golden_entries() if name.endswith(".npy")]),
         st.sampled_from(["<U0", ">U0", "|U0", "<f0", "|b0", "<i0", "<U00", "|S0", "|V0"])
@@ -136,8 +140,8 @@ class TestWhateverTheFileHolds:
 @pytest.mark.parametrize("length", [10**8, 10**11])
 def test_strings_of_no_width_are_refused_at_any_length(load_bytes, length):
     content = npy("<U0", f"({length},)", b"")
-    entries = [(n, content if n == "classes.npy" else data) for n, data in golden_entries()]
-    with pytest.raises(ModelFormatError, match=r"'classes\.npy' is no array"):
+    entries = [(n, content if n == "target.classes.npy" else data) for n, data in golden_entries()]
+    with pytest.raises(ModelFormatError, match=r"'target\.classes\.npy' is no array"):
         load_bytes(zipped(entries))
     takes_little(load_bytes, zipped(entries))
 
@@ -145,7 +149,7 @@ def test_strings_of_no_width_are_refused_at_any_length(load_bytes, length):
 def test_numbers_of_one_byte_as_classes_take_their_share(load_bytes):
     description, arrays = golden_parts()
     for classes in (np.zeros(10**6, bool), np.arange(300_000, dtype="u4").view("U1")):
-        takes_little(load_bytes, archive_of(description, arrays | {"classes": classes}))
+        takes_little(load_bytes, archive_of(description, arrays | {"target.classes": classes}))
 
 
 SMALL = {"max_epochs": 1, "validation_fraction": None}
@@ -224,9 +228,11 @@ class TestEveryKindOfModel:
 def grown(kind, n):
     """Give a file of a model with n classes or labels, all else as it was."""
     description, arrays = golden_parts(stored(kind))
-    arrays = dict(arrays) | {"classes": np.array(sorted(f"I-{i:x}" for i in range(n)))}
-    for name in ("network.weights.output.weight", "network.weights.output.bias"):
-        arrays[name] = np.zeros((n, *arrays[name].shape[1:]), "f4")
+    (classes,) = (name for name in arrays if name.endswith("classes"))
+    arrays = dict(arrays) | {classes: np.array(sorted(f"I-{i:x}" for i in range(n)))}
+    for name in arrays:
+        if name.endswith(("weights.output.weight", "weights.output.bias")):
+            arrays[name] = np.zeros((n, *arrays[name].shape[1:]), "f4")
     return archive_of(description, arrays)
 
 
@@ -293,8 +299,11 @@ class TestGiantValues:
         takes_little(load_bytes, with_text(text, place))
 
     def test_an_error_shows_the_start_of_it(self, load_bytes):
-        content = with_text('"' + "a" * 10**6 + '"', ("model", "fitted", "network_scale"))
-        with pytest.raises(ModelFormatError, match="network_scale must be a number") as raised:
+        content = with_text(
+            '"' + "a" * 10**6 + '"',
+            ("model", "fitted", "parts", "state", "network", "state", "scale"),
+        )
+        with pytest.raises(ModelFormatError, match=r"network\.scale must be a number") as raised:
             load_bytes(content)
         assert len(str(raised.value)) < 2000
 
