@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,6 @@ from sk_han.documents import UNKNOWN_ID, DocumentArray, EncoderFingerprint, Sent
 from sk_han.documents.lazy import KnownDocuments, LazyDocuments, highest_id
 from sk_han.documents.sentences import check_same_encoder
 from sk_han.validation.texts import check_texts
-
-if TYPE_CHECKING:
-    from sk_han.tokenizer import HierarchicalTokenizer
 
 __all__ = [
     "as_documents",
@@ -48,7 +45,7 @@ def check_documents(X: Any) -> DocumentArray | NDArray[np.integer[Any]] | list[s
     return X
 
 
-def as_documents(X: Any, tokenizer: HierarchicalTokenizer | None) -> DocumentArray:
+def as_documents(X: Any, tokenizer: Any) -> DocumentArray:
     """Return X as a DocumentArray.
 
     Parameters
@@ -124,7 +121,7 @@ def check_sentence_vectors(
 def vocabulary_size_of(
     documents: DocumentArray,
     unlabelled: DocumentArray | None,
-    tokenizer: HierarchicalTokenizer | None,
+    tokenizer: Any,
     vectors: Any,
 ) -> int:
     """Count the word ids of training documents, including unused ones of tokenizer or vectors."""

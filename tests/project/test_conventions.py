@@ -63,10 +63,6 @@ ON_ONE_FLOOR = {
     ("targets", "validation"),
     ("utils", "options"),
 }
-# Arrows that still run upwards, and from how many files. They may only become fewer.
-UPWARD = {
-    ("validation", "tokenizer"): 1,
-}
 FLOOR_OF = {room: number for number, floor in enumerate(FLOORS) for room in floor}
 
 CORE_PACKAGES = {"joblib", "numpy", "scipy", "sklearn", "skorch", "threadpoolctl", "torch"}
@@ -247,19 +243,14 @@ def test_no_import_is_relative() -> None:
 
 
 def test_imports_run_downwards_wherever_they_stand() -> None:
-    found = {pair: files for pair, files in arrows().items() if not may_import(*pair)}
     upward = [
         f"{file.relative_to(PACKAGE)}: {name}"
-        for pair, files in sorted(found.items())
+        for pair, files in sorted(arrows().items())
         for file, name in files.items()
-        if len(files) > UPWARD.get(pair, 0)
+        if not may_import(*pair)
     ]
     advice = "Not below it in FLOORS: move what both need down, or hand it in as a value."
     assert not upward, "\n".join([advice, *upward])
-    now = {pair: len(found.get(pair, ())) for pair in UPWARD}
-    assert now == UPWARD, (
-        f"Fewer arrows run upwards than UPWARD allows: {UPWARD.items() - now.items()}"
-    )
 
 
 def test_rooms_of_one_floor_import_each_other_in_one_direction() -> None:
