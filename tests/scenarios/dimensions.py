@@ -441,6 +441,7 @@ WARNINGS: list[tuple[Rule, str]] = [
         when(classes={"one with four documents", "some with two to three documents"}),
         "fewer than 5 documents: ",
     ),
+    (when(classes="many", estimator="one against the rest"), "fewer than 5 documents: "),
     (when(classes="one"), "y holds a single class"),
     # Of a short vocabulary, or of the first words, documents of two classes are the same.
     (ANY, "the same words as one with another label"),
