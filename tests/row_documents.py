@@ -32,8 +32,9 @@ class RowClassifier(HANClassifier):
     def __sklearn_tags__(self):
         return of_rows(super().__sklearn_tags__())
 
-    def _learn(self, X, *args, resume, **kwargs):
-        return super()._learn(self._read(X, reset=not resume), *args, resume=resume, **kwargs)
+    def _learn(self, given, *, goes_on, **how):
+        X = self._read(given.X, reset=not (goes_on and hasattr(self, "pool_")))
+        return super()._learn(given._replace(X=X), goes_on=goes_on, **how)
 
     def _documents(self, X):
         return super()._documents(self._read(X, reset=False))

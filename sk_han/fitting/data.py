@@ -247,13 +247,13 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
     check_embedding_init(settings.embedding_init)
     check_net_params(settings.net_params or {})
     check_optimizer(settings.optimizer)
+    if before is not None:
+        options.check_same_structure(before.pool.network.options)
     X = check_documents(given.X)
     if before is None:
         _warn_of_features(X)
     else:
-        network = before.pool.network
-        options.check_same_structure(network.options)
-        check_sentence_vectors(X, network.dimension, before.encoder)
+        check_sentence_vectors(X, before.pool.network.dimension, before.encoder)
     _check_without_labels(given.X_unlabelled, X)
     if before is None:
         target, targets = learnt_target(given.y, len(X), given.classes)

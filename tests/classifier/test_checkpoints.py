@@ -143,7 +143,7 @@ class TestPretraining:
     @pytest.fixture(autouse=True)
     def pretrains(self, monkeypatch):
         """Take a few hundred texts for enough to pre-train the network."""
-        monkeypatch.setattr("sk_han.network_fitting._ENOUGH_TO_PRETRAIN", 100)
+        monkeypatch.setattr("sk_han.fitting.linear._ENOUGH_TO_PRETRAIN", 100)
         monkeypatch.setattr("sk_han.training.pretraining._N_STEPS", 20)
 
     def classifier(self):
@@ -180,7 +180,7 @@ class TestPretraining:
                 self.fit(self.classifier(), checkpoint=Checkpoint(tmp_path, minutes=0))
         finally:
             StopAt.step = None
-        monkeypatch.setattr("sk_han.network_fitting._softly_labelled", None)
+        monkeypatch.setattr("sk_han.fitting.network._softly_labelled", None)
         assert_same(self.fit(self.classifier(), checkpoint=tmp_path), whole, unlabelled.UNSEEN)
 
     def test_a_generator_of_the_user_ends_in_the_same_state(self, tmp_path):

@@ -91,9 +91,9 @@ class TestFit:
 
 
 def fitted_with_unlabelled():
-    import sk_han.network_fitting
+    import sk_han.fitting.linear
 
-    sk_han.network_fitting._ENOUGH_TO_PRETRAIN = 10
+    sk_han.fitting.linear._ENOUGH_TO_PRETRAIN = 10
     classifier = tiny(linear_ngrams=(1, 1)).fit(TEXTS, LABELS, X_unlabelled=TEXTS)
     return getattr(classifier, "net_", None) and classifier.predict_proba(TEXTS)
 

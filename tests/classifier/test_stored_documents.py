@@ -75,7 +75,7 @@ def test_a_fit_on_the_disk_gives_the_bits_of_a_fit_in_memory(
 def test_a_network_is_pretrained_on_the_disk_as_in_memory(
     opened: DocumentArray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sk_han.network_fitting._ENOUGH_TO_PRETRAIN", 50)
+    monkeypatch.setattr("sk_han.fitting.linear._ENOUGH_TO_PRETRAIN", 50)
     monkeypatch.setattr("sk_han.training.pretraining._N_STEPS", 5)
     fits = [
         tiny().fit(X, Y, X_unlabelled=UNLABELLED),

@@ -51,7 +51,7 @@ def fitted():
 @pytest.fixture
 def pretrains(monkeypatch):
     """Take a few hundred texts for enough to pre-train the network."""
-    monkeypatch.setattr("sk_han.network_fitting._ENOUGH_TO_PRETRAIN", 100)
+    monkeypatch.setattr("sk_han.fitting.linear._ENOUGH_TO_PRETRAIN", 100)
     monkeypatch.setattr("sk_han.training.pretraining._N_STEPS", 20)
 
 
@@ -177,7 +177,7 @@ class TestForms:
             given.append(weights)
 
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("sk_han.network_fitting.initial_vectors", recorded)
+            patched.setattr("sk_han.fitting.network.initial_vectors", recorded)
             small().fit(LABELLED, Y, sample_weight=weights, X_unlabelled=UNLABELLED)
         assert given[0][60:] == pytest.approx(given[0][:60].mean())
 
@@ -333,7 +333,7 @@ class TestPretraining:
             given.append((documents, targets))
             return labelled_by_other_half(documents, teacher, targets=targets, weights=weights)
 
-        monkeypatch.setattr("sk_han.network_fitting.labelled_by_other_half", recorded)
+        monkeypatch.setattr("sk_han.fitting.network.labelled_by_other_half", recorded)
         classifier = small().fit(LABELLED, Y, X_unlabelled=UNLABELLED)
         ((documents, targets),) = given
         held_out = classifier.net_.train_split.keywords["valid_ds"].documents.to_nested()

@@ -130,9 +130,11 @@ class TestErrors:
         assert not (tmp_path / "out.csv").exists()
 
     def test_a_warning_is_one_line(self, run, model, table, monkeypatch):
+        predict_proba = Scorer.predict_proba
+
         def warn(self, X):
             warnings.warn("take\ncare", stacklevel=1)
-            return Scorer.logits(self, self._tokenizer.transform(X))
+            return predict_proba(self, X)
 
         monkeypatch.setattr(Scorer, "predict_proba", warn)
         with warnings.catch_warnings():

@@ -80,9 +80,12 @@ def test_a_half_has_the_score_of_the_other_half():
     assert data.targets[:, 1].tolist() == [0.25, 1]
 
 
+LABELS = np.array([[np.nan, np.nan], [1, 0], [0, 1]], dtype=np.float32)
+
+
 def test_both_halves_of_a_document_of_known_class_have_it():
     documents = DocumentArray.from_nested([[[2], [3]], [[2], [4]], [[5], [6]]])
-    data = labelled_by_other_half(documents, share_of_twos, targets=np.array([-1, 0, 1]))
+    data = labelled_by_other_half(documents, share_of_twos, labels=LABELS)
     assert data.targets[:, 1].tolist() == [0, 0, 1, 1, 0, 1]
 
 
@@ -96,7 +99,7 @@ def test_documents_without_two_halves_are_left_out(documents):
 def test_the_teacher_may_reuse_its_array():
     documents = DocumentArray.from_nested([[[2], [3]]])
     own = np.array([[0.5, 0.5]], dtype=np.float32)
-    data = labelled_by_other_half(documents, lambda _: own, targets=np.array([1]))
+    data = labelled_by_other_half(documents, lambda _: own, labels=LABELS[2:])
     assert data.targets.tolist() == [[0, 1], [0, 1]]
     assert own.tolist() == [[0.5, 0.5]]
 

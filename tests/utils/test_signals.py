@@ -75,7 +75,7 @@ def test_one_while_kernels_load_is_no_fault_of_numba(alarmed, monkeypatch):
 
 
 def test_one_while_a_checkpoint_is_written_ends_the_fit(alarmed, tmp_path, monkeypatch):
-    monkeypatch.setattr("sk_han.checkpoints.fit_checkpoints.write_archive", alarmed)
+    monkeypatch.setattr("sk_han.fitting.checkpoints.fit_checkpoints.write_archive", alarmed)
     with pytest.raises(Exception) as raised:
         tiny().fit(TEXTS, LABELS, checkpoint=tmp_path)
     assert is_what_the_handler_raised(raised)

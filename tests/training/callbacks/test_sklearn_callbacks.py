@@ -205,7 +205,8 @@ class TestNothingElseChanges:
 
     def test_the_fitted_net_does_not_keep_the_documents(self):
         tasks = dict(recorded(Recorder()).net_.callbacks_)["fit_tasks"]
-        assert vars(tasks) == {"fit_task": None, "arguments": {}, "fitted": {}, "epoch_": None}
+        nothing = {"fit_task": None, "arguments": {}, "fitted_so_far": None, "epoch_": None}
+        assert vars(tasks) == nothing
 
     def test_a_model_watched_by_a_callback_can_be_pickled(self):
         classifier = recorded(skl_callback.ScoringMonitor(scoring="accuracy"))
