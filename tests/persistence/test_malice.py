@@ -253,6 +253,12 @@ class TestCraftedLatentModels:
         with pytest.raises(ModelFormatError, match="its part ngrams lacks counts"):
             tiny().from_state(self.changed(state, "ngrams", **learnt))
 
+    @pytest.mark.parametrize("name", ["latent", "ngrams"])
+    def test_a_scale_without_its_model_is_refused(self, state, name):
+        part = state["parts"][name] | {"learnt": None}
+        with pytest.raises(ModelFormatError, match=rf"parts\.{name}\.learnt is no mapping"):
+            tiny().from_state(state | {"parts": state["parts"] | {name: part}})
+
 
 def test_keys_that_share_a_hash_do_not_make_loading_slow(load_bytes):
     description, arrays = golden_parts()
@@ -332,7 +338,11 @@ class TestCraftedContent:
             ((*FITTED, "tokenizer", "params", "token_pattern"), "a" * 10**5, "100000 characters"),
             ((*FITTED, "tokenizer", "params", "stop_words"), ["a", 1], "stop_words holds 1"),
             ((*FITTED, "tokenizer", "params", "n_jobs"), 0, "n_jobs is 0"),
+            ((*PARTS, "ngrams"), [1], r"parts\.ngrams is no mapping"),
             ((*PARTS, "ngrams", "state", "learnt"), [1], r"ngrams\.learnt is no mapping"),
+            ((*PARTS, "ngrams", "state", "kind"), "network", r"its parts\.ngrams\.learnt has the"),
+            ((*FITTED, "parts"), [], "its parts is no mapping"),
+            ((*FITTED, "target"), None, "its target is no mapping"),
             ((*PARTS, "ngrams", "state", "kind"), "magic", "kind .magic.; known here are"),
             ((*FITTED, "target", "state", "kind"), "magic", "kind .magic.; known here are"),
             ((*NGRAMS, "ngram_range"), [2, 1], "ngram_range is no range"),
@@ -410,6 +420,9 @@ class TestCraftedContent:
             ((*MODEL, "requests"), r"lacks \['requests'\]"),
             ((*PARTS, "network"), "its parts have no network"),
             ((*FITTED, "best_epoch"), "'best_epoch'"),
+            ((*PARTS, "ngrams", "state", "kind"), r"parts\.ngrams has the kind None"),
+            ((*PARTS, "ngrams", "state", "scale"), r"parts\.ngrams lacks \['scale'\]"),
+            ((*PARTS, "ngrams", "state", "learnt"), r"parts\.ngrams lacks \['learnt'\]"),
             ((*NETWORK, "max_words"), r"lacks \['max_words'\]"),
             ((*NETWORK, "weights"), r"lacks \['weights'\]"),
             ((*NETWORK, "weights", "state", "output.bias"), r"lacks \['output\.bias'\]"),

@@ -127,6 +127,6 @@ def test_a_state_is_of_arrays_plain_values_and_the_tokenizer_alone(classifier):
 
 def test_a_difference_would_be_found(classifier):
     state = copy.deepcopy(classifier.to_state())
-    state["network"]["weights"]["output.bias"][0] += 1e-6
+    state["parts"]["network"]["learnt"]["weights"]["output.bias"][0] += 1e-6
     with pytest.raises(AssertionError, match=r"output\.bias"):
         assert_equal(state, classifier.to_state())

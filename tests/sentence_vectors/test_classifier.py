@@ -17,6 +17,7 @@ import sk_han
 from sk_han import HANClassifier, MultiHopAttention, SentenceArray, SentenceEmbedder
 from sk_han.sentence_vectors import SentenceNetwork
 from sk_han.serving import Scorer
+from tests.crafted_files import set_at
 from tests.encoders_of_sentences import HashEncoder
 
 WORDS = {"neg": ["bad", "dull", "poor"], "pos": ["good", "fine", "great"]}
@@ -367,8 +368,6 @@ def test_words_are_named_by_the_pipeline_if_it_gets_documents(
         ({"encoder": {"name": "a", "vectors": np.full((1, 64), np.nan, "f4")}}, "finite"),
         ({"encoder": "HashEncoder"}, "encoder is no mapping"),
         ({"vocabulary_size": 1}, "vocabulary_size"),
-        ({"network": {"reads": "vectors", "input_size": 3}}, "its network lacks"),
-        ({"network": {"reads": None}}, "its network has the reads None"),
     ],
 )
 def test_a_damaged_state_is_refused(fitted: HANClassifier, change: Any, message: str) -> None:
@@ -376,8 +375,22 @@ def test_a_damaged_state_is_refused(fitted: HANClassifier, change: Any, message:
         HANClassifier().from_state(fitted.to_state() | change)
 
 
+@pytest.mark.parametrize(
+    ("learnt", "message"),
+    [
+        ({"reads": "vectors", "input_size": 3}, r"its parts\.network\.learnt lacks"),
+        ({"reads": None}, r"its parts\.network\.learnt has the reads None"),
+    ],
+)
+def test_a_damaged_network_is_refused(fitted: HANClassifier, learnt: Any, message: str) -> None:
+    state = set_at(fitted.to_state(), ("parts", "network", "learnt"), learnt)
+    with pytest.raises(sk_han.ModelFormatError, match=message):
+        HANClassifier().from_state(state)
+
+
 def test_weights_of_other_sizes_are_refused(fitted: HANClassifier) -> None:
     state = fitted.to_state()
-    for name, value in (("input_size", 65), ("recurrent", not state["network"]["recurrent"])):
+    learnt = state["parts"]["network"]["learnt"]
+    for name, value in (("input_size", 65), ("recurrent", not learnt["recurrent"])):
         with pytest.raises(sk_han.ModelFormatError, match="weight"):
-            HANClassifier().from_state(state | {"network": state["network"] | {name: value}})
+            HANClassifier().from_state(set_at(state, ("parts", "network", "learnt", name), value))

@@ -32,7 +32,7 @@ HOSTILE: list[Any] = [
     {"dict": [["a", 1]]},
     {"float": "inf"},
     {"float": "nan"},
-    {"array": "classes"},
+    {"array": "target.classes"},
     {"class": "HierarchicalTokenizer"},
     {"labels": [1, 2]},
     {"state": {}},

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sk_han import HANClassifier, HierarchicalTokenizer, ModelFormatError
+from tests.crafted_files import set_at
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
 
 FORMATS = {HANClassifier: 3, HierarchicalTokenizer: 1}
@@ -53,7 +54,7 @@ class TestFormat:
         with pytest.raises(ModelFormatError, match=f"{name} was pickled.* 99.*newer sk_han"):
             restored(estimator, state)
 
-    @pytest.mark.parametrize("older", [0, 1])
+    @pytest.mark.parametrize("older", [0, 1, 2])
     def test_an_older_format_is_refused_with_the_way_to_the_present_one(self, fitted, older):
         state = fitted.__getstate__() | {"_state_format": older}
         message = f"HANClassifier was pickled.* {older}.*sk_han.save.*sk_han.load"
@@ -122,6 +123,23 @@ def test_a_missing_part_of_the_fitted_state_is_named(fitted, part):
 def test_a_wrong_part_of_the_fitted_state_is_named(fitted, part, value, message):
     with pytest.raises(ModelFormatError, match=message):
         tiny().from_state(fitted.to_state() | {part: value})
+
+
+@pytest.mark.parametrize(
+    ("part", "scale", "message"),
+    [
+        (
+            "network",
+            True,
+            r"network\.scale must be a number of at least 0 and below 1e.06; got True",
+        ),
+        ("ngrams", -0.5, r"ngrams\.scale must be a number of at least 0 and .*; got -0.5"),
+    ],
+)
+def test_a_wrong_scale_is_named(fitted, part, scale, message):
+    state = set_at(fitted.to_state(), ("parts", part, "scale"), scale)
+    with pytest.raises(ModelFormatError, match=rf"its parts\.{message}"):
+        tiny().from_state(state)
 
 
 def test_a_state_that_is_refused_leaves_the_fitted_state_as_it_was():

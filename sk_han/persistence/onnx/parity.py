@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.inspection.explaining import explain
+from sk_han.parts.pool import NETWORK
 
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
@@ -82,7 +83,8 @@ def _differences(found: _Result, expected: _Result) -> dict[str, float]:
 def _why(classifier: HANClassifier) -> str:
     """Tell whether the network is to blame, whose results rounding alone moves."""
     state = classifier.to_state()
-    network = state["network"]
+    part = state["parts"][NETWORK]
+    network = part["learnt"]
     documents = _documents(network["vocabulary_size"])
     expected = _expected(classifier, documents)
     moved = 0.0
@@ -92,7 +94,10 @@ def _why(classifier: HANClassifier) -> str:
             name: weight * (1 + _ROUNDING * random.uniform(-1, 1, weight.shape).astype("f4"))
             for name, weight in network["weights"].items()
         }
-        shaken = type(classifier)().from_state(state | {"network": network | {"weights": weights}})
+        learnt = part | {"learnt": network | {"weights": weights}}
+        shaken = type(classifier)().from_state(
+            state | {"parts": state["parts"] | {NETWORK: learnt}}
+        )
         moved = max(moved, *_differences(_expected(shaken, documents), expected).values())
     if moved <= _TOLERANCE / 10:  # ONNX Runtime rounds at every step
         return "Try another release of onnxruntime, and tell us of it."
