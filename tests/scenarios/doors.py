@@ -321,7 +321,8 @@ def _documents(fitted: Fitted) -> DocumentArray:
         found = fitted.estimator[:-1].transform(fitted.some)
     else:
         found = fitted.classifier.tokenizer_.transform(fitted.texts_of_some)
-    if not isinstance(found, DocumentArray) and getattr(found, "dtype", object) == object:
+    of_ids = isinstance(found, np.ndarray) and found.dtype.kind == "i"
+    if not isinstance(found, DocumentArray) and not of_ids:
         found = fitted.classifier.tokenizer_.transform(found)
     found = found if isinstance(found, DocumentArray) else DocumentArray.from_padded(found)
     known = np.where(found.word_ids < fitted.classifier.vocabulary_size_, found.word_ids, 1)
