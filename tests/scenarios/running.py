@@ -362,10 +362,12 @@ class _Trial:
         """One document against all, other containers, vectors, scores."""
         model, kind = self.estimator, self.scenario["estimator"]
         together = self._outputs(self.some)
+        # Their slopes, fitted to a few documents, multiply rounding.
+        atol = 1e-3 if kind in ("calibration", "stack") else 1e-6
         for row in (0, -2, -1):
             alone = self._outputs(self.given([self.texts_of_some[row]]))
             if alone.dtype.kind == "f":
-                np.testing.assert_allclose(alone, together[[row]], atol=1e-6)
+                np.testing.assert_allclose(alone, together[[row]], atol=atol)
         np.testing.assert_array_equal(
             self._outputs(self.given(self.texts_of_some, "list")), together
         )
