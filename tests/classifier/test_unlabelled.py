@@ -329,21 +329,21 @@ class TestPretraining:
     def test_held_out_documents_have_no_label_in_it(self, pretrains, monkeypatch):
         given = []
 
-        def recorded(documents, teacher, *, targets, weights):
-            given.append((documents, targets))
-            return labelled_by_other_half(documents, teacher, targets=targets, weights=weights)
+        def recorded(documents, teacher, *, labels, weights):
+            given.append((documents, labels))
+            return labelled_by_other_half(documents, teacher, labels=labels, weights=weights)
 
         monkeypatch.setattr("sk_han.fitting.network.labelled_by_other_half", recorded)
         classifier = small().fit(LABELLED, Y, X_unlabelled=UNLABELLED)
-        ((documents, targets),) = given
+        ((documents, labels),) = given
         held_out = classifier.net_.train_split.keywords["valid_ds"].documents.to_nested()
         nested = documents[:60].to_nested()
         without = [i for i in range(60) if nested[i] in held_out]
         assert len(without) == 6
-        assert (targets[without] == -1).all()
+        assert np.isnan(labels[without]).all()
         expected = np.delete((Y == "pos").astype(int), without)
-        np.testing.assert_array_equal(np.delete(targets[:60], without), expected)
-        assert (targets[60:] == -1).all()
+        np.testing.assert_array_equal(np.delete(labels[:60, 1], without), expected)
+        assert np.isnan(labels[60:]).all()
 
     def test_texts_without_two_halves_do_not_count(self, pretrains):
         texts = [*UNLABELLED[:90], *500 * ["word"], *500 * [""]]
