@@ -679,8 +679,10 @@ ContextAttention, default="attention"
         with self._computing(), joined_ranks() as ranks, gradients:
             fitted = story.fit(settings, given, before, begin_task=begin_task, ranks=ranks, **how)
         # Of several processes, the first alone has a model; others say which one they are.
-        is_whole = isinstance(fitted, FittedModel)
-        replace_attributes(self, fitted.attributes() if is_whole else {"_rank": fitted})
+        if isinstance(fitted, FittedModel):
+            replace_attributes(self, fitted.attributes())
+        else:
+            replace_attributes(self, {"_rank": fitted})
         return self
 
     def _computing(self) -> AbstractContextManager[None]:

@@ -20,8 +20,7 @@ from sk_han.utils.stages import Stages
 
 __all__ = ["FitContext"]
 
-# Of processes that train together.
-_RANKS_MAY_DIFFER = {
+_MAY_DIFFER_BETWEEN_RANKS = {
     "callbacks",
     "device",
     "engine",
@@ -136,7 +135,7 @@ class FitContext:
             "a fitted model to go on from": self.before is not None,
             **fingerprint(),
         }
-        same = {name: v for name, v in settings.items() if name not in _RANKS_MAY_DIFFER}
+        same = {name: v for name, v in settings.items() if name not in _MAY_DIFFER_BETWEEN_RANKS}
         self.ranks.check_same(same | facts)
 
     def end_task(self, attributes: Mapping[str, Any]) -> None:
@@ -144,7 +143,7 @@ class FitContext:
         assert self.task is not None
         self.task.end(attributes)
 
-    def dismissed(self) -> str | None:
+    def dismiss_others(self) -> str | None:
         """Let the other ranks go; return which one this process is, or None for the first."""
         if self.ranks is None:
             return None

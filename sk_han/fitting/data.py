@@ -60,17 +60,17 @@ class FitData:
         y.
     target : Target
         What the labels mean.
-    data : LabelledDocuments of D documents
+    labelled : LabelledDocuments of D documents
         Those of positive weight.
     training : ndarray of int64
-        Rows of `data` that the network learns from.
+        Rows of `labelled` that the network learns from.
     held_out : ndarray of int64 or None
         The other rows, if there are any.
     given_validation : LabelledDocuments or None
         The validation documents that the user gives.
     unlabelled : DocumentArray or None
     n_conflicting : int
-        Documents of `data` with the words of one of another class.
+        Documents of `labelled` with the same words as a document of another class.
     """
 
     tokenizer: HierarchicalTokenizer | None
@@ -78,7 +78,7 @@ class FitData:
     documents: DocumentArray
     labels: NDArray[Any]
     target: Target
-    data: LabelledDocuments
+    labelled: LabelledDocuments
     training: NDArray[np.int64]
     held_out: NDArray[np.int64] | None
     given_validation: LabelledDocuments | None
@@ -92,8 +92,8 @@ class FitData:
 
     @property
     def sentences(self) -> SentenceArray | None:
-        """The documents of `data` if they have sentence vectors."""
-        documents = self.data.documents
+        """The labelled documents if they have sentence vectors."""
+        documents = self.labelled.documents
         return documents if isinstance(documents, SentenceArray) else None
 
     @property
@@ -104,20 +104,20 @@ class FitData:
     @cached_property
     def training_data(self) -> LabelledDocuments:
         """Documents that the network learns from."""
-        return self.data[self.training]
+        return self.labelled[self.training]
 
     @cached_property
     def validation(self) -> LabelledDocuments | None:
         """Documents that the network does not learn from."""
-        return self.given_validation if self.held_out is None else self.data[self.held_out]
+        return self.given_validation if self.held_out is None else self.labelled[self.held_out]
 
     @cached_property
     def text(self) -> tuple[DocumentArray, NDArray[np.float64]]:
-        """All documents to learn words from, those of `data` first, and their weights.
+        """All documents to learn words from, labelled ones first, and their weights.
 
         A document without a label weighs as much as one with a label on average.
         """
-        documents, weights = _words(self.data.documents), self.data.weights
+        documents, weights = _words(self.labelled.documents), self.labelled.weights
         if self.unlabelled is None:
             return documents, weights
         return (
@@ -130,11 +130,11 @@ class FitData:
         given = self.given_validation
         words = () if self.tokenizer is None else self.tokenizer.vocabulary_
         return {
-            "the documents": crc_of_documents(self.data.documents),
+            "the documents": crc_of_documents(self.labelled.documents),
             "the vocabulary": f"{self.vocabulary_size} {crc_of_words(words)}",
             "the classes": described(self.target.names.tolist()),
-            "the labels": crc_of([self.data.targets]),
-            "the weights of documents": crc_of([self.data.weights]),
+            "the labels": crc_of([self.labelled.targets]),
+            "the weights of documents": crc_of([self.labelled.weights]),
             "X_val": "" if given is None else crc_of_documents(given.documents),
             "y_val": "" if given is None else crc_of([given.targets]),
             "X_unlabelled": "" if self.unlabelled is None else crc_of_documents(self.unlabelled),
@@ -171,7 +171,7 @@ def read_data(given: Given, context: FitContext) -> FitData:
     TypeError, ValueError
         If documents, labels, weights or parameters are invalid.
     """
-    settings, before, holds_out = context.settings, context.before, not context.is_portion
+    settings, before, is_whole = context.settings, context.before, not context.is_portion
     # Checks come before the texts are tokenized, which may take minutes.
     checked = _checked(given, settings, before)
     target = checked.target
@@ -183,44 +183,44 @@ def read_data(given: Given, context: FitContext) -> FitData:
     )
     # Only ratios of weights matter; after this division their sums are finite.
     weights = checked.weights / checked.weights.max()
-    data = LabelledDocuments(
+    labelled = LabelledDocuments(
         within_vocabulary(documents, vocabulary_size), checked.targets, weights
     )
-    counts = np.flatnonzero(data.weights > 0)
-    data = data[counts]
-    conflicting = conflicting_documents(data.documents, target.codes(data.targets))
-    validation, training, held_out = None, np.arange(len(data)), None
+    rows = np.flatnonzero(labelled.weights > 0)
+    labelled = labelled[rows]
+    conflicting = conflicting_documents(labelled.documents, target.codes(labelled.targets))
+    validation, training, held_out = None, np.arange(len(labelled)), None
     if checked.X_val is not None:
         validation = _validation(checked.X_val, checked.targets_val, tokenizer, vocabulary_size)
-    elif holds_out and settings.validation_fraction is not None:
+    elif is_whole and settings.validation_fraction is not None:
         fraction = settings.validation_fraction
-        training, held_out = target.hold_out(data.targets, fraction, context.rng)
-    if holds_out:
-        target.warn_of_rare(data.targets, given=validation is not None)
-        n_words = data.documents.words_per_document[conflicting]
-        warn_of_conflicts(counts[conflicting], n_words, len(data))
+        training, held_out = target.hold_out(labelled.targets, fraction, context.rng)
+    if is_whole:
+        target.warn_of_rare(labelled.targets, given=validation is not None)
+        n_words = labelled.documents.words_per_document[conflicting]
+        warn_of_conflicts(rows[conflicting], n_words, len(labelled))
         patience = settings.n_iter_no_change
         if validation is None and held_out is None and patience is not None:
             why = (
                 "validation_fraction is None"
                 if settings.validation_fraction is None
-                else f"{len(data)} documents of {target.n_scores} classes are too few to hold "
+                else f"{len(labelled)} documents of {target.n_scores} classes are too few to hold "
                 f"out validation_fraction={settings.validation_fraction:g}"
             )
             repair = "Give X_val and y_val or more documents"
             warn_of_early_stopping(patience, "documents", why, repair)
     return FitData(
-        tokenizer,
-        vocabulary_size,
-        documents,
-        checked.labels,
-        target,
-        data,
-        training,
-        held_out,
-        validation,
-        None if unlabelled is None else within_vocabulary(unlabelled, vocabulary_size),
-        len(conflicting),
+        tokenizer=tokenizer,
+        vocabulary_size=vocabulary_size,
+        documents=documents,
+        labels=checked.labels,
+        target=target,
+        labelled=labelled,
+        training=training,
+        held_out=held_out,
+        given_validation=validation,
+        unlabelled=None if unlabelled is None else within_vocabulary(unlabelled, vocabulary_size),
+        n_conflicting=len(conflicting),
     )
 
 

@@ -56,8 +56,6 @@ class Fitted(NamedTuple):
 class Learner(ABC):
     """How parts learn. A learner lives as long as the fit, and is never stored."""
 
-    name: str
-
     @classmethod
     @abstractmethod
     def of(cls, data: FitData, context: FitContext) -> Learner | None:
@@ -67,7 +65,7 @@ class Learner(ABC):
         """
 
     def prepare(self, data: FitData, context: FitContext) -> None:  # noqa: B027  (not all do)
-        """Learn from text without labels what the network's teacher needs, before it learns."""
+        """Learn from text without labels, before any learner fits."""
 
     def teach(self, data: FitData, context: FitContext) -> Pool | None:
         """Learn what labels text to pre-train the network on; None for nothing of the kind."""

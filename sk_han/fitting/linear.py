@@ -37,8 +37,6 @@ class LinearLearner(Learner):
         None where linear models only go on from an earlier portion.
     """
 
-    name = "linear"
-
     def __init__(self, ngram_range: tuple[int, int] | None) -> None:
         self.ngram_range = ngram_range
         self.space: LatentSpace | None = None
@@ -52,7 +50,7 @@ class LinearLearner(Learner):
         earlier = _before(context) if context.learns_on else None
         known: Any = None if earlier is None else earlier.parts.get(NGRAMS)
         check_memory_of_linear_model(
-            data.data.documents,
+            data.labelled.documents,
             data.n_classes,
             ngram_range,
             before=known,
@@ -90,12 +88,12 @@ class LinearLearner(Learner):
         with context.stages("linear models"):
             if context.is_portion:
                 pool = partial_fit_linear_parts(
-                    before, data.data, data.target, self.ngram_range, self.space
+                    before, data.labelled, data.target, self.ngram_range, self.space
                 )
                 return self._fitted(pool, None)
             assert self.ngram_range is not None
             pool, scored = fit_linear_parts(
-                data.data, data.target, self.ngram_range, self.space, data.held_out
+                data.labelled, data.target, self.ngram_range, self.space, data.held_out
             )
         if self.space is None and before is not None and LATENT in before.parts:
             # There is no text to learn another latent model from: that of the earlier fit stays.

@@ -60,7 +60,6 @@ _SMALLEST_SCALE = 0.01  # from which a scale of an earlier fit goes on
 class NetworkLearner(Learner):
     """A network that learns from labelled documents, and perhaps from a teacher before."""
 
-    name = NETWORK
     part = TrainedNetwork
 
     @classmethod
@@ -198,7 +197,7 @@ def _batch_size(data: FitData, context: FitContext) -> int:
 
 
 def _with_target(make_net: Callable[..., Net], data: FitData) -> Callable[..., Net]:
-    """Let a net learn by the loss of the target; a loss in `net_params` goes before it."""
+    """Let a net learn by the loss of the target; a loss in `net_params` overrides it."""
     measures = {"valid_accuracy": data.target.accuracy}
     return partial(make_net, criterion=data.target.criterion(), measures=measures)
 
@@ -267,7 +266,9 @@ def _pretrain(
     net: Net, data: FitData, context: FitContext, teacher: Pool, new: Callable[..., Net]
 ) -> None:
     """Let a network learn from one half of a document what the teacher says of the other half."""
-    own_rng = copy.deepcopy(context.rng)  # the user's is the same behind a fit that leaves this out
+    own_rng = copy.deepcopy(
+        context.rng
+    )  # the user's is a copy: pre-training takes no numbers from the user's generator
     rows = sample_to_pretrain(data.text[0], own_rng)
     soft = _softly_labelled(data, rows, teacher)
     pretrained = new(
@@ -295,7 +296,7 @@ def _softly_labelled(
     """Label halves of some documents; held-out documents as if they had no label."""
     text, weights = data.text
     labels = np.full((len(text), data.n_classes), np.nan, dtype=np.float32)
-    labels[data.training] = data.target.soft(data.data.targets[data.training])
+    labels[data.training] = data.target.soft(data.labelled.targets[data.training])
     return labelled_by_other_half(
         text[rows],
         lambda half: data.target.probabilities(teacher.logits(half)),

@@ -35,7 +35,7 @@ def fit(
     checkpoint: Any = None,
     is_portion: bool = False,
     ranks: Ranks | None,
-) -> Any:
+) -> FittedModel | str:
     """Learn from the user's data; the estimator itself does not change.
 
     Parameters
@@ -57,7 +57,7 @@ def fit(
     Returns
     -------
     FittedModel or str
-        On a rank but the first only why there is none.
+        On a rank but the first the name of the rank.
     """
     context = FitContext.begin(
         settings,
@@ -67,22 +67,25 @@ def fit(
         checkpoint=checkpoint,
         begin_task=begin_task,
     )
-    # From raw texts to word ids and encoded labels, checked, some documents held out.
+    # Labels checked and encoded, texts to word ids, some documents held out.
     with context.stages("texts"):
         data = read_data(given, context)
-    found = (kind.of(data, context) for kind in LEARNERS)
+    # Who has something to learn; what cannot be learnt, for want of memory say, is refused here.
+    found = [kind.of(data, context) for kind in LEARNERS]
     network, *others = learners = [learner for learner in found if learner is not None]
     context.check_same_fit(data.fingerprint)
 
-    # What text without labels tells: directions of the latent model, and a teacher.
+    # Text without labels gives the directions of the latent model. Where it is much, linear models
+    # of the labelled documents become a teacher, which labels it for the network.
     for learner in learners:
         learner.prepare(data, context)
-    taught = (learner.teach(data, context) for learner in learners)
+    taught = [learner.teach(data, context) for learner in learners]
     teacher = next((pool for pool in taught if pool is not None), None)
 
-    # The network learns, if need be with other processes, and then the linear models, alone.
+    # The network learns, from word vectors to its last epoch, if need be with other processes, and
+    # first of all from the teacher. Then the linear models learn, in this process alone.
     learnt = [network.fit(data, context, teacher)]
-    rank = context.dismissed()
+    rank = context.dismiss_others()
     if rank is not None:
         context.end_task({})
         return rank
@@ -94,10 +97,11 @@ def fit(
     )
     learnt += [learner.fit(data, context, teacher) for learner in others]
 
-    # Logits of held-out documents say what each part counts; so probabilities are calibrated.
-    with context.stages("scores"):
+    # Logits of held-out documents say by what factor the parts of each learner count. So
+    # probabilities are calibrated.
+    with context.stages("scales"):
         scaled = scaled_pool(learnt, data, context)
-        summary = summary_of(scaled, data, context)
+    summary = summary_of(scaled, data, context)
     if checks and not warned:
         warn_of_a_useless_network(summary, scaled)
     if context.stages.verbose:

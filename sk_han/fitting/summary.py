@@ -41,7 +41,7 @@ def summary_of(scaled: Scaled, data: FitData, context: FitContext) -> FitSummary
     """
     net = scaled.pool.network.net
     return FitSummary(
-        n_documents=len(data.data),
+        n_documents=len(data.labelled),
         n_classes=data.n_classes,
         n_conflicting=data.n_conflicting,
         n_epochs=len(net.history),

@@ -49,7 +49,6 @@ class NetworkPart(Part):
     """A network of words, sentences and documents, which pools them by attention."""
 
     kind = "network"
-    attends = True
     SCHEMA = NETWORK_SCHEMAS[kind]
 
     @abstractmethod

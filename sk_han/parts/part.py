@@ -29,14 +29,11 @@ class Part(ABC):
     sums_ngrams : bool
         Whether its scores are sums over n-grams; it then has `ngram_range`, `ngram_attributions`
         and `class_weights` of an `NgramModel`.
-    attends : bool
-        Whether it reads documents with attention; it then has the methods of a `NetworkPart`.
     """
 
     kind: ClassVar[str]
     SCHEMA: ClassVar[Schema | Variants]
     sums_ngrams: ClassVar[bool] = False
-    attends: ClassVar[bool] = False
 
     @abstractmethod
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:

@@ -80,15 +80,6 @@ class Pool:
         pooled = [self._logits(portion.in_memory()) for portion in portions(documents)]
         return pooled[0] if len(pooled) == 1 else np.concatenate(pooled)
 
-    def logits_by_part(self, documents: DocumentArray) -> NDArray[np.float64]:
-        """Compute the scaled logits of each part, shape (P, D, K)."""
-        shape = len(documents), self.target.n_scores
-        scaled = [
-            self.scales[name] * part.logits(documents).astype(np.float64)
-            for name, part in self.parts.items()
-        ]
-        return np.stack(scaled) if scaled else np.zeros((0, *shape))
-
     def attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
     ) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ def hold_out(
     """Split documents into training and validation documents, stratified by label.
 
     The only document of a label is a training document. If there are too few documents to have
-    one of each other label on both sides, or fewer groups than folds, none is held out.
+    one of each other label on both sides, or all have one group, none is held out.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def hold_out(
     training, held_out : ndarray of int64
         Rows; None for no held-out documents.
     """
-    from sklearn.model_selection import StratifiedGroupKFold, train_test_split
+    from sklearn.model_selection import train_test_split
 
     everything = np.arange(len(codes))
     alone = np.bincount(codes)[codes] == 1
@@ -55,15 +55,31 @@ def hold_out(
             random_state=random_state,
         )
         return np.concatenate([rows, np.flatnonzero(alone)]), held_out
-    n_parts = max(round(1 / fraction), 2)
-    if len(np.unique(groups)) < n_parts:
-        return everything, None
-    divide = StratifiedGroupKFold(n_parts, shuffle=True, random_state=random_state)
-    training, held_out = next(divide.split(codes, codes, groups))
-    known = np.unique(codes[training])
-    if not len(held_out) or not np.isin(codes[held_out], known).all():
-        return everything, None  # a label would be in the held-out documents alone
-    return training, held_out
+    return _hold_out_groups(codes, fraction, random_state, groups)
+
+
+def _hold_out_groups(
+    codes: NDArray[np.int64],
+    fraction: float,
+    random_state: np.random.RandomState,
+    groups: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Hold out groups, drawn in turn, that bring each label nearer to its share."""
+    found, group_of = np.unique(groups, return_inverse=True)
+    counts = np.zeros((len(found), codes.max() + 1))
+    np.add.at(counts, (group_of, codes), 1)
+    total = counts.sum(axis=0)
+    wanted, held, chosen = fraction * total, np.zeros(len(total)), []
+    for group in random_state.permutation(len(found)):
+        more = held + counts[group]
+        is_learnt = (more < total) | (total == 0)  # no label is in held-out documents alone
+        if is_learnt.all() and np.abs(more - wanted).sum() < np.abs(held - wanted).sum():
+            held = more
+            chosen.append(group)
+    rows = np.isin(group_of, chosen)
+    if not chosen:
+        return np.arange(len(codes)), None
+    return np.flatnonzero(~rows), np.flatnonzero(rows)
 
 
 def folds_of(

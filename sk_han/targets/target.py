@@ -1,4 +1,4 @@
-"""The protocol of a target: all that softmax, labels, losses and decisions are to a fit."""
+"""The protocol of a target: what labels and scores mean to a fit, a prediction, an explanation."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Target(ABC):
 
     @abstractmethod
     def criterion(self) -> type[Any]:
-        """Return the PyTorch module of the loss; it takes scores and encoded labels."""
+        """Return the class of the PyTorch module of the loss, made with ``reduction="none"``."""
 
     @abstractmethod
     def loss(

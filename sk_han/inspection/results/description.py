@@ -122,7 +122,7 @@ class TextDescription(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how many words a document has, from the shortest to the longest."""
-        from sk_han.rendering.bars import plot_bars
+        from sk_han.rendering.bar_figure import plot_bars
 
         words = "words a document"
         return plot_bars(self.lengths[words], words, ax, "TextDescription.plot")

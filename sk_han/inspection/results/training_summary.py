@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sk_han.inspection.results.fit_summary import summary_of
 from sk_han.inspection.results.result import Result
-from sk_han.rendering.bars import plot_bars
+from sk_han.rendering.bar_figure import plot_bars
 from sk_han.rendering.fit_facts import training_summary_html, training_summary_text
 from sk_han.utils.progress import duration
 

@@ -158,15 +158,13 @@ class LengthPart(Part):
 
 
 class LengthLearner(Learner):
-    name = "length"
-
     @classmethod
     def of(cls, data, context):
         return cls()
 
     def fit(self, data, context, teacher):
-        positive = data.target.soft(data.data.targets) - 0.5
-        lengths = data.data.documents.words_per_document / 100
+        positive = data.target.soft(data.labelled.targets) - 0.5
+        lengths = data.labelled.documents.words_per_document / 100
         part = LengthPart((lengths - lengths.mean()) @ positive.astype(float) / len(lengths))
         unseen = None if data.validation is None else part.logits(data.validation.documents)
         pool = Pool(data.target, {"length": part}, {"length": 1.0})

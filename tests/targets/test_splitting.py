@@ -1,0 +1,73 @@
+"""Documents that are held out, and dealt out to folds; groups stay together."""
+
+import numpy as np
+import pytest
+
+from sk_han.targets import OneOfClasses
+from tests.tiny_targets import classes
+
+CODES = np.arange(90) % 2
+GROUPS = np.arange(90) // 3  # thirty authors of three documents
+
+
+def hold_out(codes, fraction=0.2, groups=None, seed=0):
+    n_classes = int(codes.max()) + 1
+    return classes(n_classes).hold_out(codes, fraction, np.random.RandomState(seed), groups)
+
+
+@pytest.mark.parametrize("groups", [None, GROUPS])
+def test_each_document_is_on_one_side_and_classes_on_both(groups):
+    training, held_out = hold_out(CODES, groups=groups)
+    assert sorted([*training, *held_out]) == list(range(90))
+    assert len(held_out) == 18
+    assert np.bincount(CODES[held_out]).min() >= 6
+
+
+def test_a_group_is_on_one_side():
+    training, held_out = hold_out(CODES, groups=GROUPS)
+    assert set(GROUPS[training]).isdisjoint(GROUPS[held_out])
+
+
+def test_without_groups_authors_would_be_on_both_sides():
+    training, held_out = hold_out(CODES)
+    assert not set(GROUPS[training]).isdisjoint(GROUPS[held_out])
+
+
+def test_the_only_document_of_a_class_is_learnt_from():
+    codes = np.append(CODES, 2)
+    training, held_out = hold_out(codes)
+    assert 90 in training
+    assert 90 not in held_out
+
+
+def test_the_only_group_of_a_class_is_not_held_out():
+    codes = np.where(GROUPS == 7, 2, CODES)
+    for seed in range(10):
+        training, _ = hold_out(codes, groups=GROUPS, seed=seed)
+        assert 2 in codes[training]
+
+
+def test_of_a_single_group_none_is_held_out():
+    training, held_out = hold_out(CODES, groups=np.zeros(90, dtype=int))
+    assert held_out is None
+    assert training.tolist() == list(range(90))
+
+
+def test_folds_keep_groups_together_and_are_of_one_size():
+    folds = list(classes(2).folds(CODES, GROUPS))
+    assert sorted(np.concatenate(folds)) == list(range(90))
+    assert [len(fold) for fold in folds] == [18] * 5
+    for fold in folds:
+        assert set(GROUPS[fold]).isdisjoint(np.delete(GROUPS, fold))
+
+
+def test_a_large_group_has_a_fold_of_its_own():
+    groups = np.where(np.arange(90) < 40, 0, np.arange(90))
+    sizes = sorted(len(fold) for fold in classes(2).folds(CODES, groups))
+    assert sizes[-1] == 40
+    assert sizes[0] >= 12
+
+
+def test_labels_of_any_kind_are_dealt_out_by_their_numbers():
+    target, encoded = OneOfClasses.learnt(["b", "a", "b", "a"], 4, None)
+    assert [fold.tolist() for fold in target.folds(encoded)] == [[1], [3], [0], [2], []]
