@@ -34,7 +34,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose messages cannot control the terminal by an argument that they repeat."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        from sk_han.rendering.rows import visible  # which loads NumPy
+        from sk_han.utils.visible_text import visible
 
         super()._print_message(visible(message), file)
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.cli.tables import check_files, records
-from sk_han.rendering.rows import in_one_line
 from sk_han.utils.progress import tell
+from sk_han.utils.visible_text import in_one_line
 
 __all__ = ["fit"]
 

@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _finished(_INTERRUPTED)
         except _EXPECTED as error:
             if arguments.verbose:
-                from sk_han.rendering.rows import visible
+                from sk_han.utils.visible_text import visible
 
                 print(visible(traceback.format_exc()), end="", file=sys.stderr)
             _tell("error", _message(error))
@@ -111,7 +111,7 @@ def _message(error: BaseException) -> str:
 
 def _tell(kind: str, message: object) -> None:
     """Write one line on standard error; names of files and labels cannot control the terminal."""
-    from sk_han.rendering.rows import in_one_line
+    from sk_han.utils.visible_text import in_one_line
 
     line = in_one_line(message)
     print(f"sk-han: {kind}{': ' if line else ''}{line}", file=sys.stderr)

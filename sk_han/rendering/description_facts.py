@@ -14,8 +14,8 @@ from sk_han.rendering.facts import (
 )
 from sk_han.rendering.markup import escaped, page
 from sk_han.rendering.numbers import counted, percent
-from sk_han.rendering.rows import in_one_line
 from sk_han.utils.progress import duration
+from sk_han.utils.visible_text import in_one_line
 
 __all__ = ["description_html", "description_text"]
 

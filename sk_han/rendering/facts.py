@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sk_han.rendering.markup import escaped
-from sk_han.rendering.rows import in_one_line
+from sk_han.utils.visible_text import in_one_line
 
 __all__ = ["fact_lines", "facts_table", "rows_in_words", "table_lines", "table_markup"]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from sk_han.rendering.colors import theme_of
 from sk_han.rendering.fonts import drawable, families_for
-from sk_han.rendering.rows import in_one_line
 from sk_han.utils.optional import import_optional
+from sk_han.utils.visible_text import in_one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,9 +20,10 @@ from sk_han.rendering.figure import (
     undo,
 )
 from sk_han.rendering.protocols import ExplainedDocuments, Quantity
-from sk_han.rendering.rows import in_one_line, rows_of, words_for_each
+from sk_han.rendering.rows import rows_of, words_for_each
 from sk_han.rendering.shading import Shading, side_by_side
 from sk_han.utils.argument_checks import check_count
+from sk_han.utils.visible_text import in_one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

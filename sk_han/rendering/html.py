@@ -11,8 +11,9 @@ from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
 from sk_han.rendering.notes import fold_note
 from sk_han.rendering.protocols import Explained, Quantity
-from sk_han.rendering.rows import Piece, Row, folded, in_one_line, rows_of
+from sk_han.rendering.rows import Piece, Row, folded, rows_of
 from sk_han.rendering.shading import Shading, brief, shading_of, side_by_side
+from sk_han.utils.visible_text import in_one_line
 
 __all__ = ["classes_markup", "document_markup", "render_html"]
 

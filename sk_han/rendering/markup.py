@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from sk_han.rendering.colors import stylesheet
-from sk_han.rendering.rows import visible
+from sk_han.utils.visible_text import visible
 
 __all__ = ["bar", "escaped", "isolated", "page", "with_minus"]
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sk_han.rendering.colors import shades, theme_of
 from sk_han.rendering.fonts import drawable, families_for
-from sk_han.rendering.rows import in_one_line
 from sk_han.utils.optional import import_optional
+from sk_han.utils.visible_text import in_one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

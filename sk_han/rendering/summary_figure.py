@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sk_han.rendering.colors import theme_of
 from sk_han.rendering.fonts import drawable, families_for
 from sk_han.rendering.protocols import Part, Summarized, SummarizedClass
-from sk_han.rendering.rows import in_one_line
 from sk_han.rendering.summary_notes import PART_TITLES, shown_classes, side_titles
 from sk_han.utils.optional import import_optional
+from sk_han.utils.visible_text import in_one_line
 
 __all__ = ["plot_summary"]
 

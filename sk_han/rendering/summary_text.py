@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from sk_han.rendering.numbers import percent
 from sk_han.rendering.protocols import Summarized, SummarizedClass, SummarizedTerm
-from sk_han.rendering.rows import in_one_line
 from sk_han.rendering.shading import number
 from sk_han.rendering.summary_notes import (
     LEGEND,
@@ -19,6 +18,7 @@ from sk_han.rendering.summary_notes import (
     side_titles,
 )
 from sk_han.rendering.terminal import NARROWEST, columns, wrapped
+from sk_han.utils.visible_text import in_one_line
 
 __all__ = ["render_summary_text"]
 

@@ -13,17 +13,9 @@ import numpy as np
 
 from sk_han.rendering.notes import GRADIENT_METHODS, NO_WORDS, NOTES, fold_note, target_of
 from sk_han.rendering.protocols import Explained, Quantity
-from sk_han.rendering.rows import (
-    Piece,
-    Row,
-    chunks_of,
-    folded,
-    in_one_line,
-    rows_of,
-    shortened,
-    words_for_each,
-)
+from sk_han.rendering.rows import Piece, Row, chunks_of, folded, rows_of, shortened, words_for_each
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
+from sk_han.utils.visible_text import in_one_line
 
 __all__ = [
     "columns",

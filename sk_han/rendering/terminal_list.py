@@ -6,7 +6,6 @@ import shutil
 
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import ExplainedDocuments, Quantity
-from sk_han.rendering.rows import in_one_line
 from sk_han.rendering.shading import side_by_side
 from sk_han.rendering.terminal import (
     NARROWEST,
@@ -16,6 +15,7 @@ from sk_han.rendering.terminal import (
     terminal_has_color,
 )
 from sk_han.utils.argument_checks import check_count
+from sk_han.utils.visible_text import in_one_line
 
 __all__ = ["render_text_list"]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sk_han.rendering.markup import escaped, isolated, page
-from sk_han.rendering.rows import in_one_line
 from sk_han.rendering.terminal import NARROWEST, terminal_has_color, wrapped
+from sk_han.utils.visible_text import in_one_line
 
 __all__ = ["tagged_html", "tagged_text"]
 

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sk_han.inspection.results.result import Result, plain
 from sk_han.rendering.matrix import plot_matrix
-from sk_han.rendering.rows import in_one_line
 from sk_han.translation.heat_map import weights_html
 from sk_han.utils.optional import import_optional
+from sk_han.utils.visible_text import in_one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.html import render_html
-from sk_han.rendering.rows import folded, rows_of, visible
+from sk_han.rendering.rows import folded, rows_of
 from sk_han.rendering.shading import LEVELS
+from sk_han.utils.visible_text import visible
 from tests.by_hand import explained, signed
 from tests.html_page import ANYTHING, Page
 

@@ -437,6 +437,8 @@ ANY = when()
 WARNINGS: list[tuple[Rule, str]] = [
     (when(classes={"one with a document", "two documents"}), "a single document: "),
     (when(classes={"many", "some with two to three documents"}), "a single document: "),
+    # Of four documents a fold may have one.
+    (when(classes="one with four documents"), "a single document: "),
     (
         when(classes={"one with four documents", "some with two to three documents"}),
         "fewer than 5 documents: ",

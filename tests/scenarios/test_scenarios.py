@@ -155,7 +155,7 @@ def test_a_scenario_passes(quick_scenarios, number):
     check({number: quick_scenarios[number]})
 
 
-@pytest.mark.thorough
+@pytest.mark.slow  # forty minutes
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("part", range(8))
 def test_all_pairs_pass(scenarios, part):

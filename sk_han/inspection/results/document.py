@@ -402,7 +402,7 @@ class DocumentExplanation(Result):
         return render_html(self, show=show, full_page=full_page)
 
     def __repr__(self) -> str:
-        from sk_han.rendering.rows import in_one_line
+        from sk_han.utils.visible_text import in_one_line
 
         return (
             f"DocumentExplanation({in_one_line(self.predicted)} {self.predicted_probability:.3f}, "

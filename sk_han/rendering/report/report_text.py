@@ -10,7 +10,7 @@ from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.documents import misleading_sentence
 from sk_han.rendering.report.verdicts import BASELINE, always, gain_note, probability, sureness_note
-from sk_han.rendering.rows import in_one_line, in_reading_order
+from sk_han.utils.visible_text import in_one_line, in_reading_order
 
 __all__ = ["render_report_text"]
 

@@ -1,0 +1,56 @@
+"""Text that can be shown: no character of it controls a terminal, a browser or a line."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["in_one_line", "in_reading_order", "visible"]
+
+# C0 controls have pictures in Unicode. Tab and line breaks are layout and stay.
+_PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
+_PICTURES[0x7F] = 0x2421
+_WITHOUT_PICTURE = re.compile("[\x80-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+# What turns the direction of the text around it, from Unicode's bidirectional algorithm.
+_DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    r"""Replace control characters and lone surrogates by visible ones, one for one.
+
+    The result can be encoded in UTF-8, and cannot control a terminal or a browser.
+
+    Examples
+    --------
+    >>> from sk_han.utils.visible_text import visible
+    >>> visible("a\x00b\x1b[31m")
+    'a␀b␛[31m'
+    """
+    return _WITHOUT_PICTURE.sub("\ufffd", text.translate(_PICTURES))
+
+
+def in_reading_order(text: str) -> str:
+    r"""Return `visible` text in which no invisible character turns the rest of a line round.
+
+    For renderings without elements that isolate the direction of a text, as HTML has. Letters
+    that are written from right to left stay.
+
+    Examples
+    --------
+    >>> from sk_han.utils.visible_text import in_reading_order
+    >>> in_reading_order("price \u202e001")
+    'price �001'
+    """
+    return _DIRECTIONS.sub("\ufffd", visible(text))
+
+
+def in_one_line(label: object) -> str:
+    r"""Return a label in reading order, without line breaks, tabs or runs of blanks.
+
+    Examples
+    --------
+    >>> from sk_han.utils.visible_text import in_one_line
+    >>> in_one_line("very\n good\x00")
+    'very good␀'
+    """
+    return " ".join(in_reading_order(str(label)).split())
