@@ -35,7 +35,6 @@ smartquotes = False  # pages show text as the tokenizer reads it
 autosummary_generate = True
 toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # the docstrings say types in words
-autodoc_preserve_defaults = True  # a name in place of the regular expression it stands for
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

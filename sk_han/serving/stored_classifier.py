@@ -149,4 +149,7 @@ def _parameter(name: str, value: Any, arrays: Arrays) -> Any:
             if vectors.dtype.kind not in "iuf":
                 raise ValueError(f"the array {name!r} holds {vectors.dtype}, which are no numbers")
             return vectors
-    return from_plain(value)
+    plain = from_plain(value)
+    if name == "tokenizer" and plain is not None:
+        raise ValueError("its params.tokenizer must be None or the parameters of a tokenizer")
+    return plain
