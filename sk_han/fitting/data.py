@@ -26,7 +26,6 @@ from sk_han.targets import Target, learnt_target
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
 from sk_han.utils.caching import cached_property
-from sk_han.utils.warnings import warn_user
 from sk_han.validation.documents import (
     as_documents,
     check_documents,
@@ -39,8 +38,8 @@ from sk_han.validation.doubtful import (
     conflicting_documents,
     warn_of_conflicts,
     warn_of_early_stopping,
+    warn_of_features,
 )
-from sk_han.validation.features import why_no_documents
 from sk_han.validation.texts import check_texts_without_labels
 
 __all__ = ["FitData", "Given", "read_data"]
@@ -251,7 +250,7 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
         options.check_same_structure(before.pool.network.options)
     X = check_documents(given.X)
     if before is None:
-        _warn_of_features(X)
+        warn_of_features(X)
     else:
         check_sentence_vectors(X, before.pool.network.dimension, before.encoder)
     _check_without_labels(given.X_unlabelled, X)
@@ -303,19 +302,6 @@ def _validation(
         )
     documents = within_vocabulary(as_documents(X_val, tokenizer), vocabulary_size)
     return LabelledDocuments(documents, targets, np.ones(len(documents)))
-
-
-def _warn_of_features(X: Any) -> None:
-    if isinstance(X, (DocumentArray, list)):
-        return
-    sign = why_no_documents(X)
-    if sign is not None:
-        warn_user(
-            f"X of shape {X.shape} is read as documents of word ids, but looks like a table of "
-            f"features: {sign}. To HANClassifier a number is the name of a word, and its size "
-            "means nothing: use another classifier for tables. If these are word ids, "
-            "DocumentArray.from_padded(X) says so."
-        )
 
 
 def _check_without_labels(X_unlabelled: Any, X: Any) -> None:

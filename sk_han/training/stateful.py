@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 from sklearn.base import BaseEstimator
 
 from sk_han.training.devices import available_devices
-from sk_han.utils.compat import VisualBlock, shown_as_estimator
+from sk_han.utils.compat import VisualBlock
 from sk_han.utils.model_format import ModelFormatError, checked_state
 
 __all__ = [
@@ -39,13 +39,6 @@ class StatefulEstimator(BaseEstimator):
     """
 
     _newest_format: ClassVar[int]
-
-    @shown_as_estimator
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return the parameters and, in a comment of Python, what a fit has come to."""
-        text: str = super().__repr__(N_CHAR_MAX)
-        summary = vars(self).get("fit_summary_")
-        return text if summary is None else f"{text}  # fitted: {summary.in_short}"
 
     def _sk_visual_block_(self) -> VisualBlock:
         """Return the box of scikit-learn's diagram, with what a fit has come to below the name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 # scikit-learn 1.6 to 1.9: parameter validation, public in behaviour, private in name.
@@ -14,9 +13,6 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
-
-# scikit-learn 1.6 to 1.9: representations of estimators.
-from sklearn.utils._pprint import _EstimatorPrettyPrinter
 
 # scikit-learn 1.6 to 1.9: recommended to third parties, but still with an underscore.
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
@@ -60,18 +56,8 @@ __all__ = [
     "check_sample_weight",
     "fit_context",
     "of_option",
-    "shown_as_estimator",
     "validate_parameter_constraints",
 ]
-
-
-def shown_as_estimator(representation: Callable[..., str]) -> Callable[..., str]:
-    """Let scikit-learn break lines of what has this ``__repr__`` as of other estimators.
-
-    It chooses by the method itself, so a class with its own one would stand on a single line.
-    """
-    _EstimatorPrettyPrinter._dispatch[representation] = _EstimatorPrettyPrinter._pprint_estimator
-    return representation
 
 
 def of_option(constraint: Choice | Range) -> list[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import DocumentArray, SentenceArray
+from sk_han.documents import PADDING_ID, UNKNOWN_ID, DocumentArray, SentenceArray
 from sk_han.documents.repeated import conflicting_rows, first_of_same_words
 from sk_han.utils.warnings import warn_user
 
@@ -15,10 +15,12 @@ __all__ = [
     "conflicting_documents",
     "warn_of_conflicts",
     "warn_of_early_stopping",
+    "warn_of_features",
     "warn_of_rare_classes",
     "warn_of_single_documents",
 ]
 
+_FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # the last of rows with words
 # Who has a hundred classes of three documents knows that they are few; who has three classes of a
 # thousand and one of three may not.
 _FEW, _USUAL = 5, 20
@@ -26,14 +28,33 @@ _FEW, _USUAL = 5, 20
 _SHORTEST, _DOUBTFUL_SHARE, _ENOUGH_DOCUMENTS = 10, 0.01, 50
 
 
-def warn_of_rare_classes(targets: NDArray[np.int64], classes: NDArray[np.generic]) -> None:
-    """Warn of classes of two to four documents among larger ones.
+def warn_of_features(X: Any) -> None:
+    """Warn of an array of integers, (D, S, W) or (D, W), that no padded documents look like.
 
-    Parameters
-    ----------
-    targets : ndarray of int64, shape (D,)
-    classes : ndarray of shape (C,)
+    Counts are told by their zeros, which stand anywhere, and marks of presence by their ones.
     """
+    if not isinstance(X, np.ndarray) or len(X) < _FEWEST_ROWS or X.shape[-1] < 2:
+        return
+    rows = X[:_MOST_ROWS].reshape(-1, X.shape[-1])
+    real = rows != PADDING_ID
+    n_runs = (np.diff(real, axis=1) != 0).sum(axis=1)  # of words, and of padding, less one
+    at_one_end = (n_runs == 0) | ((n_runs == 1) & (real[:, 0] | real[:, -1]))
+    if real.any() and rows.max() <= UNKNOWN_ID:
+        sign = "it holds 0 (padding) and 1 (the unknown word) alone"
+    elif (~at_one_end).sum() > _MOST_GAPS * real.any(axis=1).sum():
+        sign = "0, which is padding, stands among the other numbers and not at an end of the rows"
+    else:
+        return
+    warn_user(
+        f"X of shape {X.shape} is read as documents of word ids, but looks like a table of "
+        f"features: {sign}. To HANClassifier a number is the name of a word, and its size "
+        "means nothing: use another classifier for tables. If these are word ids, "
+        "DocumentArray.from_padded(X) says so."
+    )
+
+
+def warn_of_rare_classes(targets: NDArray[np.int64], classes: NDArray[np.generic]) -> None:
+    """Warn of classes (C,) that have two to four of the targets (D,) among larger ones."""
     counts = np.bincount(targets, minlength=len(classes))
     rare = np.flatnonzero((counts > 1) & (counts < _FEW))
     if not len(rare) or counts.mean() < _USUAL:
@@ -72,18 +93,7 @@ def warn_of_single_documents(
 def conflicting_documents(
     documents: DocumentArray, targets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Find documents with the words of another one that has another class.
-
-    Parameters
-    ----------
-    documents : DocumentArray of shape (D,)
-    targets : ndarray of int64, shape (D,)
-
-    Returns
-    -------
-    ndarray of int64
-        Rows, ascending.
-    """
+    """Find the rows, ascending, of documents with the words of one of another class."""
     words = documents.words() if isinstance(documents, SentenceArray) else documents
     return conflicting_rows(first_of_same_words(words), targets)
 
@@ -91,16 +101,9 @@ def conflicting_documents(
 def warn_of_conflicts(
     rows: NDArray[np.int64], n_words: NDArray[np.int64], n_documents: int
 ) -> None:
-    """Warn if more than one in a hundred documents has ten words or more of one of another class.
+    """Warn if many documents have ten words or more of one of another class.
 
-    Parameters
-    ----------
-    rows : ndarray of int64
-        Documents with the words of one of another class, numbered as the user's.
-    n_words : ndarray of int64
-        Number of words of each of these.
-    n_documents : int
-        Of all.
+    `rows` are the user's, and `n_words` long; `n_documents` are those without conflicts too.
     """
     rows = rows[n_words >= _SHORTEST]
     if n_documents < _ENOUGH_DOCUMENTS or len(rows) <= _DOUBTFUL_SHARE * n_documents:

@@ -119,7 +119,6 @@ def test_an_undamaged_state_is_not(fitted):
 def test_a_state_without_a_summary_is_not(fitted):
     restored = SequenceTagger().from_state(fitted.to_state() | {"fit_summary": None})
     assert restored.fit_summary_ is None
-    assert "# fitted" not in repr(restored)
 
 
 def test_a_file_with_a_changed_description_is_refused(fitted, path):

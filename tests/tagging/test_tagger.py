@@ -170,7 +170,7 @@ class TestResults:
         assert summary.accuracy == tagger.best_score_
         assert list(summary.seconds) == ["sentences", "set-up", "word vectors", "network"]
         assert 0 < sum(summary.seconds.values()) <= summary.total_seconds
-        assert repr(tagger).endswith(f"# fitted: {summary.in_short}")
+        assert summary.in_short in tagger._repr_html_()
         assert str(summary) in capsys.readouterr().err
         assert "since the held-out sentences showed no improvement" in str(summary)
 

@@ -147,7 +147,7 @@ def test_the_summary_tells_of_the_fit() -> None:
     assert (summary.n_epochs, summary.kept_epoch) == (2, fitted.best_epoch_)
     assert summary.accuracy == fitted.best_score_
     assert list(summary.seconds) == ["texts", "set-up", "network"]
-    assert repr(fitted).endswith(f"# fitted: {summary.in_short}")
+    assert summary.in_short in fitted._repr_html_()
     assert "pairs in " in str(summary)
 
 

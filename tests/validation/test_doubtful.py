@@ -4,14 +4,18 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.preprocessing import OneHotEncoder
 
-from sk_han import DocumentArray
+from sk_han import DocumentArray, HierarchicalTokenizer
+from sk_han.datasets import make_reviews
 from sk_han.validation.doubtful import (
     conflicting_documents,
     warn_of_conflicts,
+    warn_of_features,
     warn_of_rare_classes,
 )
-from tests.tiny_models import tiny
+from tests.tiny_models import LABELS, TEXTS, tiny
 
 CLASSES = np.array(["a", "b", "c"])
 
@@ -63,3 +67,75 @@ def test_a_fit_names_rows_of_the_user():
 def test_words_decide_and_not_where_sentences_end():
     documents = DocumentArray.from_nested([[[2, 3]], [[2], [3]], [[3, 2]]])
     assert conflicting_documents(documents, np.array([0, 1, 1])).tolist() == [0, 1]
+
+
+# Tables of features
+
+
+RANDOM = np.random.RandomState(0)
+SURVEY = np.column_stack([RANDOM.randint(0, n, 500) for n in (2, 3, 12, 7, 50, 5, 4)])
+ONE_HOT = OneHotEncoder(sparse_output=False, dtype=int).fit_transform(SURVEY)
+AMONG, ALONE = "0, which is padding, stands among", "0 .padding. and 1 .the unknown word. alone"
+
+
+@pytest.mark.parametrize(
+    ("X", "sign"),
+    [
+        (RANDOM.poisson(0.2, (100, 30)), AMONG),  # counts
+        (load_digits().data.astype(int), AMONG),
+        (load_digits().images.astype(np.uint8), AMONG),
+        (SURVEY, AMONG),
+        (ONE_HOT, ALONE),
+        (np.ones((20, 2), int), ALONE),
+    ],
+)
+def test_tables_of_features_are_told_with_the_sign(X, sign):
+    with pytest.warns(UserWarning, match=f"looks like a table of features: .*{sign}"):
+        warn_of_features(X)
+
+
+def test_a_fit_warns_of_a_table_at_the_line_of_the_user():
+    with pytest.warns(UserWarning, match="looks like a table of features") as warned:
+        tiny().fit(ONE_HOT, np.arange(len(ONE_HOT)) % 2)
+    assert warned[0].filename == __file__
+
+
+TOKENIZED = HierarchicalTokenizer().fit_transform(make_reviews(300, random_state=0)[0])
+
+
+def padded(n, n_words, *, at_start=False):
+    """Documents of one sentence each, cut to a number of words and padded."""
+    X = np.zeros((n, n_words), dtype=int)
+    for row, document in zip(X, TOKENIZED[:n], strict=True):
+        words = np.concatenate(document)[:n_words]
+        row[: len(words)] = words
+        if at_start:
+            row[:] = np.roll(row, n_words - len(words))
+    return X
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        *(padded(n, n_words) for n in (20, 300) for n_words in (4, 30, 200)),
+        *(padded(300, n_words, at_start=True) for n_words in (4, 30, 200)),
+        TOKENIZED.pad(),
+        TOKENIZED[:20].pad(max_sentences=2, max_words=5),
+        np.tile(np.arange(2, 22), (30, 1)),  # all alike
+        np.zeros((30, 4), int),  # all empty
+        SURVEY[:, :1],  # of too few columns to tell
+        ONE_HOT[:19],  # and of too few rows
+        DocumentArray.from_padded(ONE_HOT),  # called so
+        ["texts"] * 20,
+    ],
+)
+def test_documents_are_no_table_however_they_are_cut(X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_features(X)
+
+
+def test_word_ids_that_are_called_so_are_taken_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tiny().fit(DocumentArray.from_padded(ONE_HOT[: len(TEXTS)] + 1), LABELS)
