@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import sacrebleu
 from corpora import data_folder
+from scipy.special import log_softmax
 
 import sk_han
 from sk_han import AttentionTranslator
@@ -32,6 +33,7 @@ from sk_han.translation.surface import SIGN_PATTERN
 from sk_han.translation.training import TextPairs
 
 SEED_OF_PAIRS, N_PAIRS = 2016, 30
+PAIRS_READ = 64  # whose logits are in memory at once
 SEARCHES = [(1, 1.0), (5, 1.0), (5, 1.5)]  # beams, length penalty
 
 
@@ -55,7 +57,12 @@ def perplexity(translator: AttentionTranslator, sources: list[str], targets: lis
         as_sequences(translator.target_tokenizer_.transform(targets)),
         np.ones(len(sources)),
     )
-    return float(np.exp(-translator.net_.log_probabilities(pairs).mean()))
+    found = []
+    for start in range(0, len(pairs), PAIRS_READ):
+        batch = pairs[start : start + PAIRS_READ]
+        logs = log_softmax(translator.net_.logits(batch).astype(np.float64), axis=1)
+        found.append(logs[np.arange(len(logs)), batch.targets])
+    return float(np.exp(-np.concatenate(found).mean()))
 
 
 def fitted(options: argparse.Namespace) -> AttentionTranslator:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID
 
-__all__ = ["Kinds", "attribute_ids", "learn_attributes", "token_kinds", "word_shape"]
+__all__ = ["Kinds", "attribute_ids", "learn_attributes", "n_values", "token_kinds", "word_shape"]
 
 PREFIXES, SUFFIXES = (1, 2, 3), (1, 2, 3, 4)
 N_FROM_WORD = 1 + len(PREFIXES) + len(SUFFIXES) + 1
@@ -22,21 +22,11 @@ _LEAST_WORDS = 2
 
 
 class Kinds(NamedTuple):
-    """The distinct tokens of some sentences.
+    """The distinct tokens of D sentences of T tokens."""
 
-    Attributes
-    ----------
-    rows : list of tuple of str
-        A word and its further columns.
-    numbers : ndarray of int32, shape (T,)
-        The row of each token.
-    lengths : ndarray of int64, shape (D,)
-        Number of tokens of each sentence.
-    """
-
-    rows: list[tuple[str, ...]]
-    numbers: NDArray[np.int32]
-    lengths: NDArray[np.int64]
+    rows: list[tuple[str, ...]]  # each a word and its further columns
+    numbers: NDArray[np.int32]  # the row of each token, shape (T,)
+    lengths: NDArray[np.int64]  # number of tokens of each sentence, shape (D,)
 
 
 def token_kinds(sentences: Iterable[Sequence[tuple[str, ...]]]) -> Kinds:
@@ -51,103 +41,72 @@ def token_kinds(sentences: Iterable[Sequence[tuple[str, ...]]]) -> Kinds:
 def learn_attributes(kinds: Kinds, *, min_df: float = 1) -> list[dict[str, int]]:
     """Number the values of each attribute from 2, those of most tokens first.
 
-    Parameters
-    ----------
-    kinds : Kinds
-        Of the training sentences.
-    min_df : int or float, default=1
-        Number or share of sentences in which a word must occur; others are unknown words.
-
-    Returns
-    -------
-    list of dict of str to int
-        For each attribute: the word, further columns, prefixes, suffixes, shape.
+    Words in fewer sentences than `min_df`, a number or a share, have no number.
     """
-    tokens = np.bincount(kinds.numbers, minlength=len(kinds.rows)).tolist()
-    n_columns = len(kinds.rows[0])
-    of_word = [attributes_of_word(row[0]) for row in kinds.rows]
-    counts: list[Counter[str]] = [Counter() for _ in range(N_FROM_WORD + n_columns - 1)]
-    for row, (word, *others), n in zip(kinds.rows, of_word, tokens, strict=True):
-        for counter, value in zip(counts, (word, *row[1:]), strict=False):
-            counter[value] += n
-        for counter, value in zip(counts[n_columns:], others, strict=True):
-            counter[value] += 1  # of words, not of tokens
-    rare = _words_below(min_df, kinds, [word for word, *_ in of_word])
-    counts[0] = Counter({word: n for word, n in counts[0].items() if word not in rare})
-    least = [1] * n_columns + [_LEAST_WORDS] * (N_FROM_WORD - 1)
+    n_tokens = np.bincount(kinds.numbers, minlength=len(kinds.rows)).tolist()
+    n_given = len(kinds.rows[0])
+    counts: list[Counter[str]] = [Counter() for _ in range(N_FROM_WORD + n_given - 1)]
+    for row, n in zip(kinds.rows, n_tokens, strict=True):
+        for i, (counter, value) in enumerate(zip(counts, _attributes_of(row), strict=True)):
+            counter[value] += n if i < n_given else 1  # letters are those of words, not of tokens
+    for word in _words_below(min_df, kinds):
+        del counts[0][word]
+    least = [1] * n_given + [_LEAST_WORDS] * (N_FROM_WORD - 1)
     return [_numbered(counter, n) for counter, n in zip(counts, least, strict=True)]
+
+
+def n_values(vocabulary: Mapping[str, int]) -> int:
+    """Return the number of values of an attribute, with padding and the unknown one."""
+    return UNKNOWN_ID + 1 + len(vocabulary)
 
 
 def attribute_ids(
     rows: Sequence[tuple[str, ...]], vocabularies: Sequence[Mapping[str, int]]
 ) -> NDArray[np.int64]:
-    """Return the ids of the attributes of tokens, 1 for unknown values.
-
-    Parameters
-    ----------
-    rows : sequence of tuple of str
-        Words with further columns.
-    vocabularies : sequence of mapping of str to int
-        As of `learn_attributes`.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_rows, n_attributes)
-    """
-    ids = np.empty((len(rows), len(vocabularies)), dtype=np.int64)
-    values = []
-    for word, *columns in rows:
-        first, *others = attributes_of_word(word)
-        values.append((first, *columns, *others))
-    for i, (vocabulary, found) in enumerate(
-        zip(vocabularies, zip(*values, strict=True), strict=False)
-    ):
-        ids[:, i] = [vocabulary.get(value, UNKNOWN_ID) for value in found]
-    return ids
-
-
-def attributes_of_word(word: str) -> tuple[str, ...]:
-    """Return the lower-case word, its prefixes and suffixes, and its shape."""
-    lower = word.lower()
-    return (
-        lower,
-        *(lower[:n] for n in PREFIXES),
-        *(lower[-n:] for n in SUFFIXES),
-        word_shape(word),
-    )
+    """Return the ids of the attributes of tokens, 1 if unknown, shape (n_rows, n_attributes)."""
+    ids = [
+        [
+            vocabulary.get(value, UNKNOWN_ID)
+            for vocabulary, value in zip(vocabularies, _attributes_of(row), strict=True)
+        ]
+        for row in rows
+    ]
+    return np.array(ids, dtype=np.int64).reshape(len(rows), len(vocabularies))
 
 
 def word_shape(word: str) -> str:
     """Return the kinds of characters of a word, each run of one kind as one or two of them.
 
-    Examples
-    --------
-    >>> from sk_han.tagging.attributes import word_shape
-    >>> word_shape("Berlin"), word_shape("U.S."), word_shape("1,234.5"), word_shape("McGraw-Hill")
-    ('Xxx', 'X.X.', 'd,dd.d', 'XxXxx-Xxx')
+    "Berlin" gives "Xxx", "U.S." gives "X.X.", and "1,234.5" gives "d,dd.d".
     """
     shape: list[str] = []
     for character in word:
-        kind = (
-            "d"
-            if character.isdigit()
-            else "X"
-            if character.isupper()
-            else "x"
-            if character.isalpha()
-            else character
-        )
+        if character.isdigit():
+            kind = "d"
+        elif character.isupper():
+            kind = "X"
+        else:
+            kind = "x" if character.isalpha() else character
         if shape[-2:] != [kind, kind]:
             shape.append(kind)
     return "".join(shape)
 
 
-def _words_below(min_df: float, kinds: Kinds, words: list[str]) -> set[str]:
-    """Return the words of kinds of tokens that occur in fewer sentences."""
+def _attributes_of(token: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the word in lower case, further columns, prefixes, suffixes, and the shape."""
+    word, *columns = token
+    lower = word.lower()
+    prefixes, suffixes = (lower[:n] for n in PREFIXES), (lower[-n:] for n in SUFFIXES)
+    return (lower, *columns, *prefixes, *suffixes, word_shape(word))
+
+
+def _words_below(min_df: float, kinds: Kinds) -> set[str]:
+    """Return the words, in lower case, that occur in fewer sentences."""
     n_sentences = len(kinds.lengths)
     least = min_df if isinstance(min_df, Integral) else min_df * n_sentences
     if least <= 1:
         return set()
+    words = [word.lower() for word, *_ in kinds.rows]
     index = {word: i for i, word in enumerate(dict.fromkeys(words))}
     of_tokens = np.array([index[word] for word in words])[kinds.numbers]  # (T,)
     sentences = np.repeat(np.arange(n_sentences), kinds.lengths)  # (T,)

@@ -5,6 +5,10 @@ A path of labels ``y`` through a sequence of T tokens has the score
 ``exp(score) / Z``, where Z sums over all paths (Lafferty, McCallum, Pereira, 2001). A transition of
 minus infinity is on no path of a probability above 0.
 
+Arguments: ``emissions`` (T, C) of all sequences, ``first`` (C,), ``transitions`` (C, C) from the
+label in the row to that in the column, and on the CPU ``lengths`` (N,), together T. A sequence
+without tokens has one path, of the score 0. Scores of sequences are returned as float64.
+
 Sequences advance together, step by step, in double precision. A step is one product of matrices,
 ``log(exp(a - m) @ exp(transitions)) + m`` with the largest entry m of each row, as long as scores
 are so small that no factor rounds to 0. Trained ones are; others take the slower sum of logarithms.
@@ -13,6 +17,7 @@ are so small that no factor rounds to 0. Trained ones are; others take the slowe
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import torch
@@ -33,25 +38,7 @@ _LARGEST_EXPONENT = 600.0
 def path_scores(
     emissions: Tensor, labels: Tensor, first: Tensor, transitions: Tensor, lengths: Tensor
 ) -> Tensor:
-    """Compute the score of one path of each sequence.
-
-    Parameters
-    ----------
-    emissions : Tensor, shape (T, C)
-        Score of each label at each token.
-    labels : Tensor of int64, shape (T,)
-        The label of each token on the path.
-    first : Tensor, shape (C,)
-        Score of each label at the first token of a sequence.
-    transitions : Tensor, shape (C, C)
-        Score of the label in the column after the label in the row.
-    lengths : Tensor of int64 on the CPU, shape (N,)
-        Number of tokens of each sequence, together T. A sequence without tokens has the score 0.
-
-    Returns
-    -------
-    Tensor of float64, shape (N,)
-    """
+    """Compute the score of the path of these labels (T,) of each sequence, shape (N,)."""
     _, starts, _ = sequence_ends(lengths, emissions.device)
     scores = emissions.gather(1, labels.unsqueeze(1)).squeeze(1)  # (T,)
     into = torch.zeros_like(scores)
@@ -62,19 +49,9 @@ def path_scores(
 
 
 def log_partition(emissions: Tensor, first: Tensor, transitions: Tensor, lengths: Tensor) -> Tensor:
-    """Compute the logarithm of the sum of ``exp(score)`` over all paths of each sequence.
+    """Compute the logarithm of the sum of ``exp(score)`` over all paths, shape (N,).
 
     Each label needs a label that may follow it and one that may stand before it.
-
-    Parameters
-    ----------
-    emissions, first, transitions, lengths : Tensor
-        As of `path_scores`.
-
-    Returns
-    -------
-    Tensor of float64, shape (N,)
-        0 for a sequence without tokens, which has one path.
     """
     total: Tensor = _LogPartition.apply(emissions, first, transitions, lengths)
     return total
@@ -82,18 +59,7 @@ def log_partition(emissions: Tensor, first: Tensor, transitions: Tensor, lengths
 
 @torch.no_grad()
 def marginals(emissions: Tensor, first: Tensor, transitions: Tensor, lengths: Tensor) -> Tensor:
-    """Compute the probability of each label at each token, over all paths.
-
-    Parameters
-    ----------
-    emissions, first, transitions, lengths : Tensor
-        As of `path_scores`.
-
-    Returns
-    -------
-    Tensor of float64, shape (T, C)
-        Rows sum to 1.
-    """
+    """Compute the probability of each label at each token, over all paths, shape (T, C)."""
     chain = _Chain.of(emissions, first, transitions, lengths)
     alpha = chain.forwards()
     weights = torch.softmax(alpha + chain.backwards(), dim=1)
@@ -102,35 +68,19 @@ def marginals(emissions: Tensor, first: Tensor, transitions: Tensor, lengths: Te
 
 @torch.no_grad()
 def best_paths(emissions: Tensor, first: Tensor, transitions: Tensor, lengths: Tensor) -> Tensor:
-    """Find the path of the highest score of each sequence (Viterbi, 1967).
+    """Find the labels of the path of the highest score of each sequence (Viterbi, 1967), (T,).
 
-    Parameters
-    ----------
-    emissions, first, transitions, lengths : Tensor
-        As of `path_scores`.
-
-    Returns
-    -------
-    Tensor of int64, shape (T,)
-        The label of each token; of equal scores the first label.
+    Of equal scores the first label.
     """
     chain = _Chain.of(emissions, first, transitions, lengths)
-    scores, steps = chain.emissions, chain.steps
-    before = torch.empty(scores.shape, dtype=torch.int64, device=scores.device)
-    best = torch.empty_like(scores)
-    for step, rows in enumerate(steps):
-        if step == 0:
-            best[rows] = scores[rows] + chain.first
-            continue
-        previous = best[steps[step - 1]][: rows.stop - rows.start]
-        highest = (previous.unsqueeze(2) + chain.transitions).max(dim=1)  # (active, C)
-        best[rows], before[rows] = highest.values + scores[rows], highest.indices
+    came_from = torch.empty(chain.emissions.shape, dtype=torch.int64, device=chain.emissions.device)
+    best = chain.begun()
+    for rows, before in chain.steps:
+        highest = (best[before].unsqueeze(2) + chain.transitions).max(dim=1)  # (active, C)
+        best[rows], came_from[rows] = highest.values + chain.emissions[rows], highest.indices
     path = best.argmax(dim=1)  # right where a sequence ends
-    for step in range(len(steps) - 1, 0, -1):
-        rows = steps[step]
-        start = steps[step - 1].start
-        n = rows.stop - rows.start
-        path[start : start + n] = before[rows].gather(1, path[rows].unsqueeze(1)).squeeze(1)
+    for rows, before in reversed(chain.steps):
+        path[before] = came_from[rows].gather(1, path[rows].unsqueeze(1)).squeeze(1)
     return path[chain.layout.forward_row.to(path.device)]
 
 
@@ -156,19 +106,19 @@ class _LogPartition(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Compute marginals of labels and pairs by the paths from both sides."""
         (total,) = ctx.saved_tensors
-        chain, alpha = ctx.chain, ctx.alpha
+        chain, alpha, layout = ctx.chain, ctx.alpha, ctx.chain.layout
         device, beta = total.device, chain.backwards()
-        sequence = segment_numbers(chain.layout.lengths)[chain.layout.forward_token].to(device)
+        sequence = segment_numbers(layout.lengths)[layout.forward_token].to(device)
         total, share = total[sequence].unsqueeze(1), grad.to(device)[sequence].unsqueeze(1)
         labels = share * torch.exp(alpha + beta - total)  # (T, C)
         pairs = torch.zeros_like(chain.transitions)
-        later = slice(chain.layout.n_filled, None)  # the rows that have a token before them
-        if len(alpha[later]):
-            before, after = alpha[chain.previous], chain.emissions[later] + beta[later]
-            pairs = chain.pairs(before, after - total[later], share[later])
-        tokens = labels[chain.layout.forward_row.to(device)]
-        at_start = labels[: chain.layout.n_filled].sum(0)
-        gradients = tokens, at_start, pairs
+        n = layout.n_filled  # rows from here on have a token before them
+        if len(alpha) > n:
+            # The layout counts an initial state of each sequence before the first rows.
+            before = alpha[(layout.previous_row[n:] - n).to(device)]
+            after = chain.emissions[n:] + beta[n:]
+            pairs = chain.pairs(before, after - total[n:], share[n:])
+        gradients = labels[layout.forward_row.to(device)], labels[:n].sum(0), pairs
         return (*(each.to(chain.device, chain.dtype) for each in gradients), None)
 
 
@@ -179,8 +129,7 @@ class _Chain(NamedTuple):
     first: Tensor  # (C,)
     transitions: Tensor  # (C, C)
     layout: PackedLayout
-    steps: list[slice]  # the packed rows of each step
-    previous: Tensor  # (T - filled,), the row before each row of a later step
+    steps: list[tuple[slice, slice]]  # rows of each later step, and the rows before them
     is_small: bool  # whether no score is beyond _LARGEST_SCORE, but for minus infinity
     device: torch.device
     dtype: torch.dtype
@@ -191,43 +140,35 @@ class _Chain(NamedTuple):
         # Apple's GPUs have no double precision.
         device = torch.device("cpu") if emissions.device.type == "mps" else emissions.device
         double = [each.detach().to(device).double() for each in (emissions, first, transitions)]
-        ends = torch.cumsum(torch.tensor(layout.active, dtype=torch.int64, device="cpu"), 0)
-        steps = [slice(e - n, e) for e, n in zip(ends.tolist(), layout.active, strict=True)]
-        # `previous_row` counts an initial state of each sequence before the first rows.
-        previous = layout.previous_row[layout.n_filled :] - layout.n_filled
-        return cls(
-            double[0][layout.forward_token.to(device)],
-            double[1],
-            double[2],
-            layout,
-            steps,
-            previous.to(device),
-            all(_largest(each) <= _LARGEST_SCORE for each in double),
-            emissions.device,
-            emissions.dtype,
-        )
+        starts = [0, *accumulate(layout.active)]
+        steps = [
+            (slice(start, start + n), slice(before, before + n))
+            for before, start, n in zip(starts, starts[1:], layout.active[1:], strict=False)
+        ]
+        packed = double[0][layout.forward_token.to(device)]
+        is_small = all(_largest(each) <= _LARGEST_SCORE for each in double)
+        of_chain = packed, double[1], double[2], layout, steps, is_small
+        return cls(*of_chain, emissions.device, emissions.dtype)
+
+    def begun(self) -> Tensor:
+        """Return the scores of the paths into the first tokens; other rows are not set, (T, C)."""
+        scores, n = torch.empty_like(self.emissions), self.layout.n_filled
+        scores[:n] = self.emissions[:n] + self.first
+        return scores
 
     def forwards(self) -> Tensor:
         """Return the log-sum over the paths up to each token and label, packed (T, C)."""
-        log_product = self._log_product(self.transitions)
-        alpha = torch.empty_like(self.emissions)
-        for step, rows in enumerate(self.steps):
-            if step == 0:
-                alpha[rows] = self.emissions[rows] + self.first
-                continue
-            start = self.steps[step - 1].start
-            previous = alpha[start : start + rows.stop - rows.start]
-            alpha[rows] = log_product(previous) + self.emissions[rows]
+        log_product, alpha = self._log_product(self.transitions), self.begun()
+        for rows, before in self.steps:
+            alpha[rows] = log_product(alpha[before]) + self.emissions[rows]
         return alpha
 
     def backwards(self) -> Tensor:
         """Return the log-sum over the paths after each token and label, packed (T, C)."""
         log_product = self._log_product(self.transitions.T)
         beta = torch.zeros_like(self.emissions)
-        for step in range(len(self.steps) - 1, 0, -1):
-            rows, start = self.steps[step], self.steps[step - 1].start
-            following = beta[rows] + self.emissions[rows]
-            beta[start : start + rows.stop - rows.start] = log_product(following)
+        for rows, before in reversed(self.steps):
+            beta[before] = log_product(beta[rows] + self.emissions[rows])
         return beta
 
     def pairs(self, before: Tensor, after: Tensor, share: Tensor) -> Tensor:

@@ -11,8 +11,19 @@ from sklearn.utils import check_random_state
 
 from sk_han.documents import UNKNOWN_ID
 from sk_han.embeddings.initial import check_embedding_init, initial_vectors
-from sk_han.inspection.results.training_summary import TrainingSummary
-from sk_han.tagging.attributes import Kinds, attribute_ids, learn_attributes, token_kinds
+from sk_han.fitting.single_network import (
+    new_network,
+    relative_weights,
+    trained_attributes,
+    warn_of_no_stop,
+)
+from sk_han.tagging.attributes import (
+    Kinds,
+    attribute_ids,
+    learn_attributes,
+    n_values,
+    token_kinds,
+)
 from sk_han.tagging.options import TaggingOptions
 from sk_han.tagging.token_checks import Token, as_sentences, as_tags, check_iob2, chunks_of
 from sk_han.tagging.training import (
@@ -23,13 +34,9 @@ from sk_han.tagging.training import (
     sentences_of,
     tagging_net,
 )
-from sk_han.training.builder import new_net
 from sk_han.training.devices import resolve_device
-from sk_han.training.history import outcome_of, training_attributes
-from sk_han.utils.progress import tell
 from sk_han.utils.stages import Stages
-from sk_han.validation.doubtful import warn_of_early_stopping
-from sk_han.validation.labels import document_weights, encode_labels
+from sk_han.validation.labels import encode_labels
 
 if TYPE_CHECKING:
     from sk_han.tagging.tagger import SequenceTagger
@@ -38,14 +45,14 @@ __all__ = ["encoded_sentences", "learnt_attributes"]
 
 
 class _Given(NamedTuple):
-    """The user's data, checked."""
+    """The user's data, checked: D sentences of T tokens with C different labels."""
 
     sentences: list[list[Token]]
     kinds: Kinds
-    classes: NDArray[Any]
-    targets: NDArray[np.int64]  # of tokens, shape (T,)
-    weights: NDArray[np.float64]  # of sentences, shape (D,)
-    chunks: NDArray[np.int64] | None  # of labels, shape (C,)
+    classes: NDArray[Any]  # shape (C,)
+    targets: NDArray[np.int64]  # shape (T,)
+    weights: NDArray[np.float64]  # shape (D,)
+    chunks: NDArray[np.int64] | None  # shape (C,)
 
 
 def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
@@ -57,45 +64,46 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
     with stages("sentences"):
         given = _checked(X, y, sample_weight, tagger.scheme)
         rows, held_out = _split(tagger, given, rng)
-        learnt = learn_attributes(
-            token_kinds([given.sentences[i] for i in rows]), min_df=tagger.min_df
-        )
-        _add_words_of_vectors(learnt[0], tagger.embedding_init)
+        known = token_kinds([given.sentences[i] for i in rows])
+        vocabularies = learn_attributes(known, min_df=tagger.min_df)
+        _add_words_of_vectors(vocabularies[0], tagger.embedding_init)
         data = LabelledSentences(
-            encoded_sentences(given.kinds, learnt),
+            encoded_sentences(given.kinds, vocabularies),
             sentences_of(given.targets + 1, given.kinds.lengths),
             given.weights,
         )
         training, validation = data[rows], data[held_out] if len(held_out) else None
     with stages("set-up"):
-        net = _new_net(tagger, given, learnt, len(training), len(held_out) > 0, device, rng)
+        sizes = [n_values(vocabulary) for vocabulary in vocabularies]
+        net: TaggingNet = new_network(
+            tagger,
+            {
+                "sizes": sizes,
+                "n_classes": len(given.classes),
+                "unknown_id": UNKNOWN_ID,
+                "chunks": None if given.chunks is None else torch.from_numpy(given.chunks),
+            },
+            TaggingOptions,
+            tagging_net,
+            n_samples=len(training),
+            max_epochs=epochs_for_tagging(tagger.max_epochs, len(training), tagger.batch_size),
+            keep_best=validation is not None,
+            device=device,
+            rng=rng,
+            noise=float(tagger.adversarial_noise),
+        )
     with stages("word vectors"):
-        words = training.inputs.words()
-        shape = _sizes(learnt)[0], tagger.embedding_dim
+        words, shape = training.inputs.words(), (sizes[0], tagger.embedding_dim)
         vectors = initial_vectors(
-            tagger.embedding_init, words, training.weights, learnt[0], shape, rng
+            tagger.embedding_init, words, training.weights, vocabularies[0], shape, rng
         )
         if vectors is not None:
             net.set_embedding(vectors)
-    with stages("network", tells=False):
-        net.train(training, validation)
-    summary = TrainingSummary(
-        unit="sentence",
-        n_trained=len(training),
-        n_scored=len(held_out),
-        **outcome_of(net),
-        seconds=dict(stages.seconds),
-        total_seconds=stages.total,
-    )
-    if stages.verbose:
-        tell(summary)
     return {
         "classes_": given.classes,
-        "vocabularies_": learnt,
+        "vocabularies_": vocabularies,
         "n_columns_": len(given.kinds.rows[0]),
-        "device_": device,
-        "fit_summary_": summary,
-        **training_attributes(net),
+        **trained_attributes(net, training, validation, "sentence", stages),
     }
 
 
@@ -112,10 +120,8 @@ def _checked(X: Any, y: Any, sample_weight: Any, scheme: str | None) -> _Given:
     if not sentences:
         raise ValueError("Found 0 sentence(s) while a minimum of 1 is required: X is empty.")
     labels = as_tags(y, [len(sentence) for sentence in sentences])
-    weights = document_weights(sample_weight, None, np.zeros(len(sentences)), np.zeros(1))
-    weights = weights / weights.max()  # only ratios matter; now their sums are finite
-    kinds = token_kinds(sentences)
-    classes = np.unique(labels)
+    weights = relative_weights(sample_weight, len(sentences))
+    kinds, classes = token_kinds(sentences), np.unique(labels)
     targets = encode_labels(labels, classes, "y")
     chunks = None
     if scheme == "iob2":
@@ -134,66 +140,17 @@ def _split(
     order = rng.permutation(np.flatnonzero((given.weights > 0) & (given.kinds.lengths > 0)))
     if not len(order):
         raise ValueError("No sentence has a token and a weight: there is nothing to learn from.")
-    fraction = tagger.validation_fraction
-    n_held_out = round((fraction or 0) * len(order))
+    n_held_out = round((tagger.validation_fraction or 0) * len(order))
     held_out, rows = order[:n_held_out], np.sort(order[n_held_out:])
     if not len(rows):
         raise ValueError(
-            f"validation_fraction={fraction} holds all {len(order)} sentences out. Lower it, or "
-            "give more sentences."
+            f"validation_fraction={tagger.validation_fraction} holds all {len(order)} sentences "
+            "out. Lower it, or give more sentences."
         )
-    if not n_held_out and tagger.n_iter_no_change is not None:
-        why = (
-            "validation_fraction is None"
-            if fraction is None
-            else f"validation_fraction={fraction:g} of {len(order)} is none"
-        )
-        repair = "Raise validation_fraction"
-        warn_of_early_stopping(tagger.n_iter_no_change, "sentences", why, repair)
+    if not n_held_out:
+        share = f"{len(order)} is none"
+        warn_of_no_stop(tagger, "sentences", share, "Raise validation_fraction")
     return rows, held_out
-
-
-def _new_net(
-    tagger: SequenceTagger,
-    given: _Given,
-    learnt: list[dict[str, int]],
-    n_sentences: int,
-    keep_best: bool,
-    device: str,
-    rng: np.random.RandomState,
-) -> TaggingNet:
-    options = {name: getattr(tagger, name) for name in TaggingOptions.constraints()}
-    chunks = None if given.chunks is None else torch.from_numpy(given.chunks)
-    network = {
-        "sizes": _sizes(learnt),
-        "n_classes": len(given.classes),
-        "unknown_id": UNKNOWN_ID,
-        "chunks": chunks,
-    }
-    net: TaggingNet = new_net(
-        options | network,
-        n_documents=n_sentences,
-        max_epochs=epochs_for_tagging(tagger.max_epochs, n_sentences, tagger.batch_size),
-        batch_size=tagger.batch_size,
-        optimizer="adamw",
-        lr=tagger.lr,
-        lr_schedule="one_cycle",
-        noise=float(tagger.adversarial_noise),
-        frozen_epochs=0,
-        keep_best=keep_best,
-        n_iter_no_change=tagger.n_iter_no_change,
-        callbacks=tagger.callbacks,
-        verbose=tagger.verbose,
-        device=device,
-        random_state=rng,
-        make_net=tagging_net,
-    )
-    return net
-
-
-def _sizes(vocabularies: list[dict[str, int]]) -> list[int]:
-    """Return the number of values of each attribute."""
-    return [UNKNOWN_ID + 1 + len(vocabulary) for vocabulary in vocabularies]
 
 
 def _add_words_of_vectors(vocabulary: dict[str, int], vectors: Any) -> None:
@@ -202,4 +159,4 @@ def _add_words_of_vectors(vocabulary: dict[str, int], vectors: Any) -> None:
         return
     for word in vectors:
         if isinstance(word, str):
-            vocabulary.setdefault(word.lower(), len(vocabulary) + UNKNOWN_ID + 1)
+            vocabulary.setdefault(word.lower(), n_values(vocabulary))

@@ -98,12 +98,8 @@ class TaggingNetwork(nn.Module):
         self.options = TaggingOptions(**options).copy()
         self.options.check()
         self.unknown_id, self.generator = unknown_id, generator
-        n_words, n_others, E, D = (
-            sizes[0],
-            sum(sizes[1:]),
-            self.options.embedding_dim,
-            self.options.attribute_dim,
-        )
+        n_words, n_others = sizes[0], sum(sizes[1:])
+        E, D = self.options.embedding_dim, self.options.attribute_dim
         self.embedding = nn.Embedding(n_words, E, sparse=sparse, _weight=parameter(n_words, E))
         self.attributes = nn.Embedding(n_others, D, sparse=sparse, _weight=parameter(n_others, D))
         input_size = E + D * (len(sizes) - 1)
@@ -123,14 +119,10 @@ class TaggingNetwork(nn.Module):
                 weight *= INPUT_GAIN
 
     def start_from(self, vectors: Tensor) -> None:
-        """Set the initial word vectors of a network that has not been trained.
+        """Set the initial word vectors, shape (sizes[0], E), of a network that is not trained.
 
         Vectors longer than the random ones, as published vectors are, keep their length, and so
         change less in a step; the input weights of words are smaller in the same ratio.
-
-        Parameters
-        ----------
-        vectors : Tensor, shape (sizes[0], E)
         """
         size = vectors.double().square().mean().sqrt().item()
         with torch.no_grad():
@@ -165,11 +157,8 @@ class TaggingNetwork(nn.Module):
         words, others = values[:, 0], values[:, 1:] + self.offsets
         if self.training:
             words = word_dropout(words, self.options.word_dropout, self.unknown_id, self.generator)
-        vectors = [
-            self.embedding(words),
-            self.attributes(others).flatten(1),
-        ]  # (U, E), (U, D * ...)
-        inputs = dropout(torch.cat(vectors, dim=1), p, self.generator)
+        vectors = [self.embedding(words), self.attributes(others).flatten(1)]
+        inputs = dropout(torch.cat(vectors, dim=1), p, self.generator)  # (U, E + D * ...)
         states = dropout(self.encoder(inputs, index, lengths), p, self.generator)  # (T, H)
         logits = self.output(states)
         return TaggingOutput(logits, logits.new_zeros(len(lengths)))

@@ -42,19 +42,7 @@ class TaggingOptions(Options):
 
 
 def tagging_shapes(sizes: Sequence[int], n_classes: int, options: TaggingOptions) -> Shapes:
-    """Return the shape of each weight of a `TaggingNetwork` with these options.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Number of values of each attribute; the first is the word.
-    n_classes : int
-    options : TaggingOptions
-
-    Returns
-    -------
-    dict of str to tuple of int
-    """
+    """Return the shape of each weight of a `TaggingNetwork`; arguments as there."""
     input_size = options.embedding_dim + options.attribute_dim * (len(sizes) - 1)
     shapes: Shapes = {
         "embedding.weight": (sizes[0], options.embedding_dim),

@@ -6,19 +6,20 @@ from collections.abc import Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from sk_han.documents import UNKNOWN_ID
-from sk_han.inspection.results.training_summary import TrainingSummary
+import torch
+
+from sk_han.fitting.single_network import fitted_state, network_fields, restored_attributes
 from sk_han.options.base import Choice, Range
-from sk_han.storage.network_schema import check_weights, network_of
+from sk_han.storage.network_schema import check_weights
 from sk_han.storage.schema import Field, ListOf, Schema, Sizes, check
 from sk_han.storage.stored_labels import labels
-from sk_han.storage.training_record import TRAINING, check_best_epoch
-from sk_han.tagging.attributes import N_FROM_WORD
+from sk_han.storage.training_record import check_best_epoch
+from sk_han.tagging.attributes import N_FROM_WORD, n_values
 from sk_han.tagging.options import TaggingOptions, tagging_shapes
 from sk_han.tagging.token_checks import chunks_of
-from sk_han.tagging.training import stored_tagging_net
+from sk_han.tagging.training import tagging_net
 from sk_han.text.tokenizer_state import words
-from sk_han.training.stateful import device_of, restored_training, restoring, training_state
+from sk_han.training.stateful import restoring
 
 if TYPE_CHECKING:
     from sk_han.tagging.tagger import SequenceTagger
@@ -26,15 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["TAGGER", "tagger_attributes", "tagger_state"]
 
 
-def _n_values(vocabulary: dict[str, int]) -> int:
-    return UNKNOWN_ID + 1 + len(vocabulary)
-
-
 def _values(value: Any, where: str, sizes: Sizes) -> None:
     """Check the ids of an attribute's values: a kind of a schema."""
     if value != {}:  # no training token has one
         words(value, where, sizes)
-        if max(value.values()) >= _n_values(value):
+        if max(value.values()) >= n_values(value):
             raise ValueError(f"its {where} of {len(value)} values has an id beyond them")
 
 
@@ -44,14 +41,10 @@ def _check_attributes(state: Mapping[str, Any], where: str, sizes: Sizes) -> Non
         raise ValueError(f"its vocabularies must be a list of {expected}, one for each attribute")
 
 
-def _summary(value: Any, where: str, sizes: Sizes) -> None:
-    TrainingSummary.from_dict(value)
-
-
 def _check_weights(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
     options = TaggingOptions.from_plain(state["network"]["options"])
-    n_values = [_n_values(vocabulary) for vocabulary in state["vocabularies"]]
-    check_weights(state["network"]["weights"], tagging_shapes(n_values, sizes["K"], options))
+    shapes = tagging_shapes([n_values(v) for v in state["vocabularies"]], sizes["K"], options)
+    check_weights(state["network"]["weights"], shapes)
 
 
 # K labels.
@@ -61,9 +54,7 @@ TAGGER = Schema(
         Field("n_columns", Range(Integral, 1)),
         Field("vocabularies", ListOf(_values)),
         Field("scheme", Choice(("iob2", None))),
-        Field("network", network_of(TaggingOptions)),
-        Field("fit_summary", _summary, optional=True),
-        *TRAINING,
+        *network_fields(TaggingOptions),
     ),
     rules=(check_best_epoch, _check_attributes, _check_weights),
 )
@@ -71,39 +62,30 @@ TAGGER = Schema(
 
 def tagger_state(tagger: SequenceTagger) -> dict[str, Any]:
     """Return the state of a fitted tagger; see `SequenceTagger.to_state`."""
-    network, summary = tagger.net_.module_, tagger.fit_summary_
     return {
         "classes": tagger.classes_,
         "vocabularies": tagger.vocabularies_,
         "n_columns": tagger.n_columns_,
-        "scheme": "iob2" if network.has_rules else None,
-        "network": {"options": network.options.to_plain(), "weights": tagger.net_.weights},
-        "fit_summary": None if summary is None else summary.to_dict(),
-        **training_state(tagger),
+        "scheme": "iob2" if tagger.net_.module_.has_rules else None,
+        **fitted_state(tagger),
     }
 
 
 def tagger_attributes(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fitted attributes of a tagger's state, after a check of all its entries.
-
-    Raises
-    ------
-    ModelFormatError
-        If an entry is missing or invalid.
-    """
+    """Return the fitted attributes of a tagger's state, or raise ModelFormatError."""
     with restoring("SequenceTagger"):
         check(TAGGER, state)
-        summary = state["fit_summary"]
-        sizes = [_n_values(vocabulary) for vocabulary in state["vocabularies"]]
-        options = TaggingOptions.from_plain(state["network"]["options"])
-        chunks = chunks_of(state["classes"]) if state["scheme"] else None
-        weights, device = state["network"]["weights"], device_of(state)
-        net = stored_tagging_net(sizes, len(state["classes"]), chunks, options, weights, device)
-    return {
-        "classes_": state["classes"].copy(),
-        "vocabularies_": state["vocabularies"],
-        "n_columns_": state["n_columns"],
-        "net_": net,
-        "fit_summary_": None if summary is None else TrainingSummary.from_dict(summary),
-        **restored_training(state),
-    }
+        classes, vocabularies = state["classes"], state["vocabularies"]
+        return {
+            "classes_": classes.copy(),
+            "vocabularies_": vocabularies,
+            "n_columns_": state["n_columns"],
+            **restored_attributes(
+                state,
+                TaggingOptions.from_plain(state["network"]["options"]),
+                tagging_net,
+                sizes=[n_values(vocabulary) for vocabulary in vocabularies],
+                n_classes=len(classes),
+                chunks=torch.from_numpy(chunks_of(classes)) if state["scheme"] else None,
+            ),
+        }

@@ -14,10 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sk_han.engines.loading import ENGINES
 from sk_han.inspection.results.training_summary import TrainingSummary
 from sk_han.tagging.attributes import token_kinds
-from sk_han.tagging.fit import (
-    encoded_sentences,
-    learnt_attributes,
-)
+from sk_han.tagging.fit import encoded_sentences, learnt_attributes
 from sk_han.tagging.options import TaggingOptions
 from sk_han.tagging.state import tagger_attributes, tagger_state
 from sk_han.tagging.token_checks import as_sentences, as_tags
@@ -38,7 +35,6 @@ from sk_han.validation.params import FRACTION, LEARNING_RATE, NOT_NEGATIVE, POSI
 __all__ = ["SequenceTagger"]
 
 _OPTIONS = {name: of_option(c) for name, c in TaggingOptions.constraints().items()}
-_NOTHING_TO_SCORE = "X has no token with a weight: there is nothing to score."
 
 
 class SequenceTagger(StatefulEstimator):
@@ -247,12 +243,11 @@ mapping of word to vector, default="random"
         Raises
         ------
         TypeError, ValueError
-            If sentences, labels, weights or parameters are invalid; the message names sentence and
-            token.
+            If sentences, labels, weights or parameters are invalid, with sentence and token.
         FloatingPointError
             If the loss is no longer a finite number.
         """
-        with self._computing(), torch.inference_mode(mode=False):
+        with self._computing(), torch.inference_mode(False):
             replace_attributes(self, learnt_attributes(self, X, y, sample_weight))
         return self
 
@@ -261,8 +256,8 @@ mapping of word to vector, default="random"
 
         Parameters
         ----------
-        X : sequence of sequences of tokens
-            As in `fit`. Empty sentences have no labels.
+        X : as in `fit`
+            Empty sentences have no labels.
 
         Returns
         -------
@@ -283,8 +278,7 @@ mapping of word to vector, default="random"
 
         Parameters
         ----------
-        X : sequence of sequences of tokens
-            As in `fit`.
+        X : as in `fit`
 
         Returns
         -------
@@ -309,14 +303,14 @@ mapping of word to vector, default="random"
         found = self.predict(X)
         lengths = [len(labels) for labels in found]
         labels = as_tags(y, lengths)
-        if not sum(lengths):
-            raise ValueError(_NOTHING_TO_SCORE)
-        of_sentences = check_sample_weight(
-            sample_weight, lengths, dtype=np.float64, ensure_non_negative=True
-        )
-        weights = np.repeat(of_sentences, lengths)
+        weights = np.zeros(0)
+        if len(labels):
+            of_sentences = check_sample_weight(
+                sample_weight, lengths, dtype=np.float64, ensure_non_negative=True
+            )
+            weights = np.repeat(of_sentences, lengths)
         if not weights.any():
-            raise ValueError(_NOTHING_TO_SCORE)
+            raise ValueError("X has no token with a weight: there is nothing to score.")
         given, own = (type(values[:1].tolist()[0]) for values in (labels, self.classes_))
         if given is not own:
             raise ValueError(

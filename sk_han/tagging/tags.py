@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sk_han.rendering.markup import escaped, isolated, page
@@ -63,8 +62,8 @@ def tagged_text(
     """
     color = terminal_has_color() if color is None else color
     width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
-    found = [_pieces(*pair) for pair in _pairs(sentences, labels)]
-    chunked, number = _has_chunks(labels), _numbers(found)
+    found, number = _read(sentences, labels)
+    chunked = any(str(tag)[:2] in ("B-", "I-") for tags in labels for tag in tags)
     lines: list[str] = []
     for pieces in found:
         chunks = [chunk for piece in pieces for chunk in _chunks(piece, chunked, color, number)]
@@ -86,19 +85,13 @@ def tagged_html(sentences: Any, labels: Any, *, full_page: bool = True) -> str:
     -------
     str
 
-    Raises
-    ------
-    ValueError
-        If a sentence has another number of labels than of tokens.
-
     Examples
     --------
     >>> from sk_han.tagging import tagged_html
     >>> "<bdi>NAME</bdi>" in tagged_html([["Anna", "sleeps"]], [["B-NAME", "O"]])
     True
     """
-    found = [_pieces(*pair) for pair in _pairs(sentences, labels)]
-    number = _numbers(found)
+    found, number = _read(sentences, labels)
     rows = []
     for pieces in found:
         marked = " ".join(_marked(piece, number) for piece in pieces)
@@ -106,10 +99,11 @@ def tagged_html(sentences: Any, labels: Any, *, full_page: bool = True) -> str:
     return page("\n".join(rows), "Tagged sentences", full_page)
 
 
-def _pairs(sentences: Any, labels: Any) -> list[tuple[list[str], list[str]]]:
-    pairs = []
+def _read(sentences: Any, labels: Any) -> tuple[list[list[_Piece]], dict[str, int]]:
+    """Return the pieces of each sentence, and the labels with numbers in alphabetical order."""
     if len(sentences) != len(labels):
         raise ValueError(f"There are {len(sentences)} sentences and labels of {len(labels)}.")
+    found = []
     for i, (tokens, tags) in enumerate(zip(sentences, labels, strict=True)):
         if len(tokens) != len(tags):
             raise ValueError(
@@ -117,32 +111,25 @@ def _pairs(sentences: Any, labels: Any) -> list[tuple[list[str], list[str]]]:
                 "one label."
             )
         words = [token if isinstance(token, str) else token[0] for token in tokens]
-        pairs.append((words, [str(tag) for tag in tags]))
-    return pairs
+        found.append(_pieces(words, [str(tag) for tag in tags]))
+    named = {piece.label for pieces in found for piece in pieces if piece.label is not None}
+    return found, {label: number for number, label in enumerate(sorted(named))}
 
 
 def _pieces(words: list[str], tags: list[str]) -> list[_Piece]:
     """Join the tokens of a chunk; an ``I-`` without a beginning begins one."""
     pieces: list[_Piece] = []
-    goes_on = False
+    chunk = None  # the name of the one that may go on
     for word, tag in zip(words, tags, strict=True):
         name = tag[2:] if tag[:2] in ("B-", "I-") else None
-        if tag[:2] == "I-" and goes_on and pieces[-1].label == name:
+        if tag[:2] == "I-" and chunk == name:
             pieces[-1].words.append(word)
+        elif tag == "O":
+            pieces.append(_Piece(None, [word]))
         else:
-            pieces.append(_Piece(name if name is not None else None if tag == "O" else tag, [word]))
-        goes_on = name is not None
+            pieces.append(_Piece(tag if name is None else name, [word]))
+        chunk = name
     return pieces
-
-
-def _has_chunks(labels: Sequence[Sequence[Any]]) -> bool:
-    return any(str(tag)[:2] in ("B-", "I-") for tags in labels for tag in tags)
-
-
-def _numbers(found: list[list[_Piece]]) -> dict[str, int]:
-    """Number the labels in alphabetical order."""
-    labels = {piece.label for pieces in found for piece in pieces if piece.label is not None}
-    return {label: number for number, label in enumerate(sorted(labels))}
 
 
 def _chunks(
@@ -154,10 +141,9 @@ def _chunks(
     label = in_one_line(piece.label)
     if color:
         code = f"\x1b[{_CODES[number[piece.label] % len(_CODES)]}m"
-        return [
-            *([(word, code)] for word in words[:-1]),
-            [(words[-1], code), (f" {label}", "\x1b[2m")],
-        ]
+        chunks = [[(word, code)] for word in words]
+        chunks[-1].append((f" {label}", "\x1b[2m"))
+        return chunks
     if not chunked:
         return [[(f"{words[0]}/{label}", "")]]
     words[0] = f"[{words[0]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from itertools import chain
 from reprlib import repr as brief
 from typing import Any
@@ -20,25 +20,12 @@ Token = tuple[str, ...]
 def as_sentences(X: Any, n_columns: int | None = None) -> list[list[Token]]:
     """Return sentences as lists of tokens, each a word with its further columns.
 
-    Parameters
-    ----------
-    X : sequence of sequences
-        Tokens are strings, or sequences of strings: the word first, then further columns.
-    n_columns : int, optional
-        Number of strings of each token; by default that of the first token.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If X is something else; the message names sentence and token.
+    `n_columns` is the number of strings of each token; by default that of the first one.
     """
     sentences = []
     for i, sentence in enumerate(_listed(X, "X", "sentences, each a list of tokens")):
         tokens = list(_listed(sentence, f"Sentence {i} of X", "tokens"))
-        if all(type(token) is str for token in tokens):
-            found: list[Token] = [(token,) for token in tokens]
-        else:
-            found = [_token(token, i, j) for j, token in enumerate(tokens)]
+        found = [_token(token, i, j) for j, token in enumerate(tokens)]
         for j, token in enumerate(found):
             n_columns = len(token) if n_columns is None else n_columns
             if len(token) != n_columns:
@@ -52,20 +39,7 @@ def as_sentences(X: Any, n_columns: int | None = None) -> list[list[Token]]:
 
 
 def as_tags(y: Any, lengths: Sequence[int], name: str = "y") -> NDArray[Any]:
-    """Return the labels of all tokens as one array, shape (T,).
-
-    Parameters
-    ----------
-    y : sequence of sequences of labels
-    lengths : sequence of int
-        Number of tokens of each sentence.
-    name : str
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a sentence has another number of labels than tokens, or a label is invalid.
-    """
+    """Return the labels of all tokens as one array, shape (T,), checked."""
     if y is None:
         raise ValueError(
             "This SequenceTagger estimator requires y to be passed, but the target y is None."
@@ -96,32 +70,12 @@ def as_tags(y: Any, lengths: Sequence[int], name: str = "y") -> NDArray[Any]:
 
 
 def chunks_of(classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return what label may follow what by the rules of IOB2, as a number for each label.
+    """Return what label may follow what by the rules of IOB2, as a number for each label, (C,).
 
     ``I-x`` goes on with a chunk, so that ``B-x`` or ``I-x`` stands before it; ``B-x`` begins a
-    chunk, and ``O`` is outside of chunks (Tjong Kim Sang and Veenstra, 1999).
-
-    Parameters
-    ----------
-    classes : ndarray of shape (C,)
-
-    Returns
-    -------
-    ndarray of int64, shape (C,)
-        0 for ``O``, k for ``B-x`` of the k-th kind of chunk, -k for its ``I-x``. A table of all
-        pairs would take the square of the number of labels, which come from a file.
-
-    Raises
-    ------
-    ValueError
-        If a label is none of ``O``, ``B-x`` and ``I-x``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_han.tagging.token_checks import chunks_of
-    >>> chunks_of(np.array(["B-NP", "B-VP", "I-NP", "O"]))
-    array([ 1,  2, -1,  0])
+    chunk, and ``O`` is outside of chunks (Tjong Kim Sang and Veenstra, 1999). The number is 0 for
+    ``O``, k for ``B-x`` of the k-th kind of chunk, and -k for its ``I-x``: a table of all pairs
+    would take the square of the number of labels, which come from a file.
     """
     kinds: dict[str, int] = {}
     chunks = np.zeros(len(classes), dtype=np.int64)
@@ -141,13 +95,7 @@ def chunks_of(classes: NDArray[Any]) -> NDArray[np.int64]:
 def check_iob2(
     targets: NDArray[np.int64], lengths: NDArray[np.int64], classes: NDArray[Any]
 ) -> None:
-    """Check that labels of training sentences keep the rules of IOB2.
-
-    Raises
-    ------
-    ValueError
-        With the first sentence and token that do not.
-    """
+    """Check that labels of training sentences keep the rules of IOB2."""
     chunks = chunks_of(classes)[targets]
     starts = np.cumsum(lengths) - lengths
     before = np.concatenate([[0], targets[:-1] + 1])
@@ -165,25 +113,23 @@ def check_iob2(
         )
 
 
-def _listed(value: Any, what: str, of: str) -> Iterable[Any]:
+def _listed(value: Any, what: str, of: str) -> Any:
     """Return a value if it is a sequence, but no string, frame, or what has no order."""
+    expected = f"expected a list of {of}."
     if isinstance(value, (str, bytes)):
         repair = " text.split() makes a list of a string's tokens." if "tokens" in of else ""
-        raise TypeError(f"{what} is the string {brief(value)}; expected a list of {of}.{repair}")
-    is_frame = hasattr(value, "columns")
-    has_order = hasattr(value, "__len__") and hasattr(value, "__iter__")
-    if is_frame or not has_order or isinstance(value, (Mapping, Set)):
-        repair = ""
-        if is_frame:  # to iterate one gives the names of its columns
-            repair = (
-                " Of a table with a token in each row, "
-                "df.groupby('sentence')['word'].apply(list) makes one."
-            )
-        elif hasattr(value, "__iter__"):
-            repair = " Give it an order, for example with list(...)."
-        raise TypeError(f"{what} is a {type(value).__name__}; expected a list of {of}.{repair}")
-    found: Iterable[Any] = value
-    return found
+        raise TypeError(f"{what} is the string {brief(value)}; {expected}{repair}")
+    is_iterable, is_frame = hasattr(value, "__iter__"), hasattr(value, "columns")
+    has_order = hasattr(value, "__len__") and not isinstance(value, (Mapping, Set))
+    if is_iterable and has_order and not is_frame:
+        return value
+    repair = " Give it an order, for example with list(...)." if is_iterable else ""
+    if is_frame:  # to iterate one gives the names of its columns
+        repair = (
+            " Of a table with a token in each row, "
+            "df.groupby('sentence')['word'].apply(list) makes one."
+        )
+    raise TypeError(f"{what} is a {type(value).__name__}; {expected}{repair}")
 
 
 def _token(token: Any, sentence: int, number: int) -> Token:

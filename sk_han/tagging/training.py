@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from torch import Tensor
 
 from sk_han.documents import DocumentArray, starts_of
 from sk_han.tagging.network import TaggingNetwork
-from sk_han.tagging.options import TaggingOptions
 from sk_han.training.loss import weighted_mean
 from sk_han.training.metrics import accuracy
 from sk_han.training.net import Net
@@ -26,25 +25,16 @@ __all__ = [
     "epochs_for_tagging",
     "sentences_of",
     "split_tokens",
-    "stored_tagging_net",
     "tagging_net",
 ]
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences of tokens, and the attributes of each kind of token.
+    """Sentences of tokens, and the attributes of each kind of token."""
 
-    Attributes
-    ----------
-    kinds : DocumentArray of shape (D,)
-        Each document is a sentence, or empty. Its ids are rows of `attributes`; rows 0 and 1 do
-        not occur.
-    attributes : ndarray of int64, shape (n_kinds, n_attributes)
-    """
-
-    kinds: DocumentArray
-    attributes: NDArray[np.int64]
+    kinds: DocumentArray  # (D,); its ids are rows of `attributes`, from row 2
+    attributes: NDArray[np.int64]  # (n_kinds, n_attributes)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -65,20 +55,11 @@ class Sentences:
 
 @dataclass(frozen=True)
 class LabelledSentences:
-    """Sentences with the class of each token and the weight of each sentence.
-
-    Attributes
-    ----------
-    inputs : Sentences
-    labels : DocumentArray of shape (D,)
-        The number of the class of each token plus 1.
-    weights : ndarray of float64, shape (D,)
-        Positive weight of the tokens of each sentence in the loss.
-    """
+    """Sentences with the class of each token and the weight of each sentence."""
 
     inputs: Sentences
-    labels: DocumentArray
-    weights: NDArray[np.float64]
+    labels: DocumentArray  # (D,); the number of the class of each token plus 1
+    weights: NDArray[np.float64]  # (D,); positive, of the tokens of each sentence in the loss
 
     @property
     def targets(self) -> NDArray[np.int64]:
@@ -138,12 +119,8 @@ class TaggingNet(Net):
 
 def tagging_net(**params: Any) -> TaggingNet:
     """Create a net whose network labels the tokens of sentences."""
-    return TaggingNet(
-        TaggingNetwork,
-        to_tensors=_tensors,
-        measures={"valid_accuracy": accuracy},
-        **params,
-    )
+    measures = {"valid_accuracy": accuracy}
+    return TaggingNet(TaggingNetwork, to_tensors=_tensors, measures=measures, **params)
 
 
 def epochs_for_tagging(max_epochs: int | str, n_sentences: int, batch_size: int) -> int:
@@ -151,30 +128,6 @@ def epochs_for_tagging(max_epochs: int | str, n_sentences: int, batch_size: int)
     if max_epochs != "auto":
         return int(max_epochs)
     return min(max(round(2_000 / math.ceil(n_sentences / batch_size)), 10), 50)
-
-
-def stored_tagging_net(
-    sizes: Sequence[int],
-    n_classes: int,
-    chunks: NDArray[np.int64] | None,
-    options: TaggingOptions,
-    weights: Mapping[str, NDArray[Any]],
-    device: str,
-) -> TaggingNet:
-    """Create a net with stored weights, for prediction: it has no optimizer."""
-    net: TaggingNet = tagging_net(
-        module__generator=torch.Generator(),  # the weights drawn here are replaced at once
-        module__sizes=sizes,
-        module__n_classes=n_classes,
-        module__chunks=None if chunks is None else torch.from_numpy(chunks),
-        optimizer=None,
-        device=device,
-        **{f"module__{name}": value for name, value in options.get_params(deep=False).items()},
-    ).initialize()
-    own = {name: torch.tensor(weight, device="cpu") for name, weight in weights.items()}
-    net.module_.load_state_dict(own)
-    net.prepare_to_predict()
-    return net
 
 
 def sentences_of(ids: NDArray[np.integer[Any]], lengths: NDArray[np.int64]) -> DocumentArray:

@@ -7,13 +7,15 @@ from functools import partial
 from typing import Any
 
 import torch
+from numpy.typing import NDArray
 
 from sk_han.options import NetworkOptions
+from sk_han.options.base import Options
 from sk_han.training.builder import document_net
 from sk_han.training.computing import torch_threads
 from sk_han.training.net import Net
 
-__all__ = ["copied_net", "net_from_state", "net_to_state", "stored_net"]
+__all__ = ["copied_net", "net_from_state", "net_to_state", "predicting_net", "stored_net"]
 
 SIZES = "vocabulary_size", "n_classes", "max_words"
 
@@ -43,22 +45,35 @@ def net_from_state(state: Mapping[str, Any], device: str) -> Net:
     return stored_net(document_net, SIZES, state, device)
 
 
-@torch_threads()
 def stored_net(
     make_net: Callable[..., Net], sizes: Iterable[str], state: Mapping[str, Any], device: str
 ) -> Net:
     """Create a net of a checked state, whose sizes have these names."""
-    options = NetworkOptions.from_plain(state["options"]).get_params(deep=False)
+    options = NetworkOptions.from_plain(state["options"])
+    params = {f"module__{name}": state[name] for name in sizes}
+    params["valid_batch_size"] = state["valid_batch_size"]
+    return predicting_net(make_net, options, state["weights"], device, **params)
+
+
+@torch_threads()
+def predicting_net(
+    make_net: Callable[..., Net],
+    options: Options,
+    weights: Mapping[str, NDArray[Any]],
+    device: str,
+    **params: Any,
+) -> Net:
+    """Create a net with stored weights, for prediction: it has no optimizer."""
+    network = options.get_params(deep=False)
     net: Net = make_net(
         module__generator=torch.Generator(),  # the weights drawn here are replaced at once
-        **{f"module__{name}": state[name] for name in sizes},
-        valid_batch_size=state["valid_batch_size"],
         optimizer=None,
         device=device,
-        **{f"module__{name}": value for name, value in options.items()},
+        **{f"module__{name}": value for name, value in network.items()},
+        **params,
     ).initialize()
-    weights = {name: torch.tensor(w, device="cpu") for name, w in state["weights"].items()}
-    net.module_.load_state_dict(weights)
+    own = {name: torch.tensor(weight, device="cpu") for name, weight in weights.items()}
+    net.module_.load_state_dict(own)
     net.prepare_to_predict()
     return net
 

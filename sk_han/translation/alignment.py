@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sk_han.inspection.results.result import Result, plain
+from sk_han.rendering.markup import isolated, page
 from sk_han.rendering.matrix import plot_matrix
-from sk_han.translation.heat_map import weights_html
+from sk_han.rendering.shading import LEVELS
 from sk_han.utils.optional import import_optional
 from sk_han.utils.visible_text import in_one_line
 
@@ -121,7 +122,27 @@ class Alignment(Result):
         return plot_matrix(self.weights, self.target_words, self.source_words, ax, "Alignment.plot")
 
     def _markup(self, *, full_page: bool) -> str:
-        return weights_html(self.source_words, self.target_words, self.weights, full_page=full_page)
+        """Return a table with a row for each target word and a column for each source word."""
+        head = "".join(
+            f'<th scope="col" style="writing-mode:vertical-rl">{isolated(word)}</th>'
+            for word in self.source_words
+        )
+        rows = "".join(
+            f'<tr><th scope="row" style="text-align:end">{isolated(word)}</th>'
+            f"{''.join(map(_cell, row))}</tr>"
+            for word, row in zip(self.target_words, self.weights.tolist(), strict=True)
+        )
+        table = (
+            f'<table class="han-alignment"><thead><tr><td></td>{head}</tr></thead>'
+            f"<tbody>{rows}</tbody></table>"
+        )
+        return page(f'<div style="overflow-x:auto">{table}</div>', "alignment", full_page)
 
     def __repr__(self) -> str:
         return f"Alignment({len(self.target_words)} words to {len(self.source_words)} words)"
+
+
+def _cell(weight: float) -> str:
+    level = round(LEVELS * weight)
+    shade = f' style="background:var(--attention-{level})"' if level else ""
+    return f'<td{shade} title="{weight:.2f}">&nbsp;&nbsp;</td>'

@@ -20,35 +20,22 @@ __all__ = ["DecoderFunction", "DecoderWeights"]
 
 
 class DecoderWeights(NamedTuple):
-    """Weights of a step: ``[a, b]`` stands for vectors side by side.
+    """Weights of a step: ``[a, b]`` stands for vectors side by side."""
 
-    Attributes
-    ----------
-    feeding : Tensor, shape (3Q, E)
-        Of the attentional vector of the word before; gates in the order r, z, n.
-    recurrent : Tensor, shape (3Q, Q)
-    state_bias : Tensor, shape (Q,)
-        The recurrent bias inside the candidate.
-    query : Tensor, shape (A, Q)
-    context : Tensor, shape (A,)
-    output : Tensor, shape (E, Q + H)
-    output_bias : Tensor, shape (E,)
-    """
-
-    feeding: Tensor
-    recurrent: Tensor
-    state_bias: Tensor
-    query: Tensor
-    context: Tensor
-    output: Tensor
-    output_bias: Tensor
+    feeding: Tensor  # (3Q, E), of the attentional vector of the word before; gates r, z, n
+    recurrent: Tensor  # (3Q, Q)
+    state_bias: Tensor  # (Q,), the recurrent bias inside the candidate
+    query: Tensor  # (A, Q)
+    context: Tensor  # (A,)
+    output: Tensor  # (E, Q + H)
+    output_bias: Tensor  # (E,)
 
 
 class DecoderFunction(torch.autograd.Function):
     """Attentional vectors of known target words.
 
-    ``DecoderFunction.apply(words, start, states, keys, mask, layout, *weights)``, for each pair and
-    each word t of its target (r, z, n as in `sk_han.engines.arrays.recur`)::
+    ``DecoderFunction.apply(words, start, states, keys, mask, layout, *DecoderWeights)``, for each
+    pair and each word t of its target (r, z, n as in `sk_han.engines.arrays.recur`)::
 
         h_t = GRU([y_{t-1}, a_{t-1}], h_{t-1})                            state
         w_tj = softmax_j(context . tanh(k_j + query h_t) + mask_j)        attention
@@ -57,34 +44,10 @@ class DecoderFunction(torch.autograd.Function):
     with the states ``s_j`` of the source words and their keys ``k_j`` (Bahdanau et al., 2015;
     attention with the present state and input feeding: Luong et al., 2015).
 
-    Parameters
-    ----------
-    words : Tensor, shape (Y, 3Q)
-        Projected word before each target word, with biases, in the order of the layout's rows.
-    start : Tensor, shape (P, Q)
-        State before the first word. Here and below pairs are sorted, the longest target first.
-    states : Tensor, shape (P, W, H)
-        Of the source words.
-    keys : Tensor, shape (P, W, A)
-    mask : Tensor, shape (P, W)
-        0, or minus infinity behind the last word of a source.
-    layout : PackedLayout of Y target words
-        Every target has a word.
-    *weights : Tensor
-        The fields of `DecoderWeights`.
-
-    Returns
-    -------
-    Tensor, shape (Y, E)
-        In the order of the layout's rows.
-
-    References
-    ----------
-    Bahdanau, Cho, Bengio (2015). Neural Machine Translation by Jointly Learning to Align and
-    Translate. ICLR.
-
-    Luong, Pham, Manning (2015). Effective Approaches to Attention-based Neural Machine Translation.
-    EMNLP.
+    Words (Y, 3Q) are projected, with biases, and as the result (Y, E) in the order of the rows of
+    the layout of the Y target words, where every target has a word. Pairs are sorted, the longest
+    target first: ``start`` (P, Q), ``states`` (P, W, H), ``keys`` (P, W, A), and ``mask`` (P, W),
+    which is minus infinity behind the last word of a source and else 0.
     """
 
     @staticmethod
@@ -148,10 +111,8 @@ class DecoderFunction(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Go back through the steps, from the last to the first."""
-        states, gates, candidate, scaled, hidden_tanh, attention, joined, fed = ctx.saved_tensors[
-            :8
-        ]
-        own = DecoderWeights(*ctx.saved_tensors[8:])
+        saved, own = ctx.saved_tensors[:8], DecoderWeights(*ctx.saved_tensors[8:])
+        states, gates, candidate, scaled, hidden_tanh, attention, joined, fed = saved
         layout: PackedLayout = ctx.layout
         (P, W, H), (Y, Q), (_, E), A = states.shape, scaled.shape, grad.shape, hidden_tanh.shape[2]
         weight_gates = torch.cat([own.feeding[: 2 * Q], own.recurrent[: 2 * Q]], dim=1)

@@ -38,21 +38,11 @@ class Seq2SeqOutput(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What a decoder attends to.
+    """What a decoder attends to."""
 
-    Attributes
-    ----------
-    states : Tensor, shape (P, W, H)
-        Of the source words.
-    keys : Tensor, shape (P, W, A)
-    mask : Tensor, shape (P, W)
-        0, or minus infinity behind the last word of a source, where the attention then is
-        exactly 0.
-    """
-
-    states: Tensor
-    keys: Tensor
-    mask: Tensor
+    states: Tensor  # (P, W, H), of the source words
+    keys: Tensor  # (P, W, A)
+    mask: Tensor  # (P, W), minus infinity behind a source, where the attention then is exactly 0
 
     def of(self, pairs: Tensor) -> Memory:
         """Return the memory of these pairs, of shape (n,)."""
@@ -60,17 +50,10 @@ class Memory(NamedTuple):
 
 
 class DecoderState(NamedTuple):
-    """What a decoder knows of the words before.
+    """What a decoder knows of the words before."""
 
-    Attributes
-    ----------
-    hidden : Tensor, shape (P, Q)
-    attentional : Tensor, shape (P, E)
-        From it the words are predicted.
-    """
-
-    hidden: Tensor
-    attentional: Tensor
+    hidden: Tensor  # (P, Q)
+    attentional: Tensor  # (P, E), from which the words are predicted
 
     def of(self, rows: Tensor) -> DecoderState:
         """Return the state of these rows, of shape (n,)."""
@@ -93,7 +76,7 @@ class AttentionSeq2Seq(nn.Module):
     sparse : bool
         Whether the gradient of the source's word vectors is sparse.
     **options
-        Of `sk_han.options.TranslationOptions`.
+        The parameters of `AttentionTranslator` for the network.
 
     Examples
     --------
@@ -189,23 +172,14 @@ class AttentionSeq2Seq(nn.Module):
             layout,
             *self._weights(),
         )
-        attentional = dropout(attentional, p, self.generator)[
-            layout.forward_row.to(attentional.device)
-        ]
+        in_order = layout.forward_row.to(attentional.device)
+        attentional = dropout(attentional, p, self.generator)[in_order]
         return Seq2SeqOutput(self.logits(attentional), attentional.new_zeros(()))
 
     def encode(
         self, source_ids: Tensor, lengths: Tensor, order: Tensor | None = None
     ) -> tuple[Memory, DecoderState]:
-        """Encode sources, and return the states of their pairs in this order.
-
-        Parameters
-        ----------
-        source_ids : Tensor of int64, shape (X,)
-        lengths : Tensor of int64 on the CPU, shape (P,)
-            At least 1: the end mark.
-        order : Tensor of int64, shape (P,), optional
-        """
+        """Encode sources as of `attend`; return the states of their pairs in this order (P,)."""
         distinct, index = distinct_words(source_ids, len(self.embedding.weight))
         words = self.embedding(distinct)  # (U, E)
         p = self.options.dropout if self.training else 0.0
@@ -214,10 +188,9 @@ class AttentionSeq2Seq(nn.Module):
         encoded = self.encoder.encode(words if factor is None else words * factor, index, lengths)
         P, W = len(lengths), int(lengths.max())
         position = torch.arange(W, device="cpu").unsqueeze(0)  # (1, W)
-        ends = torch.cumsum(lengths, 0).unsqueeze(1)  # (P, 1)
-        token = (ends - lengths.unsqueeze(1) + position).clamp(max=len(source_ids) - 1)
+        starts = (torch.cumsum(lengths, 0) - lengths).unsqueeze(1)  # (P, 1)
+        token = (starts + position).clamp(max=len(source_ids) - 1).to(source_ids.device)
         behind = (position >= lengths.unsqueeze(1)).to(source_ids.device)
-        token = token.to(source_ids.device)
         if order is not None:
             token, behind = token[order], behind[order]
         states = dropout(encoded.states, p, self.generator)  # (X, H)
@@ -233,12 +206,9 @@ class AttentionSeq2Seq(nn.Module):
     def step(
         self, memory: Memory, state: DecoderState, word_before: Tensor
     ) -> tuple[DecoderState, Tensor]:
-        """Read one word more; `DecoderFunction` computes the same for all steps of known words.
+        """Read one word more, and return the attention (P, W) too.
 
-        Returns
-        -------
-        state : DecoderState
-        attention : Tensor, shape (P, W)
+        `DecoderFunction` computes the same for all steps of known words.
         """
         words = self.target_embedding(word_before)
         hidden = self.cell(torch.cat([words, state.attentional], dim=1), state.hidden)  # (P, Q)
@@ -255,9 +225,8 @@ class AttentionSeq2Seq(nn.Module):
     def _project(self, words: Tensor) -> Tensor:
         """Project target words for the gates, shape (U, 3Q)."""
         Q, E = self.cell.hidden_size, words.shape[1]
-        bias = self.cell.bias_ih + torch.cat(
-            [self.cell.bias_hh[: 2 * Q], self.cell.bias_hh.new_zeros(Q)]
-        )
+        recurrent = self.cell.bias_hh
+        bias = self.cell.bias_ih + torch.cat([recurrent[: 2 * Q], recurrent.new_zeros(Q)])
         return linear(words, self.cell.weight_ih[:, :E], bias)
 
     def _weights(self) -> DecoderWeights:

@@ -11,51 +11,23 @@ from sk_han.options.shapes import Shapes, encoder_shapes
 
 __all__ = ["TranslationOptions", "translation_shapes"]
 
-_SIZE = Range(Integral, 1)
-_SHARE = Range(Real, 0, 1)
-
 
 @dataclass(kw_only=True)
 class TranslationOptions(Options):
-    """Sizes and dropout of an `AttentionSeq2Seq`.
+    """Sizes and dropout of an `AttentionSeq2Seq`, as of `AttentionTranslator`.
 
-    Parameters
-    ----------
-    embedding_dim : int, default=256
-        Size E of word vectors of both languages. The target's vectors are the weights of the
-        output too (Press and Wolf, 2017), so the vector from which a word is predicted has this
-        size as well.
-    hidden_size : int, default=256
-        Size of the recurrent state in each direction of the encoder, and of the decoder's state.
-    attention_size : int, default=128
-        Size A of the attention's hidden layer.
-    dropout : float, default=0.3
-        Share of the entries of word vectors, source states and output vectors dropped in training.
-
-    References
-    ----------
-    Press, Wolf (2017). Using the Output Embedding to Improve Language Models. EACL.
+    The word vectors of the target are the weights of the output too (Press and Wolf, 2017), so the
+    vector from which a word is predicted has their size.
     """
 
-    embedding_dim: int = option(256, _SIZE)
-    hidden_size: int = option(256, _SIZE)
-    attention_size: int = option(128, _SIZE)
-    dropout: float = option(0.3, _SHARE)
+    embedding_dim: int = option(256, Range(Integral, 1))
+    hidden_size: int = option(256, Range(Integral, 1))
+    attention_size: int = option(128, Range(Integral, 1))
+    dropout: float = option(0.3, Range(Real, 0, 1))
 
 
 def translation_shapes(source_size: int, target_size: int, options: TranslationOptions) -> Shapes:
-    """Return the shape of each weight of an `AttentionSeq2Seq` with these options.
-
-    Parameters
-    ----------
-    source_size, target_size : int
-        Vocabulary sizes.
-    options : TranslationOptions
-
-    Returns
-    -------
-    dict of str to tuple of int
-    """
+    """Return the shape of each weight of an `AttentionSeq2Seq`; arguments as there."""
     E, Q, A = options.embedding_dim, options.hidden_size, options.attention_size
     H = 2 * options.hidden_size
     return {

@@ -10,26 +10,9 @@ __all__ = ["check_pairs"]
 
 
 def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[list[str], list[str]]:
-    """Check texts and their translations, and return both as lists of strings.
+    """Return texts and their translations as lists of strings, by `check_texts`.
 
-    Parameters
-    ----------
-    sources, targets : iterable of str
-        As of `sk_han.validation.texts.check_texts`.
-    names : tuple of str
-        What messages call them, such as "source_texts".
-
-    Raises
-    ------
-    ValueError, TypeError, UnicodeDecodeError
-        As of `check_texts`, with the side and the number of the pair; or if there are no targets,
-        or not as many as sources.
-
-    Examples
-    --------
-    >>> from sk_han.translation.pair_checks import check_pairs
-    >>> check_pairs(["Ein Hund."], ["A dog."], ("source_texts", "target_texts"))
-    (['Ein Hund.'], ['A dog.'])
+    Messages call them by these names, and tell the number of the pair.
     """
     if targets is None:
         raise ValueError(
@@ -45,11 +28,11 @@ def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[lis
         )
     if not lengths[0]:
         raise ValueError(f"Found 0 pair(s) while a minimum of 1 is required: {names[0]} is empty.")
-    checked = [
+    first, second = (
         _as_texts(texts, 0, f"{name} of pair {{}}")
         for texts, name in zip(lists, names, strict=True)
-    ]
-    return checked[0], checked[1]
+    )
+    return first, second
 
 
 def _listed(texts: Any, name: str) -> list[Any]:

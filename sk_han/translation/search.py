@@ -13,22 +13,11 @@ __all__ = ["Hypothesis", "beam_search"]
 
 
 class Hypothesis(NamedTuple):
-    """What was found for a source.
+    """What was found for a source."""
 
-    Attributes
-    ----------
-    word_ids : Tensor of int64, shape (n_words,)
-        Without the end mark.
-    attention : Tensor, shape (n_words, source_length)
-        Of each target word to the source words, the last of which is the end mark.
-    score : float
-        The logarithm of the probability of the words and the end mark, divided by their number to
-        the power of the length penalty.
-    """
-
-    word_ids: Tensor
-    attention: Tensor
-    score: float
+    word_ids: Tensor  # (n_words,), without the end mark
+    attention: Tensor  # (n_words, source_length); the last source word is the end mark
+    score: float  # of words and end mark: log-probability / number ** length_penalty
 
 
 @torch.no_grad()
@@ -46,28 +35,10 @@ def beam_search(
     With a beam of 1, the most probable word follows each word. A hypothesis that has ended keeps a
     place in the beam while it is among the best, and is lost when beginnings pass it. A sum of
     logarithms would prefer short hypotheses, so it is divided by a power of their length (Wu et
-    al., 2016).
+    al., 2016, arXiv 1609.08144).
 
-    Parameters
-    ----------
-    network : AttentionSeq2Seq
-        In evaluation mode.
-    source_ids : Tensor of int64, shape (X,)
-        Each source with its end mark.
-    lengths : Tensor of int64 on the CPU, shape (P,)
-    beam_size : int
-    length_penalty : float
-        0 for the plain sum, 1 for the mean.
-    max_words : Tensor of int64 on the CPU, shape (P,)
-        Number of target words after which the end mark is the only choice.
-
-    Returns
-    -------
-    list of P Hypothesis
-
-    References
-    ----------
-    Wu et al. (2016). Google's Neural Machine Translation System. arXiv 1609.08144.
+    Sources (X,) with their end marks and lengths (P,) are as of `AttentionSeq2Seq.encode`; after
+    `max_words` (P,), on the CPU, the end mark is the only choice.
     """
     device, K = source_ids.device, beam_size
     memory, state = network.encode(source_ids, lengths)
@@ -110,12 +81,8 @@ def beam_search(
         done = ended.all(dim=1)
         for i in done.nonzero().squeeze(1).tolist():
             pair, row, count = int(pairs[i]), i * K, int(n_words[i, 0]) - 1
-            length_of_source = int(lengths[pair])
-            found[pair] = Hypothesis(
-                words[row, 1 : 1 + count],
-                attention[row, :count, :length_of_source],
-                float(best[i, 0]),
-            )
+            attended = attention[row, :count, : int(lengths[pair])]
+            found[pair] = Hypothesis(words[row, 1 : 1 + count], attended, float(best[i, 0]))
         if done.all():
             break
         if done.any():

@@ -33,27 +33,12 @@ def learn_forms(
     spans: Sequence[NDArray[np.int64]],
     vocabulary: Mapping[str, int],
 ) -> tuple[list[str], NDArray[np.int64], bool]:
-    """Learn how each word of a vocabulary is written.
+    """Learn how each word of a vocabulary is written, from texts, ids and spans (n_words, 2).
 
-    Parameters
-    ----------
-    texts : sequence of str
-    documents : DocumentArray of shape (n_texts,)
-        Word ids of the texts.
-    spans : sequence of ndarray of int, shape (n_words, 2)
-        Positions of the words of each text.
-    vocabulary : mapping of str to int
-
-    Returns
-    -------
-    forms : list of str
-        By word id: how the word is written in most places that are not the start of a sentence.
-        Ids without a word have an empty form.
-    glued : ndarray of int64, shape (n_forms,)
-        Of a sign, or a character of a script without spaces: `GLUED_BEFORE` if in most places no
-        white space is before it, plus `GLUED_AFTER` if in most places none is behind it.
-    capitals : bool
-        Whether most texts start with a capital.
+    Returned by word id: the form in most places that are not the start of a sentence, empty where
+    an id has no word; and, of signs and characters of scripts without spaces, `GLUED_BEFORE` if in
+    most places no white space is before it, plus `GLUED_AFTER` if none is behind it. And whether
+    most texts start with a capital.
     """
     vocabulary_size = max(vocabulary.values()) + 1
     bounds = documents.sentence_starts[documents.document_starts]
@@ -88,18 +73,7 @@ def learn_forms(
 
 
 def written(words: Iterable[tuple[str, int]], capitals: bool) -> str:
-    """Write a text from its words.
-
-    Parameters
-    ----------
-    words : iterable of (str, int)
-        Each word as it is written, with its number of `glued`.
-    capitals : bool
-        Whether sentences start with a capital.
-
-    Returns
-    -------
-    str
+    """Write a text from its words, each as it is written and with its number of `glued`.
 
     Examples
     --------

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,43 +11,26 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sk_han.documents import DocumentArray
-from sk_han.training.computing import torch_threads
 from sk_han.training.metrics import accuracy
 from sk_han.training.net import Net
 from sk_han.translation.network import END_ID, AttentionSeq2Seq
-from sk_han.translation.options import TranslationOptions
 from sk_han.translation.search import Hypothesis, beam_search
-from sk_han.utils.softmax import log_softmax
 
-__all__ = [
-    "TextPairs",
-    "TranslationNet",
-    "smoothed_translation_net",
-    "stored_translation_net",
-    "translation_net",
-]
+__all__ = ["TextPairs", "TranslationNet", "translation_net", "with_end_marks"]
 
 # So many batches are sorted by length together, and taken in random order.
 SORTED_BATCHES = 50
-# Rows of the decoder, one for each beam of a source, and pairs whose logits are in memory at once.
-ROWS_SEARCHED, PAIRS_READ = 320, 64
+# Rows of the decoder at once, one for each beam of a source.
+ROWS_SEARCHED = 320
 
 
 @dataclass(frozen=True)
 class TextPairs:
-    """Sources with their targets, and the weight of each pair.
+    """Sources with their targets, without end marks, and the weight of each pair."""
 
-    Attributes
-    ----------
-    sources, translations : DocumentArray of shape (P,)
-        Without end marks.
-    pair_weights : ndarray of float64, shape (P,)
-        Positive weight of the words of each target in the loss.
-    """
-
-    sources: DocumentArray
-    translations: DocumentArray
-    pair_weights: NDArray[np.float64]
+    sources: DocumentArray  # (P,)
+    translations: DocumentArray  # (P,)
+    pair_weights: NDArray[np.float64]  # (P,); positive, of the words of each target in the loss
 
     @property
     def inputs(self) -> TextPairs:
@@ -116,69 +97,11 @@ class TranslationNet(Net):
                 )
         return [found[i] for i in np.argsort(order, kind="stable")]
 
-    def log_probabilities(self, pairs: TextPairs) -> NDArray[np.float64]:
-        """Compute that of each of `pairs.targets`, given the words before it, shape (Y,)."""
-        rows = range(0, len(pairs), PAIRS_READ)
-        batches = [pairs[start : start + PAIRS_READ] for start in rows]
-        return np.concatenate(
-            [
-                log_softmax(self.logits(batch).astype(np.float64))[
-                    np.arange(len(batch.targets)), batch.targets
-                ]
-                for batch in batches
-            ]
-        )
-
 
 def translation_net(**params: Any) -> TranslationNet:
     """Create a net whose network translates."""
-    return TranslationNet(
-        AttentionSeq2Seq,
-        to_tensors=_tensors,
-        measures={"valid_accuracy": accuracy},
-        **params,
-    )
-
-
-def smoothed_translation_net(label_smoothing: float) -> partial[TranslationNet]:
-    """Return `translation_net` with a loss that gives a share of each target to all words.
-
-    Reference: Szegedy et al. (2016), Rethinking the Inception architecture, CVPR.
-    """
-    return partial(translation_net, criterion__label_smoothing=label_smoothing)
-
-
-@torch_threads()
-def stored_translation_net(
-    sizes: tuple[int, int],
-    options: TranslationOptions,
-    weights: Mapping[str, NDArray[np.float32]],
-    device: str,
-) -> TranslationNet:
-    """Create a net with stored weights, which only predicts.
-
-    Parameters
-    ----------
-    sizes : tuple of int
-        Vocabulary sizes of source and target.
-    options : TranslationOptions
-    weights : mapping of str to ndarray
-        Checked.
-    device : str
-    """
-    net: TranslationNet = translation_net(
-        module__generator=torch.Generator(),  # the weights drawn here are replaced at once
-        module__source_size=sizes[0],
-        module__target_size=sizes[1],
-        optimizer=None,
-        device=device,
-        **{f"module__{name}": value for name, value in options.get_params(deep=False).items()},
-    ).initialize()
-    net.module_.load_state_dict(
-        {name: torch.tensor(w, device="cpu") for name, w in weights.items()}
-    )
-    net.prepare_to_predict()
-    return net
+    measures = {"valid_accuracy": accuracy}
+    return TranslationNet(AttentionSeq2Seq, to_tensors=_tensors, measures=measures, **params)
 
 
 def with_end_marks(documents: DocumentArray, *, in_front: bool = False) -> NDArray[np.int64]:

@@ -17,10 +17,7 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.computing import computing
 from sk_han.training.stateful import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.translation.alignment import Alignment
-from sk_han.translation.fit import (
-    as_sequences,
-    learnt_attributes,
-)
+from sk_han.translation.fit import as_sequences, learnt_attributes
 from sk_han.translation.options import TranslationOptions
 from sk_han.translation.pair_checks import check_pairs
 from sk_han.translation.state import translator_attributes, translator_state
@@ -245,7 +242,7 @@ class AttentionTranslator(StatefulEstimator):
             If the loss is no longer a finite number.
         """
         data = source_texts, target_texts, sample_weight, X_val, y_val
-        with self._computing(), torch.inference_mode(mode=False):
+        with self._computing(), torch.inference_mode(False):
             replace_attributes(self, learnt_attributes(self, *data))
         return self
 
@@ -308,13 +305,7 @@ class AttentionTranslator(StatefulEstimator):
         return translator_state(snapshot_of(self))
 
     def from_state(self, state: Mapping[str, Any]) -> AttentionTranslator:
-        """Restore the result of `to_state`, after a check of all its entries.
-
-        Raises
-        ------
-        ModelFormatError
-            If an entry is missing or invalid.
-        """
+        """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
         with self._computing():
             replace_attributes(self, translator_attributes(state))
         return self
