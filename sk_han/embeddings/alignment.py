@@ -150,11 +150,11 @@ def load_embeddings(
     >>> vectors["fine"].tolist()
     [0.5, 0.25]
     """
+    if vocabulary is None and documents is not None:
+        raise ValueError(
+            "documents hold word ids, whose words only their vocabulary knows: give it too."
+        )
     if vocabulary is None:
-        if documents is not None:
-            raise ValueError(
-                "documents hold word ids, whose words only their vocabulary knows: give it too."
-            )
         return _collected(_entries(path), None)
     ids = _ids_of(vocabulary)
     embeddings = _collected(_entries(path), ids.keys() | {word.lower() for word in ids})
@@ -298,26 +298,26 @@ def embedding_matrix(
     >>> matrix.shape, matrix[2].tolist()
     ((4, 2), [1.0, 0.0])
     """
-    found = {word: key for word in vocabulary if (key := _key(word, vectors)) is not None}
-    if not found:
+    keys = {word: key for word in vocabulary if (key := _key(word, vectors)) is not None}
+    if not keys:
         raise ValueError(
             "No word of the vocabulary has a pretrained vector; check that both are lower case "
             f"or both are not. First words: {list(vocabulary)[:5]}."
         )
-    vector_by_word = {word: _single(vectors[key]) for word, key in found.items()}
-    for word, vector in vector_by_word.items():
+    known = []
+    for word, key in keys.items():
+        vector = _single(vectors[key])
         if vector.shape != (embedding_dim,):
             raise ValueError(
                 f"The pretrained vector of {word!r} has the shape {vector.shape}, but "
                 f"embedding_dim={embedding_dim}; set embedding_dim to the size of the vectors."
             )
-    known = np.stack(list(vector_by_word.values()))
-    _check_finite(known, list(found.values()))
-    n_rows = max(vocabulary.values()) + 1
-    matrix = check_random_state(random_state).normal(
-        scale=known.std(), size=(n_rows, embedding_dim)
-    )
-    matrix[[vocabulary[word] for word in found]] = known
+        known.append(vector)
+    table = np.stack(known)
+    _check_finite(table, list(keys.values()))
+    shape, rng = (max(vocabulary.values()) + 1, embedding_dim), check_random_state(random_state)
+    matrix = rng.normal(scale=table.std(), size=shape)
+    matrix[[vocabulary[word] for word in keys]] = table
     return matrix.astype(np.float32)
 
 
@@ -365,12 +365,8 @@ def _collected(
     for word, vector_of in entries:
         lower = word.lower()
         is_new = word not in rows and (wanted is None or word in wanted)
-        is_fallback = (
-            lower not in rows
-            and lower not in by_lower
-            and lower != word
-            and (wanted is None or lower in wanted)
-        )
+        has_lower = lower in rows or lower in by_lower or lower == word
+        is_fallback = not has_lower and (wanted is None or lower in wanted)
         if is_new or is_fallback:
             vector = _single(vector_of())
             shape = shape if collected else vector.shape

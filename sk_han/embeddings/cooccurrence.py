@@ -34,37 +34,15 @@ def cooccurrence_vectors(
     """Factorize the positive pointwise mutual information (PPMI) of words and their neighbours.
 
     The vectors are ``U sqrt(S)`` of the truncated singular value decomposition, as recommended by
-    Levy, Goldberg and Dagan (2015); a neighbour at distance d counts 1/d. Every vector is then
-    scaled to the length ``scale * sqrt(embedding_dim)``, that of random initial vectors. If there
-    are more than 16 million words, those of a random sample of documents are counted, and only a
-    part of its last document.
+    Levy, Goldberg and Dagan (2015, TACL); a neighbour at distance d counts 1/d. Every vector is
+    then scaled to the length ``scale * sqrt(embedding_dim)``, that of random initial vectors. Of
+    more than 16 million words, those of a random sample of documents are counted, and only a part
+    of its last document.
 
-    Parameters
-    ----------
-    documents : DocumentArray
-    shape : (vocabulary_size, embedding_dim)
-    weights : ndarray of shape (D,), default=None
-        How often each document counts; None counts each once. Positive; only their ratios matter.
-        If all are integer multiples of the smallest, a document of twice that weight has the same
-        result, bit by bit, as two copies of it.
-    window : int, default=5
-        Largest distance of a neighbour, within a document.
-    scale : float, default=0.1
-        Root mean square of the entries.
-    random_state : int, RandomState instance or None, default=None
-        Source of the vectors of words without neighbours, of the sample, and of the
-        decomposition.
-
-    Returns
-    -------
-    vectors : ndarray of float32, shape `shape`
-    learnt : ndarray of bool, shape (vocabulary_size,)
-        Whether the vector of a word is learnt. Those of padding and of the unknown word are not.
-
-    References
-    ----------
-    Levy, Goldberg, Dagan (2015). Improving Distributional Similarity with Lessons Learned from
-    Word Embeddings. TACL.
+    Positive ``weights`` (D,) say how often each document counts. If all are integer multiples of
+    the smallest, a document of twice that weight has the same result, bit by bit, as two copies of
+    it. Returned are vectors of this shape, and whether the vector of each word is learnt: those of
+    padding, of the unknown word and of words without neighbours are random.
     """
     rng = check_random_state(random_state)
     vocabulary_size, embedding_dim = shape

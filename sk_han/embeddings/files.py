@@ -32,29 +32,12 @@ _LIKE_NUMBER = re.compile(
 def read_vectors(
     path: str | os.PathLike[str],
 ) -> Iterator[tuple[str, Callable[[], NDArray[np.float32]]]]:
-    """Yield the words of a file; the numbers of a word are parsed only on request.
+    """Yield the words of a file, and functions that parse their vectors: only on request.
 
-    Parameters
-    ----------
-    path : str or path-like
-        A word and its numbers on each line, separated by single spaces. A first line of two
-        integers is word2vec's header: the number of words, and of numbers a word. Compressed
-        (gzip) or not, with any name; UTF-8.
-
-    Yields
-    ------
-    word : str
-        It may contain spaces, as a few in GloVe's files do: the numbers are taken from the right.
-    vector : callable
-        Returns an ndarray of float32, shape (embedding_dim,).
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is empty or cut off, or a line is invalid; the message names it. A line of more
-        than 1 MiB is.
+    A line has a word and its numbers, separated by single spaces. The word may contain spaces, as a
+    few in GloVe's files do: numbers are taken from the right. A first line of two integers is
+    word2vec's header: the number of words, and of numbers a word. UTF-8, with gzip or without,
+    whatever its name.
     """
     path = Path(path)
     lines = _lines(path)
@@ -77,8 +60,9 @@ def read_vectors(
         )
     n_words = 0
     for number, line in lines:
-        word, numbers = _split(line, embedding_dim, f"{path}, line {number}")
-        yield word, partial(_parsed, numbers, f"{path}, line {number}")
+        where = f"{path}, line {number}"
+        word, numbers = _split(line, embedding_dim, where)
+        yield word, partial(_parsed, numbers, where)
         n_words += 1
     if n_announced not in (None, n_words):
         raise ValueError(

@@ -19,11 +19,6 @@ def check_embedding_init(init: Any) -> None:
     """Check that `embedding_init` is a known name, an array of finite numbers or a mapping.
 
     The vectors of a mapping are checked when they are aligned with the vocabulary.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not; the message lists what can be given.
     """
     can_be_given = "'cooccurrence', 'random', a NumPy array or a mapping of words to vectors"
     if isinstance(init, str):
@@ -49,29 +44,9 @@ def initial_vectors(
     shape: tuple[int, int],
     random_state: np.random.RandomState,
 ) -> NDArray[np.float32] | None:
-    """Return the initial word vectors of training.
+    """Return the initial word vectors of training, of this shape; None for "random".
 
-    Parameters
-    ----------
-    init : ndarray of this shape, mapping of word to vector, "cooccurrence" or "random"
-    documents : DocumentArray of shape (D,)
-        Text for "cooccurrence".
-    weights : ndarray of shape (D,)
-        How often each document counts; positive.
-    vocabulary : mapping of str to int, or None
-        Ids of the words, to align a mapping with.
-    shape : (vocabulary_size, embedding_dim)
-    random_state : RandomState
-
-    Returns
-    -------
-    ndarray of float32, shape `shape`, or None
-        None for "random": the network draws its own.
-
-    Raises
-    ------
-    ValueError
-        If the array has another shape, or there are no words to align a mapping with.
+    Documents and their positive weights (D,) are for "cooccurrence", the vocabulary for a mapping.
     """
     if isinstance(init, str) and init == "random":
         return None

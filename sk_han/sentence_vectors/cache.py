@@ -24,22 +24,8 @@ class VectorCache:
     """Vectors of sentences that an encoder has encoded before, in this process or another.
 
     Each sentence is looked up alone, so that documents that come later have theirs encoded, and no
-    others again. Several processes may use it at the same time.
-
-    Parameters
-    ----------
-    folder : path of a folder
-        It is made.
-    encoder : EncoderFingerprint
-        Vectors of others are not found.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be made.
-    ValueError
-        If its file is damaged or no cache, or another process holds it for a minute. So do `read`
-        and `write`.
+    others again. Several processes may use the folder, which is made, at the same time. A file that
+    is damaged, no cache, or held by another process for a minute is a ValueError.
     """
 
     def __init__(self, folder: str | os.PathLike[str], encoder: EncoderFingerprint) -> None:
@@ -54,25 +40,13 @@ class VectorCache:
             )
 
     def read(self, sentences: Sequence[str], vectors: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Fill in the vectors of sentences that are known.
-
-        Parameters
-        ----------
-        sentences : sequence of str
-        vectors : ndarray of float32, shape (n_sentences, d)
-            Its rows are filled in.
-
-        Returns
-        -------
-        ndarray of int64
-            The rows that are not known.
-        """
+        """Fill in the rows of vectors (n, d) that are known; return the others."""
         unknown = []
         with self._opened() as connection:
             find = "SELECT vector FROM vectors WHERE encoder = ? AND sentence = ?"
             for row, sentence in enumerate(sentences):
                 found = connection.execute(find, (self._encoder, _key(sentence))).fetchone()
-                vector = None if found is None else self._vector(_key(sentence), found[0])
+                vector = self._vector(_key(sentence), found[0]) if found else None
                 if vector is None:
                     unknown.append(row)
                 else:
@@ -80,7 +54,7 @@ class VectorCache:
         return np.array(unknown, dtype=np.int64)
 
     def write(self, sentences: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Add the vectors of sentences."""
+        """Add the vectors of sentences (n, d)."""
         rows = []
         for sentence, vector in zip(sentences, vectors, strict=True):
             key, data = _key(sentence), vector.astype("<f4").tobytes()

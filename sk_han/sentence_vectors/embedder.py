@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray, EncoderFingerprint, SentenceArray
 from sk_han.sentence_vectors.cache import VectorCache
-from sk_han.sentence_vectors.encoders import call_of, encoded, fingerprint_of
+from sk_han.sentence_vectors.encoders import PROBES, call_of, encoded, fingerprint_of
 from sk_han.sentence_vectors.pooled_words import PooledWordEncoder
 from sk_han.text.reader import DocumentSpans
 from sk_han.tokenizer import HierarchicalTokenizer
@@ -128,7 +128,6 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         Returns
         -------
         SentenceEmbedder
-            Itself.
 
         Raises
         ------
@@ -142,18 +141,7 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit_transform(self, X: Any, y: Any = None) -> SentenceArray:
-        """Fit, and return the documents.
-
-        Parameters
-        ----------
-        X : n_documents raw texts
-        y : array-like, default=None
-            Ignored.
-
-        Returns
-        -------
-        SentenceArray of shape (n_documents,)
-        """
+        """Fit, and return what `transform` returns; arguments as of `fit`."""
         return self._embedded(self._learn(check_texts(X)))
 
     def transform(self, X: Any) -> SentenceArray:
@@ -179,10 +167,6 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
     def locate(self, texts: Any) -> tuple[SentenceArray, list[DocumentSpans]]:
         """Return documents, and the positions of their sentences and words.
 
-        Parameters
-        ----------
-        texts : n_documents raw texts
-
         Returns
         -------
         documents : SentenceArray of shape (n_documents,)
@@ -195,16 +179,7 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         return self._embedded(split), split.spans
 
     def inverse_transform(self, documents: Any) -> list[list[list[str]]]:
-        """Turn word ids back into words; see `HierarchicalTokenizer.inverse_transform`.
-
-        Parameters
-        ----------
-        documents : DocumentArray
-
-        Returns
-        -------
-        list of list of list of str
-        """
+        """Turn word ids back into words, as `HierarchicalTokenizer.inverse_transform` does."""
         check_is_fitted(self)
         return self.tokenizer_.inverse_transform(documents)
 
@@ -217,11 +192,6 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         cloned: SentenceEmbedder = super(SentenceEmbedder, bare).__sklearn_clone__()
         cloned.encoder = self.encoder
         return cloned
-
-    def __copy__(self) -> SentenceEmbedder:
-        copied = object.__new__(type(self))
-        copied.__dict__ = self.__dict__.copy()
-        return copied
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_state_format": STATE_FORMAT}
@@ -237,15 +207,14 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         tokenizer = HierarchicalTokenizer() if self.tokenizer is None else clone(self.tokenizer)
         tokenizer.set_params(output="ragged")
         split = _split(tokenizer.fit(texts), texts)
+        encoder, probes = given, PROBES
         if given is None:
-            given = PooledWordEncoder(random_state=self.random_state)
-        if _is_to_be_fitted(given):
-            encoder = clone(given).fit(split.sentences)
+            encoder = PooledWordEncoder(random_state=self.random_state)
+        if _is_to_be_fitted(encoder):
+            encoder = clone(encoder).fit(split.sentences)
             rows = np.linspace(0, len(split.sentences) - 1, _N_PROBES).astype(int)
             probes = [split.sentences[row] for row in rows]
-            fingerprint = fingerprint_of(encoder, call_of(encoder), probes)
-        else:
-            encoder, fingerprint = given, fingerprint_of(given, call_of(given))
+        fingerprint = fingerprint_of(encoder, call_of(encoder), probes)
         self.tokenizer_, self.encoder_, self.fingerprint_ = tokenizer, encoder, fingerprint
         return split
 
@@ -294,8 +263,6 @@ def _split(tokenizer: HierarchicalTokenizer, X: Any) -> _Split:
 
 def _is_to_be_fitted(encoder: Any) -> bool:
     """Whether an encoder is a transformer of scikit-learn, and not one that is ready."""
-    is_ready = callable(getattr(encoder, "encode", None)) or callable(
-        getattr(encoder, "embed", None)
-    )
+    is_ready = any(callable(getattr(encoder, name, None)) for name in ("encode", "embed"))
     can_learn = hasattr(encoder, "fit") and hasattr(encoder, "transform")
     return can_learn and not is_ready and not isinstance(encoder, type)

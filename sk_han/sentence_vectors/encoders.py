@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sk_han.documents import EncoderFingerprint
 from sk_han.sentence_vectors.cache import VectorCache
 
-__all__ = ["Encode", "call_of", "encoded", "fingerprint_of"]
+__all__ = ["PROBES", "Encode", "call_of", "encoded", "fingerprint_of"]
 
 Encode = Callable[[list[str]], NDArray[np.float32]]
 
@@ -29,27 +29,17 @@ _CAN_BE_GIVEN = (
 
 
 def call_of(encoder: Any) -> Encode:
-    """Return a function that encodes a list of sentences and checks the result.
-
-    Parameters
-    ----------
-    encoder : object
-        With a method ``encode``, ``embed`` or, fitted, ``transform``.
-
-    Raises
-    ------
-    TypeError
-        If it has none of these.
-    """
+    """Return a function that encodes a list of sentences by an encoder, and checks the result."""
     if not isinstance(encoder, (str, type)):
         for name in ("encode", "embed", "transform"):
             method = getattr(encoder, name, None)
             if callable(method):
-                return lambda sentences: _checked(method(sentences), sentences, encoder)
+                return lambda sentences: _checked(
+                    method([_encodable(each) for each in sentences]), sentences, encoder
+                )
     kind = encoder.__name__ if isinstance(encoder, type) else type(encoder).__name__
-    repair = ""
-    if isinstance(encoder, str):
-        repair = f" Load the model first: SentenceTransformer({encoder!r})."
+    load = f" Load the model first: SentenceTransformer({encoder!r})."
+    repair = load if isinstance(encoder, str) else ""
     raise TypeError(f"encoder must be {_CAN_BE_GIVEN}; got {encoder!r} ({kind}).{repair}")
 
 
@@ -62,34 +52,13 @@ def encoded(
     cache: VectorCache | None,
     progress: bool,
 ) -> NDArray[np.float32]:
-    """Encode distinct sentences batch by batch, but those in the cache.
-
-    Parameters
-    ----------
-    encode : callable
-        As of `call_of`.
-    sentences : sequence of str
-    dimension : int
-        Size d of a vector.
-    batch_size : int
-        Sentences of a call.
-    cache : VectorCache or None
-        New vectors go there after each batch.
-    progress : bool
-        Whether to show a bar.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_sentences, d)
-    """
+    """Encode distinct sentences batch by batch, but those in the cache; shape (n, dimension)."""
     vectors = np.empty((len(sentences), dimension), dtype=np.float32)
-    todo = np.arange(len(sentences))
-    if cache is not None:
-        todo = cache.read(sentences, vectors)
+    todo = np.arange(len(sentences)) if cache is None else cache.read(sentences, vectors)
     with _bar(len(todo)) if progress else nullcontext() as bar:
         for start in range(0, len(todo), batch_size):
             rows = todo[start : start + batch_size]
-            batch = [_encodable(sentences[row]) for row in rows.tolist()]
+            batch = [sentences[row] for row in rows.tolist()]
             found = encode(batch)
             if found.shape[1] != dimension:
                 raise ValueError(
@@ -98,26 +67,18 @@ def encoded(
                 )
             vectors[rows] = found
             if cache is not None:
-                cache.write([sentences[row] for row in rows.tolist()], found)
+                cache.write(batch, found)
             if bar is not None:
                 bar.update(len(rows))
     return vectors
 
 
-def fingerprint_of(
-    encoder: Any, encode: Encode, probes: Sequence[str] = PROBES
-) -> EncoderFingerprint:
+def fingerprint_of(encoder: Any, encode: Encode, probes: Sequence[str]) -> EncoderFingerprint:
     """Return what tells this encoder from others: its name, and its vectors of some sentences.
 
-    Parameters
-    ----------
-    encoder : object
-    encode : callable
-        As of `call_of`.
-    probes : sequence of str
-        For an encoder that was fitted, some of its sentences: others it may not know.
+    Of one that was fitted the sentences have to be its own: others it may not know.
     """
-    return EncoderFingerprint(type(encoder).__name__, encode([_encodable(p) for p in probes]))
+    return EncoderFingerprint(type(encoder).__name__, encode(list(probes)))
 
 
 def _encodable(sentence: str) -> str:

@@ -71,13 +71,10 @@ class SentenceNetwork(nn.Module):
         self.options.check()
         self.generator = generator
         self.embedding = None  # a `Net` asks for word vectors
-        self.input_size, self.recurrent = input_size, recurrent
-        size = input_size
+        self.input_size, self.recurrent, size = input_size, recurrent, input_size
         if recurrent:
-            hidden = self.options.sentence_hidden
-            self.sentence_encoder = recurrent_encoder(
-                self.options.recurrent, input_size, hidden, generator
-            )
+            kind, hidden = self.options.recurrent, self.options.sentence_hidden
+            self.sentence_encoder = recurrent_encoder(kind, input_size, hidden, generator)
             size = self.sentence_encoder.output_size
         self.sentence_attention = sentence_pooling(self.options, size, generator)
         self.mean = MeanPooling(input_size)
@@ -104,14 +101,7 @@ class SentenceNetwork(nn.Module):
             self.scale.copy_(scale)
 
     def start_mean_from(self, weight: Tensor, bias: Tensor) -> None:
-        """Begin with logits that are linear in the mean of the sentences.
-
-        Parameters
-        ----------
-        weight : Tensor, shape (C, E)
-            Of the mean of the centred and scaled sentence vectors.
-        bias : Tensor, shape (C,)
-        """
+        """Begin with logits that are linear, weight (C, E), in the mean of scaled sentences."""
         with torch.no_grad():
             self.output.weight.zero_()
             self.output.weight[:, -self.input_size :] = weight
@@ -193,19 +183,8 @@ def sentence_gradient(
 ) -> Attribution:
     """Multiply each scaled sentence vector by the gradient at it; words share it equally.
 
-    Parameters
-    ----------
-    network : SentenceNetwork
-        In evaluation mode.
-    vectors, words_per_sentence, sentences_per_document : Tensor
-        As of `SentenceNetwork.forward`.
-    score, by
-        As of `sk_han.nn.attribution.gradient_input`; a vector of zeros is the mean of the training
-        sentences.
-
-    Returns
-    -------
-    Attribution
+    Arguments as of `sk_han.nn.attribution.gradient_input`; a vector of zeros is the mean of the
+    training sentences.
     """
     with torch.enable_grad():
         sentences = network.scaled(vectors).detach()  # (N, E)

@@ -25,23 +25,10 @@ class PooledWordEncoder(TransformerMixin, BaseEstimator):
     One half is learnt from the neighbours of words in the sentences (see
     `sk_han.embeddings.learn_embeddings`), by which words of one topic are similar. The other half
     is latent semantic analysis (Deerwester et al., 1990), which keeps words apart that have the
-    same neighbours, as "good" and "bad" have. Words are weighted by inverse document frequency.
-    Vectors have the length 1, or 0 without a known word.
-
-    On folds of the training documents, the first way alone was better for 20 newsgroups and worse
-    for IMDB, and the second alone far worse for 20 newsgroups.
-
-    Parameters
-    ----------
-    n_components : int
-        Size of a vector.
-    random_state : int, RandomState instance or None
-        Source of the decomposition, and of the vectors of words without neighbours.
-
-    References
-    ----------
-    Deerwester, Dumais, Furnas, Landauer, Harshman (1990). Indexing by Latent Semantic Analysis.
-    Journal of the American Society for Information Science.
+    same neighbours, as "good" and "bad" have. On folds of the training documents, the first way
+    alone was better for 20 newsgroups and worse for IMDB, and the second alone far worse for 20
+    newsgroups. Words are weighted by inverse document frequency; vectors have the length 1, or 0
+    without a known word.
     """
 
     def __init__(self, n_components: int = 400, random_state: Any = None) -> None:
@@ -49,15 +36,7 @@ class PooledWordEncoder(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: list[str], y: Any = None) -> PooledWordEncoder:
-        """Learn the vectors of words.
-
-        Parameters
-        ----------
-        X : list of str
-            Sentences.
-        y : None
-            Ignored.
-        """
+        """Learn the vectors of words from sentences."""
         self.tokenizer_ = HierarchicalTokenizer()
         sentences = self.tokenizer_.fit_transform(X)
         rng = check_random_state(self.random_state)

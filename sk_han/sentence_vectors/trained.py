@@ -17,12 +17,7 @@ __all__ = ["TrainedSentenceNetwork"]
 
 
 class TrainedSentenceNetwork(TrainedNetwork):
-    """A network that has learnt to read sentence vectors; words share what their sentence brings.
-
-    Parameters
-    ----------
-    net : Net
-    """
+    """A network over sentence vectors; words share what their sentence brings."""
 
     kind = SENTENCE_NETWORK
     SCHEMA = NETWORK_SCHEMAS[kind]

@@ -55,35 +55,22 @@ def trained_sentence_net(
 ) -> Net:
     """Train on sentence vectors; held-out documents decide whether their order is read.
 
-    A net without recurrent network and one with it are trained, one after the other, and the one of
-    the lower loss on the validation documents is kept. Without these, the first one is.
-
-    Parameters
-    ----------
-    new : callable
-        `new_net` but for `make_net` and `fit_tasks`.
-    training : LabelledDocuments of SentenceArray
-    validation : LabelledDocuments or None
-    make_net : callable
-        `sentence_net`, with the loss and the measures of the target.
-    fit_tasks : Callback or None
-        For the last net that is trained.
-    before : Net or None
-        The net whose weights the training goes on from.
-    with_moments : bool
-        Whether it goes on from the moments of its optimizer too.
+    A net without recurrent network and one with it are trained by `new`, one after the other, and
+    the one of the lower loss on the validation documents is kept; without these, the first one is.
+    `fit_tasks` is for the last net that is trained. With `before` the training goes on from the
+    weights of that net, and perhaps from the moments of its optimizer.
     """
     if before is not None:
         recurrent = before.module_.recurrent
         net = new(make_net=partial(make_net, module__recurrent=recurrent), fit_tasks=fit_tasks)
         net.continue_from(before, with_moments=with_moments)
         return net.train(training, validation)
-    kinds = (False,) if validation is None else (False, True)
     nets = []
-    for recurrent in kinds:
+    for recurrent in (False,) if validation is None else (False, True):
+        is_last = recurrent or validation is None
         net = new(
             make_net=partial(make_net, module__recurrent=recurrent),
-            fit_tasks=fit_tasks if recurrent == kinds[-1] else None,
+            fit_tasks=fit_tasks if is_last else None,
         )
         _start_from_means(net, training)
         nets.append(net.train(training, validation))
@@ -106,18 +93,15 @@ def _start_from_means(net: Net, training: LabelledDocuments) -> None:
     assert isinstance(documents, SentenceArray)
     center, scale = _spread(documents)
     network = net.module_
-    network.start_from(
-        torch.from_numpy(center), torch.from_numpy(np.full(len(center), scale, dtype=np.float32))
-    )
+    network.start_from(torch.from_numpy(center), torch.full_like(network.scale, scale))
     found = np.unique(training.targets)
     if len(found) < 2:
         return
     means = (_means(documents) - center) * scale
     means[documents.sentences_per_document == 0] = 0
-    weights = training.weights / training.weights.mean()
     model = LogisticRegression(C=_C, max_iter=1000)
     with taking_many_classes():
-        model.fit(means, training.targets, sample_weight=weights)
+        model.fit(means, training.targets, training.weights / training.weights.mean())
     coefficients, intercepts = model.coef_, model.intercept_
     if len(found) == 2:  # scikit-learn has the log-odds of the second class
         coefficients = np.concatenate([-coefficients, coefficients]) / 2
