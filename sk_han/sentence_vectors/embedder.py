@@ -207,7 +207,7 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         tokenizer = HierarchicalTokenizer() if self.tokenizer is None else clone(self.tokenizer)
         tokenizer.set_params(output="ragged")
         split = _split(tokenizer.fit(texts), texts)
-        encoder, probes = given, PROBES
+        encoder, probes = given, list(PROBES)
         if given is None:
             encoder = PooledWordEncoder(random_state=self.random_state)
         if _is_to_be_fitted(encoder):
