@@ -27,7 +27,7 @@ WHOLE := classifier faults inspection/faithfulness inspection/methods/test_gradi
 	scenarios test_properties.py
 SHAKES ?= 1 2 3 4 5
 
-.PHONY: demo quick test test-thorough test-slow test-oldest test-newest test-processors test-shaken checks lint docs \
+.PHONY: demo quick test test-thorough test-slow test-oldest test-newest test-processors test-shaken checks lint docs figures \
 	wheel sbom audit clean
 
 demo: $(READY)
@@ -75,6 +75,21 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The figures of the front pages, in an hour on two cores: on one thread each, seconds are those of its processor.
+# SK_HAN_DATA names the folder of the corpora.
+FIGURES := \
+	"accuracy.py --data make_reviews imdb-1000 airline --models tfidf nb-svm han pure pure-mean --seeds 3" \
+	"accuracy.py --data imdb-2000 --models tfidf han --seeds 3" \
+	"small_collections.py" \
+	"fit_speed.py --engines numba" \
+	"prediction_speed.py --documents 2000 --rounds 3" \
+	"serving_speed.py --data imdb --documents 2000 --rounds 3 --reviews 300" \
+	"tokenizing_speed.py --documents 2000 --rounds 3" \
+	"unlabelled.py --data imdb-1000 --only-with --seeds 3"
+figures: $(READY)
+	for figure in $(FIGURES); do echo "== $$figure"; $(ONE_THREAD) $(BIN)/python benchmarks/$$figure --save || exit 1; done
+	$(BIN)/python benchmarks/tables.py
 
 docs: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"

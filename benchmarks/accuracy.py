@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import linear
 import numpy as np
 import torch
+from results import add_save, save
 from scores import Scores, measure
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -107,6 +108,25 @@ def usable(names: list[str]) -> list[str]:
     return names
 
 
+def rows_of(scores: dict[str, list[Scores]]) -> list[dict[str, Any]]:
+    """Give a row for each model: means over the runs, and how far accuracy spreads."""
+    rows = []
+    for name, found in scores.items():
+        mean = Scores(*np.mean(found, axis=0))
+        spread = np.std([one.accuracy for one in found], ddof=1 if len(found) > 1 else 0)
+        rows.append(
+            {
+                "model": name,
+                "runs": len(found),
+                "accuracy": round(100 * mean.accuracy, 2),
+                "spread": round(100 * spread, 2),
+                "log loss": round(mean.log_loss, 3),
+                "calibration error": round(mean.calibration_error, 3),
+            }
+        )
+    return rows
+
+
 def print_table(scores: dict[str, list[Scores]]) -> None:
     """Print means and standard deviations over the runs."""
     print(
@@ -145,6 +165,7 @@ def main() -> None:
         help="five folds of the training documents; test documents are not touched",
     )
     parser.add_argument("--limit", type=int, help="documents to train on and to score, for a try")
+    add_save(parser)
     arguments = parser.parse_args()
     names = usable(arguments.models)
     for corpus in arguments.data:
@@ -164,6 +185,8 @@ def main() -> None:
             f"{len(scores[names[0]])} runs, {torch.get_num_threads()} threads"
         )
         print_table(scores)
+        if arguments.save:
+            save(f"accuracy-{corpus}", rows_of(scores))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import Any
 
 from corpora import reviews
+from results import add_save, publish
 
 from sk_han import Checkpoint, DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.training.callbacks.checkpointing import Checkpointing
@@ -28,14 +29,18 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=25_000)
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--folder", type=Path, help="on the disk to measure")
+    add_save(parser)
     options = parser.parse_args()
     texts, labels, kind = reviews(options.documents)
     documents = HierarchicalTokenizer().fit_transform(texts)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        measure(documents, labels, kind, options.epochs, Path(folder) / "fit")
+        rows = measure(documents, labels, kind, options.epochs, Path(folder) / "fit")
+    publish("checkpoints", rows, options.save)
 
 
-def measure(documents: DocumentArray, labels: Any, kind: str, epochs: int, folder: Path) -> None:
+def measure(
+    documents: DocumentArray, labels: Any, kind: str, epochs: int, folder: Path
+) -> list[dict[str, str]]:
     written: list[float] = []
     sizes: list[int] = []
     last = b""
@@ -65,14 +70,18 @@ def measure(documents: DocumentArray, labels: Any, kind: str, epochs: int, folde
     again = perf_counter() - start
     each, words = median(written), documents.n_words
     print(f"{len(documents):,} {kind}, {words:,} words, {fitted.vocabulary_size_:,} in vocabulary")
-    print(f"a checkpoint, MB                    {max(sizes) / 1e6:8.1f}")
-    print(f"the first one, MB                   {min(sizes) / 1e6:8.1f}")
-    print(f"to write one, s                     {each:8.2f}   (largest {max(written):.2f})")
-    print(f"an epoch, s                         {median(seconds):8.1f}")
-    print(f"share of these epochs               {sum(written) / sum(seconds):8.2%}")
-    print(f"share of epochs of hours            {each / (60 * MINUTES):8.3%}")
-    print(f"to restore one, s                   {restored[-1]:8.2f}")
-    print(f"fit from the last one, s            {again:8.1f}")
+    found = {
+        "a checkpoint": f"{max(sizes) / 1e6:.0f} MB",
+        "to write one (median; largest)": f"{each:.1f} s; {max(written):.1f} s",
+        "an epoch": f"{median(seconds):.0f} s",
+        "share of the time of an epoch that one at its end takes": (
+            f"{sum(written) / sum(seconds):.1%}"
+        ),
+        "share of long epochs, with one every ten minutes": f"{each / (60 * MINUTES):.1%}",
+        "to restore one": f"{restored[-1]:.1f} s",
+        "a fit from the last one": f"{again:.0f} s",
+    }
+    return [{"": name, "found": value} for name, value in found.items()]
 
 
 if __name__ == "__main__":

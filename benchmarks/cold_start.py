@@ -20,6 +20,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from results import add_save, publish
+
 from sk_han import HANClassifier, save
 from sk_han.datasets import make_reviews
 
@@ -118,6 +120,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--jobs", action="store_true")
+    add_save(parser)
     arguments = parser.parse_args()
     if arguments.jobs:
         report_jobs(arguments.rounds)
@@ -128,12 +131,17 @@ def main() -> None:
         found = costs(path, list(CONTESTANTS), arguments.rounds)
     reference = found["import skorch"].seconds
     print(f"new processes, medians of {arguments.rounds} rounds")
-    print(f"{'':32}{'seconds':>9}{'CPU s':>9}{'MB':>7}{'ratio':>7}")
-    for name, taken in found.items():
-        print(
-            f"{name:32}{taken.seconds:9.2f}{taken.cpu_seconds:9.2f}{taken.megabytes:7.0f}"
-            f"{taken.seconds / reference:7.2f}"
-        )
+    rows = [
+        {
+            "new process": name,
+            "seconds": round(taken.seconds, 2),
+            "CPU seconds": round(taken.cpu_seconds, 2),
+            "MB": round(taken.megabytes),
+            "ratio of seconds": round(taken.seconds / reference, 2),
+        }
+        for name, taken in found.items()
+    ]
+    publish("cold_start", rows, arguments.save)
     worst = max(taken.seconds for name, taken in found.items() if "predict" in name)
     if worst > MOST * reference:
         sys.exit(f"Load and first prediction take over {MOST} times as long as import skorch.")

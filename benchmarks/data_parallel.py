@@ -27,6 +27,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from corpora import reviews
+from results import add_save, publish
 from skorch.callbacks import Callback
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
@@ -185,6 +186,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=3200)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batch-size", type=int, default=64)
+    add_save(parser)
     arguments = parser.parse_args()
     size = arguments.batch_size
 
@@ -216,16 +218,21 @@ def main() -> None:
         for rows in (1000, 3000, 10_000, min(30_000, vocabulary_size)):
             exchanges.append(np.median(contestants[2].run(exchanges_of, shapes, rows), axis=0))
     ratios = [two / one for one, two in zip(rates[1], rates[2], strict=True)]
-    for n, values in rates.items():
-        print(f"{n} process{'es' if n > 1 else '  '} {median(values):12,.0f} words/s")
-    print(f"ratio       {median(ratios):12.2f}  ({min(ratios):.2f} to {max(ratios):.2f})")
     _, seconds, exchanged, in_collectives = np.concatenate(joint).mean(axis=0)
-    print(
-        f"a step of two processes: {1000 * seconds:.1f} ms; {exchanged / 1e6:.2f} MB sent and "
-        f"received by each, {1000 * in_collectives:.1f} ms in collectives, waiting included"
-    )
     (a, b), (latency, c) = line(np.array(parts)), line(np.array(exchanges))
-    print(f"seconds = {a:.4f} + {b:.3g} words + {c:.3g} bytes + {latency:.4f} for any exchange")
+    step = f"{1000 * seconds:.1f} ms, of which {1000 * in_collectives:.1f} in collectives"
+    found = {
+        "one process": f"{median(rates[1]):,.0f} words/s",
+        "two processes": f"{median(rates[2]):,.0f} words/s",
+        "ratio": f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+        "a step of two processes": f"{step}, waiting included",
+        "sent and received by each in a step": f"{exchanged / 1e6:.2f} MB",
+        "seconds of a step": (
+            f"{a:.4f} + {b:.3g} words + {c:.3g} bytes + {latency:.4f} for any exchange"
+        ),
+    }
+    rows = [{"": name, "found": value} for name, value in found.items()]
+    publish("data_parallel", rows, arguments.save)
     n_network = sum(int(np.prod(shape)) for shape in small)
     cost = a + latency, b, c
     print_ranks("a batch for each rank", documents, lambda n: size * n, n_network, cost)

@@ -7,6 +7,8 @@ process of its own, and scores its first 1,000 documents.
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import subprocess
 import sys
 import warnings
@@ -17,6 +19,7 @@ from typing import Any
 import numpy as np
 from memory import peak_megabytes
 from numpy.typing import NDArray
+from results import add_save, publish
 
 from sk_han import HANClassifier
 
@@ -69,7 +72,7 @@ COLLECTIONS: dict[str, tuple[Callable[[], Collection], dict[str, Any]]] = {
 
 
 def measure(name: str) -> None:
-    """Fit, score and print a line of the table."""
+    """Fit, score and print seconds, memory and recall."""
     warnings.simplefilter("ignore")
     make, parameters = COLLECTIONS[name]
     texts, labels = make()
@@ -78,29 +81,32 @@ def measure(name: str) -> None:
     try:
         classifier.fit(texts, labels)
     except MemoryError as error:
-        print(f"{name:32}{perf_counter() - start:8.1f}  refused: {error}", flush=True)
+        said = re.search(r"[\d.,]+ [GM]B", str(error))
+        print(json.dumps([perf_counter() - start, f"refused: {said[0] if said else error}", None]))
         return
-    fitted = perf_counter()
+    seconds = perf_counter() - start
     found = classifier.predict(texts[:1_000])
-    seconds = perf_counter() - fitted
-    accuracy = np.mean([np.mean(found[labels[:1_000] == c] == c) for c in set(labels[:1_000])])
-    print(
-        f"{name:32}{fitted - start:8.1f}{seconds:11.1f}{peak_megabytes():10,.0f}{accuracy:11.2f}",
-        flush=True,
-    )
+    recall = np.mean([np.mean(found[labels[:1_000] == c] == c) for c in set(labels[:1_000])])
+    print(json.dumps([seconds, f"{peak_megabytes():,.0f}", round(recall, 2)]))
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--measure", choices=COLLECTIONS, help=argparse.SUPPRESS)
+    add_save(parser)
     arguments = parser.parse_args()
     if arguments.measure:
         measure(arguments.measure)
         return
-    print(f"{'':32}{'fit s':>8}{'predict s':>11}{'peak MB':>10}{'recall':>11}", flush=True)
+    rows = []
     for name in COLLECTIONS:
-        subprocess.run([sys.executable, __file__, "--measure", name], check=True)
+        command = [sys.executable, __file__, "--measure", name]
+        said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        seconds, megabytes, recall = json.loads(said)
+        row = {"": name, "fit, s": round(seconds, 1), "peak MB": megabytes, "recall": recall}
+        rows.append(row)
+    publish("extremes", rows, arguments.save)
 
 
 if __name__ == "__main__":

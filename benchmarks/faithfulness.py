@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from other_explainers import OTHERS, installed
+from results import add_save, save
 
 from sk_han import Attention, HANClassifier, faithfulness_report
 from sk_han.datasets import make_reviews
@@ -135,6 +136,18 @@ def print_ratios(report: FaithfulnessReport) -> None:
             print(f"  {method} over {CONTROL}: {', '.join(ratios)}")
 
 
+def rows_of(report: FaithfulnessReport) -> list[dict[str, Any]]:
+    """Give a row for each method: means with intervals, and milliseconds a document."""
+    rows = []
+    for method in report.methods:
+        row: dict[str, Any] = {"method": method}
+        for metric in report.metrics:
+            low, high = report.intervals[metric][method]
+            row[metric] = f"{report.means[metric][method]:.3f} [{low:.3f}, {high:.3f}]"
+        rows.append(row | {"ms a document": f"{1000 * report.seconds[method]:.3g}"})
+    return rows
+
+
 def time_of_one(classifier: HANClassifier, texts: list[str]) -> tuple[float, float, float]:
     """Median ms of predicting and of explaining one document, and the median of the ratios."""
 
@@ -178,6 +191,7 @@ def main() -> None:
         help="labels to use; the other training documents are texts without labels",
     )
     parser.add_argument("--limit", type=int, help="documents to train on and explain, for a try")
+    add_save(parser)
     arguments = parser.parse_args()
     names = installed(arguments.methods)
     ours = [name for name in names if name in OURS]
@@ -210,6 +224,8 @@ def main() -> None:
             )
             print(f"\n{report}", flush=True)
             print_ratios(report)
+        if arguments.save:
+            save(f"faithfulness-{name}", rows_of(report))
         before, after, ratio = time_of_one(classifier, documents.texts[:100])
         print(
             f"\none document, 1 thread: predict_proba {before:.2f} ms, explain {after:.2f} ms, "

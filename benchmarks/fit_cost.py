@@ -20,6 +20,7 @@ from time import perf_counter, process_time
 
 import numpy as np
 from memory import peak_megabytes
+from results import add_save, publish
 from scipy.optimize import nnls
 
 from sk_han import HANClassifier
@@ -124,6 +125,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--classes", action="store_true", help="collections of many classes")
     parser.add_argument("--measure", type=int, nargs="+", help=argparse.SUPPRESS)
+    add_save(parser)
     arguments = parser.parse_args()
     if arguments.measure:
         measure(*arguments.measure)
@@ -132,19 +134,15 @@ def main() -> None:
         print_classes()
         return
     stages = ["texts", "word vectors", "network", "linear models", "whole"]
-    print(
-        f"{'documents x words, vocabulary':32}" + "".join(f"{name:>15}" for name in [*stages, "MB"])
-    )
-    found = []
+    found, rows = [], []
     for size in COLLECTIONS:
         run = measured_apart(*size)
         found.append(run)
-        name = f"{size[0]:,} x {size[1]}, {run['quantities']['distinct words']:,}"
-        values = [run["seconds"][stage] for stage in stages]
-        print(
-            f"{name:32}" + "".join(f"{v:15.1f}" for v in values) + f"{run['megabytes']:15,.0f}",
-            flush=True,
-        )
+        row = {"documents x words": f"{size[0]:,} x {size[1]}"}
+        row["distinct words"] = run["quantities"]["distinct words"]
+        row |= {f"{stage}, s": round(run["seconds"][stage], 1) for stage in stages}
+        rows.append(row | {"MB": round(run["megabytes"])})
+    publish("fit_cost", rows, arguments.save)
     for what, names in (("seconds", SECONDS), ("megabytes", MEGABYTES)):
         constants = fitted_constants(found, names, what)
         print(f"\n{what}: " + ", ".join(f"{name} {value:.3g}" for name, value in constants.items()))

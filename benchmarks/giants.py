@@ -6,11 +6,14 @@ document of 100,000 one-word sentences, each beside 63 small documents.
 
 from __future__ import annotations
 
+import argparse
+import json
 import subprocess
 import sys
 from time import perf_counter
 
 from memory import peak_megabytes
+from results import add_save, publish
 
 from sk_han import HANClassifier
 from sk_han.datasets import make_reviews
@@ -39,19 +42,25 @@ def measure(name: str) -> None:
     fitted = perf_counter()
     classifier.predict_proba(texts)
     predicted = perf_counter()
-    print(
-        f"{name:32}{fitted - start:8.1f}{predicted - fitted:11.1f}{peak_megabytes():10,.0f}",
-        flush=True,
-    )
+    print(json.dumps([fitted - start, predicted - fitted, peak_megabytes()]))
 
 
 def main() -> None:
-    if len(sys.argv) > 1:
-        measure(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--measure", choices=GIANTS, help=argparse.SUPPRESS)
+    add_save(parser)
+    arguments = parser.parse_args()
+    if arguments.measure:
+        measure(arguments.measure)
         return
-    print(f"{'':32}{'fit s':>8}{'predict s':>11}{'peak MB':>10}", flush=True)
+    rows = []
     for name in GIANTS:
-        subprocess.run([sys.executable, __file__, name], check=True)
+        command = [sys.executable, __file__, "--measure", name]
+        said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        fitting, predicting, megabytes = json.loads(said)
+        row = {"": name, "fit, s": round(fitting, 1), "predict, s": round(predicting, 1)}
+        rows.append(row | {"peak MB": round(megabytes)})
+    publish("giants", rows, arguments.save)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from time import perf_counter
 
 import numpy as np
 from memory import peak_megabytes
+from results import add_save, publish
 
 from sk_han import DocumentArray, HANClassifier
 
@@ -73,6 +74,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--memory-only", action="store_true")
     parser.add_argument("--measure", type=int, nargs=3, help=argparse.SUPPRESS)
+    add_save(parser)
     arguments = parser.parse_args()
     if arguments.measure:
         measure(*arguments.measure)
@@ -82,17 +84,21 @@ def main() -> None:
         "words a document": [(1_000, n, 20_000) for n in (58, 115, 230, 460, 920)],
         "vocabulary": [(1_000, 230, n) for n in (5_000, 20_000, 80_000, 320_000)],
     }
+    rows = []
     for what, sizes in sweeps.items() if not arguments.memory_only else ():
-        print(f"\n{what:24}{'train us/word':>14}{'predict us/word':>17}")
         for size in sizes:
             train, predict = microseconds_a_word(documents(*size), arguments.rounds)
             varied = dict(zip(("documents", "words a document", "vocabulary"), size, strict=True))
-            print(f"{varied[what]:<24,}{train:14.2f}{predict:17.2f}")
-    print(f"\n{'peak memory, MB':40}{'max_words 16,384':>18}{'131,072':>10}")
+            row = {"varied": what, "": varied[what]}
+            rows.append(row | {"train": round(train, 1), "predict": round(predict, 1)})
+    if rows:
+        publish("growth", rows, arguments.save)
+    rows = []
     for n_documents, n_words in [(8, 230), (64, 4_000), (64, 16_000)]:
         peaks = [measured_apart(n_documents, n_words, limit) for limit in (16_384, 131_072)]
-        name = f"{n_documents} documents of {n_words:,} words a batch"
-        print(f"{name:40}{peaks[0]:18,.0f}{peaks[1]:10,.0f}")
+        row = {"peak MB of a batch of": f"{n_documents} documents of {n_words:,} words"}
+        rows.append(row | {"16,384 at once": round(peaks[0]), "131,072 (default)": round(peaks[1])})
+    publish("growth_memory", rows, arguments.save)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
+from results import add_save, save
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -277,6 +278,7 @@ def main() -> None:
     parser.add_argument("--crafted", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--show", action="store_true", help="print each file that is at fault")
+    add_save(parser)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     draw = random.Random(options.seed)
@@ -300,15 +302,16 @@ def main() -> None:
                 most = max(most, outcome.peak)
             if options.show and outcome.kind not in ("refused", "loads, and is sound"):
                 print(f"{name}: {outcome.kind}: {outcome.details[:200]}", file=sys.stderr)
-    print(f"{'damaged':<45}{n_files[True]:>8}")
-    print(f"{'crafted':<45}{n_files[False]:>8}")
-    for kind in ("refused", "loads, and is sound"):
-        print(f"{kind:<45}{kinds[kind]:>8}")
     faults = ("silently wrong", "taken by a Scorer", "other error", "hang")
-    for kind in (*faults, "memory beyond the promise"):
-        print(f"{kind + ' (must be 0)':<45}{kinds[kind]:>8}")
-    print(f"{'peak memory over size, files from 1 MB on':<45}{ratio:>8.1f}")
-    print(f"{'peak memory of smaller files, MB':<45}{most / 1e6:>8.1f}")
+    found = {"damaged": n_files[True], "crafted": n_files[False]}
+    found |= {kind: kinds[kind] for kind in ("refused", "loads, and is sound")}
+    found |= {f"{kind} (must be 0)": kinds[kind] for kind in (*faults, "memory beyond the promise")}
+    found["peak memory over size, files from 1 MB on"] = f"{ratio:.1f}"
+    found["peak memory of smaller files, MB"] = f"{most / 1e6:.1f}"
+    for name, value in found.items():
+        print(f"{name:<45}{value:>8}")
+    if options.save:
+        save("hostile_files", [{"files": name, "": value} for name, value in found.items()])
     if any(kinds[kind] for kind in kinds if kind not in ("refused", "loads, and is sound")):
         sys.exit(1)
 

@@ -27,6 +27,7 @@ import joblib
 import numpy as np
 from corpora import imdb
 from memory import anonymous_megabytes, peak_megabytes
+from results import add_save, publish
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 
@@ -159,7 +160,7 @@ def run_stage(name: str, folder: str, n_documents: str, how: str) -> None:
     print(json.dumps(found))
 
 
-def measure(folder: Path, n_documents: int, n_jobs: list[int]) -> None:
+def measure(folder: Path, n_documents: int, n_jobs: list[int], store: bool) -> None:
     print(f"{n_documents:,} documents\n")
     print(
         f"{'tokenized':24}{'s':>8}{'thousand words/s':>18}{'peak MB':>9}{'anonymous':>11}"
@@ -178,23 +179,22 @@ def measure(folder: Path, n_documents: int, n_jobs: list[int]) -> None:
         f"\n{found['words']:,.0f} words, {found['bytes']:.2f} bytes each on the disk; a vocabulary "
         f"of {found['types']:,.0f}; {found['making']:.0f} s to make the texts, not counted\n"
     )
-    print(
-        f"{'one epoch':24}{'fit s':>8}{'thousand words/s':>18}{'peak MB':>9}{'anonymous':>11}"
-        f"{'test accuracy':>15}{'scoring s':>11}",
-        flush=True,
-    )
+    rows = []
     n_first = min(n_documents, 25_000)
     fits = dict.fromkeys([(n_first, "memory"), (n_first, "disk"), (n_documents, "disk")])
     for n, where in fits:
         found = stage("fit", folder, n, where)
-        print(
-            f"{f'{n:,} in memory' if where == 'memory' else f'{n:,} on disk':24}"
-            f"{found['seconds']:8.0f}"
-            f"{found['words'] / found['epoch'] / 1e3:18,.0f}"
-            f"{found['peak']:9,.0f}{found['anonymous']:11,.0f}"
-            f"{100 * found['score']:14.2f}%{found['scoring']:11.0f}",
-            flush=True,
+        rows.append(
+            {
+                "one epoch": f"{n:,} {'in memory' if where == 'memory' else 'on the disk'}",
+                "fit, s": round(found["seconds"]),
+                "thousand words a second": round(found["words"] / found["epoch"] / 1e3),
+                "peak MB": round(found["peak"]),
+                "anonymous MB": round(found["anonymous"]),
+                "test accuracy, %": round(100 * found["score"], 2),
+            }
         )
+    publish("large_collection", rows, store)
 
 
 def main() -> None:
@@ -203,15 +203,16 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="kept; by default a temporary one")
     parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--stage", nargs=4, help=argparse.SUPPRESS)
+    add_save(parser)
     arguments = parser.parse_args()
     if arguments.stage:
         run_stage(*arguments.stage)
     elif arguments.folder:
         arguments.folder.mkdir(parents=True, exist_ok=True)
-        measure(arguments.folder, arguments.documents, arguments.jobs)
+        measure(arguments.folder, arguments.documents, arguments.jobs, arguments.save)
     else:
         with tempfile.TemporaryDirectory() as folder:
-            measure(Path(folder), arguments.documents, arguments.jobs)
+            measure(Path(folder), arguments.documents, arguments.jobs, arguments.save)
 
 
 if __name__ == "__main__":

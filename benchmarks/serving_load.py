@@ -24,9 +24,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from results import add_save, publish
 from served import HIDDEN, add_arguments, reviews, saved_model
 
 from sk_han.serving import Scorer
@@ -95,13 +96,16 @@ class Answers(NamedTuple):
         """Requests a second."""
         return len(self.latencies) / self.seconds
 
-    def row(self, name: str, megabytes: float) -> str:
-        """Give a line of the table."""
+    def row(self) -> dict[str, Any]:
+        """Give the cells of the table."""
         p50, p99 = 1000 * np.quantile(self.latencies, [0.5, 0.99])
-        return (
-            f"{name:24}{len(self.latencies):9,}{self.rate:11.0f}{p50:9.1f}{p99:9.1f}"
-            f"{megabytes:8.0f}{self.n_errors:8}"
-        )
+        return {
+            "requests": len(self.latencies),
+            "a second": round(self.rate),
+            "p50 ms": round(p50, 1),
+            "p99 ms": round(p99, 1),
+            "errors": self.n_errors,
+        }
 
 
 def question(text: str, probabilities: list[float]) -> Question:
@@ -216,6 +220,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=20_000, help="of 32 clients")
     parser.add_argument("--threads", type=int, help="of the server; its cores by default")
     parser.add_argument("--engine", choices=("auto", "numba", "torch"), default="auto")
+    add_save(parser)
     arguments = parser.parse_args()
     environment = {"SK_HAN_ENGINE": arguments.engine}
     if arguments.threads:
@@ -225,12 +230,11 @@ def main() -> None:
         found = reviews(arguments)
         model, texts = saved_model(arguments, found, Path(folder)), found.sent
         print(f"{found.what}; {np.mean([len(text) for text in texts]):.0f} characters each")
-        print(
-            f"{'':24}{'requests':>9}{'requests/s':>11}{'p50 ms':>9}{'p99 ms':>9}{'MB':>8}  errors"
-        )
+        rows = []
         for name, answers, megabytes in measured(model, texts, arguments.requests, environment):
-            print(answers.row(name, megabytes), flush=True)
+            rows.append({"": name, **answers.row(), "MB": round(megabytes)})
             n_errors += answers.n_errors
+    publish("serving_load", rows, arguments.save)
     if n_errors:
         sys.exit(f"{n_errors} of the answers were errors.")
 

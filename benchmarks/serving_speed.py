@@ -21,10 +21,12 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
+from typing import Any
 
 import linear
 import numpy as np
 from cold_start import MEASURED, Cost, said
+from results import add_save, publish
 from served import HIDDEN, add_arguments, reviews, saved_model
 
 from sk_han import HANClassifier
@@ -73,8 +75,10 @@ def served_by(scorer: Scorer, engine: str, texts: list[str]) -> object:
         return scorer.predict_proba(texts)
 
 
-def report_singles(classifier: HANClassifier, path: Path, texts: list[str], tfidf: object) -> None:
-    """Print the time of a review, and its ratio to that of TF-IDF."""
+def cost_of_one(
+    classifier: HANClassifier, path: Path, texts: list[str], tfidf: object
+) -> list[dict[str, Any]]:
+    """Give the time of a review, and its ratio to that of TF-IDF."""
     import torch
 
     torch.set_num_threads(1)
@@ -92,13 +96,19 @@ def report_singles(classifier: HANClassifier, path: Path, texts: list[str], tfid
         texts,
     )
     reference = np.array(taken["TF-IDF(1-2) + LR"])
-    print(
-        f"\n{'one review from raw text':32}{'median ms':>10}{'95 % ms':>9}{'CPU ms':>9}{'ratio':>7}"
-    )
+    rows = []
     for name, values in taken.items():
         (wall, cpu), (ratio, _) = np.median(values, axis=0), np.median(values / reference, axis=0)
-        late = np.quantile(values, 0.95, axis=0)[0]
-        print(f"{name:32}{wall:10.2f}{late:9.2f}{cpu:9.2f}{ratio:7.2f}")
+        rows.append(
+            {
+                "one review from raw text, one thread": name,
+                "median ms": round(wall, 2),
+                "95 % ms": round(np.quantile(values, 0.95, axis=0)[0], 2),
+                "CPU ms": round(cpu, 2),
+                "ratio": round(ratio, 2),
+            }
+        )
+    return rows
 
 
 def report_installed() -> None:
@@ -124,19 +134,28 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--reviews", type=int, default=500)
     parser.add_argument("--install", action="store_true")
+    add_save(parser)
     arguments = parser.parse_args()
     with TemporaryDirectory() as folder:
         found = reviews(arguments)
         path = saved_model(arguments, found, Path(folder))
         n_words = np.mean([len(text.split()) for text in found.sent])
         print(f"{found.what}; {path.stat().st_size / 1e6:.0f} MB, reviews of {n_words:.0f} words")
-        print(f"\n{'new process':32}{'seconds':>10}{'CPU s':>9}{'MB':>7}")
-        for name, cost in starts(path, arguments.rounds).items():
-            print(f"{name:32}{cost.seconds:10.2f}{cost.cpu_seconds:9.2f}{cost.megabytes:7.0f}")
+        rows = [
+            {
+                "new process": name,
+                "seconds": round(cost.seconds, 2),
+                "CPU seconds": round(cost.cpu_seconds, 2),
+                "MB": round(cost.megabytes),
+            }
+            for name, cost in starts(path, arguments.rounds).items()
+        ]
+        publish("serving_start", rows, arguments.save)
         from sk_han import load
 
         tfidf = linear.tfidf().fit(found.texts, found.labels)
-        report_singles(load(path), path, found.sent[: arguments.reviews], tfidf)
+        rows = cost_of_one(load(path), path, found.sent[: arguments.reviews], tfidf)
+        publish("serving_one", rows, arguments.save)
     if arguments.install:
         report_installed()
 

@@ -13,6 +13,7 @@ from statistics import median
 from time import perf_counter, process_time
 
 import torch
+from results import add_save, save
 
 from sk_han import HANClassifier
 from sk_han.datasets import make_reviews
@@ -26,11 +27,12 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--train", type=int, default=1_200, help="reviews to train on")
     parser.add_argument("--test", type=int, default=1_000, help="reviews to score")
+    add_save(parser)
     arguments = parser.parse_args()
     n = arguments.train
     warm_up = make_reviews(100, random_state=10_000)
     HANClassifier(max_epochs=1, random_state=0).fit(*warm_up)  # imports, compiles
-    accuracies, seconds = [], []
+    accuracies, seconds, rows = [], [], []
     print(f"{'seed':>4}{'accuracy, %':>14}{'network, %':>13}{'epochs':>8}{'fit s':>8}{'CPU s':>8}")
     for seed in range(arguments.first, arguments.first + arguments.seeds):
         texts, labels = make_reviews(n + arguments.test, random_state=seed)
@@ -42,8 +44,17 @@ def main() -> None:
         accuracies.append(classifier.score(texts[n:], labels[n:]))
         documents = classifier.tokenizer_.transform(texts[n:])
         of_network = classifier.classes_[classifier.net_.logits(documents).argmax(axis=1)]
+        accuracy, alone = accuracies[-1], (of_network == labels[n:]).mean()
+        rows.append(
+            {
+                "seed": seed,
+                "accuracy, %": round(100 * accuracy, 1),
+                "network alone, %": round(100 * alone, 1),
+                "CPU seconds of a fit": round(cpu, 1),
+            }
+        )
         print(
-            f"{seed:4}{100 * accuracies[-1]:14.1f}{100 * (of_network == labels[n:]).mean():13.1f}"
+            f"{seed:4}{100 * accuracy:14.1f}{100 * alone:13.1f}"
             f"{classifier.n_iter_:8}{seconds[-1]:8.1f}{cpu:8.1f}",
             flush=True,
         )
@@ -52,6 +63,8 @@ def main() -> None:
         f"{100 * GOOD:.0f} % or more; the lowest {100 * min(accuracies):.1f} %; median of the fits "
         f"{median(seconds):.1f} s, {torch.get_num_threads()} threads, {classifier.engine_}"
     )
+    if arguments.save:
+        save("small_collections", rows)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typing import Any
 import corpora
 import numpy as np
 from numpy.typing import NDArray
+from results import add_save, publish
 
 from sk_han import HANClassifier, summarize
 from sk_han.datasets import make_reviews
@@ -58,11 +59,9 @@ def main() -> None:
     parser.add_argument("--train", type=int, default=3_000)
     parser.add_argument("--test", type=int, default=2_000)
     parser.add_argument("--runs", type=int, default=3)
+    add_save(parser)
     arguments = parser.parse_args()
-    print(
-        f"{'':14}{'accuracy':>9}{'k':>4}{'words':>8}{'carry':>8}{'at random':>8}{'change':>8}"
-        f"{'at random':>8}{'seconds':>9}{'explain':>9}"
-    )
+    rows = []
     for name in arguments.data:
         train, train_labels, test, labels = documents_of(name, arguments.train, arguments.test)
         fitted = HANClassifier(random_state=0, n_threads=1).fit(train, train_labels)
@@ -73,12 +72,21 @@ def main() -> None:
             seconds, explaining = seconds_of(
                 [summarizing, partial(fitted.explain, test)], arguments.runs
             )
-            print(
-                f"{name:14}{accuracy:9.3f}{k:4}{removal.share_of_words:8.1%}{removal.carried:8.0%}"
-                f"{removal.carried_random:8.0%}{removal.changed:8.0%}{removal.changed_random:8.0%}"
-                f"{seconds:9.1f}{explaining:9.1f}",
-                flush=True,
+            rows.append(
+                {
+                    "corpus": name,
+                    "accuracy": round(accuracy, 3),
+                    "k": k,
+                    "of the words": f"{removal.share_of_words:.1%}",
+                    "carries": f"{removal.carried:.0%}",
+                    "carries, at random": f"{removal.carried_random:.0%}",
+                    "predictions that change": f"{removal.changed:.0%}",
+                    "change, at random": f"{removal.changed_random:.0%}",
+                    "seconds": round(seconds, 1),
+                    "of explain": round(explaining, 1),
+                }
             )
+    publish("summaries", rows, arguments.save)
 
 
 if __name__ == "__main__":

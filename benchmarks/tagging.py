@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 import torch
 from corpora import conll2000, data_folder
+from results import add_save, publish
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 from sk_han import SequenceTagger
@@ -135,7 +136,7 @@ def ours(
     return found, trained - start, perf_counter() - trained
 
 
-def quality(task: str, n_seeds: int, select: bool, params: dict[str, Any]) -> None:
+def quality(task: str, n_seeds: int, select: bool, params: dict[str, Any], store: bool) -> None:
     training = conll2000("train")
     unseen = training[::8] if select else conll2000("test")
     training = [s for i, s in enumerate(training) if i % 8] if select else training
@@ -145,8 +146,7 @@ def quality(task: str, n_seeds: int, select: bool, params: dict[str, Any]) -> No
     measure = chunk_f1 if task == "chunks" else token_accuracy
     name = "chunk F1" if task == "chunks" else "token accuracy"
     print(f"{name}, {len(X):,} training sentences, {len(unseen_X):,} others\n")
-    print(f"|  | {name} | training | prediction |\n|---|---|---|---|")
-    times = []
+    times, rows = [], []
     for seed in range(n_seeds):
         runs = {
             f"SequenceTagger, seed {seed}": lambda s=seed: ours(
@@ -159,9 +159,12 @@ def quality(task: str, n_seeds: int, select: bool, params: dict[str, Any]) -> No
         for who, run in runs.items():
             found, fit, predict = run()
             score = 100 * measure(unseen_y, found)
-            print(f"| {who} | {score:.2f} | {fit:.1f} s | {predict:.1f} s |", flush=True)
+            row = {"": who, name: round(score, 2), "training s": round(fit, 1)}
+            rows.append(row | {"prediction s": round(predict, 1)})
+            print(*rows[-1].values(), flush=True)
             seconds.append(fit)
         times.append(seconds)
+    publish(f"tagging_{task}", rows, store)
     if not select:
         print(f"\ntraining against python-crfsuite: {median(a / b for a, b in times):.2f} times")
 
@@ -281,6 +284,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--select", action="store_true")
     parser.add_argument("params", nargs="*", help="parameters of SequenceTagger: name=value")
+    add_save(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     if arguments.task == "speed":
@@ -292,7 +296,7 @@ def main() -> None:
         params[name] = value
         with contextlib.suppress(ValueError, SyntaxError):
             params[name] = ast.literal_eval(value)
-    quality(arguments.task, arguments.seeds, arguments.select, params)
+    quality(arguments.task, arguments.seeds, arguments.select, params, arguments.save)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from statistics import median
 
 import numpy as np
 from corpora import reviews
+from results import add_save, publish
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from sk_han import HierarchicalTokenizer
@@ -49,6 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=5_000)
     parser.add_argument("--rounds", type=int, default=7)
+    add_save(parser)
     arguments = parser.parse_args()
     texts, labels, what = reviews(arguments.documents)
 
@@ -107,13 +109,15 @@ def main() -> None:
         "interleaved rounds, one process, one thread, processor time"
     )
     reference = median(seconds["CountVectorizer().build_analyzer()"])
-    print(f"{'':36}{'documents/s':>12}{'us/document':>13}{'ratio':>7}")
-    for name, times in seconds.items():
-        taken = median(times)
-        print(
-            f"{name:36}{len(texts) / taken:12,.0f}{taken / len(texts) * 1e6:13.1f}"
-            f"{reference / taken:7.2f}"
-        )
+    rows = [
+        {
+            "": name,
+            "documents a second": round(len(texts) / median(times)),
+            "ratio": round(reference / median(times), 2),
+        }
+        for name, times in seconds.items()
+    ]
+    publish("tokenizing_speed", rows, arguments.save)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from time import perf_counter
 
 import numpy as np
 from memory import resident_megabytes
+from results import add_save, publish
 
 from sk_han import HANClassifier
 from sk_han.datasets import make_reviews
@@ -36,7 +37,7 @@ def answer(classifier: HANClassifier, texts: list[str], seed: int) -> None:
         n_predicted += size
 
 
-def serve(engine: str, n_predictions: int, n_threads: int) -> None:
+def serve(engine: str, n_predictions: int, n_threads: int, store: bool) -> None:
     """Predict, and print the memory."""
     texts, labels = make_reviews(3_000, random_state=0)
     texts = [text[:200] for text in texts]
@@ -62,11 +63,15 @@ def serve(engine: str, n_predictions: int, n_threads: int) -> None:
         print(f"{done:12,}{resident[-1]:13.1f}", flush=True)
     half = len(predicted) // 2
     slope = np.polyfit(predicted[half:], resident[half:], 1)[0]
-    print(
-        f"{perf_counter() - start:.0f} s; {slope * 1e6:+,.2f} MB for 1,000,000 predictions in the "
-        "last half",
-        flush=True,
-    )
+    row = {
+        "predictions": predicted[-1],
+        "seconds": round(perf_counter() - start),
+        "resident MB after the first interval": round(resident[1], 1),
+        "at half": round(resident[half], 1),
+        "at the end": round(resident[-1], 1),
+        "MB a million in the last half": round(slope * 1e6, 2),
+    }
+    publish(f"traffic_{engine}", [row], store)
 
 
 def main() -> None:
@@ -75,12 +80,14 @@ def main() -> None:
     parser.add_argument("--predictions", type=int, default=1_000_000)
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--engine", choices=("numba", "torch"))
+    add_save(parser)
     arguments = parser.parse_args()
     if arguments.engine:
-        serve(arguments.engine, arguments.predictions, arguments.threads)
+        serve(arguments.engine, arguments.predictions, arguments.threads, arguments.save)
         return
     for engine in ("numba", "torch"):
         further = ["--predictions", arguments.predictions, "--threads", arguments.threads]
+        further += ["--save"] if arguments.save else []
         command = [sys.executable, __file__, "--engine", engine, *map(str, further)]
         subprocess.run(command, check=True)
 

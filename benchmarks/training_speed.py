@@ -16,11 +16,13 @@ import io
 from collections.abc import Callable
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import torch
 from corpora import reviews
 from padded_han import PaddedHAN
+from results import add_save, publish
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.engines.loading import kernels
@@ -158,6 +160,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    add_save(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     size, n = arguments.batch_size, BATCHES * arguments.batch_size
@@ -194,16 +197,14 @@ def main() -> None:
                 if name.startswith("bare step"):
                     shares[layout, name].append(flops(batch, size) / seconds / peak_rate())
 
+    rows: list[dict[str, Any]] = []
     for layout in documents:
         reference = median(rates[layout, "padded nn.GRU, Adam"])
-        print(f"\n{layout:36}{'kwords/s':>10}{'quartiles':>16}{'ratio':>8}")
         for (found, name), values in rates.items():
             if found == layout:
-                low, high = np.quantile(values, [0.25, 0.75])
-                print(
-                    f"{name:36}{median(values):10.1f}{low:9.0f} -{high:5.0f}"
-                    f"{median(values) / reference:8.2f}"
-                )
+                row = {"documents": layout, "": name}
+                row["thousand words a second"] = round(median(values), 1)
+                rows.append(row | {"ratio": round(median(values) / reference, 1)})
         for engine in ENGINES:
             bare, ours = f"bare step, {engine}", f"without noise, {engine}"
             pairs = zip(rates[layout, bare], rates[layout, ours], strict=True)
@@ -213,6 +214,7 @@ def main() -> None:
                 f"{engine}: overhead of HANClassifier without noise {100 * overhead:.1f} %; bare "
                 f"step's share of the float32 limit {100 * share:.0f} %"
             )
+    publish("training_speed", rows, arguments.save)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import sacrebleu
 from corpora import data_folder
+from results import add_save, publish
 from scipy.special import log_softmax
 
 import sk_han
@@ -90,20 +91,23 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", type=Path, help="a saved model, which is not trained")
-    parser.add_argument("--save", type=Path, help="file for the fitted model")
+    parser.add_argument("--keep", type=Path, help="file for the fitted model")
+    add_save(parser)
     parser.add_argument("--to-read", type=Path, default=Path("alignments.txt"))
     options = parser.parse_args()
 
     translator = sk_han.load(options.model) if options.model else fitted(options)
-    if options.save:
-        sk_han.save(translator, options.save)
+    if options.keep:
+        sk_han.save(translator, options.keep)
     best, (sources, targets) = (-1.0, SEARCHES[0]), read("val")
     for beams, penalty in SEARCHES:
         translator.set_params(beam_size=beams, length_penalty=penalty)
         bleu = translator.score(sources, targets)
         best = max(best, (bleu, (beams, penalty)))
         print(f"validation, {beams} beams, length penalty {penalty}: BLEU {bleu:.2f}", flush=True)
-    print(f"validation: perplexity {perplexity(translator, sources, targets):.2f}", flush=True)
+    rows = [{"documents": "validation", "sacrebleu of plain, cased text": round(best[0], 2)}]
+    rows[0] |= {"BLEU of lower-cased tokens": None}
+    rows[0]["perplexity"] = round(perplexity(translator, sources, targets), 2)
 
     beams, penalty = best[1]
     translator.set_params(beam_size=beams, length_penalty=penalty)
@@ -116,9 +120,11 @@ def main() -> None:
     cased = metric.corpus_score(found, [targets])
     lower = sacrebleu.corpus_bleu(tokens(found), [tokens(targets)], tokenize="none", force=True)
     print(f"test 2016, {beams} beams, length penalty {penalty}, {seconds:.0f} s")
-    print(f"  sacrebleu, detokenized, cased: {cased.score:.2f}  {metric.get_signature()}")
-    print(f"  BLEU of lower-cased tokens:    {lower.score:.2f}")
-    print(f"  perplexity:                    {perplexity(translator, sources, targets):.2f}")
+    print(metric.get_signature())
+    row = {"documents": "test 2016", "sacrebleu of plain, cased text": round(cased.score, 2)}
+    row |= {"BLEU of lower-cased tokens": round(lower.score, 2)}
+    rows.append(row | {"perplexity": round(perplexity(translator, sources, targets), 2)})
+    publish("translation", rows, options.save)
 
     drawn = np.sort(np.random.RandomState(SEED_OF_PAIRS).permutation(len(sources))[:N_PAIRS])
     lines = []

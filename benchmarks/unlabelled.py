@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 import corpora
 import numpy as np
 import torch
+from results import add_save, save
 from scores import Scores, measure
 from splits import N_FOLDS, N_SEEDS, Split, held_out, published, shortened
 
@@ -46,6 +48,7 @@ def main() -> None:
     parser.add_argument("--only-with", action="store_true", help="leave the fits alone out")
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--limit", type=int, help="documents to train on and to score, for a try")
+    add_save(parser)
     arguments = parser.parse_args()
     print(
         f"{'':34}{'accuracy, %':>16}{'log loss':>10}{'calibration':>13}{'fit s':>8}"
@@ -71,7 +74,23 @@ def main() -> None:
                 print_row(f"{name}, seed {seed}", [found])
         for kind, found in rows.items():
             print_row(f"{corpus}, {kind}, mean", found)
+        if arguments.save:
+            save(f"unlabelled-{corpus}", [row_of(*each) for each in rows.items()])
     print(f"{arguments.seeds} seeds, {torch.get_num_threads()} threads")
+
+
+def row_of(kind: str, found: list[Scores]) -> dict[str, Any]:
+    """Give means over seeds, and the standard deviation of the accuracy."""
+    mean = Scores(*np.mean(found, axis=0))
+    spread = np.std([one.accuracy for one in found], ddof=1 if len(found) > 1 else 0)
+    return {
+        "kind": kind,
+        "runs": len(found),
+        "accuracy": round(100 * mean.accuracy, 2),
+        "spread": round(100 * spread, 2),
+        "log loss": round(mean.log_loss, 3),
+        "calibration error": round(mean.calibration_error, 3),
+    }
 
 
 def print_row(name: str, found: list[Scores]) -> None:

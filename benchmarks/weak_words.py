@@ -12,6 +12,7 @@ import argparse
 import numpy as np
 from faithfulness import documents_of
 from numpy.typing import NDArray
+from results import add_save, publish
 
 from sk_han import HANClassifier, explain
 from sk_han.inspection.methods.perturbation import keep_words
@@ -32,33 +33,36 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", choices=DATA, default=["make_reviews"])
     parser.add_argument("--train", type=int, default=2_000, help="documents to train on, at most")
     parser.add_argument("--documents", type=int, default=300, help="documents to explain")
+    add_save(parser)
     arguments = parser.parse_args()
+    rows = []
     for name in arguments.data:
         documents = documents_of(name, arguments.documents)
         rng = np.random.default_rng(0)
-        rows = rng.permutation(len(documents.train_texts))[: arguments.train]
+        chosen = rng.permutation(len(documents.train_texts))[: arguments.train]
         classifier = HANClassifier(random_state=0)
-        classifier.fit([documents.train_texts[i] for i in rows], documents.train_labels[rows])
+        classifier.fit([documents.train_texts[i] for i in chosen], documents.train_labels[chosen])
         explanations = explain(classifier, documents.texts)
         whole = classifier.predict_proba(documents.texts)
         predicted = whole.argmax(axis=1)
         print(
-            f"\n{name}: {len(rows):,} documents to train on, {len(documents.texts)} explained; "
-            f"right {np.mean(classifier.classes_[predicted] == documents.labels):.1%}\n"
-            "share   words   change of probability: mean, 95 % below   decisions changed   "
-            "the same by chance"
+            f"{name}: {len(chosen):,} documents to train on, {len(documents.texts)} explained; "
+            f"right {np.mean(classifier.classes_[predicted] == documents.labels):.1%}",
+            flush=True,
         )
         for share in SHARES:
             weak = [too_weak(e.contributions, share) for e in explanations]
             chance = [rng.permutation(one) for one in weak]
-            cells = []
-            for out in (weak, chance):
+            row = {"corpus": name, "share": f"{share:.0%}"}
+            row["words"] = f"{np.concatenate(weak).mean():.0%}"
+            for what, out in (("", weak), (" by chance", chance)):
                 found = without(classifier, documents.texts, out)
                 change = np.abs(found - whole)[np.arange(len(whole)), predicted]
                 flipped = np.mean(found.argmax(axis=1) != predicted)
-                cells.append(f"{change.mean():.4f} {np.quantile(change, 0.95):.4f} {flipped:6.1%}")
-            words = np.concatenate(weak).mean()
-            print(f"{share:5.0%} {words:7.1%}   {cells[0]}   {cells[1]}", flush=True)
+                row[f"change{what}"] = round(change.mean(), 3)
+                row[f"decisions changed{what}"] = f"{flipped:.1%}"
+            rows.append(row)
+    publish("weak_words", rows, arguments.save)
 
 
 if __name__ == "__main__":

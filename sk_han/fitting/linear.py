@@ -24,7 +24,7 @@ from sk_han.training.pretraining import halves
 __all__ = ["LinearLearner"]
 
 # With 3,000 tweets without labels a pre-trained network was no better, with 8,000 messages of
-# newsgroups 2.6 points (docs/benchmarks.md).
+# newsgroups 2.6 points (docs/what_was_tried.md).
 _ENOUGH_TO_PRETRAIN = 5_000
 
 

@@ -41,11 +41,10 @@ __all__ = ["NetworkLearner"]
 
 # Scales of the network and of the linear models' sum if no documents were held out: the logits of
 # a network are overconfident. And by what factor, as a standard deviation of the logarithm, they
-# differ between collections. Of five corpora and 300 to 2,000 documents (docs/benchmarks.md, What
-# models count in small collections).
+# differ between collections. Of five corpora and 300 to 2,000 documents (docs/what_was_tried.md).
 OF_WORDS = ScalePrior(0.25, 0.6), ScalePrior(0.8, 0.15)
 # A network that text without labels has taught counts more beside the linear models. A guess from
-# pools on held-out IMDB reviews (docs/benchmarks.md, Text without labels), not tuned.
+# pools on held-out IMDB reviews (docs/what_was_tried.md), not tuned.
 PRETRAINED = ScalePrior(0.5, 0.6), ScalePrior(0.5, 0.15)
 # A network over sentence vectors begins as a convex model and is calibrated as one. Of 100, 300 and
 # 700 training documents of IMDB and of 20 newsgroups, the scales that were best for the others of

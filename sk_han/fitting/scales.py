@@ -60,8 +60,8 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
 
     Learners learn apart: a linear model separates its training documents, so a network trained
     together with it has little left to learn. Training on the residual of cross-fitted logits of
-    the linear model was not better (docs/benchmarks.md). What the parts of one learner count among
-    each other it has fitted itself, on many documents.
+    the linear model was not better (docs/what_was_tried.md). What the parts of one learner count
+    among each other it has fitted itself, on many documents.
 
     A fit that goes on without documents given for validation keeps the scales of before: its
     network may have learnt from any document that it could hold out now.

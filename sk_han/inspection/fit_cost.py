@@ -35,7 +35,7 @@ SECONDS = {
 MEGABYTES = {"fit": 656.0, "words": 0.00015, "distinct words": 0.0053}
 # The same for what more than two classes add; no threads share it.
 SECONDS_OF_CLASSES = {"n-grams of further classes": 2.3e-7}
-# Of a fit, what more threads do not share: 2.79 s with one and 2.41 with two (docs/benchmarks.md).
+# Of a fit, what more threads do not share: 2.79 s with one and 2.41 with two.
 _ALONE = 0.73
 _NGRAM_RANGE = (1, 3)  # the default of linear_ngrams
 

@@ -24,7 +24,7 @@ VECTOR_SCALE = 0.1
 # Initial input weights are PyTorch's times these. With PyTorch's, a word changes the argument of a
 # gate by about 0.1 and a sentence by less, so that the encoders begin as linear functions: what
 # depends on several words together, such as negation, is then found late or never
-# (docs/benchmarks.md).
+# (docs/what_was_tried.md).
 WORD_GAIN, SENTENCE_GAIN = 7.0, 3.0
 
 

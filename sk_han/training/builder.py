@@ -44,7 +44,7 @@ OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
 # Defaults that net_params may replace.
 CLIP_NORM = 1.0
 WEIGHT_DECAY = 0.0001
-# Noise in every other step costs half as much and taught as much (docs/benchmarks.md).
+# Noise in every other step costs half as much and taught as much (docs/what_was_tried.md).
 NOISE_EVERY = 2
 
 # Parameters that the estimator sets itself, besides those that `new_net` passes on.

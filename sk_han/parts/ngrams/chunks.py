@@ -69,7 +69,7 @@ def fit_ngram_models_in_chunks(
     This is the curvature of their loss, and at the start that of the L2 regularization (Laplace's
     method with a diagonal matrix, Chapelle and Li, 2011, algorithm 3). So a rare n-gram is learnt
     from the chunks that it occurs in, and a frequent one from all. One strength for all of them, as
-    `partial_fit_ngram_model` has it, cost a point with 20 chunks (docs/benchmarks.md).
+    `partial_fit_ngram_model` has it, cost a point with 20 chunks (docs/what_was_tried.md).
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def fit_latent_space(
     This is latent semantic analysis (Deerwester et al., 1990): a truncated singular value
     decomposition of the documents' n-grams. An n-gram counts once a document, by the square of its
     inverse document frequency; the row of a document has length 1. The square, and directions
-    times singular values, are what helps with few labels (docs/benchmarks.md).
+    times singular values, are what helps with few labels (docs/what_was_tried.md).
 
     Parameters
     ----------

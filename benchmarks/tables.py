@@ -1,0 +1,120 @@
+"""Draw the tables of the pages from what `results.py` has stored; ``--check`` compares alone.
+
+``python benchmarks/tables.py`` writes each table anew that stands between ``<!-- table: NAME -->``
+and ``<!-- end -->``, and under it where it comes from. NAME is that of a file in
+``benchmarks/results``, whose rows are drawn as they are, or one of those in `DRAWN`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from results import ROOT, grid, load
+
+PAGES = [
+    ROOT / name
+    for name in ("README.md", "docs/index.md", "docs/benchmarks.md", "docs/believing.md")
+]
+TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+CORPORA = {
+    "imdb-2000": "IMDB, 2,000",
+    "imdb-1000": "IMDB, 1,000",
+    "airline": "airline tweets",
+    "make_reviews": "generated reviews",
+}
+MODELS = {"tfidf": "TF-IDF(1-2) + LR", "nb-svm": "NB-SVM(1-2)", "han": "`HANClassifier`"}
+POOLINGS = {"pure": "attention (HN-ATT)", "pure-mean": "mean (HN-AVE)"}
+
+
+def drawn(text: str) -> str:
+    """Draw the tables of a page anew."""
+    return TABLE.sub(lambda found: f"{found[1]}{draw(found[2])}\n{found[3]}", text)
+
+
+def draw(name: str) -> str:
+    """Draw one table, with where it comes from."""
+    if name in DRAWN:
+        return DRAWN[name]()
+    found = load(name)
+    return "\n".join(grid(found["rows"])) + "\n\n" + origin(found)
+
+
+def origin(*found: dict[str, Any]) -> str:
+    """Say the command, commit, processor and date of results, each command once."""
+    said = {
+        f"`{one['command']}`: commit {one['commit']}, {one['processor']}, {one['date']}"
+        + (f", {one['note']}" if "note" in one else "")
+        for one in found
+    }
+    return "*" + "; ".join(sorted(said)) + ".*"
+
+
+def accuracy(models: dict[str, str], corpora: Iterable[str], *keys: str) -> str:
+    """Draw a row for each corpus and a column for each model, and further keys of the last."""
+    found = [load(f"accuracy-{name}") for name in corpora]
+    rows = []
+    for name, result in zip(corpora, found, strict=True):
+        of = by(result, "model")
+        row: dict[str, Any] = {"accuracy, %": CORPORA[name]}
+        row |= {label: shown(of[model]) if model in of else "" for model, label in models.items()}
+        rows.append(row | {f"its {key}": of[list(models)[-1]][key] for key in keys})
+    return "\n".join(grid(rows)) + "\n\n" + origin(*found)
+
+
+def unlabelled() -> str:
+    """Draw what text without labels brings, beside the same labels alone."""
+    rows, origins = [], []
+    for name in ("imdb-1000", "imdb-2000", "imdb-5000", "imdb", "20news-1000"):
+        found = load(f"unlabelled-{name}")
+        origins.append(found)
+        kinds = by(found, "kind")
+        alone = kinds.get("alone")
+        if alone is None and name in CORPORA:
+            origins.append(load(f"accuracy-{name}"))
+            alone = by(origins[-1], "model")["han"]
+        row: dict[str, Any] = {"accuracy, %": name, "labels alone": alone and shown(alone)}
+        row["and text without labels"] = shown(kinds["without"])
+        rows.append(row | {key: kinds["without"][key] for key in ("log loss", "calibration error")})
+    return "\n".join(grid(rows)) + "\n\n" + origin(*origins)
+
+
+def by(found: dict[str, Any], key: str) -> dict[str, dict[str, Any]]:
+    return {row[key]: row for row in found["rows"]}
+
+
+def shown(row: dict[str, Any]) -> str:
+    return f"{row['accuracy']:.2f}" + (f" ± {row['spread']:.2f}" if row["runs"] > 1 else "")
+
+
+DRAWN = {
+    "accuracy": lambda: accuracy(MODELS, CORPORA, "log loss", "calibration error"),
+    "front": lambda: accuracy(
+        {name: MODELS[name] for name in ("tfidf", "han")},
+        ["imdb-2000", "airline", "make_reviews"],
+    ),
+    "pooling": lambda: accuracy(POOLINGS, ["imdb-1000", "airline", "make_reviews"]),
+    "unlabelled": unlabelled,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 if a page differs")
+    arguments = parser.parse_args()
+    stale = []
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        if (new := drawn(text)) != text:
+            stale.append(page.relative_to(ROOT).as_posix())
+            if not arguments.check:
+                page.write_text(new, "utf-8")
+    if arguments.check and stale:
+        sys.exit(f"Draw {', '.join(stale)} anew: python benchmarks/tables.py")
+
+
+if __name__ == "__main__":
+    main()
