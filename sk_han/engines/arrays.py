@@ -1,32 +1,26 @@
 """What kernels compute of NumPy arrays, for `nn` and `serving` alike: project, recur, attend.
 
-A kernel reads and writes memory without a check, so ids and lengths are checked here. Each takes
-the module of its kernels first. Gradients of weights are those that each chunk of the work adds, in
-a first axis of n chunks: who calls adds them up.
+Each function needs its kernels loaded, by `sk_han.engines.loading.kernels`. They read and write
+memory without a check, so ids and lengths are checked here. Gradients of weights are those that
+each of n chunks of the work adds, in a first axis: who calls adds them up. `usual_threads` is the
+number of threads outside of `using_threads`.
 """
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.engines.chunks import (
-    Sequences,
-    bounds_of,
-    check_lengths,
-    filled_sequences,
-    n_chunks,
-    threads_for,
-)
+from sk_han.engines.loading import loaded
 from sk_han.engines.memory import lasting
-from sk_han.engines.tasks import run_tasks
+from sk_han.engines.tasks import n_threads, run_tasks
 
 __all__ = [
     "Attended",
     "Recurred",
+    "Sequences",
     "attend",
     "attend_gradients",
     "project",
@@ -39,79 +33,85 @@ __all__ = [
 Array = NDArray[np.float32]
 Positions = NDArray[np.int64]
 
+# With fewer rows a second thread costs more than it saves.
+_ROWS_A_THREAD = 256
+_NONE: Array = np.empty(0, dtype=np.float32)
+
+
+class Sequences(NamedTuple):
+    """First token and length of the sequences that are not empty, the shortest first."""
+
+    starts: Positions
+    lengths: Positions
+
 
 class Recurred(NamedTuple):
-    """States (T, 2H), and what their gradients need: gates (2, T, 4H) or None, the sequences."""
+    """States of a recurrence, and what their gradients need."""
 
-    states: Array
-    gates: Array | None
+    states: Array  # (T, 2H)
+    gates: Array | None  # (2, T, 4H)
     sequences: Sequences
 
 
 class Attended(NamedTuple):
-    """Pooled states (N, H), weights (T,), and what their gradients need.
+    """Results of an attention, and what their gradients need."""
 
-    That is the hidden layer (T, A) or None, the first token of each sequence, and the first
-    sequence of each chunk.
-    """
-
-    pooled: Array
-    weights: Array
-    hidden: Array | None
-    starts: Positions
-    bounds: Positions
+    pooled: Array  # (N, H)
+    weights: Array  # (T,)
+    hidden: Array | None  # (T, A)
+    starts: Positions  # (N + 1,) first token of each sequence
+    bounds: Positions  # first sequence of each chunk
 
 
 def project(
-    kernels: ModuleType, inputs: Array, weight: Array, bias: Array, *, usual_threads: int = 1
+    inputs: Array,  # (U, E)
+    weight: Array,  # (2, G, E)
+    bias: Array,  # (2, G)
+    *,
+    usual_threads: int = 1,
 ) -> Array:
-    """Compute ``inputs @ weight[d].T + bias[d]`` for both directions ``d``.
-
-    Parameters
-    ----------
-    kernels : module
-        `sk_han.engines.kernels.projection`.
-    inputs : ndarray of float32, shape (U, E)
-    weight : ndarray of float32, shape (2, G, E)
-    bias : ndarray of float32, shape (2, G)
-    usual_threads : int
-        As of `sk_han.engines.chunks.threads_for`.
-
-    Returns
-    -------
-    ndarray of float32, shape (2, U, G)
-    """
+    """Compute ``inputs @ weight[d].T + bias[d]`` for both directions ``d``, (2, U, G)."""
     (U, E), (_, G, _) = inputs.shape, weight.shape
-    projected, threads = lasting((2, U, G)), threads_for(U, usual_threads)
-    arrays = inputs, weight, bias, projected
-    run_tasks(kernels.forward, 2 * n_chunks(threads), E, G, *map(_flat, arrays), threads=threads)
+    projected, threads = lasting((2, U, G)), _threads_for(U, usual_threads)
+    run_tasks(
+        loaded("projection").forward,
+        2 * _n_chunks(threads),
+        E,
+        G,
+        *map(_flat, (inputs, weight, bias, projected)),
+        threads=threads,
+    )
     return projected
 
 
 def project_gradients(
-    kernels: ModuleType, grad: Array, inputs: Array, weight: Array, *, usual_threads: int = 1
+    grad: Array, inputs: Array, weight: Array, *, usual_threads: int = 1
 ) -> tuple[Array, Array, Array]:
     """Compute the gradients of `project`: of inputs, weight (n, 2, G, E) and bias (n, 2, G)."""
     (U, E), (_, G, _) = inputs.shape, weight.shape
-    threads = threads_for(U, usual_threads)
-    n = n_chunks(threads)
-    found = lasting((U, E)), _empty(n, 2, G, E), _empty(n, 2, G)
+    threads = _threads_for(U, usual_threads)
+    n = _n_chunks(threads)
+    gradients = lasting((U, E)), _empty(n, 2, G, E), _empty(n, 2, G)
     run_tasks(
-        kernels.backward, n, E, G, *map(_flat, (grad, inputs, weight, *found)), threads=threads
+        loaded("projection").backward,
+        n,
+        E,
+        G,
+        *map(_flat, (grad, inputs, weight, *gradients)),
+        threads=threads,
     )
-    return found
+    return gradients
 
 
 def recur(
-    kernels: ModuleType,
-    projected: Array,
-    weight: Array,
-    bias: Array,
-    index: Positions,
-    lengths: Positions,
-    initial: Array | None = None,
+    projected: Array,  # (2, U, 3H): x W + b of each distinct input; gates in the order r, z, n
+    weight: Array,  # (2, H, 3H): V
+    bias: Array,  # (2, H): c_n
+    index: Positions,  # (T,) the distinct input of each token
+    lengths: Positions,  # (N,) together T
+    initial: Array | None = None,  # (2, n_filled, H), of sequences with tokens, the longest first
     *,
-    keep: bool = False,
+    keep: bool = False,  # whether to keep the gates for `recur_gradients`
     usual_threads: int = 1,
 ) -> Recurred:
     """Compute the states of a bidirectional GRU from the projections of its distinct inputs.
@@ -121,45 +121,16 @@ def recur(
         r_t, z_t = sigmoid(x_t W_rz + h_{t-1} V_rz + b_rz)
         n_t = tanh(x_t W_n + b_n + r_t * (h_{t-1} V_n + c_n))
         h_t = (1 - z_t) * n_t + z_t * h_{t-1}
-
-    Parameters
-    ----------
-    kernels : module
-        `sk_han.engines.kernels.gru`.
-    projected : ndarray of float32, shape (2, U, 3H)
-        ``x W + b`` of each distinct input for both directions; gates in the order r, z, n.
-    weight : ndarray of float32, shape (2, H, 3H)
-        ``V``, the recurrent weights.
-    bias : ndarray of float32, shape (2, H)
-        ``c_n``, the recurrent bias inside the candidate.
-    index : ndarray of int64, shape (T,)
-        The distinct input of each token.
-    lengths : ndarray of int64, shape (N,)
-        Number of tokens of each sequence, together T.
-    initial : ndarray of float32, shape (2, n_filled, H), optional
-        States before the first token of each direction, of the sequences that have tokens, the
-        longest first; zeros by default.
-    keep : bool
-        Whether to keep the gates for `recur_gradients`.
-    usual_threads : int
-        As of `sk_han.engines.chunks.threads_for`.
-
-    Raises
-    ------
-    IndexError
-        If the index names an input that is not there.
-    ValueError
-        If the lengths are not those of the tokens.
     """
     (_, U, _), (_, H, _), T = projected.shape, weight.shape, len(index)
-    check_lengths(lengths, T)
+    _check_lengths(lengths, T)
     if T and not 0 <= index.min() <= index.max() < U:
         raise IndexError(f"index holds {index.min()} to {index.max()}; there are {U} inputs.")
-    sequences, threads = filled_sequences(lengths), threads_for(T, usual_threads)
-    bounds = bounds_of(sequences.lengths, n_chunks(threads))
+    sequences, threads = _filled_sequences(lengths), _threads_for(T, usual_threads)
+    bounds = _bounds_of(sequences.lengths, _n_chunks(threads))
     states, gates = lasting((T, 2 * H)), lasting((2, T, 4 * H)) if keep else None
     run_tasks(
-        kernels.forward,
+        loaded("gru").forward,
         2 * (len(bounds) - 1),
         H,
         *map(_flat, (projected, weight, bias, index)),
@@ -172,7 +143,6 @@ def recur(
 
 
 def recur_gradients(
-    kernels: ModuleType,
     grad: Array,
     states: Array,
     gates: Array,
@@ -186,22 +156,17 @@ def recur_gradients(
 ) -> tuple[Array, Array, Array, Array | None]:
     """Compute the gradients of `recur`.
 
-    Returns
-    -------
-    of_projected : ndarray of float32, shape (n, 2, U, 3H)
-    of_weight : ndarray of float32, shape (n, 2, H, 3H)
-    of_bias : ndarray of float32, shape (n, 2, H)
-    of_initial : ndarray of float32, shape (2, n_filled, H), or None
+    Of projections (n, 2, U, 3H), weight (n, 2, H, 3H), bias (n, 2, H) and initial states.
     """
-    H, threads = weight.shape[1], threads_for(len(index), usual_threads)
+    H, threads = weight.shape[1], _threads_for(len(index), usual_threads)
     # A chunk has gradients of its own for all distinct inputs.
-    bounds = bounds_of(sequences.lengths, max(1, threads // 2))
+    bounds = _bounds_of(sequences.lengths, max(1, threads // 2))
     n = len(bounds) - 1
     of_projected = lasting((n, 2, n_distinct, 3 * H))
     of_weight, of_bias = _empty(n, 2, H, 3 * H), _empty(n, 2, H)
     of_initial = None if initial is None else np.empty_like(initial, order="C")
     run_tasks(
-        kernels.backward,
+        loaded("gru").backward,
         2 * n,
         H,
         *map(_flat, (grad, states, gates, weight, index)),
@@ -214,46 +179,25 @@ def recur_gradients(
 
 
 def attend(
-    kernels: ModuleType,
-    states: Array,
-    weight: Array,
-    bias: Array,
-    context: Array,
-    lengths: Positions,
+    states: Array,  # (T, H)
+    weight: Array,  # (A, H)
+    bias: Array,  # (A,)
+    context: Array,  # (A,)
+    lengths: Positions,  # (N,) together T
     *,
-    keep: bool = False,
+    keep: bool = False,  # whether to keep the hidden layer for `attend_gradients`
     usual_threads: int = 1,
 ) -> Attended:
-    """Pool states by attention: ``softmax(context . tanh(weight h + bias))`` of each sequence.
-
-    Parameters
-    ----------
-    kernels : module
-        `sk_han.engines.kernels.attention`.
-    states : ndarray of float32, shape (T, H)
-    weight : ndarray of float32, shape (A, H)
-    bias, context : ndarray of float32, shape (A,)
-    lengths : ndarray of int64, shape (N,)
-        Number of states of each sequence, together T.
-    keep : bool
-        Whether to keep the hidden layer for `attend_gradients`.
-    usual_threads : int
-        As of `sk_han.engines.chunks.threads_for`.
-
-    Raises
-    ------
-    ValueError
-        If the lengths are not those of the states.
-    """
+    """Pool states by attention: ``softmax(context . tanh(weight h + bias))`` of each sequence."""
     (T, H), (A, _), N = states.shape, weight.shape, len(lengths)
-    check_lengths(lengths, T)
-    threads, starts = threads_for(T, usual_threads), np.zeros(N + 1, dtype=np.int64)
+    _check_lengths(lengths, T)
+    threads, starts = _threads_for(T, usual_threads), np.zeros(N + 1, dtype=np.int64)
     np.cumsum(lengths, out=starts[1:])
-    bounds = bounds_of(lengths, n_chunks(threads))
+    bounds = _bounds_of(lengths, _n_chunks(threads))
     pooled, weights = _empty(N, H), _empty(T)
     hidden = lasting((T, A)) if keep else None
     run_tasks(
-        kernels.forward,
+        loaded("attention").forward,
         len(bounds) - 1,
         H,
         A,
@@ -267,7 +211,6 @@ def attend(
 
 
 def attend_gradients(
-    kernels: ModuleType,
     grad: Array,
     grad_weights: Array,
     states: Array,
@@ -282,16 +225,12 @@ def attend_gradients(
 ) -> tuple[Array, Array, Array, Array]:
     """Compute the gradients of `attend`.
 
-    Returns
-    -------
-    of_states : ndarray of float32, shape (T, H)
-    of_weight : ndarray of float32, shape (n, A, H)
-    of_bias, of_context : ndarray of float32, shape (n, A)
+    Of states (T, H), weight (n, A, H), bias (n, A) and context (n, A).
     """
     (T, H), (A, _), n = states.shape, weight.shape, len(bounds) - 1
     gradients = lasting((T, H)), _empty(n, A, H), _empty(n, A), _empty(n, A)
     run_tasks(
-        kernels.backward,
+        loaded("attention").backward,
         n,
         H,
         A,
@@ -301,27 +240,30 @@ def attend_gradients(
         starts,
         bounds,
         *map(_flat, gradients),
-        threads=threads_for(T, usual_threads),
+        threads=_threads_for(T, usual_threads),
     )
     return gradients
 
 
 def update_rows(
-    kernels: ModuleType,
-    table: Array,
-    mean: Array,
-    square: Array,
-    rows: Positions,
-    grad: Array,
+    table: Array,  # (V, E)
+    mean: Array,  # (V, E)
+    square: Array,  # (V, E)
+    rows: Positions,  # (U,) without repetition
+    grad: Array,  # (U, E)
     settings: list[float],
     *,
     usual_threads: int = 1,
 ) -> None:
-    """Update rows of a table in place by AdamW; arguments of `sk_han.engines.kernels.adamw`."""
-    threads = threads_for(len(rows), usual_threads)
+    """Update rows of a table and of their moments in place by AdamW.
+
+    Settings are ``beta1, beta2, lr / (1 - beta1 ** t), sqrt(1 - beta2 ** t), eps,
+    1 - lr * weight_decay``.
+    """
+    threads = _threads_for(len(rows), usual_threads)
     run_tasks(
-        kernels.step,
-        n_chunks(threads),
+        loaded("adamw").step,
+        _n_chunks(threads),
         table.shape[1],
         *map(_flat, (table, mean, square, rows, grad)),
         np.array(settings, dtype=np.float32),
@@ -329,7 +271,37 @@ def update_rows(
     )
 
 
-_NONE: Array = np.empty(0, dtype=np.float32)
+def _check_lengths(lengths: Positions, n_tokens: int) -> None:
+    if lengths.sum() != n_tokens or lengths.min(initial=0) < 0:
+        raise ValueError(
+            f"lengths must be at least 0 and add up to {n_tokens} tokens; got {lengths}."
+        )
+
+
+def _filled_sequences(lengths: Positions) -> Sequences:
+    # The longest first, equal ones in their order; then the other way round.
+    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)][::-1]
+    starts = np.cumsum(lengths) - lengths
+    return Sequences(starts[order], lengths[order])
+
+
+def _bounds_of(lengths: Positions, n_chunks: int) -> Positions:
+    """Cut sequences into chunks of about the same number of tokens: first sequence of each."""
+    if n_chunks == 1:
+        return np.array([0, len(lengths)])
+    ends = np.cumsum(lengths)
+    shares = np.arange(1, n_chunks) * (int(lengths.sum()) / n_chunks)
+    return np.concatenate([[0], np.searchsorted(ends, shares), [len(lengths)]])
+
+
+def _threads_for(n_rows: int, usual: int) -> int:
+    """Return how many threads are worth it."""
+    return max(1, min(n_threads(usual), n_rows // _ROWS_A_THREAD))
+
+
+def _n_chunks(threads: int) -> int:
+    """Return a number of tasks that keeps threads busy even if one of them is slow."""
+    return 1 if threads == 1 else 4 * threads
 
 
 def _flat(array: Any) -> NDArray[Any]:

@@ -17,7 +17,15 @@ from types import ModuleType
 from sk_han.utils.signals import from_signal
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["ENGINES", "compile_kernels", "engine_in_use", "kernels", "using_engine", "warm_up"]
+__all__ = [
+    "ENGINES",
+    "compile_kernels",
+    "engine_in_use",
+    "kernels",
+    "loaded",
+    "using_engine",
+    "warm_up",
+]
 
 ENGINES = ("auto", "numba", "torch")
 
@@ -42,13 +50,10 @@ _REQUESTED: ContextVar[str] = ContextVar("engine", default=_DEFAULT)
 
 @contextmanager
 def using_engine(name: str) -> Iterator[None]:
-    """Compute with this engine inside of the block.
+    """Compute with one of `ENGINES` inside of the block.
 
-    Parameters
-    ----------
-    name : {"auto", "numba", "torch"}
-        "auto" leaves the engine as it is: that of a block around this one, else that of the
-        environment variable ``SK_HAN_ENGINE``, else Numba where it is installed.
+    "auto" leaves the engine as it is: that of a block around this one, else that of the environment
+    variable ``SK_HAN_ENGINE``, else Numba where it is installed.
     """
     if name == "auto":
         yield
@@ -66,13 +71,9 @@ def engine_in_use() -> str:
 
 
 def compile_kernels() -> float:
-    """Load the kernels that training needs.
+    """Load the kernels that training needs; return the seconds of their compilation.
 
-    Returns
-    -------
-    float
-        Seconds that their compilation took; 0 if they came from Numba's cache, or if there are
-        none.
+    That is 0 if they came from Numba's cache, or if there are none.
     """
     start = perf_counter()
     modules = [kernels(name) for name in _OF_TRAINING]
@@ -82,18 +83,7 @@ def compile_kernels() -> float:
 
 
 def warm_up() -> float:
-    """Compile all kernels, or read them from Numba's cache, which later processes read.
-
-    Returns
-    -------
-    float
-        Seconds that it took.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no kernels here; where they fail, a warning says why.
-    """
+    """Compile all kernels for Numba's cache, which later processes read; return the seconds."""
     if _REQUESTED.get() == "torch":
         raise RuntimeError("SK_HAN_ENGINE is 'torch', so that no kernels are used; unset it.")
     start = perf_counter()
@@ -107,15 +97,8 @@ def kernels(name: str, *, worth_loading: bool = True) -> ModuleType | None:
     """Return a module of compiled kernels, or None where PyTorch or NumPy shall compute.
 
     Loading compiles the kernels, or reads them from Numba's cache. If this fails, a warning says
-    so once, and the result is None from then on.
-
-    Parameters
-    ----------
-    name : str
-        Of a module in `sk_han.engines.kernels`.
-    worth_loading : bool, default=True
-        Whether the work takes longer than the import of Numba. If not, None is returned where
-        Numba is not imported yet, unless the engine "numba" is asked for.
+    so once, and the result is None from then on. Of work that is not worth the import of Numba it
+    is None where Numba is not imported yet, unless the engine "numba" is asked for.
     """
     requested = _REQUESTED.get()
     if requested == "torch":
@@ -128,6 +111,13 @@ def kernels(name: str, *, worth_loading: bool = True) -> ModuleType | None:
         if name not in _LOADED:
             _LOADED[name] = _load(name, requested)
         return _LOADED[name]
+
+
+def loaded(name: str) -> ModuleType:
+    """Return what `kernels` found, whichever engine is asked for by now: a backward comes later."""
+    module = _LOADED[name]
+    assert module is not None
+    return module
 
 
 def _load(name: str, requested: str) -> ModuleType | None:

@@ -20,30 +20,15 @@ Lengths = NDArray[np.int64]
 
 
 def attention_gradient(
-    states: Array,
-    shares: Array,
-    lengths: Lengths,
-    gradient: Array,
-    weight: Array,
-    bias: Array,
-    contexts: Array,
+    states: Array,  # (T, H)
+    shares: Array,  # (T, R)
+    lengths: Lengths,  # (N,)
+    gradient: Array,  # (N, R * H), at the pooled vectors
+    weight: Array,  # (A, H)
+    bias: Array,  # (A,)
+    contexts: Array,  # (R, A)
 ) -> Array:
-    """Compute the gradient of a score with respect to the states that attention pools.
-
-    Parameters
-    ----------
-    states : ndarray of float32, shape (T, H)
-    shares : ndarray of float32, shape (T, R)
-        Their weights in each of R hops.
-    lengths : ndarray of int64, shape (N,)
-    gradient : ndarray of float32, shape (N, R * H)
-        With respect to the pooled vectors.
-    weight, bias, contexts : ndarray of float32, shapes (A, H), (A,) and (R, A)
-
-    Returns
-    -------
-    ndarray of float32, shape (T, H)
-    """
+    """Compute the gradient of a score with respect to the states that attention pools, (T, H)."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     u = np.tanh(states @ weight.T + bias)  # (T, A)
     found = np.zeros_like(states)
@@ -71,19 +56,9 @@ class _Step(NamedTuple):
 
 
 def gru_gradient(layer: RecurrentLayer, inputs: Array, lengths: Lengths, gradient: Array) -> Array:
-    """Compute the gradient of a score with respect to the inputs of a bidirectional GRU.
+    """Compute the gradient of a score at the inputs (T, input_size) of a bidirectional GRU.
 
-    Parameters
-    ----------
-    layer : RecurrentLayer
-    inputs : ndarray of float32, shape (T, input_size)
-    lengths : ndarray of int64, shape (N,)
-    gradient : ndarray of float32, shape (T, 2 * H)
-        With respect to the states.
-
-    Returns
-    -------
-    ndarray of float32, shape (T, input_size)
+    `gradient`, (T, 2 * H), is that at the states.
     """
     _, H, _ = layer.states.shape
     steps = _forward(layer, inputs, lengths)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sk_han.engines import arrays
 from sk_han.engines.loading import kernels
+from sk_han.engines.numpy_recurrence import sigmoid
 from sk_han.options import Attention, ContextAttention, NetworkOptions
 
 __all__ = ["Pooled", "sentence_pooling", "word_pooling"]
@@ -29,7 +30,7 @@ def word_pooling(options: NetworkOptions, weights: Weights) -> Pooling:
     attention = options.attention
     if not isinstance(attention, ContextAttention):
         return _pooling("word_attention", options, weights)
-    names = ["forwards", "backwards"] if attention.direction == "bidirectional" else ["forwards"]
+    names = ("forwards", "backwards") if attention.direction == "bidirectional" else ("forwards",)
     directions = [_of_prefix(weights, f"word_attention.{name}.") for name in names]
     return partial(_in_context, attention, directions)
 
@@ -51,11 +52,10 @@ def _pooling(name: str, options: NetworkOptions, weights: Weights) -> Pooling:
 def _attended(
     attention: Attention, own: dict[str, Array], states: Array, lengths: Lengths, _: Lengths
 ) -> Pooled:
-    has_kernels = own["context"].ndim == 1 and attention.normalizer == "softmax"
-    compiled = kernels("attention") if has_kernels else None
-    if compiled is not None:
+    covered = own["context"].ndim == 1 and attention.normalizer == "softmax"
+    if covered and kernels("attention") is not None:
         weights = own["weight"], own["bias"], own["context"]
-        found = arrays.attend(compiled, states, *weights, lengths)
+        found = arrays.attend(states, *weights, lengths)
         return found.pooled, found.weights[:, None]
     contexts = np.atleast_2d(own["context"])  # (R, A)
     u = np.tanh(states @ own["weight"].T + own["bias"])  # (T, A)
@@ -146,7 +146,7 @@ def _with_context(
             Wh, Vc = h @ own["weight"].T, own["sentence_weight"] @ c
             if attention.gated:
                 gate = h @ own["gate_weight"] + c @ own["gate_sentence_weight"] + own["gate_bias"]
-                share = (0.5 * np.tanh(0.5 * gate) + 0.5)[:, None]
+                share = sigmoid(gate)[:, None]
                 Wh, Vc = share * Wh, (1 - share) * Vc
             u = np.tanh(Wh + Vc + own["bias"])
             shares[words] = _normalized(attention, u @ own["context"], lengths[i : i + 1])
@@ -186,23 +186,11 @@ def _normalized(attention: Attention, scores: Array, lengths: Lengths) -> Array:
             return (exponential / np.repeat(total, lengths)).astype(np.float32)
     exact = z.astype(np.float64)
     if attention.normalizer == "sparsemax":
-        return _above(exact, lengths, _sparsemax_threshold).astype(np.float32)
-    return np.square(_above(exact / 2, lengths, _entmax15_threshold)).astype(np.float32)
+        return _above(exact, lengths, smooth=False).astype(np.float32)
+    return np.square(_above(exact / 2, lengths, smooth=True)).astype(np.float32)
 
 
-Doubles = NDArray[np.float64]
-Threshold = Callable[[Doubles, Doubles, Doubles], Doubles]
-
-
-def _sparsemax_threshold(mean: Doubles, spread: Doubles, k: Doubles) -> Doubles:
-    return mean - 1 / k
-
-
-def _entmax15_threshold(mean: Doubles, spread: Doubles, k: Doubles) -> Doubles:
-    return mean - np.sqrt(np.maximum((1 - spread) / k, 0))
-
-
-def _above(z: Doubles, lengths: Lengths, threshold_from: Threshold) -> Doubles:
+def _above(z: NDArray[np.float64], lengths: Lengths, *, smooth: bool) -> NDArray[np.float64]:
     """Compute ``max(z - tau, 0)``, as `sk_han.nn.ragged.normalizers` does and explains."""
     starts = np.cumsum(lengths) - lengths
     sequence = np.repeat(np.arange(len(lengths)), lengths)
@@ -215,7 +203,8 @@ def _above(z: Doubles, lengths: Lengths, threshold_from: Threshold) -> Doubles:
         for values in (bounded, np.square(bounded))
     )
     mean = sums / k
-    threshold = threshold_from(mean, squares - k * np.square(mean), k)
+    spread = squares - k * np.square(mean)
+    threshold = mean - (np.sqrt(np.maximum((1 - spread) / k, 0)) if smooth else 1 / k)
     support = np.add.reduceat((bounded > threshold).astype(np.int64), starts)
     tau = threshold[(starts + support - 1)[sequence]]
     return np.maximum(z - tau, 0)

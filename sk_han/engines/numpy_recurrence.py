@@ -15,7 +15,7 @@ from sk_han.engines import arrays
 from sk_han.engines.loading import kernels
 from sk_han.options import RNN
 
-__all__ = ["RecurrentLayer", "encoded", "gru_gates", "recurrent_layers"]
+__all__ = ["RecurrentLayer", "encoded", "gru_gates", "recurrent_layers", "sigmoid"]
 
 Array = NDArray[np.float32]
 Lengths = NDArray[np.int64]
@@ -25,25 +25,13 @@ Step = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
 
 
 class RecurrentLayer(NamedTuple):
-    """One layer; its directions are the first axis of all arrays.
+    """One layer; its directions are the first axis of all arrays."""
 
-    Attributes
-    ----------
-    step : callable
-        The cell.
-    inputs : ndarray of float32, shape (n_directions, gates * H, input_size)
-    input_bias : ndarray of float32, shape (n_directions, gates * H)
-        With the bias of the states, unless that is `candidate_bias`.
-    states : ndarray of float32, shape (n_directions, H, gates * H)
-    candidate_bias : ndarray of float32, shape (n_directions, H)
-        The bias of the states that the reset gate of a GRU scales; zeros for other cells.
-    """
-
-    step: Step
-    inputs: Array
-    input_bias: Array
-    states: Array
-    candidate_bias: Array
+    step: Step  # the cell
+    inputs: Array  # (n_directions, gates * H, input_size)
+    input_bias: Array  # (n_directions, gates * H), with the bias of the states but for this one:
+    candidate_bias: Array  # (n_directions, H), which a GRU's reset gate scales; else zeros
+    states: Array  # (n_directions, H, gates * H)
 
     @property
     def size(self) -> int:
@@ -51,34 +39,14 @@ class RecurrentLayer(NamedTuple):
         n_directions, H, _ = self.states.shape
         return n_directions * H
 
-    @property
-    def has_kernels(self) -> bool:
-        """Whether compiled kernels compute this kind of layer."""
-        return self.step is _gru and len(self.states) == 2
-
     def encode(self, inputs: Array, index: NDArray[Any], lengths: Lengths) -> Array:
-        """Encode concatenated sequences.
-
-        Parameters
-        ----------
-        inputs : ndarray of float32, shape (U, input_size)
-            Distinct inputs.
-        index : ndarray of int, shape (T,)
-            The input at each token.
-        lengths : ndarray of int64, shape (N,)
-            Number of tokens of each sequence, together T.
-
-        Returns
-        -------
-        ndarray of float32, shape (T, n_directions * H)
-        """
-        if self.has_kernels:
-            projection, gru = kernels("projection"), kernels("gru")
-            if projection is not None and gru is not None:
-                index = index.astype(np.int64, copy=False)
-                projected = arrays.project(projection, inputs, self.inputs, self.input_bias)
-                own = self.states, self.candidate_bias
-                return arrays.recur(gru, projected, *own, index, lengths).states
+        """Encode sequences (T,) of distinct inputs (U, input_size): (T, n_directions * H)."""
+        covered = self.step is _gru and len(self.states) == 2
+        if covered and kernels("projection") is not None and kernels("gru") is not None:
+            projected = arrays.project(inputs, self.inputs, self.input_bias)
+            index = index.astype(np.int64, copy=False)
+            own = self.states, self.candidate_bias
+            return arrays.recur(projected, *own, index, lengths).states
         return self._encoded(inputs, index, lengths)
 
     def projected(self, inputs: Array) -> Array:
@@ -135,14 +103,14 @@ def recurrent_layers(weights: Mapping[str, Array], name: str, rnn: RNN) -> list[
             state_bias[:, -H:] = 0
         inputs = both("weight_ih", layer)
         step = _STEPS[rnn.cell]
-        layers.append(RecurrentLayer(step, inputs, bias + state_bias, states, candidate_bias))
+        layers.append(RecurrentLayer(step, inputs, bias + state_bias, candidate_bias, states))
     return layers
 
 
 def encoded(
     layers: list[RecurrentLayer], inputs: Array, index: NDArray[Any], lengths: Lengths
 ) -> Array:
-    """Encode sequences of inputs by layer after layer; arguments of `RecurrentLayer.encode`."""
+    """Encode sequences by layer after layer, as `RecurrentLayer.encode` by one."""
     for layer in layers:
         inputs = layer.encode(inputs, index, lengths)  # (T, n_directions * H)
         index = np.arange(len(inputs))
@@ -157,12 +125,8 @@ def sigmoid(x: Array) -> Array:
 def gru_gates(x: Array, m: Array) -> tuple[Array, Array, Array]:
     """Return reset and update gate and candidate of a step, (n_directions, n, H) each.
 
-    Parameters
-    ----------
-    x : ndarray of float32, shape (n_directions, n, 3H)
-        The projected inputs.
-    m : ndarray of float32, shape (n_directions, n, 3H)
-        The projected states before, with the candidate's own bias.
+    `x` and `m`, both (n_directions, n, 3H), are the projected inputs and states before, these with
+    the candidate's own bias.
     """
     H = m.shape[2] // 3
     gates = sigmoid(x[:, :, : 2 * H] + m[:, :, : 2 * H])

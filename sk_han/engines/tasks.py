@@ -53,18 +53,10 @@ def n_threads(default: int = 1) -> int:
 def run_tasks(
     kernel: Callable[..., None], n_tasks: int, *arguments: Any, threads: int | None = None
 ) -> None:
-    """Run all tasks of a kernel.
+    """Run all tasks of a kernel, by default on the number of threads of `n_threads`.
 
-    Parameters
-    ----------
-    kernel : callable
-        Compiled with ``nogil``. ``kernel(counter, n_tasks, *arguments)`` draws numbers of tasks
-        from ``counter[0]`` by `sk_han.engines.kernels.drawing.draw`, until it gets `n_tasks`.
-    n_tasks : int
-    *arguments
-        Arrays and numbers, all of the types for which the kernel was compiled.
-    threads : int, optional
-        Number of threads; that of `n_threads` by default.
+    ``kernel(counter, n_tasks, *arguments)``, compiled with ``nogil``, draws numbers of tasks from
+    ``counter[0]`` by `sk_han.engines.kernels.drawing.draw`, until it gets `n_tasks`.
     """
     counter = np.zeros(1, dtype=np.int64)
     number = min(threads or n_threads(), n_tasks)

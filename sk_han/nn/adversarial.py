@@ -15,23 +15,12 @@ __all__ = ["adversarial_noise", "rows_with_gradient"]
 def adversarial_noise(vectors: Tensor, size: float) -> Iterator[None]:
     """Move word vectors along their gradient, and restore them exactly at the end.
 
-    ``r = size * ||V||_F * G / ||G||_F`` is added to the rows V of `vectors` that have a gradient G.
+    ``r = size * ||V||_F * G / ||G||_F`` is added to the rows V of `vectors`, shape (V, E), that
+    have a gradient G, dense or sparse.
     In linear approximation this step of its length raises the loss most (Miyato, Dai and
     Goodfellow, 2017). They normalize the vectors, so that the network cannot evade the noise with
     longer vectors; here the length of the step is relative to that of the vectors. All occurrences
     of a word get the same step, so that the distinct words of a batch are still encoded once.
-
-    Parameters
-    ----------
-    vectors : Tensor, shape (V, E)
-        With a dense or sparse gradient; without one nothing moves.
-    size : float
-        Length of the step as a share of the length of V.
-
-    References
-    ----------
-    Miyato, Dai, Goodfellow (2017). Adversarial Training Methods for Semi-Supervised Text
-    Classification. ICLR.
     """
     if vectors.grad is None:
         yield

@@ -12,7 +12,6 @@ from sk_han.engines import memory
 
 __all__ = ["lasting", "scratch"]
 
-
 LARGEST_KEPT = 16_000_000  # numbers; 64 MB in single precision
 
 
@@ -29,19 +28,7 @@ def scratch(name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
 
     The operating system assigns the pages of a large array at their first use, which took a fifth
     of a training step. Each thread has its own buffers. They grow to the largest shape requested
-    and are kept; buffers beyond `LARGEST_KEPT` are not.
-
-    Parameters
-    ----------
-    name : str
-        Name of the buffer. The caller must not need its content after the next call.
-    shape : tuple of int
-    like : Tensor
-        Its dtype and device are used.
-
-    Returns
-    -------
-    Tensor, shape `shape`
+    and are kept; buffers beyond `LARGEST_KEPT` are not. Dtype and device are those of `like`.
     """
     size, key = math.prod(shape), (name, like.dtype, like.device)
     buffer = _BUFFERS.by_name.get(key)

@@ -16,8 +16,7 @@ __all__ = ["dropout", "row_dropout", "word_dropout"]
 def dropout(vectors: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
     """Set a share `p` of the entries to zero and scale the others by ``1 / (1 - p)``.
 
-    Reference: Srivastava et al. (2014), Dropout: a simple way to prevent neural networks from
-    overfitting, JMLR 15.
+    This is the dropout of Srivastava et al. (2014).
     """
     if p == 0.0:
         return vectors
@@ -53,15 +52,8 @@ def row_dropout(
 ) -> Tensor | None:
     """Draw a factor for each row of a table: 0 for a share `p`, ``1 / (1 - p)`` for the others.
 
-    In a table of word vectors this drops whole words, at all their places in a batch.
-
-    Reference: Gal and Ghahramani (2016), A theoretically grounded application of dropout in
-    recurrent neural networks, NIPS.
-
-    Returns
-    -------
-    Tensor of the dtype and device of `like`, shape (n_rows, 1), or None
-        None where `p` is 0.
+    In a table of word vectors this drops whole words, at all their places in a batch (Gal and
+    Ghahramani, 2016). The factors, (n_rows, 1), are None where `p` is 0.
     """
     if p == 0.0:
         return None

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.diversity import conicity, document_conicity
 from sk_han.nn.dropout import dropout, row_dropout, word_dropout
 from sk_han.nn.encoders.gru import BidirectionalGRU, recurrent_encoder
 from sk_han.nn.initialization import normal_, parameter, with_memory, xavier_uniform_
+from sk_han.nn.penalties import conicity, document_conicity, document_overlap
 from sk_han.nn.pooling.attention import AttentionPooling
 from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
-from sk_han.nn.pooling.multi_hop import document_overlap
 from sk_han.nn.ragged.words import distinct_words, in_chunks
 from sk_han.options import MultiHopAttention, NetworkOptions
 
@@ -54,23 +53,12 @@ class HANOutput(NamedTuple):
 
 
 class SentenceLevel(NamedTuple):
-    """Result of `HierarchicalAttentionNetwork.read_sentences`.
+    """Result of `HierarchicalAttentionNetwork.read_sentences`."""
 
-    Attributes
-    ----------
-    logits : Tensor, shape (D, C)
-    weights : Tensor, shape (N, R)
-        Weights of the pooling.
-    states : Tensor, shape (N, H)
-        States of the sentences.
-    vectors : Tensor, shape (D, H)
-        Document vectors.
-    """
-
-    logits: Tensor
-    weights: Tensor
-    states: Tensor
-    vectors: Tensor
+    logits: Tensor  # (D, C)
+    weights: Tensor  # (N, R), of the pooling
+    states: Tensor  # (N, H)
+    vectors: Tensor  # (D, H)
 
 
 class HierarchicalAttentionNetwork(nn.Module):
@@ -195,13 +183,7 @@ class HierarchicalAttentionNetwork(nn.Module):
     def from_plain(
         cls, plain: dict[str, Any], generator: torch.Generator | None = None
     ) -> HierarchicalAttentionNetwork:
-        """Create a network with new weights from the result of `to_plain`.
-
-        Raises
-        ------
-        ValueError
-            If an option is not valid for `sk_han.options.NetworkOptions`.
-        """
+        """Create a network with new weights from the result of `to_plain`."""
         options = NetworkOptions.from_plain(plain["options"]).get_params(deep=False)
         sizes = {name: value for name, value in plain.items() if name != "options"}
         return cls(**sizes, **options, generator=generator)
@@ -257,68 +239,32 @@ class HierarchicalAttentionNetwork(nn.Module):
     def encode_words(
         self, word_ids: Tensor, words_per_sentence: Tensor, kept: Tensor | None = None
     ) -> Tensor:
-        """Encode the words of each sentence.
+        """Encode the words of each sentence to states (T, H).
 
-        Parameters
-        ----------
-        word_ids, words_per_sentence : Tensor
-            As of `forward`.
-        kept : Tensor, shape (vocabulary_size, 1), optional
-            Dropout factor of each word vector.
-
-        Returns
-        -------
-        Tensor, shape (T, H)
+        `kept`, shape (vocabulary_size, 1), is the dropout factor of each word vector.
         """
-        encoder, table = self.word_encoder, self._projected
-        if (
-            isinstance(encoder, BidirectionalGRU)
-            and encoder.has_kernels
-            and table is not None
-            and not torch.is_grad_enabled()
-        ):
-            return encoder.recur(table, word_ids, words_per_sentence)
+        compiled, table = self._compiled_encoder, self._projected
+        if compiled is not None and table is not None and not torch.is_grad_enabled():
+            return compiled.recur(table, word_ids, words_per_sentence)
         distinct, index = distinct_words(word_ids, self.embedding.num_embeddings)
         vectors = self.embedding(distinct)  # (U, E)
         if kept is not None:
             vectors = vectors * kept[distinct]
-        states: Tensor = encoder(vectors, index, words_per_sentence)
+        states: Tensor = self.word_encoder(vectors, index, words_per_sentence)
         return states
 
     def pool_words(
         self, states: Tensor, words_per_sentence: Tensor, sentences_per_document: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Pool the states of words to sentence vectors.
-
-        Parameters
-        ----------
-        states : Tensor, shape (T, H)
-        words_per_sentence, sentences_per_document : Tensor
-            As of `forward`.
-
-        Returns
-        -------
-        sentences : Tensor, shape (N, H)
-        weights : Tensor, shape (T, R)
-        """
+        """Pool states of words (T, H) to sentence vectors (N, H), by weights (T, R)."""
         return self.word_attention.pool(states, words_per_sentence, sentences_per_document)
 
     def read_sentences(
         self, sentences: Tensor, sentences_per_document: Tensor, dropped: float = 0.0
     ) -> SentenceLevel:
-        """Encode sentence vectors, pool them to document vectors, and score these.
+        """Encode sentence vectors (N, H), pool them to document vectors, and score these.
 
-        Parameters
-        ----------
-        sentences : Tensor, shape (N, H)
-        sentences_per_document : Tensor
-            As of `forward`.
-        dropped : float
-            Share of the entries of document vectors to drop.
-
-        Returns
-        -------
-        SentenceLevel
+        `dropped` is the share of the entries of document vectors to drop.
         """
         each = torch.arange(len(sentences), device=sentences.device)
         states = self.sentence_encoder(sentences, each, sentences_per_document)  # (N, H)
@@ -358,11 +304,16 @@ class HierarchicalAttentionNetwork(nn.Module):
     @property
     def has_kernels(self) -> bool:
         """Whether compiled kernels cover the layers that do most of the work."""
-        encoders = self.word_encoder, self.sentence_encoder
         poolings = self.word_attention, self.sentence_attention
-        return all(isinstance(e, BidirectionalGRU) and e.has_kernels for e in encoders) and all(
+        covered = all(
             isinstance(p, AttentionPooling) and p.normalizer == "softmax" for p in poolings
         )
+        return covered and self.word_encoder.has_kernels and self.sentence_encoder.has_kernels
+
+    @property
+    def _compiled_encoder(self) -> BidirectionalGRU | None:
+        encoder = self.word_encoder
+        return encoder if isinstance(encoder, BidirectionalGRU) and encoder.has_kernels else None
 
     @property
     def _diversity_penalty(self) -> float:
@@ -381,15 +332,11 @@ class HierarchicalAttentionNetwork(nn.Module):
         would have more than eight times the size of the word vectors. Training, moving the module
         and loading a state delete it; after other changes of weights, call this again.
         """
-        encoder = self.word_encoder
         self._join_weights(True)
-        if (
-            isinstance(encoder, BidirectionalGRU)
-            and encoder.has_kernels
-            and 3 * encoder.output_size <= 8 * self.embedding.embedding_dim
-        ):
+        compiled, size = self._compiled_encoder, self.embedding.embedding_dim
+        if compiled is not None and 3 * compiled.output_size <= 8 * size:
             with torch.no_grad():
-                self._projected = encoder.project(self.embedding.weight)  # (2, V, 3H/2)
+                self._projected = compiled.project(self.embedding.weight)  # (2, V, 3H/2)
 
     def train(self, mode: bool = True) -> HierarchicalAttentionNetwork:
         """Switch to training mode, which deletes the table of `tabulate`, or to evaluation mode."""

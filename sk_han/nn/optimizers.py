@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sk_han.nn.buffers import scratch
-from sk_han.nn.compiled import kernels_for, update_rows
+from sk_han.nn.compiled import kernels_cover, update_rows
 
 __all__ = ["RowwiseAdamW", "clip_gradient_norm"]
 
@@ -20,12 +19,6 @@ class RowwiseAdamW(torch.optim.AdamW):
     A batch uses a few thousand of the vocabulary's words; a dense step would read and write all
     of them. Moments and weight decay of the other rows do not change until the row is used again,
     as in `torch.optim.SparseAdam`. Parameters with a dense gradient are updated as usual.
-
-    Parameters
-    ----------
-    params : iterable
-    **kwargs
-        Of `torch.optim.AdamW`.
     """
 
     @torch.no_grad()
@@ -54,30 +47,20 @@ class RowwiseAdamW(torch.optim.AdamW):
             state["exp_avg"] = torch.zeros_like(parameter)
             state["exp_avg_sq"] = torch.zeros_like(parameter)
         state["step"] += 1
-        step, (beta1, beta2) = state["step"].item(), group["betas"]
-        compiled = kernels_for("adamw", parameter)
-        if compiled is not None and parameter.is_contiguous():
-            settings = [
-                beta1,
-                beta2,
-                group["lr"] / (1 - beta1**step),
-                (1 - beta2**step) ** 0.5,
-                group["eps"],
-                1 - group["lr"] * group["weight_decay"],
-            ]
-            update_rows(
-                compiled, parameter, state["exp_avg"], state["exp_avg_sq"], rows, values, settings
-            )
+        step, (beta1, beta2), eps = state["step"].item(), group["betas"], group["eps"]
+        means, squares = state["exp_avg"], state["exp_avg_sq"]
+        rate, kept = group["lr"] / (1 - beta1**step), 1 - group["lr"] * group["weight_decay"]
+        if parameter.is_contiguous() and kernels_cover("adamw", parameter):
+            settings = [beta1, beta2, rate, (1 - beta2**step) ** 0.5, eps, kept]
+            update_rows(parameter, means, squares, rows, values, settings)
             return
 
-        mean = _take(state["exp_avg"], rows, "mean").lerp_(values, 1 - beta1)
-        square = _take(state["exp_avg_sq"], rows, "square").mul_(beta2)
-        square.addcmul_(values, values, value=1 - beta2)
-        state["exp_avg"].index_copy_(0, rows, mean)
-        state["exp_avg_sq"].index_copy_(0, rows, square)
-        denominator = square.div_(1 - beta2**step).sqrt_().add_(group["eps"])
-        updated = _take(parameter, rows, "updated").mul_(1 - group["lr"] * group["weight_decay"])
-        updated.addcdiv_(mean, denominator, value=-group["lr"] / (1 - beta1**step))
+        mean = means[rows].lerp_(values, 1 - beta1)
+        square = squares[rows].mul_(beta2).addcmul_(values, values, value=1 - beta2)
+        means.index_copy_(0, rows, mean)
+        squares.index_copy_(0, rows, square)
+        denominator = square.div_(1 - beta2**step).sqrt_().add_(eps)
+        updated = parameter[rows].mul_(kept).addcdiv_(mean, denominator, value=-rate)
         parameter.index_copy_(0, rows, updated)
 
 
@@ -99,8 +82,3 @@ def clip_gradient_norm(parameters: Iterable[Tensor], max_norm: float) -> None:
     if norm > max_norm:
         for value in values:
             value.mul_(max_norm / norm)
-
-
-def _take(table: Tensor, rows: Tensor, name: str) -> Tensor:
-    """Copy rows into reused memory."""
-    return torch.index_select(table, 0, rows, out=scratch(name, (len(rows), table.shape[1]), table))

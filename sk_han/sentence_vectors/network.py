@@ -13,9 +13,9 @@ from sk_han.nn.dropout import dropout
 from sk_han.nn.encoders.gru import BidirectionalGRU, recurrent_encoder
 from sk_han.nn.han import HANOutput, SentenceLevel
 from sk_han.nn.initialization import with_memory, xavier_uniform_
+from sk_han.nn.penalties import hop_overlap
 from sk_han.nn.pooling.attention import AttentionPooling
 from sk_han.nn.pooling.factory import sentence_pooling
-from sk_han.nn.pooling.multi_hop import hop_overlap
 from sk_han.nn.pooling.unweighted import MeanPooling
 from sk_han.options import MultiHopAttention, NetworkOptions
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import ModuleType
 
 import pytest
 import torch
 from torch import Tensor
 
-from sk_han.engines import chunks
+from sk_han.engines import arrays
 from sk_han.engines.loading import kernels, using_engine
 from sk_han.engines.tasks import using_threads
 from sk_han.nn import AttentionPooling
-from sk_han.nn.compiled import attention, gru_states, kernels_for, projections
+from sk_han.nn.compiled import attention, gru_states, kernels_cover, projections
 
 pytest.importorskip("numba")
 
@@ -32,8 +31,9 @@ each_lengths = pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
 
 @pytest.fixture(params=[1, 3], autouse=True)
 def _threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(chunks, "_ROWS_A_THREAD", 1)
+    monkeypatch.setattr(arrays, "_ROWS_A_THREAD", 1)
     with using_threads(request.param), using_engine("numba"):
+        assert all(kernels(name) for name in ("projection", "gru", "attention"))
         yield
 
 
@@ -41,23 +41,16 @@ def numbers(*shape: int, seed: int) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def kernels_of(name: str) -> ModuleType:
-    found = kernels(name)
-    assert found is not None
-    return found
-
-
 def assert_same(
     function: Callable[..., Tensor | tuple[Tensor, ...]],
     reference: Callable[..., Tensor | tuple[Tensor, ...]],
     inputs: list[Tensor],
-    *others: object,
 ) -> None:
     """Compare values and gradients with those of a reference in double precision."""
 
     def results(function: Callable[..., object], dtype: torch.dtype) -> list[Tensor]:
         leaves = [each.to(dtype).requires_grad_() for each in inputs]
-        found = function(*leaves, *others)
+        found = function(*leaves)
         outputs = found if isinstance(found, tuple) else (found,)
         factors = (torch.sin(torch.arange(o.numel())).view_as(o).to(dtype) for o in outputs)
         loss = sum((o * f).sum() for o, f in zip(outputs, factors, strict=True))
@@ -77,9 +70,9 @@ def recurred(
     projected: Tensor,
     weight: Tensor,
     bias: Tensor,
-    initial: Tensor | None,
     index: Tensor,
     lengths: Tensor,
+    initial: Tensor | None,
 ) -> Tensor:
     """Read one sequence at a time by `torch.gru`, whose own projection leaves inputs alone."""
     H, order = weight.shape[1], lengths.argsort(descending=True, stable=True)
@@ -110,22 +103,16 @@ def test_recurrence(H: int, starts_at_zero: bool, lengths: list[int]) -> None:
     ]
     of_tokens = index, torch.tensor(lengths, dtype=torch.int64)
 
-    def from_zero(*given: Tensor) -> Tensor:
-        return gru_states(kernels_of("gru"), *given, None)
+    if not starts_at_zero:
+        inputs.append(numbers(2, sum(n > 0 for n in lengths), H, seed=3))
 
-    def from_initial(
-        projected: Tensor, weight: Tensor, bias: Tensor, initial: Tensor, *of_tokens: Tensor
-    ) -> Tensor:
-        return gru_states(kernels_of("gru"), projected, weight, bias, *of_tokens, initial)
+    def compiled(*given: Tensor) -> Tensor:
+        return gru_states(*given[:3], *of_tokens, None if starts_at_zero else given[3])
 
-    if starts_at_zero:
-        assert_same(
-            from_zero, lambda p, w, b, *of: recurred(p, w, b, None, *of), inputs, *of_tokens
-        )
-    else:
-        n_filled = sum(n > 0 for n in lengths)
-        inputs.append(numbers(2, n_filled, H, seed=3))
-        assert_same(from_initial, recurred, inputs, *of_tokens)
+    def reference(*given: Tensor) -> Tensor:
+        return recurred(*given[:3], *of_tokens, None if starts_at_zero else given[3])
+
+    assert_same(compiled, reference, inputs)
 
 
 def attended(
@@ -149,10 +136,12 @@ def test_attention(H: int, A: int, lengths: list[int]) -> None:
         numbers(A, seed=3),
     ]
 
-    def pooled(*given: Tensor) -> tuple[Tensor, ...]:
-        return attention(kernels_of("attention"), *given)
-
-    assert_same(pooled, attended, inputs, torch.tensor(lengths, dtype=torch.int64))
+    of_tokens = torch.tensor(lengths, dtype=torch.int64)
+    assert_same(
+        lambda *given: attention(*given, of_tokens),
+        lambda *given: attended(*given, of_tokens),
+        inputs,
+    )
 
 
 @pytest.mark.parametrize(("E", "G"), [(1, 1), (3, 15), (16, 48), (37, 5), (200, 150)])
@@ -160,13 +149,10 @@ def test_attention(H: int, A: int, lengths: list[int]) -> None:
 def test_projections(E: int, G: int, U: int) -> None:
     inputs = [numbers(U, E, seed=0), numbers(2, G, E, seed=1) / E**0.5, numbers(2, G, seed=2)]
 
-    def projected(*given: Tensor) -> Tensor:
-        return projections(kernels_of("projection"), *given)
-
     def by_torch(inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         return inputs @ weight.transpose(1, 2) + bias.unsqueeze(1)
 
-    assert_same(projected, by_torch, inputs)
+    assert_same(projections, by_torch, inputs)
 
 
 def test_states_do_not_depend_on_threads_nor_neighbours() -> None:
@@ -177,11 +163,10 @@ def test_states_do_not_depend_on_threads_nor_neighbours() -> None:
         numbers(2, 17, seed=2),
     )
     index = torch.arange(int(lengths.sum())) * 5 % 7
-    gru = kernels_of("gru")
-    states = gru_states(gru, projected, weight, bias, index, lengths, None)
+    states = gru_states(projected, weight, bias, index, lengths, None)
     with using_threads(1):
         alone = [
-            gru_states(gru, projected, weight, bias, part, torch.tensor([len(part)]), None)
+            gru_states(projected, weight, bias, part, torch.tensor([len(part)]), None)
             for part in index.split(lengths.tolist())
         ]
     assert torch.equal(states, torch.cat(alone))
@@ -191,7 +176,7 @@ def test_states_do_not_depend_on_threads_nor_neighbours() -> None:
 def test_an_index_beyond_the_inputs_is_refused(index: list[int]) -> None:
     arguments = numbers(2, 7, 51, seed=0), numbers(2, 17, 51, seed=1), numbers(2, 17, seed=2)
     with pytest.raises(IndexError, match="there are 7 inputs"):
-        gru_states(kernels_of("gru"), *arguments, torch.tensor(index), torch.tensor([3]), None)
+        gru_states(*arguments, torch.tensor(index), torch.tensor([3]), None)
 
 
 @pytest.mark.parametrize("lengths", [[2, 2], [4, -1], [1]])
@@ -199,16 +184,15 @@ def test_lengths_of_other_tokens_are_refused(lengths: list[int]) -> None:
     arguments = numbers(2, 7, 51, seed=0), numbers(2, 17, 51, seed=1), numbers(2, 17, seed=2)
     given = torch.tensor(lengths)
     with pytest.raises(ValueError, match="add up to 3 tokens"):
-        gru_states(kernels_of("gru"), *arguments, torch.tensor([0, 1, 2]), given, None)
+        gru_states(*arguments, torch.tensor([0, 1, 2]), given, None)
     arguments = numbers(3, 5, seed=0), numbers(7, 5, seed=1), *numbers(2, 7, seed=2)
     with pytest.raises(ValueError, match="add up to 3 tokens"):
-        attention(kernels_of("attention"), *arguments, given)
+        attention(*arguments, given)
 
 
 def test_nan_comes_through() -> None:
     weight = torch.full((2, 17, 51), float("nan"))
     states = gru_states(
-        kernels_of("gru"),
         numbers(2, 7, 51, seed=0),
         weight,
         numbers(2, 17, seed=2),
@@ -222,7 +206,6 @@ def test_nan_comes_through() -> None:
 def test_large_inputs_saturate() -> None:
     projected = torch.full((2, 1, 51), 1e30)
     states = gru_states(
-        kernels_of("gru"),
         projected,
         torch.zeros(2, 17, 51),
         torch.zeros(2, 17),
@@ -233,31 +216,25 @@ def test_large_inputs_saturate() -> None:
     assert states.isfinite().all()
 
 
-class TestCoverage:
-    def test_single_precision_on_the_cpu_is_covered(self) -> None:
-        assert kernels_for("gru", torch.zeros(1)) is not None
+def test_single_precision_on_the_cpu_is_covered() -> None:
+    assert kernels_cover("gru", torch.zeros(1))
+    assert not kernels_cover("gru", torch.zeros(1, dtype=torch.float64))
+    assert not kernels_cover("gru", torch.zeros(1, device="meta"))
 
-    def test_double_precision_is_not(self) -> None:
-        assert kernels_for("gru", torch.zeros(1, dtype=torch.float64)) is None
 
-    def test_another_device_is_not(self) -> None:
-        assert kernels_for("gru", torch.zeros(1, device="meta")) is None
-
-    def test_a_query_is_left_to_pytorch(self) -> None:
-        pooling, states = AttentionPooling(5, 7), numbers(3, 5, seed=0)
-        pooled, _ = pooling.pool(states, torch.tensor([1, 2]))
-        asked, _ = pooling.pool(states, torch.tensor([1, 2]), query=torch.zeros(2, 7))
-        assert type(pooled.grad_fn).__name__ == "_AttentionBackward"
-        assert type(asked.grad_fn).__name__ != "_AttentionBackward"
-        torch.testing.assert_close(asked, pooled)
+def test_a_query_is_left_to_pytorch() -> None:
+    pooling, states = AttentionPooling(5, 7), numbers(3, 5, seed=0)
+    pooled, _ = pooling.pool(states, torch.tensor([1, 2]))
+    asked, _ = pooling.pool(states, torch.tensor([1, 2]), query=torch.zeros(2, 7))
+    assert type(pooled.grad_fn).__name__ == "_AttentionBackward"
+    assert type(asked.grad_fn).__name__ != "_AttentionBackward"
+    torch.testing.assert_close(asked, pooled)
 
 
 def test_small_terms_of_long_sums_are_not_lost() -> None:
     # Equal states have equal weights, of which 300,000 sum to 1, and their mean is the state.
     states = torch.ones(300_000, 5)
     arguments = numbers(7, 5, seed=1), numbers(7, seed=2), numbers(7, seed=3)
-    pooled, weights = attention(
-        kernels_of("attention"), states, *arguments, torch.tensor([300_000])
-    )
+    pooled, weights = attention(states, *arguments, torch.tensor([300_000]))
     assert weights.double().sum().item() == pytest.approx(1, abs=1e-6)
     torch.testing.assert_close(pooled, torch.ones(1, 5), rtol=0, atol=1e-4)

@@ -13,7 +13,7 @@ from torch.nn.functional import cosine_similarity
 from torch.testing import assert_close
 
 from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.nn.diversity import conicity, document_conicity
+from sk_han.nn.penalties import conicity, document_conicity
 from sk_han.options import Attention, ContextAttention, MultiHopAttention
 
 MakeNetwork = Callable[..., HierarchicalAttentionNetwork]

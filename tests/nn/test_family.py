@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from sk_han.nn import HANOutput, HierarchicalAttentionNetwork
-from sk_han.nn.pooling.multi_hop import document_overlap
+from sk_han.nn.penalties import document_overlap
 from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
 
 pytestmark = pytest.mark.usefixtures("engine")

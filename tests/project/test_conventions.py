@@ -132,7 +132,6 @@ SHARED_NAMES = {
 SHARED_UNTIL_RENAMED = {
     "alignment.py",
     "base.py",
-    "chunks.py",
     "documents.py",
     "files.py",
     "history.py",

@@ -7,48 +7,26 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from sk_han.engines.kernels.compiling import compiled
+from sk_han.engines.kernels.compiling import NUMBERS, POSITIONS, SIZE, compiled
 from sk_han.engines.kernels.drawing import draw
-from sk_han.engines.kernels.vectors import (
-    load_part,
-    splat,
-    square_root,
-    store_within,
-)
+from sk_han.engines.kernels.vectors import load_part, splat, square_root, store_within
 
 __all__ = ["step"]
 
-_NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
 
-
-@compiled(types.void, _POSITIONS, _SIZE, _SIZE, *(_NUMBERS,) * 3, _POSITIONS, *(_NUMBERS,) * 2)
+@compiled(types.void, POSITIONS, *(SIZE,) * 2, *(NUMBERS,) * 3, POSITIONS, *(NUMBERS,) * 2)
 def step(
     counter: Any,
     n_tasks: int,
     E: int,
-    table: Any,
-    mean: Any,
-    square: Any,
-    rows: Any,
-    grad: Any,
-    settings: Any,
+    table: Any,  # (V, E), updated
+    mean: Any,  # (V, E), updated
+    square: Any,  # (V, E), updated
+    rows: Any,  # (U,) distinct numbers of rows
+    grad: Any,  # (U, E)
+    settings: Any,  # (6,), as of `arrays.update_rows`
 ) -> None:
-    """Update rows of a table and of their moments; a task is one chunk of rows.
-
-    Parameters
-    ----------
-    counter, n_tasks
-        As of `sk_han.engines.tasks.run_tasks`.
-    E : int
-        Size of a row.
-    table, mean, square : (V, E)
-        Updated.
-    rows : (U,)
-        Distinct numbers of rows.
-    grad : (U, E)
-    settings : (6,)
-        ``beta1, beta2, lr / (1 - beta1 ** t), sqrt(1 - beta2 ** t), eps, 1 - lr * weight_decay``.
-    """
+    """Update rows of a table and of their moments; a task is one chunk of rows."""
     U, one = len(rows), np.float32(1)
     beta1, beta2 = splat(one - settings[0]), splat(settings[1])
     of_square, rate = splat(one - settings[1]), splat(settings[2])

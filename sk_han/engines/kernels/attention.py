@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from sk_han.engines.kernels.compiling import compiled
+from sk_han.engines.kernels.compiling import NUMBERS, POSITIONS, SIZE, compiled
 from sk_han.engines.kernels.drawing import draw
 from sk_han.engines.kernels.vectors import (
     ROWS,
@@ -31,50 +31,26 @@ __all__ = ["backward", "forward"]
 _PRODUCT_ROWS = 128
 _SUM_ROWS = 256
 
-_NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
 
-
-@compiled(
-    types.void, _POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 4, *(_POSITIONS,) * 2, *(_NUMBERS,) * 3
-)
+@compiled(types.void, POSITIONS, *(SIZE,) * 3, *(NUMBERS,) * 4, *(POSITIONS,) * 2, *(NUMBERS,) * 3)
 def forward(
     counter: Any,
     n_tasks: int,
     H: int,
     A: int,
-    states: Any,
-    weight: Any,
-    bias: Any,
-    context: Any,
-    starts: Any,
-    bounds: Any,
-    pooled: Any,
-    weights: Any,
-    u: Any,
+    states: Any,  # (T, H)
+    weight: Any,  # (A, H)
+    bias: Any,  # (A,)
+    context: Any,  # (A,)
+    starts: Any,  # (N + 1,) first token of each sequence, and T
+    bounds: Any,  # (n_tasks + 1,) first sequence of each chunk
+    pooled: Any,  # (N, H), written; zero for an empty sequence
+    weights: Any,  # (T,), written
+    u: Any,  # (T, A), the hidden layer, written for `backward`; (0,) to keep none
 ) -> None:
-    """Compute weights and sums, by the equations of `AttentionPooling`.
+    """Compute weights and sums by the equations of `AttentionPooling`.
 
-    Arrays are flat; their shapes are given here. A task is one chunk of sequences.
-
-    Parameters
-    ----------
-    counter, n_tasks
-        As of `sk_han.engines.tasks.run_tasks`.
-    H, A : int
-        Size of a state and of the attention.
-    states : (T, H)
-    weight : (A, H)
-    bias, context : (A,)
-    starts : (N + 1,)
-        First token of each sequence, and T.
-    bounds : (n_tasks + 1,)
-        First sequence of each chunk.
-    pooled : (N, H)
-        Written; zero for an empty sequence.
-    weights : (T,)
-        Written.
-    u : (T, A) or (0,)
-        Written for `backward`, unless empty: the hidden layer.
+    Arrays are flat. A task is one chunk of sequences.
     """
     row, wide = 16 * n_vectors(A), n_vectors(A)
     keeps = len(u) > 0
@@ -125,44 +101,27 @@ def forward(
                 store_part(pooled, s * H + at, mean, H - at)
 
 
-@compiled(
-    types.void, _POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 7, *(_POSITIONS,) * 2, *(_NUMBERS,) * 4
-)
+@compiled(types.void, POSITIONS, *(SIZE,) * 3, *(NUMBERS,) * 7, *(POSITIONS,) * 2, *(NUMBERS,) * 4)
 def backward(
     counter: Any,
     n_tasks: int,
     H: int,
     A: int,
-    grad: Any,
-    grad_weights: Any,
-    states: Any,
+    grad: Any,  # (N, H), of the pooled states
+    grad_weights: Any,  # (T,), changed
+    states: Any,  # from here to `bounds` as of `forward`
     weight: Any,
     context: Any,
     weights: Any,
     u: Any,
     starts: Any,
     bounds: Any,
-    grad_states: Any,
-    grad_weight: Any,
-    grad_bias: Any,
-    grad_context: Any,
+    grad_states: Any,  # (T, H), written
+    grad_weight: Any,  # (n_tasks, A, H), written: what each chunk adds, as below
+    grad_bias: Any,  # (n_tasks, A)
+    grad_context: Any,  # (n_tasks, A)
 ) -> None:
-    """Compute the gradients of `forward`; a task is one chunk of sequences.
-
-    Parameters
-    ----------
-    counter, n_tasks, H, A, states, weight, context, weights, u, starts, bounds
-        As of `forward`.
-    grad : (N, H)
-        Gradient of the pooled states.
-    grad_weights : (T,)
-        Gradient of the weights.
-    grad_states : (T, H)
-        Written.
-    grad_weight : (n_tasks, A, H)
-        Written: the gradient that each chunk adds, as in the next two.
-    grad_bias, grad_context : (n_tasks, A)
-    """
+    """Compute the gradients of `forward`; a task is one chunk of sequences."""
     row, wide = 16 * n_vectors(H), n_vectors(H)
     hidden_row = 16 * n_vectors(A)
     one = splat(1)

@@ -7,46 +7,29 @@ from typing import Any, TypeVar
 
 from numba import njit, types
 
-__all__ = ["compiled", "inlined", "inner", "readonly"]
+__all__ = ["NUMBERS", "POSITIONS", "SIZE", "compiled", "inlined", "inner", "readonly"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+NUMBERS, POSITIONS, SIZE = types.float32[::1], types.int64[::1], types.int64
 
-def compiled(result: Any, *arguments: Any) -> Callable[[_Function], _Function]:
-    """Compile a function for these types when its module is loaded, or read it from the cache.
 
-    Parameters
-    ----------
-    result : numba type
-    *arguments : numba types
-    """
+def compiled(result: Any, *arguments: Any, **options: Any) -> Callable[[_Function], _Function]:
+    """Compile a function for these types when its module is loaded, or read it from the cache."""
     decorate: Callable[[_Function], _Function] = njit(
-        result(*arguments), cache=True, nogil=True, error_model="numpy"
+        result(*arguments), cache=True, nogil=True, error_model="numpy", **options
     )
     return decorate
 
 
-def inner(result: Any, *arguments: Any) -> Callable[[_Function], _Function]:
+def inner(result: Any, *arguments: Any, **options: Any) -> Callable[[_Function], _Function]:
     """Compile a function that only kernels call, without what Python needs to call it."""
-    without: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    decorate: Callable[[_Function], _Function] = njit(
-        result(*arguments), cache=True, nogil=True, error_model="numpy", **without
-    )
-    return decorate
+    return compiled(result, *arguments, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
 
 
 def inlined(result: Any, *arguments: Any) -> Callable[[_Function], _Function]:
     """Compile a small function into each kernel that calls it."""
-    without: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    decorate: Callable[[_Function], _Function] = njit(
-        result(*arguments),
-        cache=True,
-        nogil=True,
-        error_model="numpy",
-        forceinline=True,
-        **without,
-    )
-    return decorate
+    return inner(result, *arguments, forceinline=True)
 
 
 def readonly(dtype: Any, ndim: int = 1) -> Any:

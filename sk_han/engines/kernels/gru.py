@@ -6,7 +6,7 @@ from typing import Any
 
 from numba import types
 
-from sk_han.engines.kernels.compiling import compiled
+from sk_han.engines.kernels.compiling import NUMBERS, POSITIONS, SIZE, compiled
 from sk_han.engines.kernels.drawing import draw
 from sk_han.engines.kernels.vectors import (
     ROWS,
@@ -28,65 +28,26 @@ __all__ = ["backward", "forward"]
 # Rows of gradients whose product with the states before them is computed at once.
 _PRODUCT_ROWS = 256
 
-_NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
 
-
-@compiled(
-    types.void,
-    _POSITIONS,
-    _SIZE,
-    _SIZE,
-    _NUMBERS,
-    _NUMBERS,
-    _NUMBERS,
-    _POSITIONS,
-    _POSITIONS,
-    _POSITIONS,
-    _POSITIONS,
-    _NUMBERS,
-    _NUMBERS,
-    _NUMBERS,
-)
+@compiled(types.void, POSITIONS, *(SIZE,) * 2, *(NUMBERS,) * 3, *(POSITIONS,) * 4, *(NUMBERS,) * 3)
 def forward(
     counter: Any,
-    n_tasks: int,
+    n_tasks: int,  # two a chunk
     H: int,
-    projected: Any,
-    weight: Any,
-    bias: Any,
-    index: Any,
-    starts: Any,
-    lengths: Any,
-    bounds: Any,
-    initial: Any,
-    states: Any,
-    gates: Any,
+    projected: Any,  # (2, U, 3H)
+    weight: Any,  # (2, H, 3H)
+    bias: Any,  # (2, H)
+    index: Any,  # (T,)
+    starts: Any,  # (N,) first token of each sequence, the shortest first, none empty
+    lengths: Any,  # (N,)
+    bounds: Any,  # (n_chunks + 1,) first sequence of each chunk
+    initial: Any,  # (2, N, H) before the first token, the longest first, or (0,) for zeros
+    states: Any,  # (T, 2H), written
+    gates: Any,  # (2, T, 4H), written for `backward`: r, z, n, ``h V_n + c_n``; (0,) to keep none
 ) -> None:
     """Compute the states of both directions; the equations are those of `arrays.recur`.
 
-    Arrays are flat; their shapes are given here. A task is one direction of one chunk of sequences.
-
-    Parameters
-    ----------
-    counter, n_tasks
-        As of `sk_han.engines.tasks.run_tasks`; two tasks a chunk.
-    H : int
-        Size of the state of a direction.
-    projected : (2, U, 3H)
-    weight : (2, H, 3H)
-    bias : (2, H)
-    index : (T,)
-    starts, lengths : (N,)
-        First token and number of tokens of each sequence, the shortest first, none empty.
-    bounds : (n_chunks + 1,)
-        First sequence of each chunk.
-    initial : (2, N, H) or (0,)
-        States before the first token of each direction, the longest sequence first; empty for
-        zeros.
-    states : (T, 2H)
-        Written.
-    gates : (2, T, 4H) or (0,)
-        Written for `backward`, unless empty: r, z, n and ``h V_n + c_n`` of each token.
+    Arrays are flat. A task is one direction of one chunk of sequences.
     """
     G, row = 3 * H, 16 * n_vectors(3 * H)
     Hs, wide, narrow = 16 * n_vectors(H), n_vectors(3 * H), n_vectors(H)
@@ -151,31 +112,13 @@ def forward(
                             store_within(gates, g + 3 * H + at, scaled, left)
 
 
-@compiled(
-    types.void,
-    _POSITIONS,
-    _SIZE,
-    _SIZE,
-    _NUMBERS,
-    _NUMBERS,
-    _NUMBERS,
-    _NUMBERS,
-    _POSITIONS,
-    _POSITIONS,
-    _POSITIONS,
-    _POSITIONS,
-    _NUMBERS,
-    _NUMBERS,
-    _NUMBERS,
-    _NUMBERS,
-    _NUMBERS,
-)
+@compiled(types.void, POSITIONS, *(SIZE,) * 2, *(NUMBERS,) * 4, *(POSITIONS,) * 4, *(NUMBERS,) * 5)
 def backward(
     counter: Any,
     n_tasks: int,
     H: int,
-    grad: Any,
-    states: Any,
+    grad: Any,  # (T, 2H), of the states
+    states: Any,  # from here to `initial` as of `forward`
     gates: Any,
     weight: Any,
     index: Any,
@@ -183,26 +126,12 @@ def backward(
     lengths: Any,
     bounds: Any,
     initial: Any,
-    grad_projected: Any,
-    grad_weight: Any,
-    grad_bias: Any,
-    grad_initial: Any,
+    grad_projected: Any,  # (n_chunks, 2, U, 3H), written: what each chunk adds, as below
+    grad_weight: Any,  # (n_chunks, 2, H, 3H)
+    grad_bias: Any,  # (n_chunks, 2, H)
+    grad_initial: Any,  # (2, N, H), written; (0,) if there is none
 ) -> None:
-    """Compute the gradients of `forward`; a task is one direction of one chunk of sequences.
-
-    Parameters
-    ----------
-    counter, n_tasks, H, states, gates, weight, index, starts, lengths, bounds, initial
-        As of `forward`.
-    grad : (T, 2H)
-        Gradient of the states.
-    grad_projected : (n_chunks, 2, U, 3H)
-        Written: the gradient that each chunk adds, as in the next two.
-    grad_weight : (n_chunks, 2, H, 3H)
-    grad_bias : (n_chunks, 2, H)
-    grad_initial : (2, N, H) or (0,)
-        Written unless empty.
-    """
+    """Compute the gradients of `forward`; a task is one direction of one chunk of sequences."""
     G, row, Hs = 3 * H, 16 * n_vectors(3 * H), 16 * n_vectors(H)
     wide, narrow = n_vectors(3 * H), n_vectors(H)
     T, N, n_chunks = len(index), len(lengths), len(bounds) - 1
@@ -222,10 +151,8 @@ def backward(
             store_within(grad_projected, part + at, splat(0), U * G - at)
         sums, of_bias = buffer(H * row), buffer(Hs)
         # Gradients before the activations, and the states before them, of the last rows.
-        delta, before = (
-            buffer((_PRODUCT_ROWS + ROWS) * row + 64),
-            buffer((_PRODUCT_ROWS + ROWS) * Hs),
-        )
+        delta = buffer((_PRODUCT_ROWS + ROWS) * row + 64)
+        before = buffer((_PRODUCT_ROWS + ROWS) * Hs)
         filled, carried = 0, buffer(ROWS * Hs)
         first, end = bounds[chunk], bounds[chunk + 1]
         while end > first:

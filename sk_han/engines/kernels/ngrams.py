@@ -70,19 +70,14 @@ def _number_of(
 @compiled(
     void,
     int64[::1],
-    int64,
-    int64,
+    *(int64,) * 2,
     readonly(int32),
-    readonly(int64),
-    readonly(int64),
-    int64,
-    int64,
+    *(readonly(int64),) * 2,
+    *(int64,) * 2,
     readonly(int32),
     uint64,
-    readonly(float32, 2),
-    readonly(float32, 2),
-    int64,
-    int64,
+    *(readonly(float32, 2),) * 2,
+    *(int64,) * 2,
     float64[:, ::1],
     readonly(float64, 2),
     float64[::1],
@@ -90,43 +85,26 @@ def _number_of(
 def scores(
     counter: NDArray[np.int64],
     n_tasks: int,
-    task_size: int,
+    task_size: int,  # in documents
     word_ids: NDArray[np.int32],
     sentence_starts: NDArray[np.int64],
     document_starts: NDArray[np.int64],
     smallest: int,
     largest: int,
-    column_table: NDArray[np.int32],
+    column_table: NDArray[np.int32],  # by hash value: the number of an n-gram from 1; 0: unknown
     factor: int,
-    ratios: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    longest: int,
-    most_ngrams: int,
-    result: NDArray[np.float64],
-    factors: NDArray[np.float64],
-    contributions: NDArray[np.float64],
+    ratios: NDArray[np.float32],  # (F, S) or (F, 1)
+    weights: NDArray[np.float32],  # (F, S)
+    longest: int,  # number of words of the longest sentence
+    most_ngrams: int,  # as many known n-grams, or more, as the documents with the most have
+    result: NDArray[np.float64],  # (D, S), written
+    factors: NDArray[np.float64],  # (D, S), or (0, S) where no contributions are wanted
+    contributions: NDArray[np.float64],  # (n_words,) zeros; ``factors @ result`` is added
 ) -> None:
     """Score documents without the intercept, and divide a score among the words where wanted.
 
-    Parameters
-    ----------
-    task_size : int
-        Number of documents of a task.
-    column_table : ndarray of shape (number of hash values,)
-        The number of each n-gram from 1, and 0 for unknown ones.
-    factor : int
-        Random number of 64 bits, odd. It changes where a table holds an n-gram, and no result:
-        nobody can write a document whose n-grams all fall into one place.
-    longest : int
-        Number of words of the longest sentence.
-    most_ngrams : int
-        So many known n-grams, or more, as the documents with the most have.
-    ratios : ndarray of shape (F, S) or (F, 1)
-    weights : ndarray of shape (F, S)
-    result : ndarray of shape (D, S)
-    factors : ndarray of shape (D, S), or (0, S) where no contributions are wanted
-    contributions : ndarray of shape (n_words,)
-        Zeros; ``factors @ result`` is added, as of `NgramModel.attributions`.
+    `factor` is a random odd number of 64 bits. It changes where a table holds an n-gram, and no
+    result: nobody can write a document whose n-grams all fall into one place.
     """
     n_documents, n_scores = result.shape
     n_ratios = ratios.shape[1]

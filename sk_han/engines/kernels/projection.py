@@ -6,7 +6,7 @@ from typing import Any
 
 from numba import types
 
-from sk_han.engines.kernels.compiling import compiled
+from sk_han.engines.kernels.compiling import NUMBERS, POSITIONS, SIZE, compiled
 from sk_han.engines.kernels.drawing import draw
 from sk_han.engines.kernels.vectors import (
     ROWS,
@@ -25,35 +25,21 @@ __all__ = ["backward", "forward"]
 # Rows whose products with the gradients are computed at once, from fast memory.
 _PRODUCT_ROWS = 128
 
-_NUMBERS, _POSITIONS, _SIZE = types.float32[::1], types.int64[::1], types.int64
 
-
-@compiled(types.void, _POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 4)
+@compiled(types.void, POSITIONS, *(SIZE,) * 3, *(NUMBERS,) * 4)
 def forward(
     counter: Any,
-    n_tasks: int,
+    n_tasks: int,  # two a chunk
     E: int,
     G: int,
-    inputs: Any,
-    weight: Any,
-    bias: Any,
-    projected: Any,
+    inputs: Any,  # (U, E)
+    weight: Any,  # (2, G, E)
+    bias: Any,  # (2, G)
+    projected: Any,  # (2, U, G), written
 ) -> None:
     """Compute ``inputs @ weight[d].T + bias[d]`` for both directions ``d``.
 
-    Arrays are flat; their shapes are given here. A task is one direction of one chunk of rows.
-
-    Parameters
-    ----------
-    counter, n_tasks
-        As of `sk_han.engines.tasks.run_tasks`; two tasks a chunk.
-    E, G : int
-        Size of an input and of a projection.
-    inputs : (U, E)
-    weight : (2, G, E)
-    bias : (2, G)
-    projected : (2, U, G)
-        Written.
+    Arrays are flat. A task is one direction of one chunk of rows.
     """
     U, row, wide = len(inputs) // E, 16 * n_vectors(G), n_vectors(G)
     n_chunks = n_tasks // 2
@@ -80,33 +66,20 @@ def forward(
                     store_within(projected, o, load(sums, r * row + at), G - at)
 
 
-@compiled(types.void, _POSITIONS, *(_SIZE,) * 3, *(_NUMBERS,) * 6)
+@compiled(types.void, POSITIONS, *(SIZE,) * 3, *(NUMBERS,) * 6)
 def backward(
     counter: Any,
     n_tasks: int,
     E: int,
     G: int,
-    grad: Any,
+    grad: Any,  # (2, U, G), of the projections
     inputs: Any,
     weight: Any,
-    grad_inputs: Any,
-    grad_weight: Any,
-    grad_bias: Any,
+    grad_inputs: Any,  # (U, E), written
+    grad_weight: Any,  # (n_tasks, 2, G, E), written: what each chunk adds, as below
+    grad_bias: Any,  # (n_tasks, 2, G)
 ) -> None:
-    """Compute the gradients of `forward`; a task is one chunk of rows.
-
-    Parameters
-    ----------
-    counter, n_tasks, E, G, inputs, weight
-        As of `forward`.
-    grad : (2, U, G)
-        Gradient of the projections.
-    grad_inputs : (U, E)
-        Written.
-    grad_weight : (n_tasks, 2, G, E)
-        Written: the gradient that each chunk adds, as in the next.
-    grad_bias : (n_tasks, 2, G)
-    """
+    """Compute the gradients of `forward`; a task is one chunk of rows."""
     U, row, wide = len(inputs) // E, 16 * n_vectors(E), n_vectors(E)
     while True:
         task = draw(counter)

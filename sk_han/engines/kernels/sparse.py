@@ -6,42 +6,25 @@ from typing import Any
 
 from numba import int32, int64, types
 
-from sk_han.engines.kernels.compiling import compiled, readonly
+from sk_han.engines.kernels.compiling import NUMBERS, POSITIONS, SIZE, compiled, readonly
 from sk_han.engines.kernels.drawing import draw
 from sk_han.engines.kernels.vectors import buffer, load, load_within, splat, store, store_within
 
 __all__ = ["product"]
 
-_NUMBERS = types.float32[::1]
 
-
-@compiled(
-    types.void, int64[::1], int64, int64, readonly(int32), readonly(int32), *(_NUMBERS,) * 3
-)  # fmt: skip
+@compiled(types.void, POSITIONS, SIZE, SIZE, *(readonly(int32),) * 2, *(NUMBERS,) * 3)
 def product(
     counter: Any,
     n_tasks: int,
     width: int,
-    row_starts: Any,
-    columns: Any,
-    values: Any,
-    dense: Any,
-    result: Any,
+    row_starts: Any,  # (M + 1,)
+    columns: Any,  # (nnz,)
+    values: Any,  # (nnz,)
+    dense: Any,  # (N, width)
+    result: Any,  # (M, width), written
 ) -> None:
-    """Multiply a matrix of compressed rows with a dense one; a task is a range of rows.
-
-    Parameters
-    ----------
-    counter, n_tasks
-        As of `sk_han.engines.tasks.run_tasks`.
-    width : int
-        Number of columns of `dense`.
-    row_starts : (M + 1,)
-    columns, values : (nnz,)
-    dense : (N, width)
-    result : (M, width)
-        Written.
-    """
+    """Multiply a matrix of compressed rows with a dense one; a task is a range of rows."""
     M, whole = len(row_starts) - 1, width & ~15
     while True:
         task = draw(counter)

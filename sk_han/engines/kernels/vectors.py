@@ -23,7 +23,7 @@ from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, models, overload, register_model
 
-from sk_han.engines.kernels.compiling import compiled, inlined
+from sk_han.engines.kernels.compiling import NUMBERS, SIZE, compiled, inlined
 
 __all__ = [
     "ROWS",
@@ -56,9 +56,8 @@ _FLAGS = ("contract", "reassoc", "nsz", "arcp")
 _ALIGNMENT_IS_ARGUMENT = binding.llvm_version_info[0] < 22
 
 _FLOAT, _I32, _I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
-_VECTOR, _MASK = ir.VectorType(_FLOAT, LANES), ir.VectorType(ir.IntType(1), LANES)
+_VECTOR = ir.VectorType(_FLOAT, LANES)
 _I32S = ir.VectorType(_I32, LANES)
-_UNDEFINED = ir.Constant(_VECTOR, ir.Undefined)
 
 
 class _VectorType(types.Type):
@@ -80,9 +79,9 @@ def _constant(value: float) -> ir.Constant:
 
 
 def _splat(builder: Any, number: Any) -> Any:
-    zeros = ir.Constant(_I32S, [0] * LANES)
-    first = builder.insert_element(_UNDEFINED, number, ir.Constant(_I32, 0))
-    return builder.shuffle_vector(first, _UNDEFINED, zeros)
+    undefined = ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined)
+    first = builder.insert_element(undefined, number, ir.Constant(_I32, 0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(_I32S, [0] * LANES))
 
 
 def _address(context: Any, builder: Any, array_type: Any, array: Any, position: Any) -> Any:
@@ -94,33 +93,31 @@ def _as_vector(builder: Any, address: Any) -> Any:
     return builder.bitcast(address, _VECTOR.as_pointer())
 
 
+def _vector_at(context: Any, builder: Any, *array: Any) -> Any:
+    return _as_vector(builder, _address(context, builder, *array))
+
+
 def _multiply_add(builder: Any, x: Any, y: Any, z: Any) -> Any:
     return builder.fadd(builder.fmul(x, y, flags=_FLAGS), z, flags=_FLAGS)
 
 
 def _first_lanes(builder: Any, n: Any) -> Any:
     """Return a mask of the first `n` lanes."""
-    n = builder.trunc(n, _I32)
-    zeros = ir.Constant(_I32S, [0] * LANES)
-    undefined = ir.Constant(_I32S, ir.Undefined)
-    counts = builder.shuffle_vector(
-        builder.insert_element(undefined, n, ir.Constant(_I32, 0)), undefined, zeros
-    )
-    return builder.icmp_signed("<", ir.Constant(_I32S, list(range(LANES))), counts)
+    lanes = ir.Constant(_I32S, list(range(LANES)))
+    return builder.icmp_signed("<", lanes, _splat(builder, builder.trunc(n, _I32)))
 
 
-def _masked(builder: Any, name: str, result: Any, arguments: list[Any], mask: Any) -> Any:
-    """Call LLVM's masked load or store; the last of the arguments before the mask is a pointer."""
-    types_ = [argument.type for argument in arguments]
-    if _ALIGNMENT_IS_ARGUMENT:
-        arguments, types_ = [*arguments, ir.Constant(_I32, 4)], [*types_, _I32]
-    more = [(mask, _MASK)] + ([(_constant(0), _VECTOR)] if name == "load" else [])
-    function = cgutils.get_or_insert_function(
-        builder.module,
-        ir.FunctionType(result, [*types_, *(kind for _, kind in more)]),
-        f"llvm.masked.{name}.v16f32.p0",
-    )
-    return builder.call(function, [*arguments, *(value for value, _ in more)])
+def _masked(builder: Any, name: str, result: Any, before: list[Any], *mask: Any) -> Any:
+    """Call LLVM's masked load or store; the last argument before the mask is a pointer."""
+    alignment = [ir.Constant(_I32, 4)] if _ALIGNMENT_IS_ARGUMENT else []
+    return _call(builder, f"masked.{name}.v16f32.p0", result, *before, *alignment, *mask)
+
+
+def _call(builder: Any, name: str, result: Any, *arguments: Any, **options: Any) -> Any:
+    """Call a function of LLVM."""
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}")
+    return builder.call(function, arguments, **options)
 
 
 @intrinsic
@@ -128,8 +125,8 @@ def load(typing: Any, array: Any, position: Any) -> Any:
     """Return the 16 numbers of an array from a position on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = _address(context, builder, signature.args[0], *arguments)
-        return builder.load(_as_vector(builder, address), align=4)
+        source = _vector_at(context, builder, signature.args[0], *arguments)
+        return builder.load(source, align=4)
 
     return vector_type(array, types.intp), generate
 
@@ -140,9 +137,8 @@ def load_part(typing: Any, array: Any, position: Any, n: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, position, n = arguments
-        address = _address(context, builder, signature.args[0], array, position)
-        mask = _first_lanes(builder, n)
-        return _masked(builder, "load", _VECTOR, [_as_vector(builder, address)], mask)
+        source = _vector_at(context, builder, signature.args[0], array, position)
+        return _masked(builder, "load", _VECTOR, [source], _first_lanes(builder, n), _constant(0))
 
     return vector_type(array, types.intp, types.intp), generate
 
@@ -153,8 +149,8 @@ def store(typing: Any, array: Any, position: Any, vector: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, position, vector = arguments
-        address = _address(context, builder, signature.args[0], array, position)
-        builder.store(vector, _as_vector(builder, address), align=4)
+        target = _vector_at(context, builder, signature.args[0], array, position)
+        builder.store(vector, target, align=4)
         return context.get_dummy_value()
 
     return types.void(array, types.intp, vector_type), generate
@@ -166,16 +162,14 @@ def store_part(typing: Any, array: Any, position: Any, vector: Any, n: Any) -> A
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, position, vector, n = arguments
-        address = _address(context, builder, signature.args[0], array, position)
-        mask = _first_lanes(builder, n)
-        destination = _as_vector(builder, address)
-        _masked(builder, "store", ir.VoidType(), [vector, destination], mask)
+        target = _vector_at(context, builder, signature.args[0], array, position)
+        _masked(builder, "store", ir.VoidType(), [vector, target], _first_lanes(builder, n))
         return context.get_dummy_value()
 
     return types.void(array, types.intp, vector_type, types.intp), generate
 
 
-@inlined(vector_type, types.float32[::1], types.int64)
+@inlined(vector_type, NUMBERS, SIZE)
 def load_within(array: Any, position: int) -> Any:
     """Return the 16 numbers from a position on; zeros beyond the end of the array."""
     if position + LANES <= len(array):
@@ -183,7 +177,7 @@ def load_within(array: Any, position: int) -> Any:
     return load_part(array, position, len(array) - position)
 
 
-@inlined(types.void, types.float32[::1], types.int64, vector_type, types.int64)
+@inlined(types.void, NUMBERS, SIZE, vector_type, SIZE)
 def store_within(array: Any, position: int, vector: Any, n: int) -> None:
     """Write the first `n` numbers of a vector; all of them if `n` is 16 or more."""
     if n >= LANES:
@@ -207,23 +201,11 @@ def total(typing: Any, vector: Any) -> Any:
     """Return the sum of the 16 numbers."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        function = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(_FLOAT, [_FLOAT, _VECTOR]),
-            "llvm.vector.reduce.fadd.v16f32",
-        )
-        return builder.call(
-            function, [ir.Constant(_FLOAT, 0.0), arguments[0]], fastmath=("reassoc",)
-        )
+        given = ir.Constant(_FLOAT, 0.0), arguments[0]
+        name = "vector.reduce.fadd.v16f32"
+        return _call(builder, name, _FLOAT, *given, fastmath=("reassoc",))
 
     return types.float32(vector_type), generate
-
-
-def _of_each(builder: Any, name: str, vector: Any) -> Any:
-    function = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(_VECTOR, [_VECTOR]), f"llvm.{name}.v16f32"
-    )
-    return builder.call(function, [vector])
 
 
 @intrinsic
@@ -231,7 +213,7 @@ def square_root(typing: Any, vector: Any) -> Any:
     """Return the square roots."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _of_each(builder, "sqrt", arguments[0])
+        return _call(builder, "sqrt.v16f32", _VECTOR, arguments[0])
 
     return vector_type(vector_type), generate
 
@@ -246,7 +228,7 @@ def _sigmoid(builder: Any, x: Any) -> Any:
         outside = builder.fcmp_ordered(sign, x, _constant(limit))
         x = builder.select(outside, _constant(limit), x)
     y = builder.fmul(x, _constant(-1 / math.log(2)), flags=_FLAGS)
-    whole = _of_each(builder, "rint", y)
+    whole = _call(builder, "rint.v16f32", _VECTOR, y)
     fraction = builder.fsub(y, whole)
     power = _constant(_POWER_OF_2[-1])
     for coefficient in reversed(_POWER_OF_2[:-1]):
@@ -300,20 +282,20 @@ _operation(operator.mul, "fmul")
 _operation(operator.truediv, "fdiv")
 
 
-@compiled(types.float32[::1], types.int64)
+@compiled(NUMBERS, SIZE)
 def buffer(size: int) -> Any:
     """Return zeros at an address that 64 divides: other vectors would lie in two cache lines."""
     memory = np.zeros(size + LANES, dtype=np.float32)
     return memory[((64 - (memory.ctypes.data & 63)) & 63) >> 2 :]
 
 
-@inlined(types.int64, types.int64)
+@inlined(SIZE, SIZE)
 def n_vectors(size: int) -> int:
     """Return the number of vectors that hold so many numbers."""
     return (size + 15) >> 4
 
 
-@inlined(types.void, types.float32[::1], types.int64, types.float32[::1], types.int64, types.int64)
+@inlined(types.void, NUMBERS, SIZE, NUMBERS, SIZE, SIZE)
 def copy(source: Any, start: int, target: Any, target_start: int, size: int) -> None:
     """Copy numbers; the target has room for whole vectors, and gets zeros there."""
     whole = size & ~15
@@ -352,8 +334,8 @@ def _block_product(rows: int, width: int) -> Any:
                 return builder.gep(address, [builder.mul(stride, ir.Constant(_I64, number))])
 
             def vector_of(address: Any, number: int) -> Any:
-                place = builder.gep(address, [ir.Constant(_I64, LANES * number)])
-                return _as_vector(builder, place)
+                offset = ir.Constant(_I64, LANES * number)
+                return _as_vector(builder, builder.gep(address, [offset]))
 
             first_sum, first_left = at(0, sums, sums_at), at(3, left, left_at)
             first_right = at(7, right, right_at)
@@ -397,19 +379,8 @@ _block_3 = _block_product(ROWS, min(3, BLOCK))
 _block_4, _row_4 = _block_product(ROWS, min(4, BLOCK)), _block_product(1, 4)
 _block_5 = _block_product(ROWS, min(5, BLOCK))
 
-_ARRAY = types.float32[::1]
-_PRODUCT = (
-    types.int64,
-    _ARRAY,
-    *(types.int64,) * 2,
-    _ARRAY,
-    *(types.int64,) * 3,
-    _ARRAY,
-    *(types.int64,) * 4,
-)
 
-
-@compiled(types.void, *_PRODUCT)
+@compiled(types.void, SIZE, NUMBERS, *(SIZE,) * 2, NUMBERS, *(SIZE,) * 3, NUMBERS, *(SIZE,) * 4)
 def multiply_add(
     n_rows: int,
     sums: Any,
@@ -440,8 +411,7 @@ def multiply_add(
         if n_rows - row >= ROWS:
             while v < width:
                 a, b = sums_at + row * sums_row + 16 * v, left_at + row * left_row
-                c = right_at + 16 * v
-                rest = width - v
+                c, rest = right_at + 16 * v, width - v
                 if BLOCK == 1 or rest == 1:
                     _block_1(sums, a, sums_row, left, b, left_row, left_k, right, c, right_k, n)
                     v += 1

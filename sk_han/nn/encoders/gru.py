@@ -7,9 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.compiled import gru_states, kernels_for, projections
-from sk_han.nn.encoders.output import Encoded
-from sk_han.nn.encoders.packed import PackedRNN, packed_encoded
+from sk_han.nn.compiled import gru_states, kernels_cover, projections
+from sk_han.nn.encoders.packed import Encoded, PackedRNN, packed_encoded
 from sk_han.nn.initialization import uniform_, with_memory
 from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.segments import sequence_ends
@@ -19,7 +18,7 @@ __all__ = ["BidirectionalGRU", "recurrent_encoder"]
 
 
 class _Weights(NamedTuple):
-    """Weights of both directions."""
+    """Weights of both directions, as kernels take them."""
 
     inputs: Tensor  # (2, 3H/2, E)
     input_bias: Tensor  # (2, 3H/2)
@@ -30,9 +29,9 @@ class _Weights(NamedTuple):
 class BidirectionalGRU(nn.Module):
     """Bidirectional GRU over ragged sequences of repeated inputs.
 
-    Compiled kernels compute it where they cover the weights (`kernels_for`): they project distinct
-    inputs once, and both directions advance at once. Elsewhere `torch.nn.GRU` computes over a
-    packed sequence, on a GPU by cuDNN. Both return the same numbers.
+    In single precision on a CPU compiled kernels compute it, if there are any: they project
+    distinct inputs once, and both directions advance at once. Elsewhere `torch.nn.GRU` computes
+    over a packed sequence, on a GPU by cuDNN. Both return the same numbers.
 
     Parameters
     ----------
@@ -117,38 +116,28 @@ class BidirectionalGRU(nn.Module):
     def has_kernels(self) -> bool:
         """Whether compiled kernels compute here."""
         weight = self.gru.get_parameter("weight_ih_l0")
-        return all(kernels_for(name, weight) is not None for name in ("projection", "gru"))
+        return kernels_cover("projection", weight) and kernels_cover("gru", weight)
 
     def project(self, inputs: Tensor) -> Tensor:
-        """Return the projections for both directions with biases, shape (2, U, 3 * hidden_size).
-
-        This and `recur` are for kernels alone.
-        """
-        weights, found = self._weights(), kernels_for("projection", inputs)
-        assert found is not None
-        return projections(found, inputs, weights.inputs, weights.input_bias)  # (2, U, 3H/2)
+        """Return the projections of inputs (U, E) for both directions, (2, U, 3H/2), by kernels."""
+        weights = self._weights()
+        return projections(inputs, weights.inputs, weights.input_bias)
 
     def recur(
-        self,
-        projected: Tensor,
-        index: Tensor,
-        lengths: Tensor,
-        initial: Tensor | None = None,
+        self, projected: Tensor, index: Tensor, lengths: Tensor, initial: Tensor | None = None
     ) -> Tensor:
-        """Return the states of projected inputs, shape (T, H)."""
-        weights, found = self._weights(), kernels_for("gru", projected)
-        assert found is not None
+        """Return the states of projected inputs, shape (T, H), by kernels."""
+        weights = self._weights()
         if initial is not None:
             layout = PackedLayout(lengths)
             initial = initial[:, layout.order[: layout.n_filled]]
-        recurrent = weights.states, weights.state_bias
-        return gru_states(found, projected, *recurrent, index, lengths, initial)
+        own = weights.states, weights.state_bias
+        return gru_states(projected, *own, index, lengths, initial)
 
     def join_weights(self, join: bool = True) -> None:
         """Keep the weights of both directions as predictions need them, or forget them.
 
-        Joining them takes a tenth of the time of one document. After a change of weights, call this
-        again.
+        Joining them takes a tenth of the time of one document. A change of weights needs it again.
         """
         self._joined = None
         if join:

@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.utils.rnn import PackedSequence
 
-from sk_han.nn.encoders.output import Encoded
 from sk_han.nn.initialization import uniform_, with_memory
 from sk_han.nn.ragged.layout import PackedLayout
 
-__all__ = ["PackedRNN", "packed_encoded"]
+__all__ = ["Encoded", "PackedRNN", "packed_encoded"]
 
 # States, or states and memory cells of an LSTM.
 Last = Tensor | tuple[Tensor, Tensor]
+States = tuple[Tensor, ...]  # the same, always in a tuple
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
+WEIGHTS = "weight_ih", "weight_hh", "bias_ih", "bias_hh"
 STEPS: dict[type, Any] = {nn.GRU: torch.gru, nn.LSTM: torch.lstm, nn.RNN: torch.rnn_tanh}
 
 STEPS_A_BLOCK = 16
 # Of longer sequences, parts of so many steps are computed again in the backward.
 MOST_STEPS_KEPT = 1_024
+
+
+class Encoded(NamedTuple):
+    """States of all tokens, and the last states of each sequence."""
+
+    states: Tensor  # (T, H), both directions side by side
+    last: Last  # (num_layers * n_directions, N, hidden_size), in the layout of `torch.nn.GRU`
 
 
 class PackedRNN(nn.Module):
@@ -66,6 +73,8 @@ class PackedRNN(nn.Module):
         Size H of the states.
     """
 
+    has_kernels = False
+
     def __init__(
         self,
         rnn: str,
@@ -76,14 +85,8 @@ class PackedRNN(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        made = CELLS[rnn](
-            input_size,
-            hidden_size,
-            num_layers=num_layers,
-            bidirectional=bidirectional,
-            device="meta",
-        )
-        self.rnn = with_memory(made)
+        shape = {"num_layers": num_layers, "bidirectional": bidirectional}
+        self.rnn = with_memory(CELLS[rnn](input_size, hidden_size, **shape, device="meta"))
         self.output_size = hidden_size * (2 if bidirectional else 1)
         self.reset_parameters(generator)
 
@@ -93,13 +96,7 @@ class PackedRNN(nn.Module):
             uniform_(parameter, self.rnn.hidden_size**-0.5, generator)
 
     def forward(self, inputs: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
-        """Encode concatenated sequences: arguments as of `BidirectionalGRU`.
-
-        Returns
-        -------
-        Tensor, shape (T, H)
-            States of the last layer.
-        """
+        """Encode concatenated sequences, as `BidirectionalGRU` does: the last layer's states."""
         return self.encode(inputs, index, lengths).states
 
     def encode(
@@ -181,13 +178,14 @@ def _by_blocks(
     if rnn.bidirectional:
         orders.append((layout.backward_token, layout.backward_row, "_reverse"))
     starts = start if isinstance(start, tuple) else (start,)
-    lasts: list[tuple[Tensor, ...]] = []
+    lasts: list[States] = []
     for layer in range(rnn.num_layers):
         found = []
         for token, row, direction in orders:
             before = tuple(each[len(lasts) : len(lasts) + 1] for each in starts)
-            step = _Step(rnn, f"l{layer}{direction}")
-            states, last = _advance(step, inputs[index[token]], active, before)
+            names = (f"{kind}_l{layer}{direction}" for kind in WEIGHTS)
+            weights = [getattr(rnn, name) for name in names]
+            states, last = _advance(rnn, weights, inputs[index[token]], active, before)
             found.append(states[row])
             lasts.append(last)
         inputs = torch.cat(found, dim=1)  # (T, n_directions * H)
@@ -196,48 +194,39 @@ def _by_blocks(
     return inputs, (ends[0], ends[1]) if len(ends) == 2 else ends[0]
 
 
-class _Step:
-    """Some steps of one direction of one layer, computed by PyTorch at once."""
-
-    def __init__(self, rnn: nn.RNNBase, name: str) -> None:
-        self.is_lstm = isinstance(rnn, nn.LSTM)
-        self.compute = STEPS[type(rnn)]
-        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        self.weights = [getattr(rnn, f"{kind}_{name}") for kind in kinds]
-
-    def __call__(
-        self, x: Tensor, active: Tensor, before: tuple[Tensor, ...]
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        start = before if self.is_lstm else before[0]
-        # With biases, one layer, no dropout, not in training mode, one direction.
-        states, *last = self.compute(x, active, start, self.weights, True, 1, 0.0, False, False)
-        return states, tuple(last)
-
-
 def _advance(
-    step: _Step, x: Tensor, active: Tensor, before: tuple[Tensor, ...]
-) -> tuple[Tensor, tuple[Tensor, ...]]:
+    rnn: nn.RNNBase, weights: list[Tensor], x: Tensor, active: Tensor, before: States
+) -> tuple[Tensor, States]:
     """Advance by all steps from states before them; return all states, and those of the ends."""
-    advance: Callable[..., tuple[Tensor, tuple[Tensor, ...]]] = step
-    most_steps = STEPS_A_BLOCK
+    advance, most_steps = _advance_at_once, STEPS_A_BLOCK
     if torch.is_grad_enabled() and len(active) > MOST_STEPS_KEPT:
-        advance, most_steps = partial(_advance_again, step), MOST_STEPS_KEPT
+        advance, most_steps = _advance_again, MOST_STEPS_KEPT
     blocks = active.split(most_steps)
     found, ended = [], []
     for rows, block in zip(x.split([int(block.sum()) for block in blocks]), blocks, strict=True):
         n = int(block[0])
         ended.append(tuple(each[:, n:] for each in before))
-        states, before = advance(rows, block, tuple(each[:, :n] for each in before))
+        states, before = advance(rnn, weights, rows, block, tuple(each[:, :n] for each in before))
         found.append(states)
     # The longest sequence first: those that ended last stand in front.
     ends = zip(before, *reversed(ended), strict=True)
     return torch.cat(found), tuple(torch.cat(each, dim=1) for each in ends)
 
 
+def _advance_at_once(
+    rnn: nn.RNNBase, weights: list[Tensor], x: Tensor, active: Tensor, before: States
+) -> tuple[Tensor, States]:
+    start = before if isinstance(rnn, nn.LSTM) else before[0]
+    # With biases, one layer, no dropout, not in training mode, one direction.
+    given = x, active, start, weights, True, 1, 0.0, False, False
+    states, *last = STEPS[type(rnn)](*given)
+    return states, tuple(last)
+
+
 def _advance_again(
-    step: _Step, x: Tensor, active: Tensor, before: tuple[Tensor, ...]
-) -> tuple[Tensor, tuple[Tensor, ...]]:
-    states, *last = _Again.apply(step, active, x, *step.weights, *before)
+    rnn: nn.RNNBase, weights: list[Tensor], x: Tensor, active: Tensor, before: States
+) -> tuple[Tensor, States]:
+    states, *last = _Again.apply(rnn, active, x, *weights, *before)
     return states, tuple(last)
 
 
@@ -248,21 +237,24 @@ class _Again(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, step: _Step, active: Tensor, x: Tensor, *tensors: Tensor) -> Any:
-        ctx.step, ctx.active = step, active
-        ctx.save_for_backward(x, *tensors)
-        states, last = _advance(step, x, active, tensors[len(step.weights) :])
-        return states, *last
+    def forward(ctx: Any, rnn: nn.RNNBase, active: Tensor, *tensors: Tensor) -> Any:
+        ctx.rnn, ctx.active = rnn, active
+        ctx.save_for_backward(*tensors)
+        return _Again.advance(rnn, active, tensors)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         given = [each.detach().requires_grad_() for each in ctx.saved_tensors]
-        step, (x, *tensors) = copy.copy(ctx.step), given
-        step.weights, before = tensors[: len(step.weights)], tuple(tensors[len(step.weights) :])
         with torch.enable_grad():
-            states, last = _advance(step, x, ctx.active, before)
-        return None, None, *torch.autograd.grad((states, *last), given, grads)
+            outputs = _Again.advance(ctx.rnn, ctx.active, given)
+        return None, None, *torch.autograd.grad(outputs, given, grads)
+
+    @staticmethod
+    def advance(rnn: nn.RNNBase, active: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        x, weights, before = tensors[0], [*tensors[1:5]], tuple(tensors[5:])
+        states, last = _advance(rnn, weights, x, active, before)
+        return states, *last
 
 
 def _zeros(rnn: nn.RNNBase, inputs: Tensor, n_sequences: int) -> Last:

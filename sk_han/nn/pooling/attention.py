@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.compiled import attention, kernels_for
+from sk_han.nn.compiled import attention, kernels_cover
 from sk_han.nn.initialization import parameter, uniform_, xavier_uniform_
 from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.ragged.normalizers import normalizer_of
@@ -31,11 +31,6 @@ class AttentionPooling(Pooling):
     normalizer : {"softmax", "sparsemax", "entmax15"}
         How scores become weights; the last two, in place of the softmax of the paper, give
         weights that are exactly 0 (equations in `sk_han.nn.ragged.normalizers`).
-
-    Attributes
-    ----------
-    output_size : int
-        Size of a pooled state, H.
 
     Examples
     --------
@@ -88,8 +83,7 @@ class AttentionPooling(Pooling):
             Zero on padding; the others of a sequence sum to 1.
         """
         pooled, weights = self.pool(states[mask], mask.sum(dim=1))
-        padded = weights.new_zeros(mask.shape).masked_scatter(mask, weights)  # (N, L)
-        return pooled, padded
+        return pooled, weights.new_zeros(mask.shape).masked_scatter(mask, weights)  # (N, L)
 
     def pool(
         self,
@@ -99,30 +93,13 @@ class AttentionPooling(Pooling):
         *,
         query: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Pool concatenated sequences, without padding.
+        """Pool concatenated sequences, as `Pooling.pool` says.
 
-        Parameters
-        ----------
-        states : Tensor, shape (T, H)
-        lengths : Tensor of int64, shape (N,)
-            Number of states of each sequence, together T.
-        sequences_per_document : Tensor of int64, shape (D,), optional
-            Together N. Only poolings whose ``across_sequences`` is True read it.
-        query : Tensor, shape (N, A), optional
-            Added before the tanh: ``u_t = tanh(W h_t + b + query)``, as in the decoder of
-            Bahdanau, Cho and Bengio (2015). None for zeros.
-
-        Returns
-        -------
-        pooled : Tensor, shape (N, H)
-        weights : Tensor, shape (T, 1)
-            Those of a sequence sum to 1.
+        A query, shape (N, A), is added before the tanh: ``u_t = tanh(W h_t + b + query)``, as in
+        the decoder of Bahdanau, Cho and Bengio (2015).
         """
-        covered = self.normalizer == "softmax" and query is None
-        found = kernels_for("attention", states) if covered else None
-        if found is not None:
-            own = self.weight, self.bias, self.context
-            pooled, weights = attention(found, states, *own, lengths)
+        if self.normalizer == "softmax" and query is None and kernels_cover("attention", states):
+            pooled, weights = attention(states, self.weight, self.bias, self.context, lengths)
             return pooled, weights.unsqueeze(1)
         segment = segment_numbers(lengths).to(states.device)  # (T,)
         u = torch.addmm(self.bias, states, self.weight.T)  # (T, A)

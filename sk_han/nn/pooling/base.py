@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from sk_han.nn.ragged.segments import segment_attributions, segment_numbers
+from sk_han.nn.ragged.segments import segment_numbers
 
 __all__ = ["Pooling"]
 
@@ -51,7 +51,8 @@ class Pooling(nn.Module):
     ) -> Tensor:
         """Compute the contribution of each state to a linear score of the pooled vectors.
 
-        This implementation is for weighted sums of the states.
+        This implementation is for weighted sums of the states:
+        ``sum_r weights[t, r] * states[t] . gradient[n, r]`` for state t of sequence n.
 
         Parameters
         ----------
@@ -68,4 +69,5 @@ class Pooling(nn.Module):
             Those of a sequence sum to ``pooled . gradient``.
         """
         segment = segment_numbers(lengths).to(states.device)
-        return segment_attributions(states, weights, gradient, segment)
+        by_result = gradient.view(len(gradient), weights.shape[1], states.shape[1])[segment]
+        return (weights * (by_result @ states.unsqueeze(2)).squeeze(2)).sum(1)  # (T, R) -> (T,)

@@ -76,21 +76,9 @@ class ContextPooling(Pooling):
     def pool(
         self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Pool the words of each sentence, one sentence of all documents at a time.
+        """Pool words as `Pooling.pool` says, one sentence of all documents at a time.
 
-        Parameters
-        ----------
-        states : Tensor, shape (T, H)
-        lengths : Tensor of int64 on the CPU, shape (N,)
-            Number of words of each sentence.
-        sequences_per_document : Tensor of int64 on the CPU, shape (D,)
-            Number of sentences of each document; None for one document.
-
-        Returns
-        -------
-        sentences : Tensor, shape (N, H) or, bidirectional, (N, 2H)
-        weights : Tensor, shape (T, 1) or, bidirectional, (T, 2)
-            Those of each direction sum to 1 over a sentence.
+        Without `sequences_per_document` there is one document. Each direction has weights.
         """
         if sequences_per_document is None:
             sequences_per_document = torch.tensor([len(lengths)], device="cpu")

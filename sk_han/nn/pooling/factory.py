@@ -9,7 +9,7 @@ from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.pooling.context import ContextPooling
 from sk_han.nn.pooling.multi_hop import MultiHopPooling
 from sk_han.nn.pooling.unweighted import LastPooling, MaxPooling, MeanPooling
-from sk_han.options import Attention, ContextAttention, MultiHopAttention, NetworkOptions
+from sk_han.options import ContextAttention, MultiHopAttention, NetworkOptions
 
 __all__ = ["sentence_pooling", "word_pooling"]
 
@@ -37,22 +37,13 @@ def sentence_pooling(
 ) -> Pooling:
     """Return the pooling of sentence states to document vectors."""
     attention = options.attention
-    if attention is not None:
-        return _attention(attention, input_size, generator)
     if options.pooling == "mean":
         return MeanPooling(input_size)
     if options.pooling == "max":
         return MaxPooling(input_size)
-    return LastPooling(input_size, options.recurrent.bidirectional)
-
-
-def _attention(attention: Attention, input_size: int, generator: torch.Generator | None) -> Pooling:
+    if attention is None:
+        return LastPooling(input_size, options.recurrent.bidirectional)
+    size, normalizer = attention.size, attention.normalizer
     if isinstance(attention, MultiHopAttention) and attention.hops > 1:
-        return MultiHopPooling(
-            input_size,
-            attention.size,
-            attention.hops,
-            generator,
-            normalizer=attention.normalizer,
-        )
-    return AttentionPooling(input_size, attention.size, generator, normalizer=attention.normalizer)
+        return MultiHopPooling(input_size, size, attention.hops, generator, normalizer=normalizer)
+    return AttentionPooling(input_size, size, generator, normalizer=normalizer)

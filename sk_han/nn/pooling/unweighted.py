@@ -27,10 +27,7 @@ class MeanPooling(Pooling):
     def pool(
         self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Pool concatenated sequences, as `AttentionPooling.pool` does.
-
-        The weights are one over the length.
-        """
+        """Pool concatenated sequences, as `Pooling.pool` says; a weight is one over the length."""
         segment = segment_numbers(lengths).to(states.device)  # (T,)
         weights = lengths.to(states)[segment].reciprocal().unsqueeze(1)  # (T, 1)
         return segment_sum(weights * states, segment, len(lengths)), weights
@@ -52,7 +49,7 @@ class MaxPooling(Pooling):
     def pool(
         self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Pool concatenated sequences, as `AttentionPooling.pool` does.
+        """Pool concatenated sequences, as `Pooling.pool` says.
 
         The weight of a state is the share of the entries that come from it; of equal states, the
         first one counts.
@@ -67,7 +64,7 @@ class MaxPooling(Pooling):
     def attributions(
         self, states: Tensor, weights: Tensor, gradient: Tensor, lengths: Tensor
     ) -> Tensor:
-        """Compute the contribution of each state, as `AttentionPooling.attributions` does.
+        """Compute the contribution of each state, as `Pooling.attributions` says.
 
         The weights only hold the number of entries from each state, so `_sources` runs again.
         """
@@ -115,7 +112,7 @@ class LastPooling(Pooling):
     def pool(
         self, states: Tensor, lengths: Tensor, sequences_per_document: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Pool concatenated sequences, as `AttentionPooling.pool` does.
+        """Pool concatenated sequences, as `Pooling.pool` says.
 
         With two directions, the last and the first state have a weight of one half each.
         """
@@ -133,7 +130,7 @@ class LastPooling(Pooling):
     def attributions(
         self, states: Tensor, weights: Tensor, gradient: Tensor, lengths: Tensor
     ) -> Tensor:
-        """Compute the contribution of each state, as `AttentionPooling.attributions` does.
+        """Compute the contribution of each state, as `Pooling.attributions` says.
 
         The part of each direction belongs to the last state of that direction.
         """

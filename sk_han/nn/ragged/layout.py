@@ -15,28 +15,7 @@ class PackedLayout:
 
     Sequences are sorted by falling length, so that at step ``t`` the first ``active[t]`` of them
     have a token. Packed rows are ordered by step, then by sequence, as in
-    `torch.nn.utils.rnn.PackedSequence`. Each attribute is computed when it is first read.
-
-    Parameters
-    ----------
-    lengths : Tensor of int64 on the CPU, shape (n_sequences,)
-        Zero is allowed: such a sequence has no rows.
-
-    Attributes
-    ----------
-    forward_token : Tensor of int64, shape (n_tokens,)
-        The token of each packed row in the forward direction.
-    backward_token : Tensor of int64, shape (n_tokens,)
-        The same in the backward direction.
-    forward_row, backward_row : Tensor of int64, shape (n_tokens,)
-        The inverse: the packed row of each token.
-    previous_row : Tensor of int64, shape (n_tokens,)
-        Row of the state before each packed row, in a table that starts with ``active[0]``
-        initial states.
-    active : list of int
-        Number of sequences that have a token at each step.
-    order : Tensor of int64, shape (n_sequences,)
-        The sequences, the longest first.
+    `torch.nn.utils.rnn.PackedSequence`. Lengths (N,), zeros among them, are on the CPU.
     """
 
     def __init__(self, lengths: Tensor) -> None:
@@ -44,12 +23,12 @@ class PackedLayout:
 
     @cached_property
     def order(self) -> Tensor:
-        """Sequences, the longest first."""
+        """The sequences, the longest first, (N,)."""
         return torch.sort(self.lengths, descending=True, stable=True).indices
 
     @cached_property
     def active(self) -> list[int]:
-        """Number of sequences at each step."""
+        """Number of sequences that have a token at each step."""
         return self._active.tolist()
 
     @property
@@ -59,30 +38,32 @@ class PackedLayout:
 
     @cached_property
     def forward_token(self) -> Tensor:
-        """Token of each packed row, forwards."""
+        """Token of each packed row, forwards, (T,)."""
         step, sequence = self._step_and_sequence
         return self._starts[sequence] + step
 
     @cached_property
     def backward_token(self) -> Tensor:
-        """Token of each packed row, backwards."""
+        """Token of each packed row, backwards, (T,)."""
         step, sequence = self._step_and_sequence
         return self._starts[sequence] + self._longest_first[sequence] - 1 - step
 
     @cached_property
     def forward_row(self) -> Tensor:
-        """Packed row of each token, forwards."""
+        """Packed row of each token, forwards, (T,)."""
         return _inverse(self.forward_token)
 
     @cached_property
     def backward_row(self) -> Tensor:
-        """Packed row of each token, backwards."""
+        """Packed row of each token, backwards, (T,)."""
         return _inverse(self.backward_token)
 
     @cached_property
     def previous_row(self) -> Tensor:
-        """Row of the state before each packed row."""
-        # Step t continues the first active[t] states of step t - 1; step 0 the initial ones.
+        """Row of the state before each packed row, in a table that `active[0]` initial ones begin.
+
+        Step t continues the first `active[t]` states of step t - 1; step 0 the initial ones.
+        """
         step, sequence = self._step_and_sequence
         step_starts = torch.cumsum(self._active, 0) - self._active
         previous = torch.cat([step_starts.new_zeros(1), self.n_filled + step_starts])[:-1]

@@ -17,50 +17,21 @@ __all__ = ["NORMALIZERS", "normalizer_of", "segment_entmax15", "segment_sparsema
 def segment_sparsemax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     """Compute sparsemax over each segment: ``p = max(z - tau, 0)``, where tau makes the sum 1.
 
-    The weights are the point of the simplex closest to the scores (Martins and Astudillo, 2016).
-
-    Parameters
-    ----------
-    scores : Tensor, shape (n_rows,)
-    segment : Tensor of int64, shape (n_rows,)
-        The segment of each row.
-    n_segments : int
-
-    Returns
-    -------
-    Tensor, shape (n_rows,)
-        Weights that sum to 1 over each segment that has rows; exactly 0 for a score that is 1 or
-        more below the highest. A NaN score makes weights of its own segment NaN.
-
-    References
-    ----------
-    Martins, Astudillo (2016). From Softmax to Sparsemax: A Sparse Model of Attention and
-    Multi-Label Classification. ICML.
+    The weights (n_rows,) are the point of the simplex closest to the scores (Martins and Astudillo,
+    2016): exactly 0 for one that is 1 or more below the highest. A NaN makes those of its segment
+    NaN.
     """
-    weights: Tensor = _Sparsemax.apply(scores, segment, n_segments)
+    weights: Tensor = _Sparse.apply(scores, segment, n_segments, False)
     return weights
 
 
 def segment_entmax15(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     """Compute 1.5-entmax over each segment: ``p = max(z / 2 - tau, 0)^2``, with the sum 1.
 
-    It is between softmax and sparsemax, and smooth where a weight becomes 0 (Peters et al., 2019).
-
-    Parameters
-    ----------
-    scores, segment, n_segments
-        As of `segment_sparsemax`.
-
-    Returns
-    -------
-    Tensor, shape (n_rows,)
-        As of `segment_sparsemax`; exactly 0 for a score that is 2 or more below the highest.
-
-    References
-    ----------
-    Peters, Niculae, Martins (2019). Sparse Sequence-to-Sequence Models. ACL.
+    It is between softmax and sparsemax, and smooth where a weight becomes 0, for a score that is 2
+    or more below the highest (Peters, Niculae and Martins, 2019).
     """
-    weights: Tensor = _Entmax15.apply(scores, segment, n_segments)
+    weights: Tensor = _Sparse.apply(scores, segment, n_segments, True)
     return weights
 
 
@@ -72,65 +43,39 @@ NORMALIZERS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
 
 
 def normalizer_of(name: str) -> Callable[[Tensor, Tensor, int], Tensor]:
-    """Return the function of this name that turns scores into weights.
-
-    Raises
-    ------
-    ValueError
-        If there is no such function.
-    """
+    """Return the function of this name that turns scores into weights."""
     if name not in NORMALIZERS:
         raise ValueError(f"normalizer must be one of {sorted(NORMALIZERS)}; got {name!r}.")
     return NORMALIZERS[name]
 
 
-class _Sparsemax(torch.autograd.Function):
+class _Sparse(torch.autograd.Function):
+    """1.5-entmax if `smooth`, else sparsemax."""
+
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
-        weights = _above_threshold(scores, segment, n_segments, lambda mean, _, k: mean - 1 / k)
-        ctx.save_for_backward(weights, segment)
+    def forward(ctx: Any, scores: Tensor, segment: Tensor, n_segments: int, smooth: bool) -> Tensor:
+        above = _above_threshold(scores / 2 if smooth else scores, segment, n_segments, smooth)
+        ctx.save_for_backward(above if smooth else (above > 0).to(above), segment)
         ctx.n_segments = n_segments
-        return weights
+        return above.square() if smooth else above
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        weights, segment = ctx.saved_tensors
-        return _grad_scores(grad, (weights > 0).to(grad), segment, ctx.n_segments), None, None
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        # The gradient less its mean over the segment, both weighted by the share.
+        share, segment = ctx.saved_tensors
+        rows = torch.stack([share * grad, share], dim=1)  # (n_rows, 2)
+        sums = grad.new_zeros(ctx.n_segments, 2).index_add(0, segment, rows)
+        mean = sums[:, 0] / sums[:, 1]  # (n_segments,)
+        return share * (grad - mean[segment]), None, None, None
 
 
-class _Entmax15(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
-        root = _above_threshold(
-            scores / 2,
-            segment,
-            n_segments,
-            lambda mean, spread, k: mean - ((1 - spread) / k).clamp(min=0).sqrt(),
-        )
-        ctx.save_for_backward(root, segment)
-        ctx.n_segments = n_segments
-        return root.square()
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        root, segment = ctx.saved_tensors
-        return _grad_scores(grad, root, segment, ctx.n_segments), None, None
-
-
-def _above_threshold(
-    scores: Tensor,
-    segment: Tensor,
-    n_segments: int,
-    threshold_from: Callable[[Tensor, Tensor, Tensor], Tensor],
-) -> Tensor:
+def _above_threshold(scores: Tensor, segment: Tensor, n_segments: int, smooth: bool) -> Tensor:
     """Compute ``max(z - tau, 0)`` with the threshold tau of each segment, shape (n_rows,).
 
     1. Sort the scores of each segment in falling order: ``z_1 >= z_2 >= ...``.
     2. For each k compute ``tau_k``, the threshold if exactly the k highest scores had a positive
-       weight. `threshold_from` returns it from the mean of these k scores, the sum of their squared
-       distances from the mean, and k.
+       weight, from the mean of these and the sum of their squared distances from it (`spread`).
     3. The support, the rows of positive weight, has the size k of the last k with
        ``z_k > tau_k``. The condition holds up to there and never after, so counting finds k.
     4. Subtract ``tau = tau_k`` from all scores, and set negative results to zero.
@@ -155,7 +100,7 @@ def _above_threshold(
     k = torch.arange(1, len(z) + 1, dtype=z.dtype, device=where) - first  # (n_rows,)
     mean = _segment_cumsum(bounded, first) / k
     spread = _segment_cumsum(bounded.square(), first) - k * mean.square()
-    threshold = threshold_from(mean, spread, k)
+    threshold = mean - (((1 - spread) / k).clamp(min=0).sqrt() if smooth else 1 / k)
     support_size = torch.zeros_like(lengths)
     support_size = support_size.index_add(0, sorted_segment, (bounded > threshold).long())
     tau = threshold[(starts + support_size - 1)[segment]]  # (n_rows,)
@@ -166,16 +111,3 @@ def _segment_cumsum(values: Tensor, first: Tensor) -> Tensor:
     """Compute the cumulative sum within each segment; `first` is the first row of each segment."""
     total = torch.cumsum(values, 0)
     return total - (total - values)[first]
-
-
-def _grad_scores(grad: Tensor, share: Tensor, segment: Tensor, n_segments: int) -> Tensor:
-    """Compute the gradient of the scores: ``share * (grad - mean)``, for both functions.
-
-    The mean is that of `grad` over the segment, weighted by `share`. The shares are 1 on the
-    support for sparsemax, and the square roots of the weights for 1.5-entmax.
-    """
-    sums = grad.new_zeros(n_segments, 2).index_add(
-        0, segment, torch.stack([share * grad, share], dim=1)
-    )
-    mean = sums[:, 0] / sums[:, 1]  # (n_segments,)
-    return share * (grad - mean[segment])

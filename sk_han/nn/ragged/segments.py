@@ -5,44 +5,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = [
-    "segment_attributions",
-    "segment_numbers",
-    "segment_softmax",
-    "segment_sum",
-    "sequence_ends",
-]
+__all__ = ["segment_numbers", "segment_softmax", "segment_sum", "sequence_ends"]
 
 
 def segment_numbers(lengths: Tensor) -> Tensor:
-    """Return the number of the segment of every row: lengths ``[2, 0, 1]`` give ``[0, 0, 2]``.
-
-    Parameters
-    ----------
-    lengths : Tensor of int64, shape (n_segments,)
-
-    Returns
-    -------
-    Tensor of int64, shape (n_rows,)
-    """
+    """Return the number of the segment of every row: lengths ``[2, 0, 1]`` give ``[0, 0, 2]``."""
     return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
 
 
 def segment_softmax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
-    """Compute the softmax over the rows of each segment.
-
-    Parameters
-    ----------
-    scores : Tensor, shape (n_rows,)
-    segment : Tensor of int64, shape (n_rows,)
-        The segment of each row.
-    n_segments : int
-
-    Returns
-    -------
-    Tensor, shape (n_rows,)
-        Weights that sum to 1 over each segment that has rows.
-    """
+    """Compute the softmax of scores (n_rows,) over each segment; `segment` is that of each row."""
     # Subtracting a constant does not change softmax; without the maximum, exp would overflow.
     highest = scores.new_zeros(n_segments).scatter_reduce(
         0, segment, scores.detach(), "amax", include_self=False
@@ -56,65 +28,14 @@ def segment_softmax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
 
 
 def segment_sum(rows: Tensor, segment: Tensor, n_segments: int) -> Tensor:
-    """Compute the sum of the rows of each segment; zero for a segment without rows.
-
-    Parameters
-    ----------
-    rows : Tensor, shape (n_rows, n_features)
-    segment : Tensor of int64, shape (n_rows,)
-        The segment of each row.
-    n_segments : int
-
-    Returns
-    -------
-    Tensor, shape (n_segments, n_features)
-    """
+    """Add up the rows (n_rows, F) of each segment, (n_segments, F); zero for one without rows."""
     sums = rows.new_zeros(n_segments, rows.shape[1])
     # As `index_add`, which takes row by row on the CPU, and five times as long.
     return sums.scatter_add(0, segment.unsqueeze(1).expand_as(rows), rows)
 
 
-def segment_attributions(
-    states: Tensor, weights: Tensor, gradient: Tensor, segment: Tensor
-) -> Tensor:
-    """Compute the contribution of each state to a linear score of the weighted sums of its segment.
-
-    ``sum_r weights[t, r] * states[t] . gradient[segment[t], r]``: with the weights held fixed, the
-    contributions of a segment add up to the score of its sum.
-
-    Parameters
-    ----------
-    states : Tensor, shape (T, H)
-    weights : Tensor, shape (T, R)
-        Of R weighted sums side by side.
-    gradient : Tensor, shape (N, R * H)
-        Of the score, with respect to the weighted sums.
-    segment : Tensor of int64, shape (T,)
-        The segment of each state.
-
-    Returns
-    -------
-    Tensor, shape (T,)
-    """
-    gradient = gradient.view(len(gradient), weights.shape[1], states.shape[1])[segment]  # (T, R, H)
-    return (weights * (gradient @ states.unsqueeze(2)).squeeze(2)).sum(1)
-
-
 def sequence_ends(lengths: Tensor, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """Find the first and the last row of each segment that has rows.
-
-    Parameters
-    ----------
-    lengths : Tensor of int64, shape (n_segments,)
-    device : torch.device
-        Device of the result.
-
-    Returns
-    -------
-    filled : Tensor of int64, shape (n_filled,)
-        The segments that have rows.
-    first, last : Tensor of int64, shape (n_filled,)
-    """
+    """Return the segments that have rows, the first row of each and the last, (n_filled,) each."""
     filled = lengths.nonzero().squeeze(1)
     last = (torch.cumsum(lengths, 0) - 1)[filled]
     first = last + 1 - lengths[filled]

@@ -13,17 +13,10 @@ __all__ = ["distinct_words", "in_chunks"]
 
 
 def distinct_words(word_ids: Tensor, vocabulary_size: int) -> tuple[Tensor, Tensor]:
-    """Find the distinct ids of a batch, and the position of each word's id among them.
+    """Return the distinct ids of a batch (U,), rising, and each word's position in them (T,).
 
     A batch repeats its words four to seven times; terms of the word alone are then computed once
     for all of these. Marking a table of the vocabulary is cheaper than sorting the words.
-
-    Returns
-    -------
-    distinct : Tensor of int64, shape (U,)
-        In rising order.
-    index : Tensor of int64, shape (T,)
-        ``distinct[index]`` are the words.
     """
     occurs = torch.zeros(vocabulary_size, dtype=torch.bool, device=word_ids.device)
     occurs[word_ids] = True
@@ -41,18 +34,8 @@ def in_chunks(
 ) -> tuple[Tensor, ...]:
     """Encode sentences, at most `max_words` words at once (or one longer sentence).
 
-    Parameters
-    ----------
-    encode : callable
-        Takes word ids and words per sentence; returns tensors of one row a word or a sentence.
-    word_ids : Tensor of int64, shape (T,)
-    words_per_sentence : Tensor of int64 on the CPU, shape (N,)
-    max_words : int
-
-    Returns
-    -------
-    tuple of Tensor
-        The rows of all chunks.
+    `encode` takes word ids (T,) and words per sentence (N,), and returns tensors of one row a word
+    or a sentence.
     """
     if len(word_ids) <= max_words:
         return encode(word_ids, words_per_sentence)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from sk_han.nn import AttentionPooling, MultiHopPooling
-from sk_han.nn.pooling.multi_hop import document_overlap, hop_overlap
+from sk_han.nn.penalties import document_overlap, hop_overlap
 
 LENGTHS = [3, 0, 7, 1, 2]
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from sk_han.nn import Pooling
 from sk_han.nn.ragged.segments import (
-    segment_attributions,
     segment_numbers,
     segment_softmax,
     segment_sum,
@@ -83,10 +83,10 @@ def test_sequences_without_rows_have_no_ends(lengths: list[int]) -> None:
     assert [numbers.tolist() for numbers in ends] == [[], [], []]
 
 
-def test_attributions_worked_by_hand() -> None:
+def test_attributions_of_weighted_sums_worked_by_hand() -> None:
     states = torch.tensor([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
     weights = torch.tensor([[0.5, 0.0], [0.5, 1.0], [1.0, 1.0]])
     # Of two weighted sums side by side: of the first the first entry, of the second both.
     gradient = torch.tensor([[1.0, 0.0, 1.0, 0.1], [4.0, 0.0, 0.0, 0.0]])
-    found = segment_attributions(states, weights, gradient, torch.tensor([0, 0, 1]))
+    found = Pooling().attributions(states, weights, gradient, torch.tensor([2, 1]))
     assert found.tolist() == [0.5, 0.5 * 2 + 2 + 2, 12]

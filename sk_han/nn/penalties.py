@@ -1,0 +1,85 @@
+"""Terms that training adds to the loss: how alike states are, and how much hops overlap."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sk_han.nn.ragged.segments import segment_numbers, segment_sum
+
+__all__ = ["conicity", "document_conicity", "document_overlap", "hop_overlap"]
+
+# The gradient of a cosine grows without bound near zero, so shorter states count as zero.
+SHORTEST = 1e-4
+
+
+def conicity(states: Tensor, lengths: Tensor) -> Tensor:
+    """Compute the mean cosine between the states (T, H) of each sequence and their mean, (N,).
+
+    Near 1 all states of the sequence are similar: then any weights give about the same result, and
+    attention explains nothing (Mohankumar et al., 2020). It is zero for a sequence of no state, or
+    of a single one, which is its own mean.
+    """
+    N = len(lengths)
+    segment = segment_numbers(lengths).to(states.device)  # (T,)
+    share = 1 / lengths.clamp(min=1).to(states).unsqueeze(1)  # (N, 1)
+    direction = _direction(segment_sum(states, segment, N))  # (N, H): that of sum and mean
+    # The mean of the cosines is the product of this direction and the states' mean direction.
+    directions = segment_sum(_direction(states), segment, N) * share  # (N, H)
+    return (directions * direction).sum(1) * (lengths > 1).to(states)
+
+
+def hop_overlap(weights: Tensor, lengths: Tensor) -> Tensor:
+    """Compute the overlap of the hops of each sequence, ``||A A^T - I||_F^2`` of A^T (T, R): (N,).
+
+    Zero if each hop attends to one token, and no two hops to the same one (Lin et al., 2017). Other
+    implementations use a T x T matrix, which penalizes long sequences instead of similar hops. A
+    sequence without tokens has none.
+    """
+    segment = segment_numbers(lengths).to(weights.device)
+    products = weights.unsqueeze(2) * weights.unsqueeze(1)  # (T, R, R)
+    N, R = len(lengths), weights.shape[1]
+    gram = segment_sum(products.flatten(1), segment, N).view(N, R, R)
+    identity = torch.eye(R, dtype=gram.dtype, device=gram.device)
+    overlap = (gram - identity).square().sum((1, 2))  # (N,)
+    return overlap * (lengths > 0).to(overlap)
+
+
+def document_conicity(
+    word_conicity: Tensor,
+    words_per_sentence: Tensor,
+    sentence_states: Tensor,
+    sentences_per_document: Tensor,
+) -> Tensor:
+    """Add the mean `conicity` of each document's sentences (N,) to that of their states, (D,).
+
+    The mean is over sentences of two words or more, since that of one word is always 0.
+    """
+    counted = (words_per_sentence > 1).to(word_conicity)  # (N,)
+    mean = _document_mean(word_conicity, counted, sentences_per_document)
+    return mean + conicity(sentence_states, sentences_per_document)
+
+
+def document_overlap(
+    word_weights: Tensor,
+    words_per_sentence: Tensor,
+    sentence_weights: Tensor,
+    sentences_per_document: Tensor,
+) -> Tensor:
+    """Add the mean `hop_overlap` of each document's sentences to that of the document, (D,)."""
+    overlap = hop_overlap(word_weights, words_per_sentence)  # (N,)
+    mean = _document_mean(overlap, torch.ones_like(overlap), sentences_per_document)
+    return mean + hop_overlap(sentence_weights, sentences_per_document)
+
+
+def _direction(vectors: Tensor) -> Tensor:
+    length = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)
+    return vectors / length.clamp(min=SHORTEST)
+
+
+def _document_mean(values: Tensor, counted: Tensor, sentences_per_document: Tensor) -> Tensor:
+    """Average over the sentences that count 1; values (N,) of those that count 0 are 0."""
+    document = segment_numbers(sentences_per_document).to(values.device)  # (N,)
+    rows = torch.stack([values, counted], dim=1)  # (N, 2)
+    total, n_counted = segment_sum(rows, document, len(sentences_per_document)).unbind(1)
+    return total / n_counted.clamp(min=1)
