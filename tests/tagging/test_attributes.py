@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from sk_han.tagging.attributes import attribute_ids, learn_attributes, token_kinds, word_shape
@@ -34,11 +33,7 @@ def test_unknown_values_have_the_id_1():
     assert ids[0, :3].tolist() == [learnt[0]["go"], learnt[1]["N"], learnt[2]["g"]]
     assert set(ids[1].tolist()) <= {1, learnt[-1]["xx"]}
     assert ids[1, :2].tolist() == [1, 1]
-
-
-def test_no_tokens_have_no_ids():
-    learnt = learn_attributes(token_kinds([[("a",)]]))
-    np.testing.assert_array_equal(attribute_ids([], learnt), np.empty((0, 9)))
+    assert attribute_ids([], learnt).shape == (0, 10)
 
 
 @pytest.mark.parametrize(

@@ -112,15 +112,6 @@ def test_gradients_are_those_of_finite_differences(chain: tuple[Tensor, ...], sh
     assert torch.autograd.gradcheck(likelihoods, inputs)
 
 
-def test_a_sentence_does_not_depend_on_its_neighbours(chain: tuple[Tensor, ...]) -> None:
-    emissions, first, transitions = chain
-    alone = [
-        log_partition(rows, first, transitions, torch.tensor([len(rows)])).item()
-        for rows in split(emissions)
-    ]
-    np.testing.assert_allclose(log_partition(emissions, first, transitions, LENGTHS), alone)
-
-
 def test_a_forbidden_transition_is_on_no_path(chain: tuple[Tensor, ...]) -> None:
     emissions, first, transitions = chain
     emissions[:, 2] += 50  # label 2 would be everywhere

@@ -47,25 +47,6 @@ def test_columns_and_integers_are_kept(params, path):
     assert_equal_predictions(load(path), tagger, with_columns(UNSEEN))
 
 
-def test_metadata_requests_are_kept(fitted, path):
-    import sklearn
-
-    with sklearn.config_context(enable_metadata_routing=True):
-        tagger = copy.deepcopy(fitted).set_fit_request(sample_weight=True)
-    save(tagger, path)
-    assert load(path).get_metadata_routing().fit.requests["sample_weight"] is True
-
-
-def test_what_is_no_data_is_refused_with_the_repair(fitted, path):
-    with pytest.raises(TypeError, match=r"set_params\(callbacks=None\)"):
-        save(copy.deepcopy(fitted).set_params(callbacks=[print]), path)
-    assert not path.exists()
-
-
-def vectors_of(state):
-    return state["network"]["weights"]["embedding.weight"]
-
-
 def changed(state, *keys, value):
     *inner, last = keys
     for key in inner:
@@ -80,27 +61,15 @@ DAMAGES = {
     "vocabularies must be a list of 9": lambda s: s["vocabularies"].pop(),
     "vocabularies.2. is no dict": lambda s: changed(s, "vocabularies", 2, value=[["a", 2]]),
     "has an id beyond": lambda s: changed(s, "vocabularies", 0, "Anna", value=10**6),
-    "ids start at 2": lambda s: changed(s, "vocabularies", 1, "a", value=0),
     "scheme must be": lambda s: changed(s, "scheme", value="iob1"),
     "needs the labels 'O'": lambda s: changed(
         s, "classes", value=np.array(["A", "B", "C"], dtype=object)
     ),
-    "its network lacks": lambda s: s["network"].pop("options"),
-    "'hidden_size' parameter": lambda s: changed(s, "network", "options", "hidden_size", value=0),
     "encoder.gru.weight_ih_l0 has the shape": lambda s: changed(
         s, "network", "options", "hidden_size", value=10**6
     ),
-    "it must have": lambda s: changed(
-        s, "network", "weights", "embedding.weight", value=vectors_of(s).astype(np.float64)
-    ),
-    "no finite numbers": lambda s: changed(
-        s, "network", "weights", "output.bias", value=np.full(3, np.nan, dtype=np.float32)
-    ),
     "too many": lambda s: changed(s, "network", "options", "crf", value=False),
-    "best_epoch": lambda s: changed(s, "best_epoch", value=99),
-    "history": lambda s: changed(s, "history", value=[1]),
     "n_trained in the summary": lambda s: changed(s, "fit_summary", "n_trained", value=0.5),
-    "device": lambda s: changed(s, "device", value=3),
 }
 
 
@@ -112,11 +81,7 @@ def test_a_damaged_state_is_refused(fitted, message):
         SequenceTagger().from_state(state)
 
 
-def test_an_undamaged_state_is_not(fitted):
-    assert_equal_predictions(SequenceTagger().from_state(fitted.to_state()), fitted)
-
-
-def test_a_state_without_a_summary_is_not(fitted):
+def test_a_state_without_a_summary_is_not_damaged(fitted):
     restored = SequenceTagger().from_state(fitted.to_state() | {"fit_summary": None})
     assert restored.fit_summary_ is None
 
@@ -124,18 +89,10 @@ def test_a_state_without_a_summary_is_not(fitted):
 def test_a_file_with_a_changed_description_is_refused(fitted, path):
     save(fitted, path)
     description, arrays = read_archive(io.BytesIO(path.read_bytes()))
-    for field in ("params", "requests", "fitted"):
+    changes = {"params": {"surprise": 1}, "fitted": {"surprise": 1}, "class": "HANClassifier"}
+    for field, value in changes.items():
         wrong = copy.deepcopy(description)
-        wrong["model"][field] = {"surprise": 1}
+        wrong["model"][field] = value
         path.write_bytes(archive_of(wrong, dict(arrays)))
         with pytest.raises(ModelFormatError):
             load(path)
-
-
-def test_scores_of_labels_do_not_fit_a_classifier(fitted, path):
-    save(fitted, path)
-    description, arrays = read_archive(io.BytesIO(path.read_bytes()))
-    description["model"]["class"] = "HANClassifier"
-    path.write_bytes(archive_of(description, arrays))
-    with pytest.raises(ModelFormatError):
-        load(path)

@@ -13,11 +13,8 @@ def plain(tokens, labels, **options):
     return tagged_text([tokens], [labels], **{"color": False, "width": 80} | options)
 
 
-def test_chunks_stand_in_brackets():
+def test_chunks_stand_in_brackets_and_other_labels_behind_a_slash():
     assert plain(SENTENCE, LABELS) == "[New York]LOC [City]LOC greets [Anna]PER"
-
-
-def test_other_labels_stand_behind_a_slash():
     assert plain(["It", "is"], ["PRP", "VBZ"]) == "It/PRP is/VBZ"
 
 
@@ -26,17 +23,10 @@ def test_an_inside_without_a_beginning_begins_a_chunk():
     assert plain(["a", "b"], ["B-X", "I-Y"]) == "[a]X [b]Y"
 
 
-def test_of_tokens_with_columns_the_word_is_shown():
+def test_any_tokens_and_labels_are_shown():
     assert plain([("Anna", "NNP")], ["B-PER"]) == "[Anna]PER"
-
-
-def test_numbers_and_booleans_are_labels():
     assert plain(["a", "b"], [3, True]) == "a/3 b/True"
-
-
-def test_nothing_is_an_empty_line():
-    assert plain([], []) == ""
-    assert tagged_text([], []) == ""
+    assert plain([], []) == tagged_text([], []) == ""
 
 
 def test_colour_adds_codes_and_ends_them():

@@ -11,11 +11,8 @@ def test_words_become_tuples():
     assert as_sentences([["a", "b"], [], np.array(["c"])]) == [[("a",), ("b",)], [], [("c",)]]
 
 
-def test_columns_are_kept():
+def test_columns_are_kept_and_labels_become_one_array():
     assert as_sentences([[("a", "N"), ["b", "V"]]]) == [[("a", "N"), ("b", "V")]]
-
-
-def test_labels_become_one_array():
     assert as_tags([["A"], [], ("B", "A")], [1, 0, 2]).tolist() == ["A", "B", "A"]
 
 
@@ -69,8 +66,6 @@ def test_what_has_no_order_or_would_lose_its_tokens_is_refused(X, message):
         (3, "y is a int; expected a list"),
         ({0: ["A"]}, "y is a dict; expected a list"),
         (["A"], "Sentence 0 of y is the string 'A'; expected a list of labels, one for each token"),
-        ("A", "y is the string 'A'; expected a list"),
-        (pd.DataFrame({"tag": ["A"]}), "y is a DataFrame"),
         ([[1.0]], r"label 1.0 of type float.*str\(label\)"),
     ],
 )

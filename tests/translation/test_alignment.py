@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,6 @@ def alignment(**changes: Any) -> Alignment:
 
 def test_each_target_word_has_the_source_word_of_its_largest_weight() -> None:
     assert alignment().pairs() == [("a", "ein", 0.7), ("$dog", "Hund", 0.75)]
-
-
-def test_without_source_words_there_is_none() -> None:
-    empty = Alignment("", "a", [], ["a"], [[]])
-    assert empty.pairs() == [("a", None, 0.0)]
 
 
 def test_weights_cannot_be_changed() -> None:
@@ -58,7 +54,9 @@ def test_a_frame_has_a_row_for_each_target_word() -> None:
 
 def test_text_names_the_source_word_of_each_target_word() -> None:
     assert str(alignment()).splitlines() == ["   a <- ein (0.70)", "$dog <- Hund (0.75)"]
-    assert Alignment("", "a", [], ["a"], [[]]).to_text() == "a <- nothing (0.00)"
+    empty = Alignment("", "a", [], ["a"], [[]])
+    assert empty.pairs() == [("a", None, 0.0)]
+    assert empty.to_text() == "a <- nothing (0.00)"
     assert Alignment("", "", [], [], np.zeros((0, 0))).to_text() == ""
 
 
@@ -70,3 +68,30 @@ def test_html_is_escaped_and_written(tmp_path: Path) -> None:
     assert "&lt;b&gt;" in html
     assert "var(--attention-6)" in html  # 0.75 of 8 shades
     assert alignment(target_words=["<script>", "b"])._repr_html_().count("<script") == 0
+
+
+@pytest.fixture
+def _drawn() -> Iterator[None]:
+    pytest.importorskip("matplotlib").use("agg")
+    from matplotlib import pyplot
+
+    yield
+    pyplot.close("all")
+
+
+@pytest.mark.usefixtures("_drawn")
+def test_rows_of_the_heat_map_are_target_words_and_columns_source_words() -> None:
+    found = alignment(target_words=["a", "$x$"])
+    ax = found.plot()
+    ax.figure.canvas.draw()  # a formula that is none would raise here
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "$x$"]
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["ein", "<b>", "Hund"]
+    assert np.array_equal(ax.images[0].get_array(), found.weights)
+    assert found.plot(ax) is ax
+
+
+@pytest.mark.usefixtures("_drawn")
+def test_an_empty_translation_can_be_drawn() -> None:
+    ax = Alignment("", "", [], [], np.zeros((0, 0))).plot()
+    ax.figure.canvas.draw()
+    assert not ax.images

@@ -29,16 +29,15 @@ def network() -> AttentionSeq2Seq:
 
 
 def search(
-    network: AttentionSeq2Seq, beam_size: int, penalty: float = 0.7, most: int = 3
+    network: AttentionSeq2Seq,
+    beam_size: int = 2,
+    penalty: float = 0.7,
+    most: tuple[int, ...] = (3, 3, 3),
+    pairs: slice = slice(3),
 ) -> list[Hypothesis]:
-    return beam_search(
-        network,
-        SOURCES,
-        LENGTHS,
-        beam_size=beam_size,
-        length_penalty=penalty,
-        max_words=torch.full((3,), most),
-    )
+    sources, limits = torch.cat(SOURCES.split(LENGTHS.tolist())[pairs]), torch.tensor(most)
+    params = {"beam_size": beam_size, "length_penalty": penalty, "max_words": limits[pairs]}
+    return beam_search(network, sources, LENGTHS[pairs], **params)
 
 
 def score_of(network: AttentionSeq2Seq, pair: int, words: tuple[int, ...], penalty: float) -> float:
@@ -53,9 +52,8 @@ def score_of(network: AttentionSeq2Seq, pair: int, words: tuple[int, ...], penal
 def test_a_wide_beam_finds_the_best_of_all_hypotheses(
     network: AttentionSeq2Seq, penalty: float
 ) -> None:
-    everything = [
-        words for n in range(4) for words in itertools.product([1, 2, 3], repeat=n)
-    ]  # up to three words
+    # Up to three words.
+    everything = [words for n in range(4) for words in itertools.product([1, 2, 3], repeat=n)]
     remembered = set()
     for pair, found in enumerate(search(network, beam_size=len(everything), penalty=penalty)):
         scores = {words: score_of(network, pair, words, penalty) for words in everything}
@@ -68,7 +66,7 @@ def test_a_wide_beam_finds_the_best_of_all_hypotheses(
 
 
 def test_a_beam_of_one_takes_the_most_probable_word_each_time(network: AttentionSeq2Seq) -> None:
-    for pair, found in enumerate(search(network, beam_size=1, most=6)):
+    for pair, found in enumerate(search(network, beam_size=1, most=(6, 6, 6))):
         words: list[int] = []
         source = SOURCES.split(LENGTHS.tolist())[pair]
         while len(words) < 6:
@@ -82,31 +80,17 @@ def test_a_beam_of_one_takes_the_most_probable_word_each_time(network: Attention
 
 
 def test_a_result_does_not_depend_on_the_batch(network: AttentionSeq2Seq) -> None:
-    together = search(network, beam_size=2)
-    for pair, source in enumerate(SOURCES.split(LENGTHS.tolist())):
-        alone = beam_search(
-            network,
-            source,
-            LENGTHS[pair : pair + 1],
-            beam_size=2,
-            length_penalty=0.7,
-            max_words=torch.tensor([3]),
-        )[0]
-        assert torch.equal(alone.word_ids, together[pair].word_ids)
-        torch.testing.assert_close(alone.attention, together[pair].attention)
+    for pair, expected in enumerate(search(network)):
+        (alone,) = search(network, pairs=slice(pair, pair + 1))
+        assert torch.equal(alone.word_ids, expected.word_ids)
+        torch.testing.assert_close(alone.attention, expected.attention)
 
 
-def test_attention_has_a_row_for_each_word_and_sums_to_one(network: AttentionSeq2Seq) -> None:
+def test_each_source_has_its_limit_and_attention_of_each_word(network: AttentionSeq2Seq) -> None:
     with torch.no_grad():
         network.output_bias[END_ID] -= 100  # never of its own will
-    for found, length in zip(search(network, beam_size=2), LENGTHS.tolist(), strict=True):
-        assert found.attention.shape == (3, length)
-        torch.testing.assert_close(found.attention.sum(1), torch.ones(3, dtype=torch.float64))
-
-
-def test_each_source_has_its_own_limit(network: AttentionSeq2Seq) -> None:
-    with torch.no_grad():
-        network.output_bias[END_ID] -= 100
-    most = torch.tensor([2, 0, 5])
-    found = beam_search(network, SOURCES, LENGTHS, beam_size=2, length_penalty=1.0, max_words=most)
-    assert [len(each.word_ids) for each in found] == most.tolist()
+    most = (2, 0, 5)
+    for found, n, length in zip(search(network, most=most), most, LENGTHS.tolist(), strict=True):
+        assert found.word_ids.shape == (n,)
+        assert found.attention.shape == (n, length)
+        torch.testing.assert_close(found.attention.sum(1), torch.ones(n, dtype=torch.float64))

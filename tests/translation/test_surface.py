@@ -30,13 +30,9 @@ def rewritten(texts: list[str]) -> list[str]:
     ]
 
 
-def test_a_text_is_written_as_it_was() -> None:
-    assert rewritten(TEXTS) == TEXTS
-
-
-def test_texts_in_lower_case_stay_so() -> None:
-    lower = [text.lower() for text in TEXTS]
-    assert rewritten(lower) == lower
+@pytest.mark.parametrize("texts", [TEXTS, [text.lower() for text in TEXTS]])
+def test_a_text_is_written_as_it_was(texts: list[str]) -> None:
+    assert rewritten(texts) == texts
 
 
 @pytest.mark.parametrize(

@@ -82,10 +82,15 @@ class Glossary(AttentionTranslator):
     entries: dict[str, str]
 
 
-def test_pickles_of_a_subclass_hold_plain_types_too() -> None:
-    glossary = Glossary(**tiny().get_params()).fit(SOURCES, TARGETS)
+def test_a_pickle_of_a_subclass_holds_plain_types_and_predicts_the_same(
+    translator: AttentionTranslator,
+) -> None:
+    glossary = Glossary(**translator.get_params()).from_state(translator.to_state())
     assert "net_" not in glossary.__getstate__()
-    assert pickle.loads(pickle.dumps(glossary)).predict(SOURCES) == glossary.predict(SOURCES)
+    copy = pickle.loads(pickle.dumps(glossary))
+    assert copy.predict(SOURCES) == translator.predict(SOURCES)
+    assert copy.get_params() == translator.get_params()
+    assert copy.history_ == translator.history_
 
 
 def test_the_same_seed_gives_the_same_weights_and_leaves_global_state_alone() -> None:
@@ -131,23 +136,17 @@ def test_the_best_epoch_of_held_out_pairs_is_kept() -> None:
     assert fitted.n_iter_ == len(scores) == 6
 
 
-def test_training_stops_so_many_epochs_after_the_best() -> None:
+def test_the_summary_tells_of_the_fit() -> None:
     # Steps below the rounding of the weights: the first epoch stays the best on any processor.
     fitted = tiny(max_epochs=40, n_iter_no_change=2, lr=1e-20).fit(
         SOURCES[3:], TARGETS[3:], X_val=SOURCES[:3], y_val=TARGETS[:3]
     )
-    assert (fitted.best_epoch_, fitted.n_iter_) == (1, 3)
-
-
-def test_the_summary_tells_of_the_fit() -> None:
-    fitted = tiny().fit(SOURCES[3:], TARGETS[3:], X_val=SOURCES[:3], y_val=TARGETS[:3])
     summary = fitted.fit_summary_
     assert summary is not None
     assert (summary.n_trained, summary.n_scored, summary.unit) == (24, 3, "pair")
-    assert (summary.n_epochs, summary.kept_epoch) == (2, fitted.best_epoch_)
+    assert (summary.n_epochs, summary.kept_epoch) == (fitted.n_iter_, fitted.best_epoch_) == (3, 1)
     assert summary.accuracy == fitted.best_score_
     assert list(summary.seconds) == ["texts", "set-up", "network"]
-    assert summary.in_short in fitted._repr_html_()
     assert "pairs in " in str(summary)
 
 
@@ -163,7 +162,7 @@ def test_a_search_finds_parameters_of_prediction_and_training() -> None:
         found = estimator.predict(X)
         return float(np.mean([one == other for one, other in zip(found, y, strict=True)]))
 
-    grid = {"beam_size": [1, 2], "source_tokenizer__lowercase": [True, False]}
+    grid = {"beam_size": [1], "source_tokenizer__lowercase": [True, False]}
     search = GridSearchCV(
         tiny(source_tokenizer=HierarchicalTokenizer()), grid, scoring=share_of_right, cv=2
     )
@@ -278,24 +277,6 @@ def test_an_interrupted_fit_keeps_the_earlier_state(
     with pytest.raises(error):
         copy.fit(SOURCES, TARGETS)
     assert copy.predict(SOURCES) == translator.predict(SOURCES)
-
-
-def test_a_training_that_diverges_is_an_error() -> None:
-    with pytest.raises(FloatingPointError, match="training diverged"):
-        tiny(lr=1e30).fit(SOURCES, TARGETS)
-
-
-def test_a_pickle_predicts_the_same(translator: AttentionTranslator) -> None:
-    copy = pickle.loads(pickle.dumps(translator))
-    assert copy.predict(SOURCES) == translator.predict(SOURCES)
-    assert copy.get_params() == translator.get_params()
-    assert copy.history_ == translator.history_
-
-
-def test_a_pickle_of_a_newer_format_is_refused(translator: AttentionTranslator) -> None:
-    state = {**translator.__getstate__(), "_state_format": 99}
-    with pytest.raises(ModelFormatError, match="format 99"):
-        AttentionTranslator().__setstate__(state)
 
 
 @pytest.mark.parametrize(
