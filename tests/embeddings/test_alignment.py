@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import lazy
 from sk_han.embeddings import (
@@ -25,7 +25,9 @@ from sk_han.embeddings import (
 )
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 from tests.documents_in_portions import InPortions
+from tests.tiny_models import tiny
 
+FROZEN = {"freeze_embedding": True, "max_epochs": 1}
 VOCABULARY = {"film": 2, "fine": 3, "dull": 4, "joy": 5}
 VECTORS = {"fine": [3.0, 0.0, 4.0], "joy": [4.0, 3.0, 0.0], "bread": [9.0, 9.0, 9.0]}
 
@@ -41,17 +43,13 @@ class TestEmbeddingMatrix:
         assert matrix.shape == (6, 3)
         assert matrix[3].tolist() == VECTORS["fine"]
         assert matrix[5].tolist() == VECTORS["joy"]
-
-    def test_rows_follow_the_highest_id_where_ids_have_gaps(self) -> None:
-        assert matrix_of(VECTORS, {"fine": 3, "joy": 11}).shape == (12, 3)
+        assert np.array_equal(matrix_of(VECTORS), matrix)  # by the same seed
+        assert matrix_of(VECTORS, {"fine": 3, "joy": 11}).shape == (12, 3)  # ids with gaps
 
     def test_words_without_a_vector_are_as_large_as_those_with_one(self) -> None:
         vocabulary = {f"word{i}": i for i in range(2, 1009)} | {"fine": 1009}
         matrix = matrix_of(VECTORS, vocabulary)
         assert matrix[:1009].std() == pytest.approx(np.std(VECTORS["fine"]), rel=0.1)
-
-    def test_same_seed_gives_the_same_rows(self) -> None:
-        assert np.array_equal(matrix_of(VECTORS), matrix_of(VECTORS))
 
     def test_vectors_may_come_from_anything_that_answers_in_and_brackets(self) -> None:
         class Vectors:
@@ -69,18 +67,17 @@ class TestEmbeddingMatrix:
         ):
             matrix_of({"FINE": [3.0, 0.0, 4.0]})
 
-    def test_vectors_of_another_size_are_refused_with_the_size_to_set(self) -> None:
-        with pytest.raises(ValueError, match=r"shape \(3,\), but embedding_dim=5"):
-            matrix_of(VECTORS, embedding_dim=5)
-
-    @pytest.mark.parametrize("vector", [3.0, [3.0], [[3.0, 0.0, 4.0]]])
-    def test_one_vector_of_another_shape_is_a_value_error(self, vector: Any) -> None:
-        with pytest.raises(ValueError, match="shape"):
-            matrix_of({"fine": vector, "joy": [4.0, 3.0, 0.0]})
-
-    def test_numbers_in_place_of_vectors_are_a_value_error(self) -> None:
-        with pytest.raises(ValueError, match="shape"):
-            matrix_of({"fine": 3.0, "joy": 4.0})
+    @pytest.mark.parametrize(
+        ("vectors", "message"),
+        [
+            ({"fine": [3.0] * 5}, r"shape \(5,\), but embedding_dim=3"),
+            ({"fine": 3.0, "joy": [4.0, 3.0, 0.0]}, r"shape \(\), but"),
+            ({"fine": [[3.0, 0.0, 4.0]], "joy": [4.0, 3.0, 0.0]}, r"shape \(1, 3\), but"),
+        ],
+    )
+    def test_vectors_of_another_shape_are_refused(self, vectors: Any, message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            matrix_of(vectors)
 
     def test_vectors_that_are_not_finite_are_refused_by_their_words(self) -> None:
         vocabulary = {word: i for i, word in enumerate("abcdef", start=2)}
@@ -89,10 +86,8 @@ class TestEmbeddingMatrix:
         with pytest.raises(ValueError, match=message):
             embedding_matrix(vectors, vocabulary, 2)
 
-    def test_a_word_with_capitals_takes_the_vector_of_its_lower_case(self) -> None:
+    def test_a_word_takes_its_own_vector_and_else_that_of_its_lower_case(self) -> None:
         assert matrix_of(VECTORS, {"Fine": 2, "fine": 3})[2].tolist() == VECTORS["fine"]
-
-    def test_a_vector_of_its_own_goes_before_that_of_the_lower_case(self) -> None:
         vectors = {"fine": [1.0, 0.0], "Fine": [0.0, 1.0]}
         assert matrix_of(vectors, {"Fine": 2}, 2)[2].tolist() == [0.0, 1.0]
 
@@ -145,18 +140,20 @@ class TestLoadEmbeddings:
         with pytest.raises(TypeError, match="vocabulary_, a mapping of words to ids"):
             load_embeddings(path, vocabulary)
 
-    def test_of_two_vectors_of_a_word_the_first_counts(self, path: Path) -> None:
-        assert load_embeddings(path, VOCABULARY)["joy"].tolist() == VECTORS["joy"]
-        assert load_embeddings(path)["joy"].tolist() == VECTORS["joy"]
-
-    def test_the_first_word_with_capitals_stands_in_for_its_lower_case(self, path: Path) -> None:
-        assert load_embeddings(path, {"paris": 2})["paris"].tolist() == [1.0, 1.0, 1.0]
-        assert load_embeddings(path)["paris"].tolist() == [1.0, 1.0, 1.0]
-
-    def test_no_word_stands_in_where_the_lower_case_has_a_vector(self, path: Path) -> None:
-        path.write_text("Joy 1 1\njoy 2 2\nJOY 3 3\n")
-        assert load_embeddings(path, {"joy": 2})["joy"].tolist() == [2.0, 2.0]
-        assert load_embeddings(path)["joy"].tolist() == [2.0, 2.0]
+    @pytest.mark.parametrize(
+        ("lines", "first"),
+        [
+            ("joy 2 2\nfilm 1 1\njoy 3 3\n", [2.0, 2.0]),  # of two vectors the first counts
+            ("Joy 1 1\nJOY 3 3\n", [1.0, 1.0]),  # capitals stand in for the lower case
+            ("Joy 1 1\njoy 2 2\nJOY 3 3\n", [2.0, 2.0]),  # but not where it has a vector
+        ],
+    )
+    def test_a_word_has_the_first_vector_that_fits(
+        self, path: Path, lines: str, first: list[float]
+    ) -> None:
+        path.write_text(lines)
+        for vocabulary in ({"joy": 2}, None):
+            assert load_embeddings(path, vocabulary)["joy"].tolist() == first
 
     def test_the_lower_case_is_loaded_for_words_with_capitals(self, path: Path) -> None:
         vectors = load_embeddings(path, {"Fine": 2, "Film": 3})
@@ -193,13 +190,16 @@ class TestLoadedVectors:
         assert loaded.coverage == 0.5
         assert len(load_embeddings(vectors)) == 3
 
-    def test_vectors_of_unlike_sizes_are_refused(self) -> None:
-        with pytest.raises(ValueError, match=r"'joy' has the shape \(2,\).*\(3,\) before"):
-            load_embeddings({"fine": [1.0, 2.0, 3.0], "joy": [1.0, 2.0]})
-
-    def test_numbers_in_place_of_vectors_are_refused(self) -> None:
-        with pytest.raises(ValueError, match=r"'fine' has the shape \(\)"):
-            load_embeddings({"fine": 1.0})
+    @pytest.mark.parametrize(
+        ("vectors", "message"),
+        [
+            ({"fine": [1.0, 2.0, 3.0], "joy": [1.0, 2.0]}, r"'joy' .* \(2,\).*\(3,\) before"),
+            ({"fine": 1.0}, r"'fine' has the shape \(\)"),
+        ],
+    )
+    def test_vectors_of_unlike_sizes_are_refused(self, vectors: Any, message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            load_embeddings(vectors)
 
     @pytest.mark.parametrize("value", [np.nan, -np.inf, 1e39])
     def test_vectors_that_are_not_finite_are_refused_by_their_words(self, value: float) -> None:
@@ -218,20 +218,15 @@ class TestLoadedVectors:
 class TestCoverage:
     def test_it_is_the_share_of_the_words(self, path: Path) -> None:
         assert load_embeddings(path, VOCABULARY).coverage == 0.5
-
-    def test_it_is_unknown_without_a_vocabulary(self, path: Path) -> None:
-        assert load_embeddings(path).coverage is None
+        assert load_embeddings(path).coverage is None  # without a vocabulary
 
     def test_running_words_count_as_often_as_they_occur(self, path: Path) -> None:
         tokenizer = HierarchicalTokenizer(vocabulary=VOCABULARY)
         documents = tokenizer.fit_transform(["Fine fine<br>A film", "Joy"])
         vectors = load_embeddings(path, tokenizer, documents)
         assert vectors.running_coverage == 3 / 5  # "a" is unknown to the vocabulary
-
-    def test_documents_without_words_have_none(self, path: Path) -> None:
-        tokenizer = HierarchicalTokenizer(vocabulary=VOCABULARY)
-        vectors = load_embeddings(path, tokenizer, tokenizer.fit_transform([""]))
-        assert vectors.running_coverage is None
+        without_words = load_embeddings(path, tokenizer, tokenizer.transform([""]))
+        assert without_words.running_coverage is None
 
     def test_documents_need_their_vocabulary(self, path: Path) -> None:
         documents = HierarchicalTokenizer().fit_transform(["Fine."])
@@ -267,17 +262,7 @@ class TestEmbeddings:
 
     def test_every_fold_aligns_them_with_its_own_vocabulary(self, path: Path) -> None:
         texts, labels = 4 * ["A fine joy.", "Dull bread."], 4 * ["good", "bad"]
-        classifier = HANClassifier(
-            embedding_dim=3,
-            word_hidden=2,
-            sentence_hidden=2,
-            pooling=Attention(size=2),
-            max_epochs=1,
-            embedding_init=load_embeddings(path),
-            freeze_embedding=True,
-            random_state=0,
-            device="cpu",
-        )
+        classifier = tiny(embedding_dim=3, embedding_init=load_embeddings(path), **FROZEN)
         assert np.isfinite(cross_val_score(classifier, texts, labels, cv=2)).all()
         classifier.fit(texts, labels)
         row = classifier.tokenizer_.vocabulary_["joy"]
@@ -311,19 +296,23 @@ class TestLearnEmbeddings:
     def test_a_classifier_starts_with_vectors_of_more_text_than_has_labels(self) -> None:
         documents, tokenizer = self.tokenized()
         vectors = learn_embeddings(documents, tokenizer, embedding_dim=4, random_state=0)
-        classifier = HANClassifier(
-            embedding_init=vectors, freeze_embedding=True, embedding_dim=4, word_hidden=3,
-            sentence_hidden=3, pooling=Attention(size=3), max_epochs=1, device="cpu",
-            random_state=0,
-        ).fit(["A fine day.", "A dull day."] * 4, [1, 0] * 4)  # fmt: skip
+        classifier = tiny(embedding_dim=4, embedding_init=vectors, **FROZEN)
+        classifier.fit(["A fine day.", "A dull day."] * 4, [1, 0] * 4)
         row = classifier.tokenizer_.vocabulary_["fine"]
         found = classifier.net_.weights["embedding.weight"][row]
         np.testing.assert_array_equal(found, vectors["fine"])
 
-    def test_documents_of_another_vocabulary_are_refused(self) -> None:
-        documents, _ = self.tokenized()
-        with pytest.raises(ValueError, match=r"word id \d+, but the vocabulary ends at 3"):
-            learn_embeddings(documents, {"a": 2, "fine": 3})
+    @pytest.mark.parametrize(
+        ("vocabulary", "message"),
+        [
+            ({"a": 2, "fine": 3}, r"word id \d+, but the vocabulary ends at 3"),
+            ({"a": 2, "fine": 2.5}, r"maps 'fine' to 2\.5; ids are integers"),
+            (make_pipeline("passthrough"), r"vocabulary is a Pipeline; give .* vocabulary_"),
+        ],
+    )
+    def test_another_vocabulary_is_refused(self, vocabulary: Any, message: str) -> None:
+        with pytest.raises((TypeError, ValueError), match=message):
+            learn_embeddings(self.tokenized()[0], vocabulary)
 
     def test_texts_are_refused_with_the_repair(self) -> None:
         with pytest.raises(TypeError, match=r"tokenizer\.transform"):
@@ -339,16 +328,6 @@ class TestLearnEmbeddings:
         documents, tokenizer = self.tokenized()
         with pytest.raises(ValueError, match="at least 1; got"):
             learn_embeddings(documents, tokenizer, **wrong)
-
-    def test_a_pipeline_is_no_vocabulary(self) -> None:
-        documents, tokenizer = self.tokenized()
-        with pytest.raises(TypeError, match=r"vocabulary is a Pipeline; give .* vocabulary_"):
-            learn_embeddings(documents, make_pipeline(tokenizer))
-
-    def test_ids_that_are_no_integers_are_refused(self) -> None:
-        documents, _ = self.tokenized()
-        with pytest.raises(TypeError, match=r"maps 'fine' to 2\.5; ids are integers"):
-            learn_embeddings(documents, {"a": 2, "fine": 2.5})
 
 
 class TestDocumentsOnTheDisk:

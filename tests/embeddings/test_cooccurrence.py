@@ -27,8 +27,8 @@ def counted(documents, vocabulary_size, window):
     return counts
 
 
-@pytest.mark.parametrize("words_at_once", [3, 7, 1 << 20])
-@pytest.mark.parametrize("window", [1, 2, 5])
+@pytest.mark.parametrize("words_at_once", [3, 1 << 20])
+@pytest.mark.parametrize("window", [1, 5])
 def test_counts_are_those_of_a_loop_whatever_is_counted_at_once(words_at_once, window, monkeypatch):
     monkeypatch.setattr(module, "_WORDS_AT_ONCE", words_at_once)
     documents = DocumentArray.from_nested(
@@ -38,13 +38,6 @@ def test_counts_are_those_of_a_loop_whatever_is_counted_at_once(words_at_once, w
     np.testing.assert_allclose(
         found / module._unit(window), counted(documents, 7, window), rtol=1e-12
     )
-
-
-def test_a_document_counts_as_often_as_it_weighs():
-    documents = DocumentArray.from_nested([[[2, 3, 4]], [[3, 2]], [[4, 2, 2]]])
-    repeated = documents[[0, 0, 1, 2, 2, 2]]
-    found = module._counts(documents, np.array([2.0, 1.0, 3.0]), 5, 2).toarray()
-    np.testing.assert_allclose(found / module._unit(2), counted(repeated, 5, 2), rtol=1e-12)
 
 
 @pytest.mark.parametrize("size", [1, 3, 1 / 7, 1e300])
@@ -88,7 +81,7 @@ def test_the_documents_of_a_sample_keep_their_weights(monkeypatch):
     assert all(nested[0][0] == 2 * weight for nested, weight in counted_documents)  # least is 1
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_of_a_giant_a_part_is_counted_and_it_hides_no_other_document(seed, monkeypatch):
     monkeypatch.setattr(module, "_MOST_WORDS", 60)
     giant = [[*range(2, 92)]]
@@ -104,10 +97,9 @@ def test_of_a_giant_a_part_is_counted_and_it_hides_no_other_document(seed, monke
 
 
 def test_the_number_of_threads_changes_no_bit():
-    ranks = np.exp(np.random.RandomState(0).rand(200_000) * np.log(2_998))
+    ranks = np.exp(np.random.RandomState(0).rand(100_000) * np.log(2_998))
     word_ids = 2 + ranks.astype(np.int32)
-    starts = np.arange(0, 200_001, 100)
-    documents = DocumentArray(word_ids, starts, np.arange(2_001))
+    documents = DocumentArray(word_ids, np.arange(0, 100_001, 100), np.arange(1_001))
     found = []
     for n_threads in (1, 2):
         with threadpool_limits(n_threads):
@@ -123,14 +115,6 @@ def test_information_is_the_log_of_how_much_more_often_than_by_chance():
     with np.errstate(divide="ignore"):
         expected = np.maximum(np.log(counts / np.outer(of_word, of_context)), 0)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-
-
-def test_words_of_the_same_company_have_like_vectors():
-    vectors, _ = cooccurrence_vectors(SAME_COMPANY, (10, 6), random_state=0)
-    cosines = vectors @ vectors.T / (0.1**2 * 6)
-    assert cosines[2, 3] > 0.8
-    assert cosines[6, 7] > 0.8
-    assert abs(cosines[[2, 3]][:, [6, 7]]).max() < 0.2
 
 
 @pytest.mark.parametrize("embedding_dim", [2, 3, 5])
@@ -149,14 +133,14 @@ def test_vectors_are_those_of_numpys_decomposition_times_the_root_of_its_values(
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-4)
 
 
-def test_learnt_vectors_are_as_long_as_random_ones():
+def test_words_that_occur_have_like_vectors_in_the_same_company_of_the_length_of_random_ones():
     vectors, learnt = cooccurrence_vectors(SAME_COMPANY, (12, 6), random_state=0)
+    assert np.flatnonzero(learnt).tolist() == [*range(2, 10)]
     np.testing.assert_allclose(np.linalg.norm(vectors[learnt], axis=1), 0.1 * 6**0.5, rtol=1e-5)
-
-
-def test_padding_unknown_and_unseen_words_are_not_learnt():
-    _, learnt = cooccurrence_vectors(SAME_COMPANY, (12, 6), random_state=0)
-    assert np.flatnonzero(learnt).tolist() == [2, 3, 4, 5, 6, 7, 8, 9]
+    cosines = vectors @ vectors.T / (0.1**2 * 6)
+    assert cosines[2, 3] > 0.8
+    assert cosines[6, 7] > 0.8
+    assert abs(cosines[[2, 3]][:, [6, 7]]).max() < 0.2
 
 
 def test_more_numbers_than_words_leave_finite_vectors():
@@ -185,75 +169,65 @@ LABELS = np.array(6 * ["pos", "neg"])
 SIZES = {"embedding_dim": 5, "word_hidden": 3, "sentence_hidden": 3, "pooling": Attention(size=3)}
 
 
+def weights_of(classifier):
+    return classifier.net_.weights["embedding.weight"]
+
+
 @pytest.mark.filterwarnings("ignore:. of 2 classes have a single document")
 class TestInTheClassifier:
-    def fitted(self, **params):
+    def fitted(self, X=TEXTS, y=LABELS, sample_weight=None, **params):
+        return self.untrained(**params).fit(X, y, sample_weight=sample_weight)
+
+    def untrained(self, **params):
         params = {"max_epochs": 1, "validation_fraction": None, "device": "cpu", **params}
-        return HANClassifier(**SIZES, **params, random_state=0).fit(TEXTS, LABELS)
+        return HANClassifier(**SIZES, freeze_embedding=True, **params, random_state=0)
+
+    def vectors(self, *data, **params):
+        return weights_of(self.fitted(*data, **params))
 
     def test_training_starts_with_vectors_learnt_from_the_training_documents(self):
-        classifier = self.fitted(embedding_init="cooccurrence", freeze_embedding=True)
-        found = classifier.net_.weights["embedding.weight"]
+        found = self.vectors(embedding_init="cooccurrence")
         documents = HierarchicalTokenizer().fit_transform(TEXTS)
         expected, learnt = cooccurrence_vectors(documents, found.shape, random_state=0)
         cosines = found[learnt] @ found[learnt].T
         np.testing.assert_allclose(cosines, expected[learnt] @ expected[learnt].T, atol=1e-5)
 
     def test_they_are_the_default(self):
-        by_default, asked_for = (
-            self.fitted(freeze_embedding=True, **params).net_.weights["embedding.weight"]
-            for params in ({}, {"embedding_init": "cooccurrence"})
-        )
-        np.testing.assert_array_equal(by_default, asked_for)
-        drawn = self.fitted(freeze_embedding=True, embedding_init="random")
-        assert abs(drawn.net_.weights["embedding.weight"] - by_default).max() > 1e-3
+        by_default = self.vectors()
+        np.testing.assert_array_equal(by_default, self.vectors(embedding_init="cooccurrence"))
+        assert abs(self.vectors(embedding_init="random") - by_default).max() > 1e-3
 
     def test_partial_fit_learns_them_from_its_first_portion(self):
-        settings = {"validation_fraction": None, "freeze_embedding": True, "random_state": 0}
-        classifier = HANClassifier(**SIZES, max_epochs=1, **settings)
-        learnt = classifier.fit(TEXTS[:4], LABELS[:4]).net_.weights["embedding.weight"]
+        classifier = self.fitted(TEXTS[:4], LABELS[:4])
+        learnt = weights_of(classifier)
         other = ["Fell a good rain. The shone day a sun.", "The bad sun a day. And fell the good."]
         tokenizer = HierarchicalTokenizer(vocabulary=classifier.tokenizer_.vocabulary_)
-        of_other = classifier.set_params(tokenizer=tokenizer).fit(other, ["neg", "pos"])
-        assert abs(of_other.net_.weights["embedding.weight"] - learnt).max() > 1e-3
-        portion = HANClassifier(**SIZES, **settings)
+        of_other = self.vectors(other, ["neg", "pos"], tokenizer=tokenizer)
+        assert abs(of_other - learnt).max() > 1e-3
+        portion = self.untrained()
         portion.partial_fit(TEXTS[:4], LABELS[:4], classes=["neg", "pos"])
         portion.partial_fit(other, ["neg", "pos"])
-        np.testing.assert_array_equal(portion.net_.weights["embedding.weight"], learnt)
+        np.testing.assert_array_equal(weights_of(portion), learnt)
 
     def test_a_fit_that_goes_on_keeps_them(self):
-        settings = {"validation_fraction": None, "freeze_embedding": True, "random_state": 0}
-        classifier = HANClassifier(**SIZES, max_epochs=1, warm_start=True, **settings)
-        learnt = classifier.fit(TEXTS, LABELS).net_.weights["embedding.weight"]
+        classifier = self.fitted(warm_start=True)
+        learnt = weights_of(classifier)
         going_on = classifier.fit(TEXTS[:1] + 3 * TEXTS[1:2], ["pos", "neg", "neg", "neg"])
-        np.testing.assert_array_equal(going_on.net_.weights["embedding.weight"], learnt)
+        np.testing.assert_array_equal(weights_of(going_on), learnt)
 
     def test_a_weight_equals_repetition(self):
         repeats = np.where(LABELS == "pos", 1, 3)
-        settings = {"max_epochs": 1, "validation_fraction": None, "freeze_embedding": True}
-        settings |= {"linear_ngrams": None, "random_state": 0}
         # Word ids follow the frequency, in which the tokenizer counts no weights.
         X = HierarchicalTokenizer().fit_transform(TEXTS)
-        weighted = HANClassifier(**SIZES, **settings).fit(X, LABELS, sample_weight=repeats)
+        weighted = self.vectors(X, LABELS, repeats, linear_ngrams=None)
         rows = np.repeat(np.arange(len(X)), repeats)
-        repeated = HANClassifier(**SIZES, **settings).fit(X[rows], LABELS[rows])
-        unweighted = self.fitted(freeze_embedding=True).net_.weights["embedding.weight"]
-        assert abs(weighted.net_.weights["embedding.weight"] - unweighted).max() > 1e-3
-        np.testing.assert_array_equal(
-            weighted.net_.weights["embedding.weight"], repeated.net_.weights["embedding.weight"]
-        )
+        repeated = self.vectors(X[rows], LABELS[rows], linear_ngrams=None)
+        assert abs(weighted - self.vectors()).max() > 1e-3
+        np.testing.assert_array_equal(weighted, repeated)
 
     def test_documents_of_weight_0_are_not_read(self):
         texts = [*TEXTS, "quite another matter here"]
         labels, weights = np.append(LABELS, "pos"), np.append(np.ones(12), 0)
-        classifier = HANClassifier(
-            **SIZES, max_epochs=1, validation_fraction=None, random_state=0,
-            embedding_init="cooccurrence", freeze_embedding=True, linear_ngrams=None,
-        ).fit(texts, labels, sample_weight=weights)  # fmt: skip
-        row = classifier.tokenizer_.vocabulary_["matter"]
-        length = np.linalg.norm(classifier.net_.weights["embedding.weight"][row])
+        classifier = self.fitted(texts, labels, weights, linear_ngrams=None)
+        length = np.linalg.norm(weights_of(classifier)[classifier.tokenizer_.vocabulary_["matter"]])
         assert abs(length - 0.1 * 5**0.5) > 1e-4  # a learnt vector has this length
-
-    def test_another_word_is_refused_before_a_text_is_read(self):
-        with pytest.raises(ValueError, match=r"'word2vec'; give 'cooccurrence', 'random'"):
-            HANClassifier(embedding_init="word2vec").fit([None, None], [0, 1])

@@ -35,9 +35,7 @@ class TestFormats:
     def test_glove_has_a_word_and_its_numbers_on_each_line(self, path: Path) -> None:
         found = vectors_of(written(path, GLOVE))
         assert found == {"film": [0.5, -0.25, pytest.approx(0.001)], "fine": [1.0, 2.0, 0.5]}
-
-    def test_numbers_are_float32(self, path: Path) -> None:
-        _, vector = next(read_vectors(written(path, GLOVE)))
+        _, vector = next(read_vectors(str(path)))  # as a string, too
         assert vector().dtype == np.float32
 
     def test_the_header_of_word2vec_is_no_word(self, path: Path) -> None:
@@ -47,9 +45,6 @@ class TestFormats:
     def test_gzip_is_known_by_its_content(self, tmp_path: Path, name: str) -> None:
         (tmp_path / name).write_bytes(gzip.compress(WORD2VEC.encode()))
         assert vectors_of(tmp_path / name)["fine"] == [1.0, 2.0, 0.5]
-
-    def test_a_path_may_be_a_string(self, path: Path) -> None:
-        assert [word for word, _ in read_vectors(str(written(path, GLOVE)))] == ["film", "fine"]
 
     @pytest.mark.parametrize("word", [". . .", "at name@example.com", "Straße", "a\u2028b", "7"])
     def test_numbers_are_taken_from_the_right(self, path: Path, word: str) -> None:
@@ -78,15 +73,13 @@ class TestDamage:
             vectors_of(written(path, text))
         return str(refused.value)
 
-    def test_a_line_of_too_few_numbers_is_named(self, path: Path) -> None:
-        message = self.refusal(path, GLOVE + "dull 1 2\n")
+    @pytest.mark.parametrize(("numbers", "n_found"), [("1 2", 2), ("1 2 3 4", 4)])
+    def test_a_line_of_too_few_or_many_numbers_is_named(
+        self, path: Path, numbers: str, n_found: int
+    ) -> None:
+        message = self.refusal(path, f"{GLOVE}dull {numbers}\n")
         assert "line 3: expected a word and 3 numbers" in message
-        assert "found 2 numbers in 'dull 1 2'" in message
-
-    def test_a_line_of_too_many_numbers_is_named(self, path: Path) -> None:
-        message = self.refusal(path, GLOVE + "dull 1 2 3 4\n")
-        assert "line 3: expected a word and 3 numbers" in message
-        assert "found 4 numbers" in message
+        assert f"found {n_found} numbers in 'dull {numbers}'" in message
 
     @pytest.mark.parametrize("line", ["dull  1 2 3", " dull 1 2 3", "dull 1  2 3", "dull\t1\t2\t3"])
     def test_other_separators_than_single_spaces_are_named(self, path: Path, line: str) -> None:
@@ -96,16 +89,12 @@ class TestDamage:
         message = self.refusal(path, GLOVE + "dull 1 two 3\n")
         assert "line 3: could not convert string to float: 'two'" in message
 
-    @pytest.mark.parametrize("number", ["nan", "inf", "1e99"])
-    def test_a_number_that_is_not_finite_is_named(self, path: Path, number: str) -> None:
-        assert "line 3 holds a number that is not finite" in self.refusal(
-            path, f"{GLOVE}dull 1 {number} 3\n"
-        )
-
     @pytest.mark.parametrize("number", ["nan", "-NaN", "inf", "Infinity", "1e99"])
-    def test_so_it_is_in_the_first_line(self, path: Path, number: str) -> None:
+    def test_a_number_that_is_not_finite_is_named(self, path: Path, number: str) -> None:
         for line in (f"dull 1 {number} 3\n", f"dull 1 2 {number}\n"):
-            assert "line 1 holds a number that is not finite" in self.refusal(path, line + GLOVE)
+            message = "holds a number that is not finite"
+            assert f"line 1 {message}" in self.refusal(path, line + GLOVE)
+            assert f"line 3 {message}" in self.refusal(path, GLOVE + line)
 
     @pytest.mark.parametrize("text", ["", "\n\n"])
     def test_an_empty_file_is_named(self, path: Path, text: str) -> None:
@@ -137,7 +126,7 @@ class TestDamage:
             assert f"line 1: a number of {n_digits:,} digits" in message
 
     @pytest.mark.parametrize("beginning", [b"", b"2 3\n", GLOVE.encode()])
-    @pytest.mark.parametrize("endless", [b"9", b"x", b" ", b"a ", b"1 ", b"\0"])
+    @pytest.mark.parametrize("endless", [b"9", b" ", b"a ", b"\0"])
     def test_a_line_without_end_is_named_before_it_is_unpacked(
         self, path: Path, beginning: bytes, endless: bytes
     ) -> None:

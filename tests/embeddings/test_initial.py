@@ -2,6 +2,7 @@ import re
 
 import numpy as np
 import pytest
+import torch
 from skorch.callbacks import Callback
 
 from sk_han import DocumentArray, HierarchicalTokenizer
@@ -30,14 +31,17 @@ class TestCheckEmbeddingInit:
         ):
             check_embedding_init("word2vec")
 
-    def test_a_list_of_vectors_is_refused_with_the_repair(self):
-        with pytest.raises(TypeError, match=r"is a list; give .* a NumPy array.*np\.asarray"):
-            check_embedding_init([[0.0] * 3] * 5)
-
-    def test_a_tensor_is_refused_with_the_repair(self):
-        torch = pytest.importorskip("torch")
-        with pytest.raises(TypeError, match=r"is a Tensor; .*np\.asarray"):
-            check_embedding_init(torch.zeros(SHAPE))
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ([[0.0] * 3] * 5, r"is a list; give .* a NumPy array.*np\.asarray"),
+            (torch.zeros(SHAPE), r"is a Tensor; .*np\.asarray"),
+            (np.array([["good", "bad"]]), r"dtype <U4; expected numbers: .*astype"),
+        ],
+    )
+    def test_what_is_no_array_of_numbers_is_refused_with_the_repair(self, given, message):
+        with pytest.raises(TypeError, match=message):
+            check_embedding_init(given)
 
     @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e39])
     def test_an_array_that_is_not_finite_is_refused_by_its_rows(self, value):
@@ -46,10 +50,6 @@ class TestCheckEmbeddingInit:
         message = rf"holds {re.escape(str(value))} in row 4; 2 of 11 rows hold NaN.*np\.nan_to_num"
         with pytest.raises(ValueError, match=message):
             check_embedding_init(given)
-
-    def test_an_array_of_words_is_refused_with_the_repair(self):
-        with pytest.raises(TypeError, match=r"dtype <U4; expected numbers: .*astype"):
-            check_embedding_init(np.array([["good", "bad"]]))
 
     def test_an_array_that_is_not_finite_is_refused_before_a_text_is_read(self):
         def never(text):
@@ -72,12 +72,9 @@ class TestInitialVectors:
 
     def test_an_array_is_taken_as_it_is_in_single_precision(self):
         given = np.arange(15.0).reshape(SHAPE)
-        found = vectors(given)
+        found = vectors(given, vocabulary=None)  # it needs no words
         assert found.dtype == np.float32
         np.testing.assert_array_equal(found, given)
-
-    def test_an_array_needs_no_words(self):
-        assert vectors(np.ones(SHAPE), vocabulary=None).shape == SHAPE
 
     def test_a_wrong_shape_names_the_right_one(self):
         with pytest.raises(ValueError, match=r"\(5, 2\); expected \(5, 3\)"):

@@ -26,11 +26,7 @@ def test_values_and_vectors_are_those_of_numpy(low_rank: csr_matrix) -> None:
     np.testing.assert_allclose(values, all_values[:5], rtol=1e-5)
     cosines = np.abs((vectors * expected[:, :5]).sum(axis=0))
     np.testing.assert_allclose(cosines, 1, atol=1e-5)
-
-
-def test_vectors_are_orthonormal(low_rank: csr_matrix) -> None:
-    vectors, _ = left_singular_vectors(low_rank, 6, np.random.RandomState(0))
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-5)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(5), atol=1e-5)
 
 
 def test_directions_beyond_the_rank_have_no_value(low_rank: csr_matrix) -> None:

