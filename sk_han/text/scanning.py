@@ -1,4 +1,8 @@
-"""Words and sentences of texts by compiled kernels, equal to those of `TextAnalyzer`."""
+"""Words and sentences of texts by compiled kernels, equal to those of `TextAnalyzer`.
+
+The kernels decide the usual ends of sentences; from the first unusual one on, the rules of
+`sk_han.text.sentences` find the sentences of a text (in one IMDB review of four).
+"""
 
 from __future__ import annotations
 
@@ -16,9 +20,9 @@ from sk_han.engines.tasks import run_tasks
 from sk_han.text.sentences import sentence_spans
 from sk_han.text.tables import Tables, tables
 
-__all__ = ["Scan", "scan_texts"]
+__all__ = ["Scan", "count_marked", "scan_texts"]
 
-# Characters, with about 36 bytes each. With 1 << 20, beyond the cache, it took 1.1 times as long.
+# Characters, with about 32 bytes each. With 1 << 20, beyond the cache, it took 1.1 times as long.
 _CODES_AT_ONCE = 1 << 17
 _TASK_SIZE = 8  # texts that a thread takes at once
 
@@ -40,22 +44,10 @@ class Scan(NamedTuple):
 def scan_texts(
     compiled: ModuleType, texts: list[str], token_pattern: str, *, located: bool
 ) -> Scan | None:
-    """Find the words and sentences of texts, and number the types of the words.
+    """Find the words and sentences of texts, and their spans if `located`.
 
-    Parameters
-    ----------
-    compiled : module
-        `sk_han.engines.kernels.text`.
-    texts : list of str
-    token_pattern : str
-        One of `COMPILED_PATTERNS`.
-    located : bool
-        Whether the spans are wanted.
-
-    Returns
-    -------
-    Scan or None
-        None if a text has characters for which only Python's patterns are exact.
+    `compiled` is `sk_han.engines.kernels.text`, and `token_pattern` one of `COMPILED_PATTERNS`.
+    Return None if a text has characters for which only Python's patterns are exact.
     """
     types, known = _Types(), tables(compiled, token_pattern)
     parts = []
@@ -69,6 +61,11 @@ def scan_texts(
         for column in zip(*parts, strict=True)
     ]
     return Scan(types.strings(), *joined)
+
+
+def count_marked(marked: NDArray[np.bool_], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the marked values in each of consecutive pieces of these lengths."""
+    return np.diff(starts_of(marked)[starts_of(lengths)])
 
 
 def _chunks(texts: list[str]) -> Iterator[list[str]]:
@@ -88,73 +85,49 @@ def _scan_chunk(
     # A surrogate is no character, but may stand in a string.
     encoded = "".join(texts).encode("utf-32-le", "surrogatepass")
     codes = np.frombuffer(encoded, dtype="<i4").astype(np.int32, copy=False)
+    kinds = known.bits.take(codes)
+    if (kinds & compiled.AMBIGUOUS).any():
+        return None
     starts = starts_of(np.fromiter(map(len, texts), np.int64, len(texts)))
     words = np.empty((len(codes), 2), dtype=np.int32)
     hashes = np.empty(len(codes), dtype=np.uint64)
-    sentences = np.empty((len(codes), 3), dtype=np.int32)
+    sentences = np.empty((len(codes), 2), dtype=np.int32)
     counts = np.empty((len(texts), 2), dtype=np.int64)
     run_tasks(
         compiled.scan,
         -(-len(texts) // _TASK_SIZE),
         _TASK_SIZE,
-        codes,
         starts,
-        known.bits.take(codes),
+        codes,
+        kinds,
         known.lower,
-        known.listed,
-        known.slots,
+        known.abbreviations,
         _FACTOR,
         words,
         hashes,
         sentences,
         counts,
     )
-    if counts[:, 1].min(initial=0) == compiled.UNREADABLE:
-        return None
-    for i in np.flatnonzero(counts[:, 1] == compiled.UNDECIDED).tolist():
-        first = starts[i]
-        rows = slice(first, first + counts[i, 0])
-        kept, spans = _decided(texts[i], words[rows] - first)
-        counts[i] = np.count_nonzero(kept), len(spans)
-        rows_kept = slice(first, first + counts[i, 0])
-        words[rows_kept], hashes[rows_kept] = words[rows][kept], hashes[rows][kept]
-        spans[:, :2] += first
-        sentences[first : first + len(spans)] = spans
-    numbers = types.number(compiled, codes, words, hashes, starts, counts[:, 0])
-    of_sentences = _rows(sentences, starts, counts[:, 1])  # (S, 3)
-    found = numbers, of_sentences[:, 2].astype(np.int64), counts[:, 1].copy()
+    for i in np.flatnonzero(counts[:, 1] < 0).tolist():  # undecided behind some sentences
+        origin, n_decided = starts[i], compiled.UNDECIDED - counts[i, 1]
+        row = origin + n_decided
+        spans = sentence_spans(texts[i], start=sentences[row, 0] - origin)
+        sentences[row : row + len(spans)] = np.array(spans) + origin
+        counts[i, 1] = n_decided + len(spans)
+    rows = concatenated_ranges(starts[:-1], counts[:, 0])  # (T,)
+    sentences = sentences[concatenated_ranges(starts[:-1], counts[:, 1])]  # (N, 2)
+    first, beyond = np.searchsorted(words[rows, 0], sentences.T)  # (N,)
+    n_words = beyond - first
+    if n_words.sum() < len(rows):  # the others stand in tags
+        rows = rows[concatenated_ranges(first, n_words)]
+    wordy = n_words > 0
+    n_words = n_words[wordy]
+    numbers = types.number(compiled, codes, words, hashes, rows)
+    found = numbers, n_words, count_marked(wordy, counts[:, 1])
     if not located:
         return found
-    of_words = _rows(words, starts, counts[:, 0])
-    word_starts = np.repeat(starts[:-1], counts[:, 0])[:, np.newaxis]
-    sentence_starts = np.repeat(starts[:-1], counts[:, 1])[:, np.newaxis]
-    return *found, of_words - word_starts, of_sentences[:, :2] - sentence_starts
-
-
-def _decided(text: str, words: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
-    """Find the sentences of a text by Python's patterns.
-
-    Returns
-    -------
-    kept : ndarray of bool, shape (n_words,)
-        Whether a word stands in a sentence, and not in a tag.
-    sentences : ndarray of int32, shape (n_sentences, 3)
-        Start, end and number of words of sentences with words.
-    """
-    spans = np.array(sentence_spans(text), dtype=np.int32).reshape(-1, 2)
-    sentence = np.searchsorted(spans[:, 0], words[:, 0], side="right") - 1
-    kept = sentence >= 0
-    kept[kept] = words[kept, 1] <= spans[sentence[kept], 1]
-    n_words = np.bincount(sentence[kept], minlength=len(spans))
-    sentences = np.column_stack([spans, n_words]).astype(np.int32)
-    return kept, sentences[n_words > 0]
-
-
-def _rows(
-    table: NDArray[np.int32], starts: NDArray[np.int64], counts: NDArray[np.int64]
-) -> NDArray[np.int32]:
-    """Return the rows of all texts, `counts` of each from its start on."""
-    return table[concatenated_ranges(starts[:-1], counts)]
+    origins = np.repeat(starts[:-1], counts[:, 1])[wordy, np.newaxis]  # (N, 1), of their texts
+    return *found, words[rows] - np.repeat(origins, n_words, axis=0), sentences[wordy] - origins
 
 
 class _Types:
@@ -162,10 +135,10 @@ class _Types:
 
     def __init__(self) -> None:
         self.n = 0
-        self.slots: NDArray[np.int32] = np.full(1 << 10, -1, dtype=np.int32)
-        self.hashes: NDArray[np.uint64] = np.empty(1 << 9, dtype=np.uint64)
-        self.starts: NDArray[np.int64] = np.zeros((1 << 9) + 1, dtype=np.int64)
-        self.codes: NDArray[np.int32] = np.empty(1 << 13, dtype=np.int32)
+        self.slots: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+        self.hashes: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
+        self.starts: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+        self.codes: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 
     def number(
         self,
@@ -173,42 +146,32 @@ class _Types:
         codes: NDArray[np.int32],
         words: NDArray[np.int32],
         hashes: NDArray[np.uint64],
-        starts: NDArray[np.int64],
-        n_words: NDArray[np.int64],
+        rows: NDArray[np.int64],
     ) -> NDArray[np.int32]:
-        """Return the numbers of the types of words, and learn the new types."""
-        rows = np.column_stack([starts[:-1], n_words])
-        numbers = np.empty(n_words.sum(), dtype=np.int32)
-        done = np.array([0, 0, self.n > 0, 0])
-        while True:
-            self.n = compiled.number_words(
-                codes,
-                words,
-                hashes,
-                rows,
-                done,
-                numbers,
-                self.slots,
-                self.hashes,
-                self.starts,
-                self.codes,
-                self.n,
-            )
-            if done[0] == len(rows):
-                return numbers
-            self._grow(len(codes))
-            done[2] = 0
-
-    def _grow(self, n_codes: int) -> None:
-        """Make place for four times as many types, and for the characters of any of the words."""
-        if 2 * (self.n + 1) > len(self.slots):
-            size = 4 * len(self.slots)
-            self.slots = np.full(size, -1, dtype=np.int32)
-            self.hashes = _longer(self.hashes, size // 2)
-            self.starts = _longer(self.starts, size // 2 + 1)
-        else:
-            self.slots[:] = -1
-        self.codes = _longer(self.codes, 2 * len(self.codes) + n_codes)
+        """Return the numbers (T,) of the types of the words of `rows`, and learn the new ones."""
+        if self.n + len(rows) > len(self.hashes):
+            most = 1 << (2 * (self.n + len(rows))).bit_length()
+            self.hashes = _longer(self.hashes, most)
+            self.starts = _longer(self.starts, most + 1)
+            self.slots = np.full(2 * most, -1, dtype=np.int32)
+            compiled.place_types(self.slots, self.hashes[: self.n])
+        n_codes = int(self.starts[self.n]) + len(codes)
+        if n_codes > len(self.codes):
+            self.codes = _longer(self.codes, 2 * n_codes)
+        numbers = np.empty(len(rows), dtype=np.int32)
+        self.n = compiled.number_words(
+            codes,
+            words,
+            hashes,
+            rows,
+            numbers,
+            self.slots,
+            self.hashes,
+            self.starts,
+            self.codes,
+            self.n,
+        )
+        return numbers
 
     def strings(self) -> list[str]:
         """Return the types as strings."""

@@ -63,12 +63,14 @@ _STRONG = frozenset(STRONG_TERMINATORS)
 _LINE_END_SET = frozenset(LINE_ENDS)
 
 
-def sentence_spans(text: str) -> list[tuple[int, int]]:
+def sentence_spans(text: str, start: int = 0) -> list[tuple[int, int]]:
     """Find the sentences of a text.
 
     Parameters
     ----------
     text : str
+    start : int, default=0
+        Where a sentence starts; what is before it is only looked at.
 
     Returns
     -------
@@ -93,8 +95,10 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     ['Dr. No paid $3.50.', '"Why?" he asked.', 'Nobody knew...']
     """
     spans = []
-    start = len(text) - len(text.lstrip())
-    for candidate in (_ASCII_BREAK if text.isascii() else BREAK).finditer(text):
+    breaks = (_ASCII_BREAK if text.isascii() else BREAK).finditer(text, start)
+    if start == 0:
+        start = len(text) - len(text.lstrip())
+    for candidate in breaks:
         begin, end = candidate.span()
         stop = candidate.end(1)
         if stop > 0:  # terminators

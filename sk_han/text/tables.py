@@ -25,7 +25,7 @@ _WITH_PROPERTIES = 0x40000
 # Lower case is looked up for characters below it. No abbreviation has a character beyond, nor
 # one that is the lower case of a character beyond.
 _LOWER_CODES = 0x3000
-_N_SLOTS = 4096
+_N_SLOTS = 1 << 18  # one word in a thousand shares the place of an abbreviation
 
 
 class Tables(NamedTuple):
@@ -36,17 +36,14 @@ class Tables(NamedTuple):
     bits : ndarray of int32, shape (0x110000,)
         Of each character.
     lower : ndarray of int32, shape (0x3000,)
-        The character in lower case; 0 if that is no single one or depends on its neighbours.
-    listed : ndarray of int32, shape (n_listed, 12)
-        Characters, length and bits of each listed word.
-    slots : ndarray of int32, shape (4096,)
-        Hash table: rows of `listed`, -1 where it is free.
+        The first character of a character's lower case.
+    abbreviations : ndarray of bool, shape (2**18,)
+        Hash table: where an abbreviation may be, and where none is.
     """
 
     bits: NDArray[np.int32]
     lower: NDArray[np.int32]
-    listed: NDArray[np.int32]
-    slots: NDArray[np.int32]
+    abbreviations: NDArray[np.bool_]
 
 
 @cache
@@ -61,8 +58,7 @@ def tables(compiled: ModuleType, token_pattern: str = TOKEN_PATTERNS["words"]) -
         One of `COMPILED_PATTERNS`.
     """
     if token_pattern == TOKEN_PATTERNS["words"]:
-        listed, slots = _listed_words(compiled)
-        return Tables(_bits(compiled), _lower(), listed, slots)
+        return Tables(_bits(compiled), _lower(), _abbreviations())
     of_words = tables(compiled)
     return of_words._replace(bits=of_words.bits | _mark_bits(compiled))
 
@@ -94,11 +90,8 @@ def _bits(compiled: ModuleType) -> NDArray[np.int32]:
         compiled.LATE_CLOSER: "“«‹",
         compiled.FRENCH_SPACE: " \xa0\u202f",
         compiled.OPENER: sentences.OPENERS,
-        compiled.STRIPPED: sentences.OPENERS + ",;:.!?…",
+        compiled.ITEM_OPENER: "-*+•‣◦·–—=_~#(",
         compiled.VIRAMA: "\u1039\u17d2",
-        compiled.BULLET: "-*+•‣◦·–—",
-        compiled.RULE: "-=_*~#",
-        compiled.CHINESE_DIGIT: sentences.CHINESE_DIGITS,
     }
     for bit, letters in characters_of.items():
         bits[[ord(letter) for letter in letters]] |= bit
@@ -109,16 +102,10 @@ def _bits(compiled: ModuleType) -> NDArray[np.int32]:
     for bit, has in (
         (compiled.SPACE, np.char.isspace),
         (compiled.LOWER, np.char.islower),
-        (compiled.TITLE, np.char.istitle),
         (compiled.ALPHA, np.char.isalpha),
-        (compiled.DECIMAL, np.char.isdecimal),
-        (compiled.ALPHANUMERIC, np.char.isalnum),
+        (compiled.DECIMAL | compiled.ITEM_OPENER, np.char.isdecimal),
     ):
         bits[:_WITH_PROPERTIES][has(every)] |= bit
-    bits[ord("_")] |= compiled.ALPHANUMERIC
-    with_case = np.flatnonzero(bits & (compiled.LOWER | compiled.TITLE))
-    swapped = np.array([chr(code).swapcase() != chr(code) for code in with_case.tolist()])
-    bits[with_case[swapped]] |= compiled.CASED
     return bits
 
 
@@ -136,38 +123,14 @@ def _code(written: str) -> int:
 
 
 def _lower() -> NDArray[np.int32]:
-    lower = np.zeros(_LOWER_CODES, dtype=np.int32)
-    for code in range(_LOWER_CODES):
-        letters = chr(code).lower()
-        if letters == chr(code) or (len(letters) == 1 and letters != "σ"):
-            lower[code] = ord(letters)
-    lower[[ord("ı"), ord("ſ")]] = 0  # patterns that ignore case take them for i and s
-    return lower
+    return np.array([ord(chr(code).lower()[0]) for code in range(_LOWER_CODES)], dtype=np.int32)
 
 
-def _listed_words(compiled: ModuleType) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    bits_of: dict[str, int] = {}
-    for bit, words in (
-        (compiled.BEFORE_NAME, abbreviations.BEFORE_NAME),
-        (compiled.MAY_END, abbreviations.MAY_END),
-        (compiled.BEFORE_NUMBER, abbreviations.BEFORE_NUMBER),
-        (compiled.MONTH, abbreviations.MONTHS),
-        (compiled.STARTER, abbreviations.STARTERS),
-        (compiled.CONTINUER, abbreviations.CONTINUERS),
-        (compiled.TAG, sentences.TAG_NAMES.split("|")),
-    ):
-        for word in words:
-            bits_of[word] = bits_of.get(word, 0) | bit
-    listed = np.zeros((len(bits_of), compiled.LONGEST_LISTED + 2), dtype=np.int32)
-    slots = np.full(_N_SLOTS, -1, dtype=np.int32)
-    for row, (word, bits) in enumerate(bits_of.items()):
-        value = len(word)
-        listed[row, : len(word)] = [ord(letter) for letter in word]
-        listed[row, -2:] = len(word), bits
-        for letter in word:
-            value = (value * 31 + ord(letter)) & 0xFFFFFF
-        slot = value % _N_SLOTS
-        while slots[slot] >= 0:
-            slot = (slot + 1) % _N_SLOTS
-        slots[slot] = row
-    return listed, slots
+def _abbreviations() -> NDArray[np.bool_]:
+    may_be = np.zeros(_N_SLOTS, dtype=bool)
+    for word in abbreviations.BEFORE_NAME | abbreviations.MAY_END | abbreviations.BEFORE_NUMBER:
+        slot = 0
+        for letter in word.lower():
+            slot = 31 * slot + ord(letter)
+        may_be[slot % _N_SLOTS] = True
+    return may_be

@@ -18,7 +18,7 @@ from sk_han.documents import concatenated_ranges, starts_of
 from sk_han.engines.loading import kernels
 from sk_han.engines.tasks import at_most_per_core, using_threads
 from sk_han.text.analyzer import TextAnalyzer
-from sk_han.text.scanning import scan_texts
+from sk_han.text.scanning import count_marked, scan_texts
 from sk_han.text.tables import COMPILED_PATTERNS
 from sk_han.utils.dask_tasks import tasks_at_once
 
@@ -68,13 +68,13 @@ class WordTypes:
         return self if kept.all() else self._where(kept)
 
     def _where(self, kept: NDArray[np.bool_]) -> WordTypes:
-        words = _count(kept, self.words_per_sentence)  # (n_sentences,)
+        words = count_marked(kept, self.words_per_sentence)  # (n_sentences,)
         remains = words > 0
         return replace(
             self,
             numbers=self.numbers[kept],
             words_per_sentence=words[remains],
-            sentences_per_document=_count(remains, self.sentences_per_document),
+            sentences_per_document=count_marked(remains, self.sentences_per_document),
             word_spans=None if self.word_spans is None else self.word_spans[kept],
             sentence_spans=None if self.sentence_spans is None else self.sentence_spans[remains],
         )
@@ -208,8 +208,3 @@ def joined(chunks: list[WordTypes]) -> WordTypes:
 def _joined_spans(spans: list[NDArray[np.int64] | None]) -> NDArray[np.int64] | None:
     given = [part for part in spans if part is not None]
     return np.concatenate(given) if given else None
-
-
-def _count(marked: NDArray[np.bool_], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the marked values in each of consecutive pieces of these lengths."""
-    return np.diff(starts_of(marked)[starts_of(lengths)])

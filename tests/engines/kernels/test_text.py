@@ -158,11 +158,48 @@ def test_no_character_beyond_the_table_has_a_lower_case_in_the_list():
     assert not {letter for letters in lower for letter in letters} & set("".join(LISTED))
 
 
+def test_no_abbreviation_has_a_letter_whose_lower_case_depends_on_others():
+    # The kernel takes the first character of a lower case, and the first of the two sigmas.
+    assert not set("".join(LISTED).lower()) & {"σ", "ς", "\u0307"}
+
+
 def test_characters_beyond_those_asked_for_are_neither_spaces_nor_alphanumeric():
     # Those that have a case or are digits are alphanumeric too.
     beyond = map(chr, range(_WITH_PROPERTIES, 0x110000))
     assert not [letter for letter in beyond if letter.isalnum() or letter.isspace()]
     assert chr(_WITH_PROPERTIES - 0x10000).isalnum()  # the plane before has some
+
+
+def test_usual_texts_are_decided_without_the_rules_of_python(monkeypatch):
+    monkeypatch.setattr(scanning, "sentence_spans", None)
+    text = "\n It rained (and how!). 3.50 for 'this'?! No way... "
+    text += "Wow! <br />Next\nline.\n\n很好。是。"
+    with using_engine("numba"):
+        found = read_word_types([text, ""], ANALYZERS[1], located=True)
+    assert [text[start:end] for start, end in found.sentence_spans] == [
+        "It rained (and how!).",
+        "3.50 for 'this'?!",
+        "No way...",
+        "Wow!",
+        "Next\nline.",
+        "很好。",
+        "是。",
+    ]
+
+
+def test_the_rules_of_python_go_on_where_the_kernel_is_undecided(monkeypatch):
+    read, rules = [], scanning.sentence_spans
+
+    def recorded(text, start):
+        read.append(text[start:])
+        return rules(text, start)
+
+    monkeypatch.setattr(scanning, "sentence_spans", recorded)
+    texts = ["One here. We met Mr. Lund. He left.", "Decided here."]
+    with using_engine("numba"):
+        found = read_word_types(texts, ANALYZERS[0])
+    assert read == ["We met Mr. Lund. He left."]
+    assert found.sentences_per_document.tolist() == [3, 1]
 
 
 def test_few_texts_do_not_load_numba(monkeypatch):
