@@ -44,7 +44,6 @@ from sk_han.utils.compat import (
     validate_parameter_constraints,
 )
 from sk_han.validation.documents import as_documents
-from sk_han.validation.labels import as_labels
 from sk_han.validation.params import (
     FRACTION,
     LEARNING_RATE,
@@ -139,8 +138,13 @@ ContextAttention, default="attention"
     batch_size : int or "auto", default="auto"
         Documents a step. "auto" takes 16 up to 2,500 training documents, 32 up to 5,000 and 64
         above: few documents give enough steps in few epochs if batches are small.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes in the loss; they multiply `sample_weight`.
+    class_weight : dict, list of dict or "balanced", default=None
+        Weights of the classes in the loss; they multiply `sample_weight`. Of several labels a
+        document a dict has the weights of documents with each label, a list a dict
+        ``{0: ..., 1: ...}`` for each, and "balanced" gives both sides of each label half.
+    threshold : float, array-like of shape (n_labels,) or "f1", default=0.5
+        Of several labels a document, the least probability with which a document gets a label.
+        "f1" takes that of the highest F1 of each label on held-out documents.
     validation_fraction : float, default=0.1
         Share of the training documents held out, stratified by class. They decide which epoch's
         weights are kept (highest accuracy, then lowest loss), and the scale of the network. None
@@ -185,7 +189,8 @@ ContextAttention, default="attention"
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Sorted labels.
+        Sorted labels; of several labels a document, the names of the columns of y in their order,
+        or their numbers.
     tokenizer_ : HierarchicalTokenizer or None
         The fitted tokenizer; None if X held word ids.
     net_ : Net
@@ -285,7 +290,8 @@ ContextAttention, default="attention"
         "weight_averaging": [FRACTION, None],
         "max_epochs": [POSITIVE, StrOptions({"auto"})],
         "batch_size": [POSITIVE, StrOptions({"auto"})],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "class_weight": [dict, list, StrOptions({"balanced"}), None],
+        "threshold": [FRACTION, "array-like", StrOptions({"f1"})],
         "validation_fraction": [FRACTION, None],
         "n_iter_no_change": [POSITIVE, None],
         "warm_start": ["boolean"],
@@ -320,6 +326,7 @@ ContextAttention, default="attention"
         max_epochs: int | str = "auto",
         batch_size: int | str = "auto",
         class_weight: Any = None,
+        threshold: Any = 0.5,
         validation_fraction: float | None = 0.1,
         n_iter_no_change: int | None = None,
         warm_start: bool = False,
@@ -350,6 +357,7 @@ ContextAttention, default="attention"
         self.max_epochs = max_epochs
         self.batch_size = batch_size
         self.class_weight = class_weight
+        self.threshold = threshold
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
@@ -372,6 +380,7 @@ ContextAttention, default="attention"
         y_val: ArrayLike | None = None,
         X_unlabelled: Any = None,
         checkpoint: str | PathLike[str] | Checkpoint | None = None,
+        groups: ArrayLike | None = None,
     ) -> HANClassifier:
         """Fit network and linear models to labelled documents, and to text without labels.
 
@@ -379,8 +388,9 @@ ContextAttention, default="attention"
         ----------
         X : n_documents raw texts, DocumentArray, or ndarray of int of shape (D, S, W) or (D, W)
             Integers are word ids padded with 0. A `SentenceArray` is a DocumentArray.
-        y : array-like of shape (n_documents,)
-            Labels: strings, integers or booleans.
+        y : array-like of shape (n_documents,) or indicator of shape (n_documents, n_labels)
+            Labels: strings, integers or booleans. An indicator has several labels a document: an
+            array, sparse matrix or DataFrame of 0 and 1, with a column for each label.
         sample_weight : array-like of shape (n_documents,), default=None
             Weights >= 0 in the loss and in the counts for word vectors; a document of weight 0 is
             left out.
@@ -397,6 +407,9 @@ ContextAttention, default="attention"
             Where the state of training is stored, so that a call with the same arguments goes on
             after an interrupt or the end of the process (see the user guide). It is deleted when
             the fit is whole.
+        groups : array-like of shape (n_documents,), default=None
+            What documents belong together, such as their author: those of a group are held out
+            together, so that the scales are those of documents of other groups.
 
         Returns
         -------
@@ -411,7 +424,7 @@ ContextAttention, default="attention"
         FloatingPointError
             If the loss is no longer a finite number.
         """
-        given = Given(X, y, sample_weight, X_unlabelled, X_val, y_val)
+        given = Given(X, y, sample_weight, X_unlabelled, X_val, y_val, groups=groups)
         return self._learn(given, goes_on=self.warm_start, checkpoint=checkpoint)
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -434,11 +447,12 @@ ContextAttention, default="attention"
         X, y, sample_weight
             As of `fit`. The first call fits the tokenizer and learns the initial word vectors, so
             its texts should be many and typical.
-        classes : array-like of shape (n_classes,), default=None
-            All labels of all portions; required in the first call.
+        classes : array-like of shape (n_classes,) or int, default=None
+            All labels of all portions; required in the first call. Of several labels a document,
+            the names of all columns in their order, or their number.
         X_unlabelled : as X, or iterator of raw texts, default=None
-            As of `fit`, for the first call; the network is not pre-trained. Later calls update the
-            latent model, which exists only if the first portion has documents of every class.
+            As of `fit`, for the first call, without pre-training. Later calls update the latent
+            model, which exists only if the first portion has documents of every class.
 
         Returns
         -------
@@ -461,15 +475,15 @@ ContextAttention, default="attention"
                 "compute_class_weight and pass them as a dict."
             )
         resume = hasattr(self, "pool_")
-        if classes is not None:
-            classes = np.unique(as_labels(classes, "classes"))
-        elif not resume:
+        if classes is None and not resume:
             raise ValueError("classes must be passed on the first call to partial_fit.")
-        if resume and classes is not None and not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                f"classes={classes.tolist()} is not the same as on the first call to "
-                f"partial_fit, {self.classes_.tolist()}."
-            )
+        if resume and classes is not None:
+            names = self.pool_.target.names_of(classes)
+            if not np.array_equal(names, self.classes_):
+                raise ValueError(
+                    f"classes={names.tolist()} is not the same as on the first call to "
+                    f"partial_fit, {self.classes_.tolist()}."
+                )
         if resume and X_unlabelled is not None:
             raise ValueError(
                 "X_unlabelled is for the first call to partial_fit, which learns the vocabulary "
@@ -479,7 +493,7 @@ ContextAttention, default="attention"
         return self._learn(given, goes_on=True, is_portion=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable label of each document.
+        """Predict the most probable label of each document, or all of its labels.
 
         Parameters
         ----------
@@ -489,6 +503,8 @@ ContextAttention, default="attention"
         Returns
         -------
         ndarray of shape (n_documents,)
+            Of several labels a document an indicator of int64, (n_documents, n_labels): 1 where
+            the probability is at least the `threshold`.
         """
         check_is_fitted(self)
         fitted = snapshot_of(self)
@@ -506,16 +522,15 @@ ContextAttention, default="attention"
         Returns
         -------
         ndarray of shape (n_documents, n_classes)
-            Columns in the order of `classes_`; rows sum to 1.
+            Columns in the order of `classes_`; rows sum to 1, but not with several labels a
+            document, where each column is a probability of its own.
         """
         check_is_fitted(self)
         fitted = snapshot_of(self)
         return fitted.pool_.target.probabilities(fitted._logits(X))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the logarithm of the probability of each class.
-
-        It is finite also for a very unlikely class.
+        """Predict the logarithm of the probability of each class, finite also for unlikely ones.
 
         Parameters
         ----------
@@ -542,11 +557,31 @@ ContextAttention, default="attention"
         Returns
         -------
         ndarray of shape (n_documents,) for two classes, else (n_documents, n_classes)
-            Two classes: log-odds of ``classes_[1]``; more: the logits.
+            Two classes: log-odds of ``classes_[1]``; more: the logits. Of several labels a
+            document the log-odds of each.
         """
         check_is_fitted(self)
         fitted = snapshot_of(self)
         return fitted.pool_.target.decision_function(fitted._logits(X))
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy; of several labels a document, those with all labels right count.
+
+        Parameters
+        ----------
+        X : n_documents raw texts, DocumentArray, or ndarray of int
+            As in `fit`.
+        y : array-like of shape (n_documents,) or indicator of shape (n_documents, n_labels)
+            True labels.
+        sample_weight : array-like of shape (n_documents,), default=None
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        y = self.pool_.target.as_decoded(y)
+        return float(super().score(X, y, sample_weight))
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Compute the document vectors of the network, the input of its last layer.
@@ -618,6 +653,7 @@ ContextAttention, default="attention"
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         tags.transformer_tags.preserves_dtype = []
+        tags.classifier_tags.multi_label = True
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -20,15 +20,18 @@ class LabelledDocuments:
     Attributes
     ----------
     documents : DocumentArray of shape (n_documents,)
-    targets : ndarray of int64, shape (n_documents,)
-        Number of the class, from 0.
+    targets : ndarray of n_documents rows
+        Labels, encoded by a target.
     weights : ndarray of float64, shape (n_documents,)
         Positive weight in the loss.
+    groups : ndarray of int64, shape (n_documents,), or None
+        Documents of one number are held out and dealt out to folds together.
     """
 
     documents: DocumentArray
-    targets: NDArray[np.int64]
+    targets: NDArray[Any]
     weights: NDArray[np.float64]
+    groups: NDArray[np.int64] | None = None
 
     @property
     def inputs(self) -> DocumentArray:
@@ -39,4 +42,7 @@ class LabelledDocuments:
         return len(self.documents)
 
     def __getitem__(self, rows: Any) -> LabelledDocuments:
-        return LabelledDocuments(self.documents[rows], self.targets[rows], self.weights[rows])
+        groups = None if self.groups is None else self.groups[rows]
+        return LabelledDocuments(
+            self.documents[rows], self.targets[rows], self.weights[rows], groups
+        )

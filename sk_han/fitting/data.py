@@ -40,6 +40,7 @@ from sk_han.validation.doubtful import (
     warn_of_early_stopping,
     warn_of_features,
 )
+from sk_han.validation.groups import check_groups
 from sk_han.validation.texts import check_texts_without_labels
 
 __all__ = ["FitData", "Given", "read_data"]
@@ -135,6 +136,7 @@ class FitData:
             "the labels": crc_of([self.labelled.targets]),
             "the weights of documents": crc_of([self.labelled.weights]),
             "X_val": "" if given is None else crc_of_documents(given.documents),
+            "the groups": "" if self.labelled.groups is None else crc_of([self.labelled.groups]),
             "y_val": "" if given is None else crc_of([given.targets]),
             "X_unlabelled": "" if self.unlabelled is None else crc_of_documents(self.unlabelled),
         }
@@ -150,6 +152,7 @@ class Given(NamedTuple):
     X_val: Any = None
     y_val: Any = None
     classes: Any = None
+    groups: Any = None
 
 
 def read_data(given: Given, context: FitContext) -> FitData:
@@ -183,7 +186,7 @@ def read_data(given: Given, context: FitContext) -> FitData:
     # Only ratios of weights matter; after this division their sums are finite.
     weights = checked.weights / checked.weights.max()
     labelled = LabelledDocuments(
-        within_vocabulary(documents, vocabulary_size), checked.targets, weights
+        within_vocabulary(documents, vocabulary_size), checked.targets, weights, checked.groups
     )
     rows = np.flatnonzero(labelled.weights > 0)
     labelled = labelled[rows]
@@ -193,7 +196,9 @@ def read_data(given: Given, context: FitContext) -> FitData:
         validation = _validation(checked.X_val, checked.targets_val, tokenizer, vocabulary_size)
     elif is_whole and settings.validation_fraction is not None:
         fraction = settings.validation_fraction
-        training, held_out = target.hold_out(labelled.targets, fraction, context.rng)
+        training, held_out = target.hold_out(
+            labelled.targets, fraction, context.rng, labelled.groups
+        )
     if is_whole:
         target.warn_of_rare(labelled.targets, given=validation is not None)
         n_words = labelled.documents.words_per_document[conflicting]
@@ -237,6 +242,7 @@ class _CheckedData(NamedTuple):
     weights: NDArray[np.float64]
     X_val: Any
     targets_val: Any
+    groups: NDArray[np.int64] | None
 
 
 def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _CheckedData:
@@ -259,7 +265,8 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
     else:
         target = before.pool.target
         targets = target.encode(given.y, len(X))
-    weights = target.weights(targets, given.sample_weight, settings.class_weight)
+    target.check_threshold(settings.threshold)
+    target, weights = target.weigh(targets, given.sample_weight, settings.class_weight)
     X_val, targets_val = given.X_val, None
     if (X_val is None) != (given.y_val is None):
         raise ValueError("X_val and y_val go together: give both or neither.")
@@ -268,7 +275,9 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
         if isinstance(X, SentenceArray):
             check_sentence_vectors(X_val, X.dimension, X.encoder, "X_val")
         targets_val = target.encode(given.y_val, len(X_val), "y_val")
-    return _CheckedData(X, target.decode(targets), target, targets, weights, X_val, targets_val)
+    groups = None if given.groups is None else check_groups(given.groups, len(X))
+    labels = target.decode(targets)
+    return _CheckedData(X, labels, target, targets, weights, X_val, targets_val, groups)
 
 
 def _tokenized(

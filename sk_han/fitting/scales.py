@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from sk_han.fitting.learner import Fitted, ScalePrior
 from sk_han.parts import Pool
 from sk_han.parts.calibration import fit_scales, fit_scales_near
 
-__all__ = ["Scaled", "UnseenLogits", "scaled_pool"]
+__all__ = ["Scaled", "UnseenLogits", "decided", "scaled_pool"]
 
 _ALONE = 1.0  # the usual scale of a part without others
 
@@ -112,6 +113,18 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
         [pool.scaled(factor) for pool, factor in zip(pools, scales.tolist(), strict=True)]
     )
     return Scaled(pool, _titles(learnt), tuple(scales.tolist()), unseen)
+
+
+def decided(scaled: Scaled, threshold: Any) -> Scaled:
+    """Return the pool with the decisions that `threshold` asks for; see `Target.with_decisions`."""
+    unseen, target = scaled.unseen, scaled.pool.target
+    if unseen is None or None in scaled.factors:
+        target = target.with_decisions(threshold, None, None)
+    else:
+        factors = np.array(scaled.factors, dtype=np.float64)
+        z = np.tensordot(factors, unseen.of_learners, 1)  # (H, K)
+        target = target.with_decisions(threshold, z, unseen.targets)
+    return scaled._replace(pool=replace(scaled.pool, target=target))
 
 
 def _unseen(learnt: Sequence[Fitted], data: FitData) -> UnseenLogits | None:

@@ -10,7 +10,7 @@ from sk_han.fitting.data import FitData, Given, read_data
 from sk_han.fitting.learner import Learner
 from sk_han.fitting.linear import LinearLearner
 from sk_han.fitting.network import NetworkLearner
-from sk_han.fitting.scales import Scaled, scaled_pool
+from sk_han.fitting.scales import Scaled, decided, scaled_pool
 from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel
 from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
@@ -101,6 +101,7 @@ def fit(
     # probabilities are calibrated.
     with context.stages("scales"):
         scaled = scaled_pool(learnt, data, context)
+        scaled = decided(scaled, settings.threshold)
     summary = summary_of(scaled, data, context)
     if checks and not warned:
         warn_of_a_useless_network(summary, scaled)

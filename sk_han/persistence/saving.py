@@ -211,6 +211,8 @@ def _parameter(estimator: Any, name: str, value: Any, arrays: Arrays) -> Any:
     if name == "embedding_init" and type(value) is np.ndarray and value.dtype.kind in "iuf":
         arrays[name] = value
         return {"array": name}
+    if name == "threshold" and not isinstance(value, str):
+        value = np.asarray(value).tolist()
     try:
         return to_plain(value)
     except TypeError as error:

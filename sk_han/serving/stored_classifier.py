@@ -39,7 +39,8 @@ _PARAMETERS: dict[str, Constraint] = {
     "weight_averaging": Either((_FRACTION, _NONE)),
     "max_epochs": Either((_POSITIVE, _AUTO)),
     "batch_size": Either((_POSITIVE, _AUTO)),
-    "class_weight": Either((_DICT, Choice(("balanced", None)))),
+    "class_weight": Either((_DICT, InstanceOf(list), Choice(("balanced", None)))),
+    "threshold": Either((_FRACTION, InstanceOf(np.ndarray), InstanceOf(list), Choice(("f1",)))),
     "validation_fraction": Either((_FRACTION, _NONE)),
     "n_iter_no_change": Either((_POSITIVE, _NONE)),
     "warm_start": _FLAG,
@@ -62,7 +63,7 @@ def _request(value: Any, where: str, sizes: Sizes) -> None:
 
 # What metadata methods of HANClassifier take, which scikit-learn's routing asks about.
 _METADATA = {
-    "fit": ("X_unlabelled", "X_val", "checkpoint", "sample_weight", "y_val"),
+    "fit": ("X_unlabelled", "X_val", "checkpoint", "groups", "sample_weight", "y_val"),
     "partial_fit": ("X_unlabelled", "classes", "sample_weight"),
     "score": ("sample_weight",),
 }

@@ -4,13 +4,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from sk_han.targets.any_of_labels import AnyOfLabels
 from sk_han.targets.one_of_classes import OneOfClasses
 from sk_han.targets.target import Target
 
-__all__ = ["TARGETS", "OneOfClasses", "Target", "learnt_target", "target_from_state"]
+__all__ = ["TARGETS", "AnyOfLabels", "OneOfClasses", "Target", "learnt_target", "target_from_state"]
 
 # By the names under which they are stored. The last one that takes labels gets them.
-TARGETS: dict[str, type[Target]] = {OneOfClasses.kind: OneOfClasses}
+TARGETS: dict[str, type[Target]] = {kind.kind: kind for kind in (OneOfClasses, AnyOfLabels)}
 
 
 def learnt_target(y: Any, n_documents: int, classes: Any = None) -> tuple[Target, NDArray[Any]]:

@@ -55,13 +55,20 @@ class OneOfClasses(Target):
         from sk_han.validation.labels import check_labels, encode_labels
 
         labels = check_labels(y, n_documents)
-        target = cls(np.unique(labels) if classes is None else classes)
+        target = cls(np.unique(labels) if classes is None else cls.names_of(classes))
         if target.n_scores == 1:
             warn_user(
                 f"y holds a single class, {target.names.tolist()[0]!r}, which every document will "
                 "get."
             )
         return target, encode_labels(labels, target.names, "y")
+
+    @classmethod
+    def names_of(cls, classes: Any) -> NDArray[Any]:
+        """Return the classes sorted."""
+        from sk_han.validation.labels import as_labels
+
+        return np.unique(as_labels(classes, "classes"))
 
     def encode(self, y: Any, n_documents: int, name: str = "y") -> NDArray[np.int64]:
         """Check labels, and return the numbers of their classes, (D,)."""
@@ -81,13 +88,13 @@ class OneOfClasses(Target):
         """Return the numbers of the classes themselves."""
         return t
 
-    def weights(
+    def weigh(
         self, t: NDArray[Any], sample_weight: Any, class_weight: Any
-    ) -> NDArray[np.float64]:
+    ) -> tuple[Target, NDArray[np.float64]]:
         """Multiply the weights of documents by those of their classes, (D,)."""
         from sk_han.validation.labels import document_weights
 
-        return document_weights(sample_weight, class_weight, self.names[t], self.names)
+        return self, document_weights(sample_weight, class_weight, self.names[t], self.names)
 
     def is_learnable(self, t: NDArray[Any]) -> bool:
         """Return whether there are several classes, and a document of each."""

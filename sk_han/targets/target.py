@@ -65,15 +65,23 @@ class Target(ABC):
     def decode(self, t: NDArray[Any]) -> NDArray[Any]:
         """Return encoded labels as the user's."""
 
+    def as_decoded(self, y: Any) -> Any:
+        """Return the user's labels in the order in which `decode` has them, unchecked."""
+        return y
+
     @abstractmethod
     def codes(self, t: NDArray[Any]) -> NDArray[np.int64]:
         """Return a number for each document, (D,), the same where the labels are the same."""
 
     @abstractmethod
-    def weights(
+    def weigh(
         self, t: NDArray[Any], sample_weight: Any, class_weight: Any
-    ) -> NDArray[np.float64]:
-        """Check weights, and return that of each document, (D,): sample times class weight."""
+    ) -> tuple[Target, NDArray[np.float64]]:
+        """Check weights; return the target of a fit with these, and that of each document, (D,)."""
+
+    def problem_weights(self, t: NDArray[Any], w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weight of each document in each binary problem, (D, B)."""
+        return np.broadcast_to(w[:, np.newaxis], (len(w), self.n_problems))
 
     @abstractmethod
     def is_learnable(self, t: NDArray[Any]) -> bool:
@@ -82,6 +90,11 @@ class Target(ABC):
     @abstractmethod
     def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:
         """Warn of labels of very few documents; with `given` ones, none need be held out."""
+
+    @classmethod
+    @abstractmethod
+    def names_of(cls, classes: Any) -> NDArray[Any]:
+        """Return all labels of a fit in portions as `names` has them, (K,)."""
 
     # Documents set aside. Those of a group, which has a number, stay together.
 
@@ -144,6 +157,24 @@ class Target(ABC):
     @abstractmethod
     def majority_accuracy(self, t: NDArray[Any]) -> float:
         """Return the accuracy of always taking the most frequent decision."""
+
+    def check_threshold(self, threshold: Any) -> None:
+        """Check the parameter `threshold`; raise a ValueError if decisions have none."""
+        if not (isinstance(threshold, float) and threshold == 0.5):
+            raise ValueError(
+                f"threshold={threshold!r} is for several labels a document, and y has one: the "
+                "most probable class is predicted. For another rule, use "
+                "sklearn.model_selection.FixedThresholdClassifier, or leave the default of 0.5."
+            )
+
+    def with_decisions(
+        self, threshold: Any, z: NDArray[np.float64] | None, t: NDArray[Any] | None
+    ) -> Target:
+        """Return the target of the fitted model, whose decisions follow `threshold`.
+
+        `z` and `t` are scores and labels of documents that it has not learnt from, if there are.
+        """
+        return self
 
     # Explanations: the log-odds of one label of each document, by its number.
 

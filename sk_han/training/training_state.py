@@ -192,7 +192,8 @@ def _plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checked_epoch(epoch: Any) -> dict[str, Any]:
-    if not all(isinstance(batch, dict) for batch in epoch["batches"]):
+    batches = epoch["batches"]
+    if not isinstance(batches, list) or not all(isinstance(batch, dict) for batch in batches):
         raise TypeError("its history has no batches")
     return dict(epoch)
 

@@ -187,6 +187,8 @@ def _is_unknown(labels: NDArray[Any], y: Any) -> bool:
 def _only_kind(y: Any, name: str) -> str:
     """Return the kind of all labels; raise an error for missing and mixed ones."""
     # As objects: NumPy turns [1, "a"] into ["1", "a"], and [None, "a"] into ["None", "a"].
+    if isinstance(y, (list, tuple)) and any(isinstance(label, (list, tuple, set)) for label in y):
+        raise TypeError(several_labels(name))
     labels = np.asarray(y, dtype=object)
     if labels.ndim == 0:
         raise ValueError(
@@ -209,6 +211,8 @@ def _only_kind(y: Any, name: str) -> str:
     other = kinds - _KINDS.keys()
     if other:
         kind = other.pop()
+        if kind in ("list", "tuple", "set", "frozenset", "ndarray"):
+            raise TypeError(several_labels(name))
         how = "label.decode()" if kind == "bytes" else "str"
         raise TypeError(
             f"{name} holds labels of type {kind}; labels are strings, integers or "
@@ -217,6 +221,16 @@ def _only_kind(y: Any, name: str) -> str:
     if kinds == {"str"}:
         _check_ends(labels, name)
     return "".join(kinds)
+
+
+def several_labels(name: str) -> str:
+    """Return what to do with collections of labels."""
+    return (
+        f"{name} holds a collection of labels for each document. Several labels a document are "
+        "given as an indicator with a column for each label: from sklearn.preprocessing import "
+        f"MultiLabelBinarizer; binarizer = MultiLabelBinarizer(); {name} = "
+        f"binarizer.fit_transform({name}), whose columns are binarizer.classes_."
+    )
 
 
 def _check_ends(labels: Iterable[Any], name: str) -> None:

@@ -44,6 +44,10 @@ class SigmoidEach(Target):
         target = cls(np.unique(y) if classes is None else classes)
         return target, target.encode(y, n_documents)
 
+    @classmethod
+    def names_of(cls, classes):
+        return np.unique(classes)
+
     def encode(self, y, n_documents, name="y"):
         assert len(y) == n_documents
         return np.asarray(y)[:, np.newaxis] == self.names
@@ -57,8 +61,8 @@ class SigmoidEach(Target):
     def codes(self, t):
         return t.argmax(axis=1)
 
-    def weights(self, t, sample_weight, class_weight):
-        return np.ones(len(t)) if sample_weight is None else np.asarray(sample_weight, float)
+    def weigh(self, t, sample_weight, class_weight):
+        return self, np.ones(len(t)) if sample_weight is None else np.asarray(sample_weight, float)
 
     def is_learnable(self, t):
         return t.any(axis=0).all() and not t.all(axis=0).any()

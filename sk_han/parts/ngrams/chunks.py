@@ -118,7 +118,7 @@ def fit_ngram_models_in_chunks(
         sums = NgramCounts(n_seen, inside.copy(), outside, n_documents.copy())
         ratios = log_count_ratios(sums)
         for chunk, present in _chunks(part, ngram_range, buckets):
-            learnt.learn_from(present, chunk, target.problems(chunk.targets), ratios)
+            learnt.learn_from(present, chunk, target, ratios)
         weights = (learnt.values[:, :-1].T * ratios).astype(np.float32)
         intercept = learnt.values[:, -1].astype(np.float32)
         models.append(NgramModel(target, ngram_range, buckets, ratios, weights, intercept, sums))
@@ -164,10 +164,12 @@ class _Coefficients(NamedTuple):
         self,
         present: csr_matrix,
         chunk: LabelledDocuments,
-        problems: NDArray[np.float32],
+        target: Target,
         ratios: NDArray[np.float32],
     ) -> None:
         """Update the coefficients of the chunk's n-grams, and the intercepts."""
+        problems = target.problems(chunk.targets)
+        sample_weight = target.problem_weights(chunk.targets, chunk.weights)
         columns = np.flatnonzero(np.bincount(present.indices, minlength=present.shape[1]))
         features = Features(present[:, columns], ratios[columns])
         places = np.append(columns, -1)
@@ -176,7 +178,7 @@ class _Coefficients(NamedTuple):
             coefficients, intercept = updated(
                 matrix,
                 problems[:, c],
-                chunk.weights,
+                sample_weight[:, c],
                 values[columns],
                 values[-1],
                 precision[places].astype(np.float64),
@@ -184,6 +186,6 @@ class _Coefficients(NamedTuple):
             )
             values[places] = np.append(coefficients, intercept)
             margins = matrix @ coefficients + intercept
-            curvature = chunk.weights * expit(margins) * expit(-margins)  # (D,)
+            curvature = sample_weight[:, c] * expit(margins) * expit(-margins)  # (D,)
             matrix.data **= 2
             precision[places] += np.append(matrix.T @ curvature, curvature.sum())

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
-from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from sk_han.documents import DocumentArray, LabelledDocuments
 from sk_han.embeddings.svd import left_singular_vectors
 from sk_han.parts.ngrams.hashing import batches
 from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.ngrams.ngram_fitting import updated
+from sk_han.parts.ngrams.ngram_fitting import logistic_regression, updated
 from sk_han.parts.ngrams.presence import document_counts, lengths_of, presences
 from sk_han.targets import Target
 from sk_han.utils.sampling import sampled_rows
@@ -153,10 +152,11 @@ def fit_latent_model(
     intercept = np.empty(in_class.shape[1], dtype=np.float32)
     # The order of sums depends on the number of BLAS's threads.
     with threadpool_limits(1, user_api="blas"):
+        sample_weight = target.problem_weights(targets, weights / weights.mean())
         for c in range(in_class.shape[1]):
-            model = LogisticRegression(C=_C, max_iter=1000)
-            model.fit(points, in_class[:, c], weights / weights.mean())
-            coefficients[:, c], intercept[c] = model.coef_[0], model.intercept_[0]
+            coefficients[:, c], intercept[c] = logistic_regression(
+                points, in_class[:, c], sample_weight[:, c], _C
+            )
         weights_of_ngrams = space.ratios * (space.projection @ coefficients)
     return NgramModel(
         target, space.ngram_range, space.buckets, space.ratios, weights_of_ngrams, intercept
@@ -230,11 +230,12 @@ def partial_fit_latent_model(
     coefficients[known] = model.weights[known] / model.ratios[known]
     intercept = model.intercept.astype(np.float64)
     in_class = model.target.problems(data.targets)
+    sample_weight = model.target.problem_weights(data.targets, data.weights / data.weights.mean())
     for c in range(n_scores):
         coefficients[:, c], intercept[c] = updated(
             rows,
             in_class[:, c],
-            data.weights / data.weights.mean(),
+            sample_weight[:, c],
             coefficients[:, c],
             intercept[c],
             n_documents / (_C_OF_PORTIONS * len(data)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -20,6 +22,7 @@ __all__ = [
     "Features",
     "fit_ngram_model",
     "log_count_ratios",
+    "logistic_regression",
     "partial_fit_ngram_model",
     "updated",
 ]
@@ -73,12 +76,24 @@ def fit_ngram_model(
     ratios = log_count_ratios(counts)
     features = Features(present, ratios)
     weights, intercept = np.empty_like(ratios), np.empty(ratios.shape[1], dtype=np.float32)
+    sample_weight = target.problem_weights(data.targets, data.weights / data.weights.mean())
     for c in range(ratios.shape[1]):
-        model = LogisticRegression(C=INVERSE_STRENGTH, max_iter=1000)
-        model.fit(features.of_score(c), in_class[:, c], data.weights / data.weights.mean())
-        weights[:, c] = model.coef_[0] * ratios[:, c]
-        intercept[c] = model.intercept_[0]
+        coefficients, intercept[c] = logistic_regression(
+            features.of_score(c), in_class[:, c], sample_weight[:, c], INVERSE_STRENGTH
+        )
+        weights[:, c] = coefficients * ratios[:, c]
     return NgramModel(target, ngram_range, buckets, ratios, weights, intercept, counts)
+
+
+def logistic_regression(
+    points: Any, is_positive: NDArray[np.float32], weights: NDArray[np.float64], C: float
+) -> tuple[NDArray[np.float64] | float, float]:
+    """Return the coefficients (F,) and the intercept; of one side alone the share of documents."""
+    n_positive = np.count_nonzero(is_positive)
+    if n_positive in (0, len(is_positive)):
+        return 0.0, float(np.log((n_positive + 0.5) / (len(is_positive) - n_positive + 0.5)))
+    model = LogisticRegression(C=C, max_iter=1000).fit(points, is_positive, weights)
+    return model.coef_[0], float(model.intercept_[0])
 
 
 def partial_fit_ngram_model(
@@ -147,11 +162,12 @@ def partial_fit_ngram_model(
     ratios[seen_again] = log_count_ratios(counts.of(seen_again))
     features = Features(present, ratios[columns])
     strength = counts.n_documents[0] / (INVERSE_STRENGTH * len(data))
+    sample_weight = target.problem_weights(data.targets, data.weights / data.weights.mean())
     for c in range(n_scores):
         coefficients[columns, c], intercept[c] = updated(
             features.of_score(c),
             in_class[:, c],
-            data.weights / data.weights.mean(),
+            sample_weight[:, c],
             coefficients[columns, c],
             intercept[c],
             strength,

@@ -87,7 +87,7 @@ def fit_linear_parts(
     ----------
     Wolpert (1992). Stacked Generalization. Neural Networks.
     """
-    everything, folds = np.arange(len(data)), target.folds(data.targets)
+    everything, folds = np.arange(len(data)), target.folds(data.targets, data.groups)
     in_chunks = n_chunks_of(data.documents, ngram_range) > 1
     if in_chunks or len(data) > MOST_CROSS_FITTED:
         fold = next(folds) if held_out is None else held_out

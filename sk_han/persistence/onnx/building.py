@@ -16,7 +16,7 @@ from sk_han.parts.pool import NETWORK
 from sk_han.persistence.onnx.graph import Graph, Sequences, Shaped
 from sk_han.persistence.onnx.network import add_network, check_covered
 from sk_han.persistence.onnx.ngrams import NgramBuckets, add_linear_model, check_ngrams_covered
-from sk_han.targets import OneOfClasses
+from sk_han.targets import AnyOfLabels, OneOfClasses
 
 __all__ = ["INPUTS", "OUTPUTS", "onnx_model"]
 
@@ -26,9 +26,15 @@ INPUTS = {
     "sentences_per_document": "the number of sentences of each document, 0 for an empty one",
 }
 OUTPUTS = {
-    "probabilities": "of each document, one column a class",
+    "probabilities": "of each document, one column a class or label",
     "word_attention": "of each word; those of a sentence sum to 1",
     "sentence_attention": "of each sentence; those of a document sum to 1",
+}
+
+# Operators that make probabilities of scores, by the kind of the target.
+_PROBABILITIES: dict[str, tuple[str, dict[str, int]]] = {
+    OneOfClasses.kind: ("Softmax", {"axis": 1}),
+    AnyOfLabels.kind: ("Sigmoid", {}),
 }
 
 
@@ -45,7 +51,7 @@ def onnx_model(onnx: Any, pool: Pool) -> Any:
     ValueError
         If operators do not cover the target or a part.
     """
-    if not isinstance(pool.target, OneOfClasses):
+    if pool.target.kind not in _PROBABILITIES:
         raise ValueError(f"export_onnx does not cover the target {pool.target.kind!r}.")
     if pool.network.kind == "sentence_network":
         raise ValueError(
@@ -79,7 +85,8 @@ def onnx_model(onnx: Any, pool: Pool) -> Any:
         for name, model in models.items():
             logits = add_linear_model(graph, model, ngrams, of_sentences.size)
             total = graph.add("Add", total, _scaled(graph, logits, others.scales[name]))
-    probabilities = graph.cast(graph.add("Softmax", total, axis=1), np.float32)
+    operator, attributes = _PROBABILITIES[pool.target.kind]
+    probabilities = graph.cast(graph.add(operator, total, **attributes), np.float32)
     # Without documents there is one of padding.
     n_documents = graph.size("sentences_per_document")
     probabilities = graph.add("Slice", probabilities, graph.constant([0]), n_documents)

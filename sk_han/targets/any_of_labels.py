@@ -1,0 +1,279 @@
+"""Any of several labels: a sigmoid, a threshold and a binary problem for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.storage.schema import Array, Field, Schema, Sizes
+from sk_han.storage.stored_labels import label_names
+from sk_han.targets.splitting import N_FOLDS
+from sk_han.targets.stratification import dealt_out
+from sk_han.targets.target import Target
+from sk_han.targets.thresholds import best_thresholds
+
+__all__ = ["AnyOfLabels"]
+
+
+def _bind_problems(state: Any, where: str, sizes: Sizes) -> None:
+    """Bind B: one problem for each label."""
+    sizes["B"] = sizes["K"]
+
+
+@dataclass(frozen=True, eq=False)
+class AnyOfLabels(Target):
+    """The target of a classifier whose documents have none, one or several of L labels.
+
+    Encoded labels are an indicator, bool of shape (D, L). Each label is a binary problem.
+
+    Parameters
+    ----------
+    names : ndarray of shape (L,)
+        In the order of the user's columns.
+    thresholds : ndarray of float64, shape (L,)
+        The least probability with which a document gets a label.
+    sides : ndarray of float64, shape (2, L), or None
+        Of a fit with class weights: those of documents without and with each label.
+    """
+
+    names: NDArray[Any]
+    thresholds: NDArray[np.float64]
+    sides: NDArray[np.float64] | None = None
+
+    kind = "any_of_labels"
+    SCHEMA = Schema(
+        (Field("labels", label_names), Field("thresholds", Array("float64", "K", 0, 1))),
+        rules=(_bind_problems,),
+    )
+
+    @classmethod
+    def takes(cls, y: Any) -> bool:
+        """Return whether labels come in columns."""
+        from sk_han.validation.indicators import is_indicator
+
+        return is_indicator(y)
+
+    @classmethod
+    def learnt(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, NDArray[np.bool_]]:
+        """Check an indicator, and take the names of its columns."""
+        from sk_han.validation.indicators import check_indicator, in_order, warn_of_labels
+
+        values, columns = check_indicator(y, n_documents, "y")
+        if classes is not None:
+            names = cls.names_of(classes)
+        else:
+            names = np.arange(values.shape[1]) if columns is None else columns
+        t = in_order(values, columns, names, "y")
+        if classes is None:
+            warn_of_labels(t, names)
+        return cls(names, np.full(len(names), 0.5)), t
+
+    @classmethod
+    def names_of(cls, classes: Any) -> NDArray[Any]:
+        """Return names in their order; a number stands for as many columns without names."""
+        from sk_han.validation.indicators import check_names
+
+        return check_names(classes)
+
+    def encode(self, y: Any, n_documents: int, name: str = "y") -> NDArray[np.bool_]:
+        """Check an indicator, and put named columns in the order of the labels, (D, L)."""
+        from sk_han.validation.indicators import check_indicator, in_order
+
+        values, columns = check_indicator(y, n_documents, name)
+        return in_order(values, columns, self.names, name)
+
+    def decide(self, z: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which labels have a probability of their thresholds or more, (D, L)."""
+        return self.probabilities(z) >= self.thresholds
+
+    def decode(self, t: NDArray[Any]) -> NDArray[Any]:
+        """Return an indicator of integers."""
+        return t.astype(np.int64)
+
+    def as_decoded(self, y: Any) -> NDArray[Any]:
+        """Return an indicator of integers, its columns in the order of the labels."""
+        n_documents = y.shape[0] if hasattr(y, "shape") else len(y)
+        return self.decode(self.encode(y, n_documents))
+
+    def codes(self, t: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the numbers of the sets of labels."""
+        codes: NDArray[np.int64] = np.unique(t, axis=0, return_inverse=True)[1].reshape(-1)
+        return codes
+
+    def weigh(
+        self, t: NDArray[Any], sample_weight: Any, class_weight: Any
+    ) -> tuple[Target, NDArray[np.float64]]:
+        """Check weights: those of classes belong to the sides of each label."""
+        from sk_han.validation.indicators import weights_of_sides
+        from sk_han.validation.labels import document_weights
+
+        weights = document_weights(sample_weight, None, np.arange(len(t)), np.arange(len(t)))
+        sides = None
+        if class_weight is not None:
+            sides = weights_of_sides(class_weight, t, weights, self.names)
+        return replace(self, sides=sides), weights
+
+    def problem_weights(self, t: NDArray[Any], w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Multiply weights of documents by those of the sides, (D, L)."""
+        if self.sides is None:
+            return np.broadcast_to(w[:, np.newaxis], t.shape)
+        return w[:, np.newaxis] * np.where(t > 0, self.sides[1], self.sides[0])
+
+    def is_learnable(self, t: NDArray[Any]) -> bool:
+        """Return whether a label has documents with it and without it."""
+        return bool((t.any(axis=0) & ~t.all(axis=0)).any())
+
+    def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:
+        """Warn of nothing more: who has many labels has rare ones."""
+
+    def hold_out(
+        self,
+        t: NDArray[Any],
+        fraction: float,
+        random_state: np.random.RandomState,
+        groups: NDArray[np.int64] | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        """Hold documents out, stratified by label; the only document of a label is trained on."""
+        everything = np.arange(len(t))
+        only = t[:, t.sum(axis=0) == 1].any(axis=1)
+        if groups is not None:
+            only = np.isin(groups, groups[only])
+        candidates = np.flatnonzero(~only)
+        n_units = len(candidates) if groups is None else len(np.unique(groups[candidates]))
+        if n_units < 2 or round(fraction * len(candidates)) < 1:
+            return everything, None
+        subset = dealt_out(
+            t[candidates],
+            np.array([1 - fraction, fraction]),
+            random_state.permutation(len(candidates)),
+            None if groups is None else groups[candidates],
+        )
+        held_out = candidates[subset == 1]
+        if not len(held_out) or len(held_out) == len(candidates):
+            return everything, None
+        return np.setdiff1d(everything, held_out, assume_unique=True), held_out
+
+    def folds(
+        self, t: NDArray[Any], groups: NDArray[np.int64] | None = None
+    ) -> Iterator[NDArray[np.int64]]:
+        """Yield the rows of each of five folds, stratified by label."""
+        subset = dealt_out(t, np.full(N_FOLDS, 1 / N_FOLDS), np.arange(len(t)), groups)
+        for number in range(N_FOLDS):
+            yield np.flatnonzero(subset == number)
+
+    def criterion(self) -> Any:
+        """Return the sum of the binary cross-entropies, which takes probabilities too."""
+        from sk_han.targets.binary_losses import BinaryLosses
+
+        if self.sides is None:
+            return BinaryLosses
+        from torch import from_numpy
+
+        negative, positive = (from_numpy(side.astype(np.float32)) for side in self.sides)
+        return partial(BinaryLosses, positive=positive, negative=negative)
+
+    def loss(
+        self, z: NDArray[np.float64], t: NDArray[Any], w: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the sum of the binary cross-entropies, and its gradient."""
+        weights = self.problem_weights(t, w)
+        losses = np.logaddexp(0, np.where(t, -z, z))
+        return float((weights * losses).sum()), weights * (self.probabilities(z) - t)
+
+    def loss_of_frequencies(self, t: NDArray[Any], w: NDArray[np.float64]) -> float:
+        """Return the sum of the entropies of the labels, as weighted."""
+        weights = self.problem_weights(t, w)
+        with_label, whole = (weights * t).sum(axis=0), weights.sum(axis=0)
+        share = with_label / whole
+        share, whole = share[(share > 0) & (share < 1)], whole[(share > 0) & (share < 1)]
+        entropies = -(share * np.log(share) + (1 - share) * np.log1p(-share))
+        return float(whole @ entropies / w.sum())
+
+    def loss_of_nothing(self) -> float:
+        """Return the loss of equal probabilities of both sides of each label."""
+        sides = np.ones((2, self.n_scores)) if self.sides is None else self.sides
+        return float(sides.mean(axis=0).sum() * np.log(2))
+
+    def probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sigmoids, (D, L)."""
+        return np.exp(self.log_probabilities(z))
+
+    def log_probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithms of the sigmoids, (D, L)."""
+        with np.errstate(under="ignore"):
+            return -np.logaddexp(0, -z)
+
+    def decision_function(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log-odds of each label, (D, L)."""
+        return z
+
+    def soft(self, t: NDArray[Any]) -> NDArray[np.float32]:
+        """Return 1 for the labels of a document and 0 for the others, (D, L)."""
+        return t.astype(np.float32)
+
+    def accuracy(self, z: NDArray[Any], t: NDArray[Any]) -> float:
+        """Return the share of documents whose labels are all right."""
+        return float((self.decide(z.astype(np.float64)) == t).all(axis=1).mean())
+
+    def majority_accuracy(self, t: NDArray[Any]) -> float:
+        """Return the share of the most frequent set of labels."""
+        return float(np.bincount(self.codes(t)).max() / len(t))
+
+    def log_odds(self, z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the score of the label, which is its log-odds."""
+        return z[np.arange(len(z)), of]
+
+    def factors(self, z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return 1 for the label and 0 for the others, (D, L)."""
+        return np.eye(self.n_scores)[of]
+
+    @property
+    def n_problems(self) -> int:
+        """One for each label."""
+        return self.n_scores
+
+    def problems(self, t: NDArray[Any]) -> NDArray[np.float32]:
+        """Return the indicator, (D, L)."""
+        return t.astype(np.float32)
+
+    def expand(self, scores: NDArray[Any]) -> NDArray[Any]:
+        """Return the scores, which are those of the labels."""
+        return scores
+
+    def restrict(self, factors: NDArray[Any]) -> NDArray[Any]:
+        """Return the factors, which are those of the problems."""
+        return factors
+
+    def check_threshold(self, threshold: Any) -> None:
+        """Check that there is one threshold for all labels, or one for each."""
+        if not isinstance(threshold, str) and np.shape(threshold) not in ((), self.names.shape):
+            raise ValueError(
+                f"threshold has the shape {np.shape(threshold)}; there are {self.n_scores} labels. "
+                "Give one number, one for each label, or 'f1'."
+            )
+
+    def with_decisions(
+        self, threshold: Any, z: NDArray[np.float64] | None, t: NDArray[Any] | None
+    ) -> Target:
+        """Set thresholds: the given ones, or those of the highest F1 on documents not learnt."""
+        if not isinstance(threshold, str):
+            thresholds = np.broadcast_to(np.asarray(threshold, dtype=np.float64), self.names.shape)
+        elif z is None or t is None:
+            thresholds = self.thresholds
+        else:
+            thresholds = best_thresholds(self.probabilities(z), t)
+        return replace(self, thresholds=thresholds.copy(), sides=None)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the labels and their thresholds."""
+        return {"kind": self.kind, "labels": self.names, "thresholds": self.thresholds}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> AnyOfLabels:
+        """Restore the target of these labels."""
+        return cls(state["labels"].copy(), state["thresholds"].copy())

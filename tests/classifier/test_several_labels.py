@@ -1,0 +1,178 @@
+"""HANClassifier with several labels a document, through every door."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+
+import sk_han
+from sk_han import HANClassifier
+from sk_han.datasets import make_reviews
+from sk_han.serving import Scorer
+
+pandas = pytest.importorskip("pandas")
+
+N = 160
+TEXTS, OPINIONS = make_reviews(N, random_state=0)
+_HAS = np.random.RandomState(0).rand(N, 2) < [0.4, 0.2]
+Y = pandas.DataFrame(
+    {"late": _HAS[:, 0], "broken": _HAS[:, 1], "good": OPINIONS == "positive"}
+).astype(int)
+X = [
+    text + " It was delivered late." * late + " The screen is broken." * broken
+    for text, (late, broken) in zip(TEXTS, _HAS.tolist(), strict=True)
+]
+SMALL = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "random_state": 0}
+TRAIN, TEST = slice(0, 120), slice(120, N)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return HANClassifier(**SMALL, max_epochs=3).fit(X[TRAIN], Y[TRAIN])
+
+
+def test_predictions_have_a_column_for_each_label(fitted):
+    assert fitted.classes_.tolist() == ["late", "broken", "good"]
+    proba, decided = fitted.predict_proba(X[TEST]), fitted.predict(X[TEST])
+    assert proba.shape == decided.shape == (40, 3)
+    np.testing.assert_array_equal(decided, proba >= 0.5)
+    assert decided.dtype == np.int64
+    z = fitted.decision_function(X[TEST])
+    np.testing.assert_allclose(proba, 1 / (1 + np.exp(-z)))
+    np.testing.assert_allclose(fitted.predict_log_proba(X[TEST]), np.log(proba))
+
+
+def test_marked_labels_are_learnt(fitted):
+    proba = fitted.predict_proba(X[TEST])
+    for label in (0, 1):
+        has = _HAS[TEST][:, label]
+        assert proba[has, label].min() > proba[~has, label].max()
+
+
+def test_score_is_the_subset_accuracy_whatever_the_order_of_columns(fitted):
+    expected = accuracy_score(Y[TEST], fitted.predict(X[TEST]))
+    assert fitted.score(X[TEST], Y[TEST]) == expected
+    assert fitted.score(X[TEST], Y[TEST][["good", "late", "broken"]]) == expected
+
+
+def test_files_pickles_and_the_scorer_give_the_same(fitted, tmp_path):
+    path = tmp_path / "model.han"
+    sk_han.save(fitted, path)
+    expected = fitted.predict_proba(X[TEST])
+    for model in (sk_han.load(path), pickle.loads(pickle.dumps(fitted))):
+        np.testing.assert_array_equal(model.predict_proba(X[TEST]), expected)
+    scorer = Scorer.load(path)
+    np.testing.assert_allclose(scorer.predict_proba(X[TEST]), expected, atol=1e-6)
+    np.testing.assert_array_equal(scorer.predict(X[TEST]), fitted.predict(X[TEST]))
+
+
+@pytest.mark.parametrize("threshold", ["f1", 0.2, [0.2, 0.9, 0.4]])
+def test_thresholds_decide_and_are_stored(threshold, tmp_path):
+    model = HANClassifier(**SMALL, max_epochs=1, threshold=threshold).fit(X[TRAIN], Y[TRAIN])
+    thresholds = model.pool_.target.thresholds
+    if threshold != "f1":
+        np.testing.assert_array_equal(thresholds, np.broadcast_to(threshold, 3))
+    decided = model.predict_proba(X[TEST]) >= thresholds
+    np.testing.assert_array_equal(model.predict(X[TEST]), decided)
+    sk_han.save(model, tmp_path / "model.han")
+    loaded = sk_han.load(tmp_path / "model.han")
+    np.testing.assert_array_equal(loaded.predict(X[TEST]), decided)
+
+
+def test_another_number_of_thresholds_is_refused_before_the_fit():
+    model = HANClassifier(**SMALL, threshold=[0.1, 0.2])
+    with pytest.raises(ValueError, match="there are 3 labels"):
+        model.fit(X[TRAIN], Y[TRAIN])
+
+
+def test_portions_know_all_labels_by_name_or_number():
+    model = HANClassifier(**SMALL)
+    for rows in (slice(0, 60), slice(60, 120)):
+        model.partial_fit(X[rows], Y[rows], classes=["good", "late", "broken"])
+    assert model.classes_.tolist() == ["good", "late", "broken"]
+    assert model.predict(X[TEST]).shape == (40, 3)
+    numbered = HANClassifier(**SMALL).partial_fit(X[TRAIN], Y[TRAIN].to_numpy(), classes=3)
+    assert numbered.classes_.tolist() == [0, 1, 2]
+
+
+def test_a_warm_start_and_validation_documents_find_columns_by_name():
+    model = HANClassifier(**SMALL, max_epochs=1, warm_start=True).fit(X[TRAIN], Y[TRAIN])
+    other = ["broken", "good", "late"]
+    model.fit(X[TRAIN], Y[TRAIN][other], X_val=X[TEST], y_val=Y[TEST][other])
+    assert model.classes_.tolist() == ["late", "broken", "good"]
+    proba = model.predict_proba(X[TEST])
+    assert proba[_HAS[TEST][:, 1], 1].mean() > proba[~_HAS[TEST][:, 1], 1].mean()
+
+
+def test_a_larger_weight_of_a_label_raises_its_probability():
+    plain, weighted = (
+        HANClassifier(**SMALL, max_epochs=2, class_weight=weight).fit(X[TRAIN], Y[TRAIN])
+        for weight in (None, {"broken": 20.0})
+    )
+    difference = weighted.predict_proba(X[TEST]) - plain.predict_proba(X[TEST])
+    assert difference[:, 1].mean() > 0.02
+
+
+def test_text_without_labels_and_checkpoints_work_as_for_classes(tmp_path):
+    model = HANClassifier(**SMALL, max_epochs=1)
+    model.fit(X[TRAIN], Y[TRAIN], X_unlabelled=X[TEST] * 3, checkpoint=tmp_path / "state")
+    assert model.latent_model_ is not None
+    assert model.predict_proba(X[TEST]).shape == (40, 3)
+
+
+def test_groups_stay_together_when_documents_are_held_out(monkeypatch):
+    from sk_han.fitting import story
+
+    seen = []
+    read = story.read_data
+    monkeypatch.setattr(story, "read_data", lambda *args: seen.append(read(*args)) or seen[-1])
+    groups = np.repeat(np.arange(24), 5)
+    for y in (Y[TRAIN], OPINIONS[TRAIN]):
+        HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], y, groups=groups)
+        data = seen[-1]
+        assert not np.isin(groups[data.held_out], groups[data.training]).any()
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"), [([1, 2], "2 groups"), ([None] * 120, "missing value at position 0")]
+)
+def test_groups_that_are_not_one_for_each_document_are_refused(groups, message):
+    with pytest.raises(ValueError, match=message):
+        HANClassifier(**SMALL).fit(X[TRAIN], Y[TRAIN], groups=groups)
+
+
+def test_one_group_of_all_documents_is_told():
+    with pytest.warns(UserWarning, match="none can be held out"):
+        model = HANClassifier(**SMALL, max_epochs=1).fit(
+            X[TRAIN], OPINIONS[TRAIN], groups=["a"] * 120
+        )
+    assert model.best_epoch_ is None
+
+
+def test_searches_and_scores_of_scikit_learn_take_it():
+    model = HANClassifier(**SMALL, max_epochs=1)
+    texts, y = np.array(X[TRAIN], dtype=object), Y[TRAIN].to_numpy()
+    assert cross_val_predict(model, texts, y, cv=2, method="predict_proba").shape == (120, 3)
+    assert len(cross_val_score(model, texts, y, cv=2, scoring="f1_micro")) == 2
+    search = GridSearchCV(model, {"dropout": [0.1, 0.3]}, cv=2, scoring="roc_auc")
+    assert 0 <= search.fit(texts, y).best_score_ <= 1
+
+
+def test_the_exported_graph_gives_the_same_probabilities(fitted, tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    from sk_han.persistence import export_onnx
+
+    export_onnx(fitted, tmp_path / "model.onnx")
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    documents = fitted.tokenizer_.transform(X[TEST])
+    proba, *_ = session.run(
+        ["probabilities"],
+        {
+            "word_ids": documents.word_ids.astype("int64"),
+            "words_per_sentence": documents.words_per_sentence,
+            "sentences_per_document": documents.sentences_per_document,
+        },
+    )
+    np.testing.assert_allclose(proba, fitted.predict_proba(X[TEST]), atol=1e-5)

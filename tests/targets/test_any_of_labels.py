@@ -1,0 +1,226 @@
+"""Several labels a document: the target itself."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import check_grad
+
+from sk_han.targets import AnyOfLabels, OneOfClasses, learnt_target
+from sk_han.targets.thresholds import best_thresholds
+
+NAMES = np.array(["late", "broken", "good"])
+TARGET = AnyOfLabels(NAMES, np.array([0.5, 0.2, 0.9]))
+RNG = np.random.RandomState(0)
+T = RNG.rand(11, 3) < 0.4
+Z = RNG.normal(size=(11, 3))
+W = RNG.rand(11)
+SIDES = np.array([[1.0, 0.5, 2.0], [3.0, 1.0, 1.0]])
+WEIGHTED = AnyOfLabels(NAMES, TARGET.thresholds, SIDES)
+
+
+def test_probabilities_are_sigmoids_also_of_large_scores():
+    z = np.array([[0.0, 800.0, -800.0]])
+    np.testing.assert_allclose(TARGET.probabilities(z), [[0.5, 1, 0]])
+    np.testing.assert_allclose(TARGET.log_probabilities(z), [[np.log(0.5), 0, -800]])
+
+
+@pytest.mark.parametrize("target", [TARGET, WEIGHTED])
+def test_the_gradient_of_the_loss_is_that_of_differences(target):
+    def loss(z):
+        return target.loss(z.reshape(Z.shape), T, W)[0]
+
+    def gradient(z):
+        return target.loss(z.reshape(Z.shape), T, W)[1].ravel()
+
+    assert check_grad(loss, gradient, Z.ravel()) < 1e-5
+
+
+@pytest.mark.parametrize("target", [TARGET, WEIGHTED])
+def test_pytorch_computes_the_same_loss(target):
+    losses = target.criterion()(reduction="none")(torch.from_numpy(Z).float(), torch.from_numpy(T))
+    assert float(losses @ torch.from_numpy(W).float()) == pytest.approx(target.loss(Z, T, W)[0])
+
+
+def test_label_smoothing_takes_from_both_sides():
+    criterion = TARGET.criterion()(reduction="none", label_smoothing=0.2)
+    z = torch.tensor([[2.0]])
+    expected = 0.9 * np.log1p(np.exp(-2)) + 0.1 * np.log1p(np.exp(2))
+    assert float(criterion(z, torch.tensor([[True]]))) == pytest.approx(expected)
+
+
+def test_the_loss_of_frequencies_is_that_of_constant_scores():
+    shares = (W @ T) / W.sum()
+    z = np.tile(np.log(shares / (1 - shares)), (len(T), 1))
+    assert TARGET.loss_of_frequencies(T, W) == pytest.approx(TARGET.loss(z, T, W)[0] / W.sum())
+    assert TARGET.loss_of_nothing() == pytest.approx(3 * np.log(2))
+
+
+def test_a_label_is_given_from_its_own_threshold_on():
+    z = np.log([[0.5 / 0.5, 0.21 / 0.79, 0.89 / 0.11]])
+    assert TARGET.decide(z).tolist() == [[True, True, False]]
+    assert TARGET.decode(TARGET.decide(z)).tolist() == [[1, 1, 0]]
+
+
+def test_balanced_weights_give_both_sides_of_a_label_half():
+    target, weights = TARGET.weigh(T, W, "balanced")
+    of_problems = target.problem_weights(T, weights)
+    np.testing.assert_allclose((of_problems * T).sum(axis=0), W.sum() / 2)
+    np.testing.assert_allclose((of_problems * ~T).sum(axis=0), W.sum() / 2)
+
+
+def test_a_weight_by_name_is_that_of_documents_with_the_label():
+    target, weights = TARGET.weigh(T, None, {"good": 3.0})
+    expected = np.where(T * [0, 0, 1], 3.0, 1.0)
+    np.testing.assert_array_equal(target.problem_weights(T, weights), expected)
+
+
+def test_if_probabilities_are_right_the_best_threshold_is_half_of_its_f1():
+    rng = np.random.RandomState(1)
+    p = rng.beta(0.5, 2, size=(20_000, 1))
+    t = rng.rand(20_000, 1) < p
+    (threshold,) = best_thresholds(p, t)
+    given = p >= threshold
+    f1 = 2 * (t & given).sum() / (t.sum() + given.sum())
+    assert threshold == pytest.approx(f1 / 2, abs=0.02)
+
+
+def test_a_rare_label_gets_the_threshold_that_its_probabilities_promise():
+    p = np.linspace(0.01, 0.6, 50)[:, np.newaxis]
+    none, one = np.zeros((50, 1), dtype=bool), np.zeros((50, 1), dtype=bool)
+    one[0] = True  # the least likely document: by labels alone, all would get the label
+    (without,), (with_one,) = best_thresholds(p, none), best_thresholds(p, one)
+    assert abs(with_one - without) < 0.05
+
+
+def labels_of(n, seed=0):
+    rng = np.random.RandomState(seed)
+    return rng.rand(n, 5) < [0.5, 0.2, 0.1, 0.04, 0.02]
+
+
+def test_held_out_documents_have_their_share_of_each_label():
+    t = labels_of(1000)
+    target = AnyOfLabels(np.arange(5), np.full(5, 0.5))
+    training, held_out = target.hold_out(t, 0.1, np.random.RandomState(0))
+    assert sorted([*training, *held_out]) == list(range(1000))
+    assert abs(len(held_out) - 100) <= 2
+    np.testing.assert_allclose(t[held_out].sum(axis=0), 0.1 * t.sum(axis=0), atol=1.5)
+
+
+def test_the_only_document_of_a_label_is_trained_on():
+    t = labels_of(200)
+    t[:, 4] = False
+    t[7, 4] = True
+    target = AnyOfLabels(np.arange(5), np.full(5, 0.5))
+    for seed in range(5):
+        training, _ = target.hold_out(t, 0.3, np.random.RandomState(seed))
+        assert 7 in training
+
+
+def test_folds_are_stratified_and_hold_groups_together():
+    t, groups = labels_of(500), np.arange(500) // 4
+    target = AnyOfLabels(np.arange(5), np.full(5, 0.5))
+    for given in (None, groups):
+        folds = list(target.folds(t, given))
+        assert sorted(np.concatenate(folds)) == list(range(500))
+        for fold in folds:
+            np.testing.assert_allclose(t[fold].sum(axis=0), t.sum(axis=0) / 5, atol=6)
+            if given is not None:
+                assert not np.isin(groups[fold], np.delete(groups, fold)).any()
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([[0, 1, 1], [1, 0, 0]]),
+        [[0, 1, 1], [1, 0, 0]],
+        np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]),
+        np.array([[False, True, True], [True, False, False]]),
+        np.array([[0, 1, 1], [1, 0, 0]], dtype=object),
+    ],
+)
+def test_columns_of_zeros_and_ones_are_labels(y):
+    target, t = learnt_target(y, 2)
+    assert isinstance(target, AnyOfLabels)
+    assert t.tolist() == [[False, True, True], [True, False, False]]
+    assert target.names.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool", "boolean", "Int8", "float32"])
+def test_names_of_columns_are_names_of_labels_in_any_order(dtype):
+    pandas = pytest.importorskip("pandas")
+    y = pandas.DataFrame({"late": [1, 0], "broken": [0, 1], "good": [0, 1]}).astype(dtype)
+    target, t = learnt_target(y, 2)
+    assert target.names.tolist() == ["late", "broken", "good"]
+    np.testing.assert_array_equal(target.encode(y[["good", "late", "broken"]], 2), t)
+
+
+def test_sparse_indicators_with_explicit_zeros_are_read():
+    sparse = pytest.importorskip("scipy.sparse")
+    y = sparse.csr_matrix(([1, 0, 1, 1], [0, 1, 1, 2], [0, 2, 4]), shape=(2, 3))
+    _, t = learnt_target(y, 2)
+    assert t.tolist() == [[True, False, False], [False, True, True]]
+
+
+def test_labels_that_no_document_or_each_has_are_told():
+    with pytest.warns(UserWarning, match="1 of 2 labels cannot be learnt, since all documents"):
+        learnt_target(np.array([[0, 1], [1, 1]]), 2)
+    with pytest.warns(UserWarning, match="1 of 2 labels cannot be learnt, since no document"):
+        learnt_target(np.array([[0, 0], [1, 0]]), 2)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.array([[0, 2], [1, 0]]), "holds 2; an indicator"),
+        (np.array([[0, -1], [1, 0]]), "holds -1; an indicator"),
+        (np.array([[0, np.nan], [1, 0]]), "holds nan; an indicator"),
+        (np.zeros((2, 3)), "0 throughout"),
+        (np.zeros((2, 0)), "has 0 columns"),
+        (np.zeros((3, 2)), "2 documents in X, 3 rows in y"),
+        (np.array([["a", "b"], ["c", "d"]]), "an indicator holds 1 where"),
+        ([["late"], ["late", "good"]], "binarizer.fit_transform"),
+        ([{"late"}, {"good"}], "binarizer.fit_transform"),
+        ([("late",), ("good",)], "binarizer.fit_transform"),
+    ],
+)
+def test_other_columns_are_refused_with_the_repair(y, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        learnt_target(y, 2)
+
+
+def test_names_that_are_not_distinct_or_of_two_types_are_refused():
+    pandas = pytest.importorskip("pandas")
+    y = pandas.DataFrame([[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match="'a' twice"):
+        learnt_target(y.set_axis(["a", "a"], axis=1), 2)
+    with pytest.raises(TypeError, match="all strings or all integers"):
+        learnt_target(y.set_axis(["a", 1], axis=1), 2)
+
+
+def test_other_columns_than_those_of_the_fit_are_refused():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=r"no labels of this classifier: \['new'\]"):
+        TARGET.encode(pandas.DataFrame({"late": [1], "broken": [0], "new": [1]}), 1)
+    with pytest.raises(ValueError, match="has 2 columns, and this classifier has 3"):
+        TARGET.encode(np.array([[0, 1]]), 1)
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "message"),
+    [
+        ({"lost": 1.0}, "names \\['lost'\\]"),
+        ({"late": -1.0}, "of 'late' is -1.0"),
+        ([{0: 1, 1: 2}], "for each of the 3 labels"),
+        ([{0: 1, 2: 2}] * 3, "for each of the 3 labels"),
+    ],
+)
+def test_weights_of_other_labels_are_refused(class_weight, message):
+    with pytest.raises(ValueError, match=message):
+        TARGET.weigh(T, None, class_weight)
+
+
+def test_a_column_of_classes_is_no_indicator():
+    target, _ = learnt_target(np.array(["a", "b"]), 2)
+    assert isinstance(target, OneOfClasses)
+    with pytest.raises(ValueError, match=r"threshold=0\.3 is for several labels"):
+        target.check_threshold(0.3)
