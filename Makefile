@@ -80,7 +80,7 @@ lint: $(READY)
 # SK_HAN_DATA names the folder of the corpora.
 FIGURES := \
 	"accuracy.py --data make_reviews imdb-1000 airline --models tfidf nb-svm han pure pure-mean --seeds 3" \
-	"accuracy.py --data imdb-2000 --models tfidf han --seeds 3" \
+	"accuracy.py --data imdb-2000 20news --models tfidf han --seeds 3" \
 	"small_collections.py" \
 	"fit_speed.py --engines numba" \
 	"prediction_speed.py --documents 2000 --rounds 3" \

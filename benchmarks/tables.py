@@ -17,12 +17,22 @@ from results import ROOT, grid, load
 
 PAGES = [
     ROOT / name
-    for name in ("README.md", "docs/index.md", "docs/benchmarks.md", "docs/believing.md")
+    for name in (
+        "README.md",
+        "docs/index.md",
+        "docs/benchmarks.md",
+        "docs/believing.md",
+        "docs/how_to/large_collections.md",
+        "docs/how_to/long_fits.md",
+        "docs/how_to/several_processes.md",
+        "docs/how_to/small_data.md",
+    )
 ]
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 CORPORA = {
     "imdb-2000": "IMDB, 2,000",
     "imdb-1000": "IMDB, 1,000",
+    "20news": "20 newsgroups",
     "airline": "airline tweets",
     "make_reviews": "generated reviews",
 }
@@ -44,13 +54,17 @@ def draw(name: str) -> str:
 
 
 def origin(*found: dict[str, Any]) -> str:
-    """Say the command, commit, processor and date of results, each command once."""
-    said = {
-        f"`{one['command']}`: commit {one['commit']}, {one['processor']}, {one['date']}"
-        + (f", {one['note']}" if "note" in one else "")
-        for one in found
-    }
-    return "*" + "; ".join(sorted(said)) + ".*"
+    """Say the commands of results, and from which commit, processor and date they are."""
+    commands: dict[str, list[str]] = {}
+    for one in found:
+        commands.setdefault(when(one), []).append(f"`{one['command']}`")
+    each = [f"*{', '.join(dict.fromkeys(of))}: {said}.*" for said, of in commands.items()]
+    return " ".join(each)
+
+
+def when(one: dict[str, Any]) -> str:
+    said = f"commit {one['commit']}, {one['processor']}, {one['date']}"
+    return said + (f", {one['note']}" if "note" in one else "")
 
 
 def accuracy(models: dict[str, str], corpora: Iterable[str], *keys: str) -> str:
@@ -63,6 +77,15 @@ def accuracy(models: dict[str, str], corpora: Iterable[str], *keys: str) -> str:
         row |= {label: shown(of[model]) if model in of else "" for model, label in models.items()}
         rows.append(row | {f"its {key}": of[list(models)[-1]][key] for key in keys})
     return "\n".join(grid(rows)) + "\n\n" + origin(*found)
+
+
+def front() -> str:
+    """Draw a few rows for the front pages; the commands stand on the page of benchmarks."""
+    models = {name: MODELS[name] for name in ("tfidf", "han")}
+    corpora = ["imdb-2000", "20news", "airline", "make_reviews"]
+    table = accuracy(models, corpora).rpartition("\n\n")[0]
+    said = dict.fromkeys(when(load(f"accuracy-{name}")) for name in corpora)
+    return f"{table}\n\n*Three seeds, defaults; {'; '.join(said)}.*"
 
 
 def unlabelled() -> str:
@@ -92,10 +115,7 @@ def shown(row: dict[str, Any]) -> str:
 
 DRAWN = {
     "accuracy": lambda: accuracy(MODELS, CORPORA, "log loss", "calibration error"),
-    "front": lambda: accuracy(
-        {name: MODELS[name] for name in ("tfidf", "han")},
-        ["imdb-2000", "airline", "make_reviews"],
-    ),
+    "front": front,
     "pooling": lambda: accuracy(POOLINGS, ["imdb-1000", "airline", "make_reviews"]),
     "unlabelled": unlabelled,
 }
