@@ -12,7 +12,7 @@ import sys
 import time
 from itertools import islice
 
-from tests.scenarios.dimensions import NAMES, is_legal
+from tests.scenarios.dimensions import NAMES, SLOW, is_legal
 from tests.scenarios.drawing import Scenario, shortest, without_end
 from tests.scenarios.running import Failure, run
 
@@ -32,10 +32,15 @@ def main() -> int:
     kinds: dict[str, int] = {}
     start = time.monotonic()
     drawn = islice(
-        without_end(NAMES, is_legal, arguments.seed), arguments.first, arguments.first + arguments.n
+        without_end(NAMES, is_legal, arguments.seed, SLOW),
+        arguments.first,
+        arguments.first + arguments.n,
     )
     for number, scenario in enumerate(drawn, start=arguments.first):
         failure = run(scenario, seed=number)
+        if number % 100 == 99:
+            minutes = (time.monotonic() - start) / 60
+            print(f"{number + 1} in {minutes:.1f} minutes", file=sys.stderr, flush=True)
         if failure is None:
             continue
         kinds[failure.kind] = kinds.get(failure.kind, 0) + 1

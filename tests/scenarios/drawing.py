@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -12,6 +12,7 @@ __all__ = ["Scenario", "covering", "missing_pairs", "shortest", "without_end"]
 # The name of a value for each dimension.
 Scenario = dict[str, str]
 Table = Mapping[str, Sequence[str]]
+Slow = Mapping[str, Collection[str]]
 Legal = Callable[[Scenario], bool]
 # A dimension and its value, twice.
 Pair = tuple[tuple[str, str], tuple[str, str]]
@@ -37,73 +38,61 @@ def missing_pairs(scenarios: Iterable[Scenario], table: Table, legal: Legal) -> 
     return sorted(missing)
 
 
-def covering(table: Table, legal: Legal, seed: int) -> Iterator[Scenario]:
+def covering(table: Table, legal: Legal, seed: int, slow: Slow | None = None) -> Iterator[Scenario]:
     """Yield legal scenarios until each possible pair was in one.
 
     Greedy: a scenario begins with a pair that is still missing, and each further dimension gets
-    the value that brings the most missing pairs (Cohen et al., 1997).
-
-    Parameters
-    ----------
-    table : mapping of a dimension to the names of its values
-    legal : callable
-        Whether values may come together; scenarios of some dimensions are asked for.
-    seed : int
-
-    Yields
-    ------
-    dict of str to str
-
-    References
-    ----------
-    Cohen, Dalal, Fredman, Patton (1997). The AETG System. IEEE Transactions on Software
-    Engineering 23.
+    the value that brings the most missing pairs (Cohen et al., 1997, IEEE Transactions on Software
+    Engineering 23), of equal ones none of the slow.
     """
     rng = np.random.default_rng(seed)
     values = [(name, value) for name in table for value in table[name]]
     number_of = {value: number for number, value in enumerate(values)}
+    is_slow = np.array([value in (slow or {}).get(name, ()) for name, value in values])
     missing = np.zeros((len(values), len(values)), dtype=bool)
     for one, other in possible_pairs(table, legal):
         missing[number_of[one], number_of[other]] = missing[number_of[other], number_of[one]] = True
+
+    def filled(first: Scenario) -> Scenario | None:
+        """Return a scenario of all dimensions, or None if one has no legal value left."""
+        scenario = dict(first)
+        chosen = [number_of[item] for item in scenario.items()]
+        for name in rng.permutation([name for name in table if name not in first]).tolist():
+            possible = [value for value in table[name] if legal(scenario | {name: value})]
+            if not possible:
+                return None
+            numbers = np.array([number_of[name, value] for value in possible])
+            gains = missing[np.ix_(numbers, chosen)].sum(axis=1) - 0.5 * is_slow[numbers]
+            number = int(rng.choice(numbers[gains == gains.max()]))
+            scenario[name] = values[number][1]
+            chosen.append(number)
+        return scenario
 
     while missing.any():
         rows, columns = np.nonzero(missing)
         drawn = int(rng.integers(len(rows)))
         first = dict([values[rows[drawn]], values[columns[drawn]]])
-        for _ in range(_TRIES):
-            scenario = _filled(first, table, legal, missing, number_of, rng)
-            if scenario is not None:
-                break
-        else:
+        scenario = next(filter(None, (filled(first) for _ in range(_TRIES))), None)
+        if scenario is None:
             raise ValueError(f"No legal scenario has {first}: say so in the table.")
         chosen = [number_of[name, scenario[name]] for name in table]
         missing[np.ix_(chosen, chosen)] = False
         yield scenario
 
 
-def without_end(table: Table, legal: Legal, seed: int) -> Iterator[Scenario]:
+def without_end(
+    table: Table, legal: Legal, seed: int, slow: Slow | None = None
+) -> Iterator[Scenario]:
     """Yield the scenarios of one covering set after the other, each drawn anew."""
     while True:
-        yield from covering(table, legal, seed)
+        yield from covering(table, legal, seed, slow)
         seed += 1
 
 
 def shortest(scenario: Scenario, table: Table, fails: Callable[[Scenario], bool]) -> Scenario:
-    """Set one dimension after the other to its default, as long as the scenario fails.
+    """Set dimensions to their defaults, as long as the scenario fails, and return the others.
 
-    Parameters
-    ----------
-    scenario : dict of str to str
-        One that fails.
-    table : mapping
-        The first value of a dimension is its default.
-    fails : callable
-        Whether a scenario fails in the same way.
-
-    Returns
-    -------
-    dict of str to str
-        The dimensions that have to have another value than their default.
+    The first value of a dimension is its default.
     """
     found = dict(scenario)
     changed = [name for name in table if found[name] != table[name][0]]
@@ -119,29 +108,3 @@ def shortest(scenario: Scenario, table: Table, fails: Callable[[Scenario], bool]
         if size == 1 and len(changed) == before:
             return {name: found[name] for name in changed}
         size = max(size // 2, 1)
-
-
-def _filled(
-    first: Scenario,
-    table: Table,
-    legal: Legal,
-    missing: np.ndarray,
-    number_of: dict[tuple[str, str], int],
-    rng: np.random.Generator,
-) -> Scenario | None:
-    """Return a scenario of all dimensions, or None if a dimension has no legal value left."""
-    scenario, names = dict(first), list(table)
-    chosen = [number_of[item] for item in scenario.items()]
-    for position in rng.permutation(len(names)).tolist():
-        name = names[position]
-        if name in scenario:
-            continue
-        possible = [value for value in table[name] if legal(scenario | {name: value})]
-        if not possible:
-            return None
-        numbers = [number_of[name, value] for value in possible]
-        gains = missing[np.ix_(numbers, chosen)].sum(axis=1)
-        best = np.flatnonzero(gains == gains.max())
-        scenario[name] = possible[int(rng.choice(best))]
-        chosen.append(number_of[name, scenario[name]])
-    return scenario

@@ -35,7 +35,7 @@ def check(scenarios: dict[int, Scenario]) -> None:
 
 @pytest.fixture(scope="module")
 def scenarios() -> list[Scenario]:
-    return list(covering(NAMES, is_legal, seed=0))
+    return list(covering(NAMES, is_legal, seed=0, slow=SLOW))
 
 
 class TestTable:
