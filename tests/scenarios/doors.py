@@ -8,9 +8,8 @@ import io
 import json
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
@@ -32,50 +31,22 @@ from sk_han.distributed import predict_proba as predict_proba_of_dask
 from sk_han.persistence import export_onnx, export_safetensors
 from sk_han.serving import Scorer
 
-__all__ = ["ASKED", "DOORS", "EXPLAINED", "KEPT", "Fitted", "check_doors"]
+if TYPE_CHECKING:
+    from tests.scenarios.running import Trial
 
-
-@dataclass
-class Fitted:
-    """A fitted model and its documents."""
-
-    estimator: Any
-    classifier: Any  # the HANClassifier in it, or None
-    tokenizer: Any  # what made word ids for it outside of it, or None
-    X: Any  # what it learnt from, in the container of the scenario
-    y: Any
-    some: Any  # a few of these and new documents
-    texts: list[str]  # those of X
-    texts_of_some: list[str]
-    labels: list[Any]  # those of y
-    folder: Path
-
-    @property
-    def probabilities(self) -> np.ndarray:
-        """Of some documents, shape (n_documents, n_classes)."""
-        return self.of(self.estimator)
-
-    def of(self, model: Any) -> np.ndarray:
-        """Return what a model gives some documents: probabilities, or of a hard vote labels."""
-        if hasattr(model, "predict_proba"):
-            return np.asarray(model.predict_proba(self.some), dtype=np.float64)
-        return np.searchsorted(self.estimator.classes_, model.predict(self.some))
-
-    @property
-    def y_of_some(self) -> list[Any]:
-        return self.labels[: len(self.texts_of_some) - 2] + 2 * [self.labels[0]]
+__all__ = ["ASKED", "DOORS", "EXPLAINED", "KEPT", "check_doors", "check_explanations"]
 
 
 # Explanations.
 
 
-def _by(method: str) -> Callable[[Fitted], ExplanationList]:
-    return lambda fitted: explain(
-        fitted.estimator, fitted.some, method=method, steps=3, random_state=0
+def _by(method: str) -> Callable[[Trial], ExplanationList]:
+    return lambda trial: explain(
+        trial.estimator, trial.some, method=method, steps=3, random_state=0
     )
 
 
-EXPLAINED: dict[str, Callable[[Fitted], ExplanationList]] = {
+EXPLAINED: dict[str, Callable[[Trial], ExplanationList]] = {
     "sentence_alone": _by("sentence_alone"),
     "gradient_attention": _by("gradient_attention"),
     "gradient_input": _by("gradient_input"),
@@ -83,22 +54,22 @@ EXPLAINED: dict[str, Callable[[Fitted], ExplanationList]] = {
     "occlusion": _by("occlusion"),
     "attention": _by("attention"),
     "random": _by("random"),
-    "target": lambda fitted: explain(fitted.estimator, fitted.some, target=fitted.labels[0]),
-    "a target each": lambda fitted: explain(fitted.estimator, fitted.X, target=fitted.y),
-    "y_true": lambda fitted: explain(fitted.estimator, fitted.X, y_true=fitted.y).mistakes(),
-    "explain_iter": lambda fitted: ExplanationList(
-        explain_iter(fitted.estimator, fitted.some, batch_size=2, combine="sqrt", spread=0)
+    "target": lambda trial: explain(trial.estimator, trial.some, target=trial.labels[0]),
+    "a target each": lambda trial: explain(trial.estimator, trial.X, target=trial.y),
+    "y_true": lambda trial: explain(trial.estimator, trial.X, y_true=trial.y).mistakes(),
+    "explain_iter": lambda trial: ExplanationList(
+        explain_iter(trial.estimator, trial.some, batch_size=2, combine="sqrt", spread=0)
     ),
-    "explain_classes": lambda fitted: explain_classes(fitted.estimator, fitted.some),
-    "two classes": lambda fitted: explain_classes(
-        fitted.estimator,
-        fitted.some,
-        classes=(fitted.labels if hasattr(fitted.y, "columns") else fitted.y)[:2],
+    "explain_classes": lambda trial: explain_classes(trial.estimator, trial.some),
+    "two classes": lambda trial: explain_classes(
+        trial.estimator,
+        trial.some,
+        classes=(trial.labels if hasattr(trial.y, "columns") else trial.y)[:2],
     ),
 }
 
 
-def check_explanations(found: ExplanationList, fitted: Fitted, explained: str) -> None:
+def check_explanations(found: ExplanationList, trial: Trial, explained: str) -> None:
     """Check what holds of all explanations, whatever the method."""
     for explanation in found:
         n_words, n_sentences = len(explanation.words), len(explanation.sentences)
@@ -113,32 +84,32 @@ def check_explanations(found: ExplanationList, fitted: Fitted, explained: str) -
             np.testing.assert_allclose(sums, 1, atol=1e-5)
     if explained in ("explain_classes", "two classes"):
         found = ExplanationList([next(iter(same)) for same in found.by_document()])
-    if explained not in ("y_true", "a target each") and hasattr(fitted.estimator, "predict_proba"):
+    if explained not in ("y_true", "a target each") and hasattr(trial.estimator, "predict_proba"):
         rows = np.array([explanation.probabilities for explanation in found])
-        np.testing.assert_allclose(rows, fitted.probabilities, atol=1e-6)
+        np.testing.assert_allclose(rows, trial.probabilities, atol=1e-6)
     if explained == "y_true":
-        assert all(explanation.predicted in fitted.labels for explanation in found)
+        assert all(explanation.predicted in trial.labels for explanation in found)
 
 
 # Other questions.
 
 
-def _report(fitted: Fitted, **how: Any) -> Any:
-    return sk_han.report(fitted.estimator, fitted.X, fitted.y, n_mistakes=2, **how)
+def _report(trial: Trial, **how: Any) -> Any:
+    return sk_han.report(trial.estimator, trial.X, trial.y, n_mistakes=2, **how)
 
 
-ASKED: dict[str, Callable[[Fitted], Any]] = {
-    "summarize": lambda fitted: summarize(fitted.estimator, fitted.some, k=2),
-    "summarize a draw": lambda fitted: summarize(fitted.estimator, fitted.X, max_documents=3),
-    "summarize explanations": lambda fitted: summarize(explain(fitted.estimator, fitted.some)),
+ASKED: dict[str, Callable[[Trial], Any]] = {
+    "summarize": lambda trial: summarize(trial.estimator, trial.some, k=2),
+    "summarize a draw": lambda trial: summarize(trial.estimator, trial.X, max_documents=3),
+    "summarize explanations": lambda trial: summarize(explain(trial.estimator, trial.some)),
     "report": _report,
-    "report with training documents": lambda fitted: _report(
-        fitted, X_train=fitted.X, y_train=fitted.y
+    "report with training documents": lambda trial: _report(
+        trial, X_train=trial.X, y_train=trial.y
     ),
-    "report without baseline": lambda fitted: _report(fitted, baseline=None),
-    "describe": lambda fitted: sk_han.describe(fitted.texts, fitted.y),
-    "faithfulness_report": lambda fitted: sk_han.faithfulness_report(
-        fitted.estimator, fitted.some, fractions=(0.5,), random_state=0
+    "report without baseline": lambda trial: _report(trial, baseline=None),
+    "describe": lambda trial: sk_han.describe(trial.texts, trial.y),
+    "faithfulness_report": lambda trial: sk_han.faithfulness_report(
+        trial.estimator, trial.some, fractions=(0.5,), random_state=0
     ),
 }
 
@@ -240,100 +211,100 @@ def check_doors(result: Any, door: str, folder: Path) -> None:
 # Files and copies.
 
 
-def _same(fitted: Fitted, other: Any, atol: float = 0.0) -> None:
-    np.testing.assert_allclose(fitted.of(other), fitted.probabilities, atol=atol)
-    assert other.classes_.tolist() == fitted.estimator.classes_.tolist()
-    assert other.classes_.dtype == fitted.estimator.classes_.dtype
-    predicted = fitted.estimator.predict(fitted.some)
-    np.testing.assert_array_equal(other.predict(fitted.some), predicted)
+def _same(trial: Trial, other: Any, atol: float = 0.0) -> None:
+    np.testing.assert_allclose(trial.of(other), trial.probabilities, atol=atol)
+    assert other.classes_.tolist() == trial.estimator.classes_.tolist()
+    assert other.classes_.dtype == trial.estimator.classes_.dtype
+    predicted = trial.estimator.predict(trial.some)
+    np.testing.assert_array_equal(other.predict(trial.some), predicted)
 
 
-def _saved(fitted: Fitted) -> Path:
-    path = fitted.folder / "model.han"
-    sk_han.save(fitted.estimator, path)
+def _saved(trial: Trial) -> Path:
+    path = trial.folder / "model.han"
+    sk_han.save(trial.estimator, path)
     return path
 
 
-def _save(fitted: Fitted) -> None:
-    loaded = sk_han.load(_saved(fitted))
-    _same(fitted, loaded)
+def _save(trial: Trial) -> None:
+    loaded = sk_han.load(_saved(trial))
+    _same(trial, loaded)
     assert str(loaded.get_params(deep=False).keys()) == str(
-        fitted.estimator.get_params(deep=False).keys()
+        trial.estimator.get_params(deep=False).keys()
     )
 
 
-def _scorer(fitted: Fitted) -> None:
-    scorer = Scorer.load(_saved(fitted))
-    _same(fitted, scorer, atol=1e-6)
-    found = explain(fitted.estimator, fitted.some, method="occlusion")
-    for one, other in zip(scorer.explain(fitted.some, method="occlusion"), found, strict=True):
+def _scorer(trial: Trial) -> None:
+    scorer = Scorer.load(_saved(trial))
+    _same(trial, scorer, atol=1e-6)
+    found = explain(trial.estimator, trial.some, method="occlusion")
+    for one, other in zip(scorer.explain(trial.some, method="occlusion"), found, strict=True):
         np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-4)
         assert one.words == other.words
 
 
-def _scorer_explains(fitted: Fitted) -> None:
-    scorer = Scorer.load(_saved(fitted))
+def _scorer_explains(trial: Trial) -> None:
+    scorer = Scorer.load(_saved(trial))
     for method in ("sentence_alone", "gradient_attention"):
-        found = explain(fitted.estimator, fitted.some, method=method)
-        for one, other in zip(scorer.explain(fitted.some, method=method), found, strict=True):
+        found = explain(trial.estimator, trial.some, method=method)
+        for one, other in zip(scorer.explain(trial.some, method=method), found, strict=True):
             np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-4)
-    scorer.summarize(fitted.some, k=2).to_text()
+    scorer.summarize(trial.some, k=2).to_text()
 
 
-def _pickle(fitted: Fitted) -> None:
-    _same(fitted, pickle.loads(pickle.dumps(fitted.estimator)))
+def _pickle(trial: Trial) -> None:
+    _same(trial, pickle.loads(pickle.dumps(trial.estimator)))
 
 
-def _joblib(fitted: Fitted) -> None:
-    joblib.dump(fitted.estimator, fitted.folder / "model.joblib")
-    _same(fitted, joblib.load(fitted.folder / "model.joblib"))
+def _joblib(trial: Trial) -> None:
+    joblib.dump(trial.estimator, trial.folder / "model.joblib")
+    _same(trial, joblib.load(trial.folder / "model.joblib"))
 
 
-def _skops(fitted: Fitted) -> None:
+def _skops(trial: Trial) -> None:
     import skops.io
 
-    content = skops.io.dumps(fitted.estimator)
+    content = skops.io.dumps(trial.estimator)
     trusted = skops.io.get_untrusted_types(data=content)
-    _same(fitted, skops.io.loads(content, trusted=trusted))
+    _same(trial, skops.io.loads(content, trusted=trusted))
 
 
-def _onnx(fitted: Fitted) -> None:
+def _onnx(trial: Trial) -> None:
     import onnxruntime
 
-    path = fitted.folder / "model.onnx"
-    export_onnx(fitted.estimator, path)
+    path = trial.folder / "model.onnx"
+    export_onnx(trial.estimator, path)
     session = onnxruntime.InferenceSession(path.read_bytes())
-    documents = _documents(fitted)
+    documents = _documents(trial)
     inputs = {
         "word_ids": documents.word_ids.astype(np.int64),
         "words_per_sentence": np.asarray(documents.words_per_sentence, dtype=np.int64),
         "sentences_per_document": np.asarray(documents.sentences_per_document, dtype=np.int64),
     }
     probabilities = session.run(["probabilities"], inputs)[0]
-    np.testing.assert_allclose(probabilities, fitted.probabilities, atol=1e-5)
+    np.testing.assert_allclose(probabilities, trial.probabilities, atol=1e-5)
 
 
-def _documents(fitted: Fitted) -> DocumentArray:
+def _documents(trial: Trial) -> DocumentArray:
     """Return some documents as the classifier reads them."""
-    if fitted.tokenizer is not None:
-        found = fitted.tokenizer.transform(fitted.texts_of_some)
-    elif isinstance(fitted.estimator, Pipeline):
-        found = fitted.estimator[:-1].transform(fitted.some)
+    if trial.outside is not None:
+        found = trial.outside.transform(trial.texts_of_some)
+    elif isinstance(trial.estimator, Pipeline):
+        found = trial.estimator[:-1].transform(trial.some)
     else:
-        found = fitted.classifier.tokenizer_.transform(fitted.texts_of_some)
+        found = trial.inner.tokenizer_.transform(trial.texts_of_some)
     of_ids = isinstance(found, np.ndarray) and found.dtype.kind == "i"
     if not isinstance(found, DocumentArray) and not of_ids:
-        found = fitted.classifier.tokenizer_.transform(found)
+        found = trial.inner.tokenizer_.transform(found)
     found = found if isinstance(found, DocumentArray) else DocumentArray.from_padded(found)
-    known = np.where(found.word_ids < fitted.classifier.vocabulary_size_, found.word_ids, 1)
+    known = np.where(found.word_ids < trial.inner.vocabulary_size_, found.word_ids, 1)
     return found.with_word_ids(known)
 
 
-def _safetensors(fitted: Fitted) -> None:
+def _safetensors(trial: Trial) -> None:
     from safetensors.numpy import load_file
 
-    path = fitted.folder / "model.safetensors"
-    export_safetensors(fitted.classifier, path)
+    path = trial.folder / "model.safetensors"
+    export_safetensors(trial.inner, path)
     assert all(np.isfinite(weight).all() for weight in load_file(path).values())
 
 
@@ -354,47 +325,47 @@ def table_of(texts: list[str], labels: list[Any], path: Path) -> Path:
     return path
 
 
-def _command_line(fitted: Fitted) -> None:
-    model = _saved(fitted)
+def _command_line(trial: Trial) -> None:
+    model = _saved(trial)
     # A row without text would be skipped by whoever reads the table.
-    table = table_of(fitted.texts_of_some, fitted.y_of_some, fitted.folder / "data.csv")
+    table = table_of(trial.texts_of_some, trial.y_of_some, trial.folder / "data.csv")
     rows = list(csv.reader(io.StringIO(run_cli("predict", model, table, "--proba"))))
     probabilities = np.array([row[1:] for row in rows[1:]], dtype=float)
-    np.testing.assert_allclose(probabilities, fitted.probabilities, atol=2e-6)
+    np.testing.assert_allclose(probabilities, trial.probabilities, atol=2e-6)
     found = json.loads(run_cli("evaluate", model, table, "--json"))
-    right = fitted.estimator.predict(fitted.some) == np.array(fitted.y_of_some)
+    right = trial.estimator.predict(trial.some) == np.array(trial.y_of_some)
     assert abs(found["accuracy"] - right.mean()) < 1e-9
     run_cli("explain", model, table, "--label", "label", "--method", "occlusion")
 
 
-def _command_line_report(fitted: Fitted) -> None:
-    model = _saved(fitted)
-    table = table_of(fitted.texts, fitted.labels, fitted.folder / "data.csv")
-    page = fitted.folder / "report.html"
+def _command_line_report(trial: Trial) -> None:
+    model = _saved(trial)
+    table = table_of(trial.texts, trial.labels, trial.folder / "data.csv")
+    page = trial.folder / "report.html"
     run_cli("report", model, table, "-o", page)
     assert page.stat().st_size > 1000
 
 
-def _dask(fitted: Fitted) -> None:
+def _dask(trial: Trial) -> None:
     import dask
     import dask.bag
 
-    bag = dask.bag.from_sequence(fitted.texts_of_some, npartitions=2)
+    bag = dask.bag.from_sequence(trial.texts_of_some, npartitions=2)
     with dask.config.set(scheduler="synchronous"):
-        found = predict_proba_of_dask(fitted.estimator, bag).compute()
-    np.testing.assert_allclose(found, fitted.probabilities, atol=1e-6)
+        found = predict_proba_of_dask(trial.estimator, bag).compute()
+    np.testing.assert_allclose(found, trial.probabilities, atol=1e-6)
 
 
-def _learn_on(fitted: Fitted) -> None:
+def _learn_on(trial: Trial) -> None:
     """A copy learns on, and the model itself stays as it is."""
-    before = fitted.probabilities
-    fitted_copy = pickle.loads(pickle.dumps(fitted.estimator))
+    before = trial.probabilities
+    copy = pickle.loads(pickle.dumps(trial.estimator))
     with sklearn.config_context(enable_metadata_routing=True):
-        fitted_copy.fit(fitted.X, fitted.y)
-    np.testing.assert_array_equal(fitted.probabilities, before)
+        copy.fit(trial.X, trial.y)
+    np.testing.assert_array_equal(trial.probabilities, before)
 
 
-KEPT: dict[str, Callable[[Fitted], None]] = {
+KEPT: dict[str, Callable[[Trial], None]] = {
     "save": _save,
     "Scorer": _scorer,
     "Scorer that explains": _scorer_explains,

@@ -10,7 +10,7 @@ import re
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,10 +44,10 @@ from tests.scenarios.dimensions import (
     Data,
     Made,
 )
-from tests.scenarios.doors import ASKED, EXPLAINED, KEPT, Fitted, check_doors, check_explanations
+from tests.scenarios.doors import ASKED, EXPLAINED, KEPT, check_doors, check_explanations
 from tests.scenarios.drawing import Scenario
 
-__all__ = ["Failure", "run"]
+__all__ = ["Failure", "Trial", "run"]
 
 _DEFAULTS = {name: values[0] for name, values in NAMES.items()}
 
@@ -76,44 +76,39 @@ def run(changed: Scenario, seed: int = 0) -> Failure | None:
     ):
         warnings.simplefilter("always")
         np.random.seed(seed % 2**32)  # for random_state=None
+        trial = Trial(scenario, seed, Path(folder))
+        steps = {
+            "begin": trial.begin,
+            "fit": trial.fit,
+            "predict": trial.predict,
+            "predict more": trial.predict_more,
+            f"explain {scenario['explained']}": trial.explain,
+            f"ask {scenario['asked']}": trial.ask,
+            f"keep {scenario['kept']}": trial.keep,
+        }
         try:
-            for step, action in _steps(scenario, seed, Path(folder)):
-                failure = _failure_of(step, action, scenario, told)
-                if failure is _REFUSED and step in ("begin", "fit"):
-                    return None
-                if isinstance(failure, Failure):
-                    return failure
+            for step, action in steps.items():
+                told.clear()
+                try:
+                    action()
+                except Exception as error:
+                    if not any(refusal.holds(step, scenario, error) for refusal in REFUSALS):
+                        return _failed(step, error)
+                    if step in ("begin", "fit"):
+                        return None
+                else:
+                    for warning in told:
+                        if not any(e.holds(scenario, str(warning.message)) for e in WARNINGS):
+                            return _warned(step, warning)
         finally:
             np.random.set_state(state)
     return None
 
 
-_REFUSED = object()
-
-
-def _failure_of(
-    step: str, action: Callable[[], None], scenario: Scenario, told: list[warnings.WarningMessage]
-) -> Any:
-    del told[:]
-    try:
-        action()
-    except Exception as error:
-        for refusal in REFUSALS:
-            if (
-                re.fullmatch(refusal.step, step)
-                and refusal.when.holds(scenario)
-                and isinstance(error, refusal.error)
-                and re.search(refusal.message, str(error))
-            ):
-                return _REFUSED
-        return _failed(step, error)
-    for warning in told:
-        text = str(warning.message)
-        if not any(rule.holds(scenario) and re.search(p, text) for rule, p in WARNINGS):
-            kind = f"{step}: {warning.category.__name__} {text[:50]}"
-            where = f"{warning.filename}:{warning.lineno}"
-            return Failure(step, kind, f"{warning.category.__name__}: {text}", where)
-    return None
+def _warned(step: str, warning: warnings.WarningMessage) -> Failure:
+    text = f"{warning.category.__name__}: {warning.message}"
+    where = f"{warning.filename}:{warning.lineno}"
+    return Failure(step, f"{step}: {text[:70]}", text, where)
 
 
 def _failed(step: str, error: Exception) -> Failure:
@@ -125,28 +120,36 @@ def _failed(step: str, error: Exception) -> Failure:
     return Failure(step, kind, f"{type(error).__name__}: {error}", trace)
 
 
-class _Trial:
+class Trial:
     """The data of a scenario and, step by step, its model."""
 
     def __init__(self, scenario: Scenario, seed: int, folder: Path) -> None:
         self.scenario, self.seed, self.folder = scenario, seed, folder
-        self.texts, targets = corpus.documents_of(scenario["documents"], scenario["classes"], seed)
+
+    def begin(self) -> None:
+        scenario = self.scenario
+        self.texts, targets = corpus.documents_of(
+            scenario["documents"], scenario["classes"], self.seed
+        )
         self.labels = [corpus.LABELS[scenario["labels"]](target) for target in targets]
         self.y = corpus.CONTAINERS_OF_LABELS[scenario["y"]](self.labels, scenario["index"])
+        self.unlabelled = 2 * [text.replace("good", "fine") for text in self.texts]
         self.texts_of_some = [*self.texts[:4], "", "A good zebra. Bad, bad!"]
-        made = self._params("tokenizer__", TOKENIZER)
+        self.y_of_some = [*self.labels[:4], self.labels[0], self.labels[0]]
+
+        made = self._made("tokenizer__", TOKENIZER, HierarchicalTokenizer())
         self.tokenizer = HierarchicalTokenizer(**made)
-        params = self._params("", PARAMETERS)
-        if made != self._params("tokenizer__", TOKENIZER, of=_DEFAULTS):
+        params = self._made("", PARAMETERS, self.tokenizer)
+        if any(scenario[f"tokenizer__{n}"] != next(iter(TOKENIZER[n])) for n in TOKENIZER):
             params["tokenizer"] = self.tokenizer
         params["warm_start"] = scenario["learning"] == "warm start"
         self.classifier = HANClassifier(**params)
-        self.outside = None
+        self.outside = None  # what makes word ids of documents for the classifier
         if scenario["estimator"] in ("word ids", "padded word ids"):
             self.classifier.set_params(tokenizer=None)
-            padded = scenario["estimator"] == "padded word ids"
             self.outside = clone(self.tokenizer)
-            self.outside.set_params(output="padded" if padded else self.tokenizer.output)
+            if scenario["estimator"] == "padded word ids":
+                self.outside.set_params(output="padded")
             self.outside.fit(self.texts)
         self.extra_names = list(self.extras())
         with sklearn.config_context(enable_metadata_routing=True):
@@ -160,30 +163,20 @@ class _Trial:
             if "X_unlabelled" in requested:
                 self.tokenizer.set_fit_request(X_unlabelled=True)
         self.estimator = self._estimator()
-        self.X = self.given(self.texts)
-        self.some = self.given(self.texts_of_some)
+        self.X, self.some = self.given(self.texts), self.given(self.texts_of_some)
 
-    def _params(
-        self, prefix: str, table: dict[str, dict[str, Any]], of: Scenario | None = None
+    def _made(
+        self, prefix: str, table: dict[str, dict[str, Any]], tokenizer: HierarchicalTokenizer
     ) -> dict[str, Any]:
-        of = of or self.scenario
-        found = {name: values[of[prefix + name]] for name, values in table.items()}
+        """Return the parameters of the scenario that have a prefix."""
+        texts = self.texts + (self.unlabelled if self.scenario["unlabelled"] != "None" else [])
+        embedding_dim = int(self.scenario["embedding_dim"])
+        found = {name: values[self.scenario[prefix + name]] for name, values in table.items()}
         for name, value in found.items():
             if isinstance(value, Made):
-                found[name] = value.of(
-                    self._data(HierarchicalTokenizer() if prefix else clone(self.tokenizer))
-                )
+                data = Data(texts, self.labels, clone(tokenizer), embedding_dim)
+                found[name] = value.of(data)
         return copy.deepcopy(found)
-
-    def _data(self, tokenizer: HierarchicalTokenizer) -> Data:
-        texts = [
-            *self.texts,
-            *(self._unlabelled() if self.scenario["unlabelled"] != "None" else []),
-        ]
-        return Data(texts, self.labels, tokenizer, int(self.scenario["embedding_dim"]))
-
-    def _unlabelled(self) -> list[str]:
-        return 2 * [text.replace("good", "fine") for text in self.texts]
 
     def given(self, texts: list[str], container: str | None = None) -> Any:
         """Return texts in the container of the scenario, as the estimator takes them."""
@@ -219,7 +212,7 @@ class _Trial:
             column = ColumnTransformer([("text", "passthrough", ["text"])])
             return Pipeline([("column", column), ("han", han)])
         if kind == "vectors beside numbers":
-            linear, numbers = LogisticRegression(), StandardScaler()
+            linear, numbers = LogisticRegression(max_iter=1000), StandardScaler()
             if "sample_weight" in self.extra_names:
                 with sklearn.config_context(enable_metadata_routing=True):
                     linear.set_fit_request(sample_weight=True)
@@ -267,11 +260,10 @@ class _Trial:
             found["y_val"] = self.y[:7]
         how = self.scenario["unlabelled"]
         if how != "None":
-            more = self._unlabelled()
             container = {"list": "list", "generator": "list", "Series": "Series"}.get(how)
-            found["X_unlabelled"] = self.given(more, container)
+            found["X_unlabelled"] = self.given(self.unlabelled, container)
             if how == "generator" and self.outside is None:
-                found["X_unlabelled"] = (text for text in more)
+                found["X_unlabelled"] = iter(self.unlabelled)
         return found
 
     def fit(self) -> None:
@@ -281,16 +273,13 @@ class _Trial:
             self.estimator = clone(self.estimator)
         if learning == "partial_fit":
             half = len(self.texts) // 2
-            classes = list(dict.fromkeys(self.labels))
             weight = first.pop("sample_weight", None)
-            parts = [slice(0, half), slice(half, None)]
-            portions = [
-                (self._part(p), self.y[p], None if weight is None else weight[p]) for p in parts
-            ]
-            X, y, w = portions[0]
-            self.estimator.partial_fit(X, y, classes, sample_weight=w, **first)
-            X, y, w = portions[1]
-            self.estimator.partial_fit(X, y, sample_weight=w)
+            first["classes"] = list(dict.fromkeys(self.labels))
+            for rows in (slice(0, half), slice(half, None)):
+                some = {} if weight is None else {"sample_weight": weight[rows]}
+                X = self.given(self.texts[rows])
+                self.estimator.partial_fit(X, self.y[rows], **first, **some)
+                first = {}
         elif learning == "checkpoint":
             self._fit(**first, checkpoint=str(self.folder / "checkpoint"))
         else:
@@ -316,9 +305,6 @@ class _Trial:
         shown = str({n: v for n, v in params.items() if not hasattr(v, "fit") and "steps" not in n})
         return re.sub(" at 0x[0-9a-fA-F]+", "", shown)
 
-    def _part(self, rows: slice) -> Any:
-        return self.given(self.texts[rows])
-
     def _fit(self, **extras: Any) -> None:
         routed = bool(extras) and self.scenario["estimator"] not in (*ALONE, "search")
         with sklearn.config_context(enable_metadata_routing=routed):
@@ -335,16 +321,14 @@ class _Trial:
         predicted = model.predict(X)
         assert predicted.shape == (len(self.texts),)
         assert predicted.dtype == model.classes_.dtype
-        assert set(predicted.tolist()) <= set(self.labels)
         if self.scenario["estimator"] in (*ALONE, *PIPELINES, *SEARCHES, "column"):
             # Others make floats of nullable integers.
             kinds = {type(label) for label in model.classes_.tolist()}
             assert kinds == {type(self.labels[0])}, kinds
         known = set(model.classes_.tolist())
         assert known == set(self.labels), known
-        right = np.mean(
-            [one == other for one, other in zip(predicted.tolist(), self.labels, strict=True)]
-        )
+        assert set(predicted.tolist()) <= known
+        right = np.mean([p == y for p, y in zip(predicted.tolist(), self.labels, strict=True)])
         assert abs(model.score(X, self.y) - right) < 1e-9
         if not hasattr(model, "predict_proba"):
             return
@@ -374,14 +358,7 @@ class _Trial:
         if kind in ALONE or kind in ("pipeline", "column"):
             vectors = model.transform(self.some)
             assert np.isfinite(vectors).all()
-            assert vectors.shape == (
-                len(self.texts_of_some),
-                len(
-                    model[-1:].get_feature_names_out()
-                    if isinstance(model, Pipeline)
-                    else model.get_feature_names_out()
-                ),
-            )
+            assert vectors.shape == (len(together), len(self.inner.get_feature_names_out()))
             scores = model.decision_function(self.some)
             assert np.isfinite(scores).all()
             n_classes = len(model.classes_)
@@ -390,46 +367,32 @@ class _Trial:
     # Explanations, other questions, files.
 
     @property
-    def fitted(self) -> Fitted:
-        return Fitted(
-            self.estimator,
-            self._inner(),
-            self.outside,
-            self.X,
-            self.y,
-            self.some,
-            self.texts,
-            self.texts_of_some,
-            self.labels,
-            self.folder,
-        )
-
-    def _inner(self) -> HANClassifier | None:
+    def inner(self) -> HANClassifier | None:
+        """The classifier in the estimator, if it is its last step."""
         last = self.estimator[-1] if isinstance(self.estimator, Pipeline) else self.estimator
         return last if isinstance(last, HANClassifier) else None
 
+    @property
+    def probabilities(self) -> np.ndarray:
+        """Of some documents, shape (n_documents, n_classes)."""
+        return self.of(self.estimator)
+
+    def of(self, model: Any) -> np.ndarray:
+        """Return what a model gives some documents: probabilities, or of a hard vote labels."""
+        if hasattr(model, "predict_proba"):
+            return np.asarray(model.predict_proba(self.some), dtype=np.float64)
+        return np.searchsorted(self.estimator.classes_, model.predict(self.some))
+
     def explain(self) -> None:
         explained = self.scenario["explained"]
-        found = EXPLAINED[explained](self.fitted)
-        check_explanations(found, self.fitted, explained)
+        found = EXPLAINED[explained](self)
+        check_explanations(found, self, explained)
         check_doors(found, self.scenario["door"], self.folder)
 
     def ask(self) -> None:
-        check_doors(ASKED[self.scenario["asked"]](self.fitted), self.scenario["door"], self.folder)
-        if (inner := self._inner()) is not None and inner.fit_summary_ is not None:
-            check_doors(inner.fit_summary_, self.scenario["door"], self.folder)
+        check_doors(ASKED[self.scenario["asked"]](self), self.scenario["door"], self.folder)
+        if self.inner is not None and self.inner.fit_summary_ is not None:
+            check_doors(self.inner.fit_summary_, self.scenario["door"], self.folder)
 
     def keep(self) -> None:
-        KEPT[self.scenario["kept"]](self.fitted)
-
-
-def _steps(scenario: Scenario, seed: int, folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
-    trials = []
-    yield "begin", lambda: trials.append(_Trial(scenario, seed, folder))
-    trial = trials[0]
-    yield "fit", trial.fit
-    yield "predict", trial.predict
-    yield "predict more", trial.predict_more
-    yield f"explain {scenario['explained']}", trial.explain
-    yield f"ask {scenario['asked']}", trial.ask
-    yield f"keep {scenario['kept']}", trial.keep
+        KEPT[self.scenario["kept"]](self)
