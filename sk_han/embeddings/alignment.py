@@ -108,29 +108,22 @@ def load_embeddings(
     Returns
     -------
     Embeddings
-        A mapping of words to vectors that shows its coverage of the vocabulary. Pass it to
-        ``HANClassifier(embedding_init=...)``, which aligns it with the vocabulary that it learns
-        from raw text, or to `embedding_matrix` for an array.
+        For ``HANClassifier(embedding_init=...)``, which aligns it with the vocabulary that it
+        learns from raw text, or for `embedding_matrix`.
 
     Raises
     ------
-    FileNotFoundError
-        If there is no such file.
-    TypeError
-        If the vocabulary is no mapping.
+    FileNotFoundError, TypeError
+        If there is no such file, or the vocabulary is no mapping.
     ValueError
-        If the file is empty, cut off, or of another format, if a line is not like the others or
-        holds NaN or infinity, or if no word of the vocabulary has a vector. The message names the
-        line, of loaded vectors the words, and the repair.
+        If the file or a vector is damaged, with the line or the words; or if no word of the
+        vocabulary has a vector.
 
     Notes
     -----
-    A word takes its own vector. If the file has none, a word in lower case takes that of the
-    first word of the file that differs in case only ("Paris" for "paris"), and a word with
-    capitals takes that of its lower case. If the file has two vectors of a word, the first one
-    is used.
-
-    The file is read line by line. Other words are not kept, and their numbers are counted, not
+    A word takes its own vector, the first one if there are two. If there is none, a word in lower
+    case takes that of the first word that differs in case only ("Paris" for "paris"), and a word
+    with capitals that of its lower case. The file is read line by line, and only what is kept is
     parsed.
 
     Examples
@@ -165,10 +158,8 @@ def load_embeddings(
             f"No word of the vocabulary has a vector in {source}; check that both are of one "
             f"language and write words alike. First words of the vocabulary: {list(ids)[:5]}."
         )
-    running_coverage = None
-    if documents is not None and documents.n_words:
-        running_coverage = _running_share(documents, np.array(known))
-    return Embeddings(embeddings.rows, embeddings.vectors, len(ids), len(known), running_coverage)
+    coverage = len(ids), len(known), _running_share(documents, np.array(known))
+    return Embeddings(embeddings.rows, embeddings.vectors, *coverage)
 
 
 def learn_embeddings(
@@ -205,15 +196,13 @@ def learn_embeddings(
 
     Raises
     ------
-    TypeError
-        If the vocabulary is no mapping, or `documents` are no DocumentArray.
-    ValueError
-        If documents hold ids beyond the vocabulary, or no two known words stand near each other.
+    TypeError, ValueError
+        If the vocabulary is not that of the documents, or no two known words stand near each other.
 
     Notes
     -----
-    If there are more than 16 million words, those of a random sample of documents are counted. Ten
-    million words take about half a minute and a gigabyte of memory.
+    Of more than 16 million words, those of a random sample of documents are counted. Ten million
+    words take about half a minute and a gigabyte of memory.
 
     References
     ----------
@@ -256,8 +245,8 @@ def learn_embeddings(
             f"No two words of the vocabulary stand near each other in {len(documents)} documents "
             f"of {documents.n_words} words: there is nothing to learn from."
         )
-    running_coverage = _running_share(documents, np.flatnonzero(learnt))
-    return Embeddings(words, vectors, len(ids), len(words), running_coverage)
+    coverage = len(ids), len(words), _running_share(documents, np.flatnonzero(learnt))
+    return Embeddings(words, vectors, *coverage)
 
 
 def embedding_matrix(
@@ -287,8 +276,7 @@ def embedding_matrix(
     Raises
     ------
     ValueError
-        If no word of the vocabulary has a vector, or a vector has another size or holds what is no
-        finite number in single precision.
+        If no word of the vocabulary has a vector, or one has another size or is not finite.
 
     Examples
     --------
@@ -321,8 +309,10 @@ def embedding_matrix(
     return matrix.astype(np.float32)
 
 
-def _running_share(documents: DocumentArray, known: NDArray[np.int64]) -> float:
-    """Return the share of the words that have one of some ids; there must be a word."""
+def _running_share(documents: DocumentArray | None, known: NDArray[np.int64]) -> float | None:
+    """Return the share of the words that have one of some ids; None without words."""
+    if documents is None or not documents.n_words:
+        return None
     found = sum(int(np.isin(part.word_ids, known).sum()) for part in portions(documents))
     return found / documents.n_words
 

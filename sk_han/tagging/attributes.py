@@ -64,14 +64,12 @@ def attribute_ids(
     rows: Sequence[tuple[str, ...]], vocabularies: Sequence[Mapping[str, int]]
 ) -> NDArray[np.int64]:
     """Return the ids of the attributes of tokens, 1 if unknown, shape (n_rows, n_attributes)."""
+    columns = zip(*map(_attributes_of, rows), strict=True)
     ids = [
-        [
-            vocabulary.get(value, UNKNOWN_ID)
-            for vocabulary, value in zip(vocabularies, _attributes_of(row), strict=True)
-        ]
-        for row in rows
+        [vocabulary.get(value, UNKNOWN_ID) for value in values]
+        for vocabulary, values in zip(vocabularies, columns, strict=False)
     ]
-    return np.array(ids, dtype=np.int64).reshape(len(rows), len(vocabularies))
+    return np.array(ids, dtype=np.int64).reshape(len(vocabularies), len(rows)).T
 
 
 def word_shape(word: str) -> str:

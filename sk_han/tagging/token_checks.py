@@ -25,7 +25,10 @@ def as_sentences(X: Any, n_columns: int | None = None) -> list[list[Token]]:
     sentences = []
     for i, sentence in enumerate(_listed(X, "X", "sentences, each a list of tokens")):
         tokens = list(_listed(sentence, f"Sentence {i} of X", "tokens"))
-        found = [_token(token, i, j) for j, token in enumerate(tokens)]
+        found = [
+            (token,) if type(token) is str else _token(token, i, j)
+            for j, token in enumerate(tokens)
+        ]
         for j, token in enumerate(found):
             n_columns = len(token) if n_columns is None else n_columns
             if len(token) != n_columns:
@@ -98,14 +101,13 @@ def check_iob2(
     """Check that labels of training sentences keep the rules of IOB2."""
     chunks = chunks_of(classes)[targets]
     starts = np.cumsum(lengths) - lengths
-    before = np.concatenate([[0], targets[:-1] + 1])
+    before = np.concatenate([[0], chunks[:-1]])
     before[starts[lengths > 0]] = 0
-    chunks_before = np.where(before > 0, np.roll(chunks, 1), 0)
-    wrong = np.flatnonzero((chunks < 0) & (np.abs(chunks_before) != -chunks))
+    wrong = np.flatnonzero((chunks < 0) & (np.abs(before) != -chunks))
     if len(wrong):
         at = int(wrong[0])
         i = int(np.searchsorted(starts + lengths, at, side="right"))
-        previous = "the start" if before[at] == 0 else repr(str(classes[before[at] - 1]))
+        previous = repr(str(classes[targets[at - 1]])) if at > starts[i] else "the start"
         raise ValueError(
             f"Token {at - starts[i]} of sentence {i} in y has the label "
             f"{str(classes[targets[at]])!r} after {previous}, which IOB2 forbids: "

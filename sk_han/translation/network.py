@@ -46,7 +46,7 @@ class Memory(NamedTuple):
 
     def of(self, pairs: Tensor) -> Memory:
         """Return the memory of these pairs, of shape (n,)."""
-        return Memory(self.states[pairs], self.keys[pairs], self.mask[pairs])
+        return Memory(*(each[pairs] for each in self))
 
 
 class DecoderState(NamedTuple):
