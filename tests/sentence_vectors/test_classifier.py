@@ -142,14 +142,6 @@ def test_a_search_over_the_pipeline_does_not_copy_the_encoder() -> None:
     GridSearchCV(pipeline, {"han__dropout": [0.1]}, cv=2).fit(TEXTS, LABELS)
 
 
-def test_weights_of_zero_leave_documents_out(X: SentenceArray) -> None:
-    weights = np.r_[np.ones(80), np.zeros(40)]
-    classifier = quick(validation_fraction=None)
-    one = classifier.fit(X, LABELS, sample_weight=weights).predict_proba(X)
-    other = classifier.fit(X[:80], LABELS[:80]).predict_proba(X)
-    assert np.allclose(one, other, atol=1e-6)
-
-
 def test_validation_documents_can_be_given(X: SentenceArray, embedder: SentenceEmbedder) -> None:
     X_val = embedder.transform(UNSEEN)
     classifier = quick().fit(X, LABELS, X_val=X_val, y_val=UNSEEN_LABELS)

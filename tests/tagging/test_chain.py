@@ -60,42 +60,23 @@ def test_two_tokens_by_hand() -> None:
     assert score.item() == pytest.approx(math.log(2))
 
 
-def test_partition_is_the_sum_over_all_paths(chain: tuple[Tensor, ...]) -> None:
-    emissions, first, transitions = chain
-    found = log_partition(emissions, first, transitions, LENGTHS)
-    expected = [
-        np.logaddexp.reduce(list(every_path(rows, first, transitions).values()))
-        for rows in split(emissions)
-    ]
-    np.testing.assert_allclose(found, expected)
-
-
-def test_best_path_has_the_highest_score(chain: tuple[Tensor, ...]) -> None:
-    emissions, first, transitions = chain
-    found = split(best_paths(emissions, first, transitions, LENGTHS))
-    for rows, path in zip(split(emissions), found, strict=True):
-        scores = every_path(rows, first, transitions)
-        assert tuple(path.tolist()) == max(scores, key=scores.__getitem__)
-
-
-def test_marginals_are_shares_of_all_paths(chain: tuple[Tensor, ...]) -> None:
-    emissions, first, transitions = chain
-    found = split(marginals(emissions, first, transitions, LENGTHS))
-    for rows, shares in zip(split(emissions), found, strict=True):
-        expected = np.zeros(rows.shape)
-        for path, score in every_path(rows, first, transitions).items():
-            expected[np.arange(len(path)), list(path)] += np.exp(score)
-        np.testing.assert_allclose(shares, expected / expected.sum(1, keepdims=True))
-
-
-def test_path_score_is_that_of_brute_force(chain: tuple[Tensor, ...]) -> None:
+def test_sums_shares_and_best_paths_are_those_of_brute_force(chain: tuple[Tensor, ...]) -> None:
     emissions, first, transitions = chain
     labels = torch.arange(len(emissions)) % N_LABELS
-    found = path_scores(emissions, labels, first, transitions, LENGTHS)
-    for rows, path, score in zip(split(emissions), split(labels), found, strict=True):
-        assert score.item() == pytest.approx(
-            every_path(rows, first, transitions)[tuple(path.tolist())]
-        )
+    totals = log_partition(*chain, LENGTHS)
+    scores = path_scores(emissions, labels, first, transitions, LENGTHS)
+    given, best, shares = map(
+        split, (labels, best_paths(*chain, LENGTHS), marginals(*chain, LENGTHS))
+    )
+    for i, rows in enumerate(split(emissions)):
+        paths = every_path(rows, first, transitions)
+        assert totals[i].item() == pytest.approx(np.logaddexp.reduce(list(paths.values())))
+        assert scores[i].item() == pytest.approx(paths[tuple(given[i].tolist())])
+        assert tuple(best[i].tolist()) == max(paths, key=paths.__getitem__)
+        expected = np.zeros(rows.shape)
+        for path, score in paths.items():
+            expected[np.arange(len(path)), list(path)] += np.exp(score)
+        np.testing.assert_allclose(shares[i], expected / expected.sum(1, keepdims=True))
 
 
 @pytest.mark.parametrize("shift", [0, 90])  # beyond the scores of products of matrices

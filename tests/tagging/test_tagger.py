@@ -199,10 +199,6 @@ class TestCitizenship:
         assert_equal_probabilities(copy, fitted)
         assert copy.history_ == fitted.history_
 
-    def test_arrays_and_tuples_are_sequences_too(self, fitted):
-        arrays = [np.array(sentence) for sentence in UNSEEN if sentence]
-        assert fitted.predict(tuple(arrays)) == fitted.predict([s for s in UNSEEN if s])
-
     def test_nothing_that_is_given_changes(self):
         sentences, labels, weights = deepcopy([X, Y, np.arange(1.0, len(X) + 1)])
         tagger = tiny_tagger(max_epochs=1)
@@ -259,31 +255,26 @@ class TestBadInput:
         with pytest.raises(ValueError, match="Token 0 of sentence 0 of X has 2 columns"):
             fitted.predict(with_columns(X))
 
-    def test_negative_and_missing_weights_are_refused(self):
-        with pytest.raises(ValueError, match=r"[Nn]egative"):
-            tiny_tagger().fit(X, Y, sample_weight=[-1.0] * len(X))
-        with pytest.raises(ValueError, match=r"zero"):
-            tiny_tagger().fit(X, Y, sample_weight=[0.0] * len(X))
+    @pytest.mark.parametrize(("weight", "message"), [(-1.0, r"[Nn]egative"), (0.0, "zero")])
+    def test_negative_and_missing_weights_are_refused(self, weight, message):
+        with pytest.raises(ValueError, match=message):
+            tiny_tagger().fit(X, Y, sample_weight=[weight] * len(X))
 
     @pytest.mark.parametrize(
-        ("sentences", "labels", "message"),
+        ("sentences", "labels", "weights", "message"),
         [
-            ([], [], "no token"),
-            ([[]], [[]], "no token"),
-            ([["a"]], [[1]], "labels of type int.*those of training are of type str"),
+            ([], [], None, "no token"),
+            ([[]], [[]], None, "no token"),
+            ([["a"]], [[1]], None, "labels of type int.*those of training are of type str"),
+            ([["Anna"]], [["B-NAME"]], [-1.0], "Negative"),
+            ([["Anna"], []], [["B-NAME"], []], [0, 1], "no token with a weight"),
         ],
     )
     def test_a_score_of_nothing_or_of_other_labels_is_refused(
-        self, fitted, sentences, labels, message
+        self, fitted, sentences, labels, weights, message
     ):
         with pytest.raises(ValueError, match=message):
-            fitted.score(sentences, labels)
-
-    def test_weights_of_a_score_are_checked(self, fitted):
-        with pytest.raises(ValueError, match="Negative"):
-            fitted.score(X, Y, sample_weight=[-1.0] * len(X))
-        with pytest.raises(ValueError, match="no token with a weight"):
-            fitted.score([["Anna"], []], [["B-NAME"], []], sample_weight=[0, 1])
+            fitted.score(sentences, labels, weights)
 
     def test_huge_weights_are_ratios_too(self):
         huge = tiny_tagger(max_epochs=1).fit(X, Y, sample_weight=[1e308] * len(X))

@@ -13,7 +13,7 @@ def test_words_become_tuples():
 
 def test_columns_are_kept_and_labels_become_one_array():
     assert as_sentences([[("a", "N"), ["b", "V"]]]) == [[("a", "N"), ("b", "V")]]
-    assert as_tags([["A"], [], ("B", "A")], [1, 0, 2]).tolist() == ["A", "B", "A"]
+    assert as_tags((["A"], [], ("B", "A")), [1, 0, 2]).tolist() == ["A", "B", "A"]
 
 
 def test_every_pair_of_iob2_labels():
