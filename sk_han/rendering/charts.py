@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sk_han.rendering.markup import escaped
 
-__all__ = ["CHART_STYLE", "Axis", "Chart", "ticks"]
+__all__ = ["Axis", "Chart", "ticks"]
 
 WIDTH, HEIGHT = 460, 300
 LEFT, RIGHT, TOP, BOTTOM = 58, 22, 10, 48
@@ -151,23 +151,3 @@ class Chart:
     def _top(self, y: float) -> float:
         share = (y - self._y.low) / ((self._y.high - self._y.low) or 1.0)
         return round(HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM), 1)
-
-
-CHART_STYLE = """\
-.sk-han .han-chart { display: block; width: 100%; max-width: 30rem; height: auto; }
-.sk-han .han-chart text { fill: var(--muted); font-size: 12px; font-family: inherit; }
-.sk-han .han-chart .han-axis { fill: var(--text); font-size: 13px; }
-.sk-han .han-grid { stroke: var(--rule); fill: none; }
-.sk-han .han-base { stroke: var(--muted); fill: none; }
-.sk-han .han-fill { fill: var(--rule); }
-.sk-han .han-line { fill: none; stroke-width: 2; stroke-linejoin: round; }
-.sk-han .han-line.han-toward, .sk-han .han-dot.han-toward { stroke: var(--toward); }
-.sk-han .han-line.han-against, .sk-han .han-dot.han-against { stroke: var(--against); }
-.sk-han .han-line.han-muted, .sk-han .han-dot.han-muted { stroke: var(--muted); }
-.sk-han .han-dot { stroke-width: 1.5; }
-.sk-han .han-dot.han-toward { fill: var(--toward); }
-.sk-han .han-dot.han-against { fill: var(--against); }
-.sk-han .han-dot.han-muted { fill: var(--muted); }
-.sk-han .han-dot.han-hollow { fill: var(--page); }
-.sk-han .han-line.han-dashed { stroke-dasharray: 5 4; }
-"""

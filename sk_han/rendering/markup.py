@@ -5,29 +5,29 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from sk_han.rendering.colors import stylesheet
+from sk_han.rendering.colors import style, stylesheet
 from sk_han.utils.visible_text import visible
 
 __all__ = ["bar", "escaped", "isolated", "page", "with_minus"]
 
 
-def page(body: str, title: str, full_page: bool, more_style: str = "", kind: str = "") -> str:
+def page(body: str, title: str, full_page: bool, kind: str = "") -> str:
     """Return a body with the style sheet, as a fragment or a full page.
 
-    `more_style` is for pages of this kind alone, since a notebook may hold several.
+    Pages of a kind have styles of their own, for them alone, since a notebook may hold several.
     """
-    classes = "sk-han"
+    classes, more_style = "sk-han", ""
     if kind:
         classes += f" han-kind-{kind}"
-        more_style = more_style.replace(".sk-han", f".sk-han:where(.han-kind-{kind})")
-    style = f"<style>\n{stylesheet()}{more_style}</style>"
+        more_style = style(kind).replace(".sk-han", f".sk-han:where(.han-kind-{kind})")
+    styles = f"<style>\n{stylesheet()}{more_style}</style>"
     if not full_page:
-        return f'{style}\n<div class="{classes}">{body}</div>\n'
+        return f'{styles}\n<div class="{classes}">{body}</div>\n'
     return (
         '<!DOCTYPE html>\n<html>\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f'<title>{title}</title>\n{style}\n</head>\n<body class="{classes}">\n{body}\n</body>\n'
+        f'<title>{title}</title>\n{styles}\n</head>\n<body class="{classes}">\n{body}\n</body>\n'
         "</html>\n"
     )
 

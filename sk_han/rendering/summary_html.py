@@ -46,7 +46,7 @@ def render_summary_html(summary: Summarized, *, full_page: bool = True) -> str:
             f'<details class="han-document han-class"{is_open}><summary>{_heading(summary, found)}'
             f"</summary>{_class(summary, found)}</details>"
         )
-    return page("".join(blocks), f"Summary of {about(summary)}", full_page, _STYLE, "summary")
+    return page("".join(blocks), f"Summary of {about(summary)}", full_page, "summary")
 
 
 def _heading(summary: Summarized, found: SummarizedClass) -> str:
@@ -141,31 +141,3 @@ def _in_one_line(text: str) -> str:
 
 
 _MARK = {"toward": "p5", "against": "m5"}
-
-_STYLE = """\
-.sk-han .han-note { margin: .5rem 0; max-width: 48rem; line-height: 1.55; }
-.sk-han .han-honesty { margin: .5rem 0; }
-.sk-han .han-honesty .han-classes { max-width: 30rem; }
-.sk-han .han-class > summary { white-space: normal; }
-.sk-han h4 { margin: .75rem 0 .25rem; font-size: .9375rem; }
-.sk-han .han-terms {
-  display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .25rem 2.5rem;
-}
-.sk-han .han-term {
-  display: grid; align-items: center; column-gap: .5rem; line-height: 1.6;
-  grid-template-columns: minmax(0, 1fr) 3.5rem 3.75rem 4.25rem 3rem; font-size: .875rem;
-}
-.sk-han .han-list > .han-term.han-small { font-size: .75rem; border-bottom: 1px solid var(--rule); }
-.sk-han .han-heading { grid-column: span 2; }
-.sk-han .han-term > :nth-child(n + 2) { text-align: end; }
-.sk-han .han-list summary { list-style: none; }
-.sk-han .han-list summary::-webkit-details-marker { display: none; }
-.sk-han .han-list details[open] > summary .han-name { font-weight: 600; }
-.sk-han .han-list summary:hover .han-name { text-decoration: underline; }
-.sk-han .han-context {
-  font-size: .8125rem; line-height: 1.5; padding: .125rem 0 .125rem .75rem;
-  border-inline-start: 2px solid var(--rule); margin-block: .25rem;
-}
-@media (max-width: 44rem) { .sk-han .han-terms { grid-template-columns: minmax(0, 1fr); } }
-@media print { .sk-han .han-list, .sk-han .han-list details { break-inside: avoid; } }
-"""

@@ -12,7 +12,6 @@ from sk_han.rendering.report.confusion import confusion
 from sk_han.rendering.report.documents import duplicates, mistakes, suspects
 from sk_han.rendering.report.figures import history_charts, length_chart, reliability_chart
 from sk_han.rendering.report.lists import Bounds, prefix_of
-from sk_han.rendering.report.style import REPORT_STYLE
 from sk_han.rendering.report.verdicts import BASELINE, always, gain_note, sureness_note
 
 __all__ = ["render_report"]
@@ -51,7 +50,7 @@ def render_report(report: Reported, *, full_page: bool = True) -> str:
     content = f"{_head(report)}<nav>{links}</nav>{body}"
     # A page has one main part, and a notebook or a site has its own.
     main = f"<main>{content}</main>" if full_page else content
-    return page(main, title, full_page, REPORT_STYLE, "report")
+    return page(main, title, full_page, "report")
 
 
 def _sections(report: Reported, bounds: Bounds) -> Iterator[tuple[str, str, str]]:
