@@ -1,18 +1,19 @@
-"""A description of texts as lines of text and as HTML."""
+"""A `TextDescription` as lines of text and as HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 from sk_han.rendering.facts import (
     fact_lines,
+    facts_page,
     facts_table,
     rows_in_words,
     table_lines,
     table_markup,
 )
-from sk_han.rendering.markup import escaped, page
+from sk_han.rendering.markup import escaped
 from sk_han.rendering.numbers import counted, percent
 from sk_han.utils.progress import duration
 from sk_han.utils.visible_text import in_one_line
@@ -27,55 +28,7 @@ _WORDS_SHOWN = 25
 _CHARACTERS_SHOWN = 80
 
 
-class EstimatedCost(Protocol):
-    """What a fit is estimated to take."""
-
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def megabytes(self) -> float: ...
-    @property
-    def epochs(self) -> int: ...
-    @property
-    def n_threads(self) -> int: ...
-
-
-class Described(Protocol):
-    """A collection of texts in numbers."""
-
-    @property
-    def n_documents(self) -> int: ...
-    @property
-    def n_words(self) -> int: ...
-    @property
-    def n_distinct_words(self) -> int: ...
-    @property
-    def lengths(self) -> Mapping[str, Mapping[str, float]]: ...
-    @property
-    def scripts(self) -> Mapping[str, float]: ...
-    @property
-    def without_words(self) -> Sequence[int]: ...
-    @property
-    def repeated(self) -> Sequence[int]: ...
-    @property
-    def conflicting(self) -> Sequence[int]: ...
-    @property
-    def class_counts(self) -> Mapping[Any, int] | None: ...
-    @property
-    def dropped_characters(self) -> Mapping[str, int]: ...
-    @property
-    def dropped_share(self) -> float: ...
-    @property
-    def truncated(self) -> Sequence[int]: ...
-    @property
-    def unknown_share(self) -> float: ...
-    @property
-    def samples(self) -> Mapping[int, Sequence[Sequence[str]]]: ...
-    @property
-    def cost(self) -> EstimatedCost: ...
-
-
-def description_text(description: Described) -> str:
+def description_text(description: Any) -> str:
     """Return the description as lines of text, as `print` shows it."""
     table = table_lines(*_lengths(description))
     lines = [_title(description), "", *table, "", *fact_lines(_facts(description))]
@@ -85,7 +38,7 @@ def description_text(description: Described) -> str:
     return "\n".join(lines)
 
 
-def description_html(description: Described, *, full_page: bool) -> str:
+def description_html(description: Any, *, full_page: bool) -> str:
     """Return the description as HTML."""
     samples = "".join(
         f'<details><summary>Row {row} is read as</summary><ol class="han-small">'
@@ -93,22 +46,18 @@ def description_html(description: Described, *, full_page: bool) -> str:
         + "</ol></details>"
         for row in description.samples
     )
-    title = _title(description)
-    body = (
-        f'<p class="han-label">{escaped(title)}</p>{table_markup(*_lengths(description))}'
-        f"{facts_table(_facts(description))}{samples}"
-    )
-    return page(body, escaped(title), full_page)
+    content = table_markup(*_lengths(description)) + facts_table(_facts(description)) + samples
+    return facts_page(_title(description), content, full_page)
 
 
-def _title(description: Described) -> str:
+def _title(description: Any) -> str:
     return (
         f"{counted(description.n_documents)}, {counted(description.n_words, 'word')}, "
         f"{description.n_distinct_words:,} different ones"
     )
 
 
-def _lengths(description: Described) -> tuple[list[str], list[list[str]]]:
+def _lengths(description: Any) -> tuple[list[str], list[list[str]]]:
     names = list(next(iter(description.lengths.values())))
     rows = [
         [what, *(f"{values[name]:,.0f}" for name in names)]
@@ -117,7 +66,7 @@ def _lengths(description: Described) -> tuple[list[str], list[list[str]]]:
     return ["", *names], rows
 
 
-def _facts(description: Described) -> list[tuple[str, str]]:
+def _facts(description: Any) -> list[tuple[str, str]]:
     facts = []
     if description.class_counts is not None:
         facts.append(("classes", _classes(description)))
@@ -133,17 +82,13 @@ def _facts(description: Described) -> list[tuple[str, str]]:
     if description.unknown_share:
         facts.append(("unknown words", percent(description.unknown_share)))
     cost = description.cost
-    facts.append(
-        (
-            "a fit",
-            f"about {duration(cost.seconds)} and {_megabytes(cost.megabytes)} on "
-            f"{counted(cost.n_threads, 'thread')}, {counted(cost.epochs, 'epoch')} (an estimate)",
-        )
-    )
-    return facts
+    memory, threads = _megabytes(cost.megabytes), counted(cost.n_threads, "thread")
+    epochs = counted(cost.epochs, "epoch")
+    fit = f"about {duration(cost.seconds)} and {memory} on {threads}, {epochs} (an estimate)"
+    return [*facts, ("a fit", fit)]
 
 
-def _classes(description: Described) -> str:
+def _classes(description: Any) -> str:
     counts = description.class_counts or {}
     by_size = sorted(counts.items(), key=lambda pair: -pair[1])
     if len(by_size) <= _CLASSES_SHOWN:
@@ -163,7 +108,7 @@ def _count(rows: Sequence[int]) -> str:
     return f"{len(rows):,}: {rows_in_words(rows)}" if len(rows) else "none"
 
 
-def _dropped(description: Described) -> str:
+def _dropped(description: Any) -> str:
     if not description.dropped_characters:
         return "none"
     some = list(description.dropped_characters.items())[:_DROPPED_SHOWN]
@@ -175,7 +120,7 @@ def _megabytes(megabytes: float) -> str:
     return f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes:.0f} MB"
 
 
-def _sentences(description: Described, row: int) -> list[str]:
+def _sentences(description: Any, row: int) -> list[str]:
     """Return the first sentences of a sample, their words apart."""
     sentences = description.samples[row]
     lines = []

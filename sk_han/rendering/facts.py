@@ -5,15 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sk_han.rendering.markup import escaped
+from sk_han.rendering.markup import escaped, page
 from sk_han.utils.visible_text import in_one_line
 
-__all__ = ["fact_lines", "facts_table", "rows_in_words", "table_lines", "table_markup"]
+__all__ = [
+    "Facts",
+    "fact_lines",
+    "facts_page",
+    "facts_table",
+    "facts_text",
+    "rows_in_words",
+    "table_lines",
+    "table_markup",
+]
+
+Facts = Sequence[tuple[str, str]]
 
 _ROWS_SHOWN = 5
 
 
-def fact_lines(facts: Sequence[tuple[str, str]]) -> list[str]:
+def facts_text(title: str, facts: Facts) -> str:
+    """Return a title and a line for each fact."""
+    return "\n".join([title, *(f"  {line}" for line in fact_lines(facts))])
+
+
+def facts_page(title: str, content: Facts | str, full_page: bool) -> str:
+    """Return a title and a table of facts, or other content, as a page or a fragment of HTML."""
+    title = escaped(title)
+    body = content if isinstance(content, str) else facts_table(content)
+    return page(f'<p class="han-label">{title}</p>{body}', title, full_page)
+
+
+def fact_lines(facts: Facts) -> list[str]:
     """Return a line for each name with its value; the values stand below each other."""
     width = max((len(name) for name, _ in facts), default=0)
     return [
@@ -23,16 +46,7 @@ def fact_lines(facts: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def table_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    r"""Return a table as lines: the first column starts at the left, the others end at the right.
-
-    Examples
-    --------
-    >>> from sk_han.rendering.facts import table_lines
-    >>> print("\n".join(table_lines(["", "words"], [["shortest", "7"], ["longest", "1,200"]])))
-              words
-    shortest      7
-    longest   1,200
-    """
+    """Return a table as lines: the first column starts at the left, the others end at the right."""
     cells = [header, *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
@@ -41,7 +55,7 @@ def table_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[st
     ]
 
 
-def facts_table(facts: Iterable[tuple[str, str]]) -> str:
+def facts_table(facts: Facts) -> str:
     """Return a table of HTML with a row for each name and its value."""
     rows = "".join(
         f'<tr><th scope="row">{escaped(name)}</th><td><bdi>{escaped(value)}</bdi></td></tr>'
@@ -66,14 +80,7 @@ def table_markup(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def rows_in_words(rows: Sequence[Any]) -> str:
-    """Return the first row numbers, and how many more there are.
-
-    Examples
-    --------
-    >>> from sk_han.rendering.facts import rows_in_words
-    >>> rows_in_words([3]), rows_in_words(range(1, 8))
-    ('row 3', 'rows 1, 2, 3, 4, 5 and 2 more')
-    """
+    """Return the first row numbers, and how many more there are."""
     shown = ", ".join(str(row) for row in rows[:_ROWS_SHOWN])
     more = f" and {len(rows) - _ROWS_SHOWN:,} more" if len(rows) > _ROWS_SHOWN else ""
     return f"row{'s' if len(rows) > 1 else ''} {shown}{more}"

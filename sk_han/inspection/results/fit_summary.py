@@ -112,9 +112,10 @@ class FitSummary(Result):
 
     def to_text(self) -> str:
         """Return the summary as lines of text."""
-        from sk_han.rendering.fit_facts import fit_summary_text
+        from sk_han.rendering.facts import facts_text
+        from sk_han.rendering.fit_facts import fit_facts
 
-        return fit_summary_text(self)
+        return facts_text(*fit_facts(self))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the accuracies as bars; without held-out documents, the seconds of each stage."""
@@ -132,9 +133,10 @@ class FitSummary(Result):
         return plot_bars(found, "accuracy on held-out documents", ax, "FitSummary.plot")
 
     def _markup(self, *, full_page: bool) -> str:
-        from sk_han.rendering.fit_facts import fit_summary_html
+        from sk_han.rendering.facts import facts_page
+        from sk_han.rendering.fit_facts import fit_facts
 
-        return fit_summary_html(self, full_page=full_page)
+        return facts_page(*fit_facts(self), full_page)
 
     def __repr__(self) -> str:
         return f"FitSummary({self.in_short})"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sk_han.inspection.results.fit_summary import summary_of
 from sk_han.inspection.results.result import Result
 from sk_han.rendering.bar_figure import plot_bars
-from sk_han.rendering.fit_facts import training_summary_html, training_summary_text
+from sk_han.rendering.facts import facts_page, facts_text
+from sk_han.rendering.fit_facts import training_facts
 from sk_han.utils.progress import duration
 
 if TYPE_CHECKING:
@@ -76,14 +77,14 @@ class TrainingSummary(Result):
 
     def to_text(self) -> str:
         """Return the summary as lines of text."""
-        return training_summary_text(self)
+        return facts_text(*training_facts(self))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the seconds of each stage as bars."""
         return plot_bars(self.seconds, "seconds", ax, "TrainingSummary.plot")
 
     def _markup(self, *, full_page: bool) -> str:
-        return training_summary_html(self, full_page=full_page)
+        return facts_page(*training_facts(self), full_page)
 
     def __repr__(self) -> str:
         return f"TrainingSummary({self.in_short})"
