@@ -13,7 +13,7 @@ from sk_han.rendering.facts import (
     table_lines,
     table_markup,
 )
-from sk_han.rendering.markup import escaped
+from sk_han.rendering.markup import fold, isolated
 from sk_han.rendering.numbers import counted, percent
 from sk_han.utils.progress import duration
 from sk_han.utils.visible_text import in_one_line
@@ -40,12 +40,11 @@ def description_text(description: Any) -> str:
 
 def description_html(description: Any, *, full_page: bool) -> str:
     """Return the description as HTML."""
-    samples = "".join(
-        f'<details><summary>Row {row} is read as</summary><ol class="han-small">'
-        + "".join(f"<li><bdi>{escaped(text)}</bdi></li>" for text in _sentences(description, row))
-        + "</ol></details>"
-        for row in description.samples
-    )
+    samples = ""
+    for row in description.samples:
+        sentences = map(isolated, _sentences(description, row))
+        listed = "".join(f"<li>{sentence}</li>" for sentence in sentences)
+        samples += fold(f"Row {row} is read as", f'<ol class="han-small">{listed}</ol>')
     content = table_markup(*_lengths(description)) + facts_table(_facts(description)) + samples
     return facts_page(_title(description), content, full_page)
 

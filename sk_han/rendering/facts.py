@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sk_han.rendering.markup import escaped, page
+from sk_han.rendering.markup import escaped, page, table
 from sk_han.utils.visible_text import in_one_line
 
 __all__ = [
@@ -66,17 +66,8 @@ def facts_table(facts: Facts) -> str:
 
 def table_markup(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table of HTML; the first cell of each row names it."""
-    head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in header)
-    body = "".join(
-        f'<tr><th scope="row">{escaped(row[0])}</th>'
-        + "".join(f"<td>{escaped(cell)}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<table class="han-facts han-figures"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table>"
-    )
+    cells = [list(map(escaped, row)) for row in rows]
+    return table(map(escaped, header), cells, "han-facts han-figures")
 
 
 def rows_in_words(rows: Sequence[Any]) -> str:

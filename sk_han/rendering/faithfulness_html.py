@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sk_han.rendering.markup import bar, escaped, page, with_minus
+from sk_han.rendering.markup import bar, escaped, fold, page, with_minus
 from sk_han.rendering.protocols import Measured
 
 __all__ = ["render_faithfulness"]
@@ -45,15 +45,16 @@ def render_faithfulness(report: Measured, *, full_page: bool = False) -> str:
     terms = "".join(
         f"<p><b>{escaped(metric)}</b>: {_MEANINGS[metric]}</p>" for metric in report.metrics
     )
-    coverage = escaped(report.coverage)
+    terms += (
+        f"<p>{escaped(report.coverage)} \N{ALMOST EQUAL TO} random: the interval of the difference "
+        "to random holds 0.</p>"
+    )
     body = (
         '<div class="han-legend han-small"><p>Are the words that an explanation names those that '
         "decide? Each method ranked the words of a document; the first of them were taken out, and "
         "the model decided again. Compare each method with <b>random</b>, which ranks by chance: "
         "one that is no better says nothing about this model.</p>"
-        f"<details><summary>What the columns mean</summary>{terms}<p>{coverage} "
-        "\N{ALMOST EQUAL TO} random: the interval of the difference to random holds 0.</p>"
-        "</details></div>"
+        f"{fold('What the columns mean', terms)}</div>"
         '<div style="overflow-x:auto"><table class="han-report"><thead><tr>'
         f'<th scope="col">method</th>{heads}<th scope="col">a document</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sk_han.rendering.colors import SCALES
-from sk_han.rendering.markup import isolated, with_minus
+from sk_han.rendering.markup import fold, isolated, with_minus
 from sk_han.rendering.notes import (
     MEASURED_METHODS,
     NO_WORDS,
@@ -44,25 +44,24 @@ def legend_markup(explanations: Sequence[Explained], show: Quantity) -> str:
     unsigned = [e for e in read if not shading_of(e, show).signed]
     random = [e for e in signed if e.method == "random"]
     signed = [e for e in signed if e.method != "random"]
-    words, folds = [], []
+    words, folded = [], []
     if signed:
         words.append(_colours(signed))
-        folds += [_scale(signed, show), _sentence(methods_note(signed, isolated)), _LOG_ODDS]
+        folded += [_scale(signed, show), _sentence(methods_note(signed, isolated)), _LOG_ODDS]
     if random:
         words.append(_RANDOM)
     if unsigned:
         words.append(_ATTENTION)
         notes = dict.fromkeys(attention_note(e.combine) for e in unsigned)
-        folds += [_scale(unsigned, show), *(f"Attention: {note}." for note in notes)]
-    folds.append(_WEAK.format(quantity="contributions" if signed else "values"))
+        folded += [_scale(unsigned, show), *(f"Attention: {note}." for note in notes)]
+    folded.append(_WEAK.format(quantity="contributions" if signed else "values"))
     if len(explanations) > 1:
         words.append(_SCALE_OF_DOCUMENT)
-    marks = _marks(read)
+    found = "".join(f"<p>{note}</p>" for note in folded)
     return (
         '<div class="han-legend han-small">'
-        f"{''.join(f'<p>{paragraph}</p>' for paragraph in [*words, *marks])}"
-        "<details><summary>How the numbers were found</summary>"
-        f"{''.join(f'<p>{fold}</p>' for fold in folds)}</details></div>"
+        f"{''.join(f'<p>{paragraph}</p>' for paragraph in [*words, *_marks(read)])}"
+        f"{fold('How the numbers were found', found)}</div>"
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 from sk_han.rendering.colors import style, stylesheet
 from sk_han.utils.visible_text import visible
 
-__all__ = ["bar", "escaped", "isolated", "page", "with_minus"]
+__all__ = ["bar", "escaped", "excerpt", "fold", "isolated", "page", "table", "with_minus"]
 
 
 def page(body: str, title: str, full_page: bool, kind: str = "") -> str:
@@ -33,17 +34,7 @@ def page(body: str, title: str, full_page: bool, kind: str = "") -> str:
 
 
 def escaped(text: Any) -> str:
-    r"""Return text, or the `str` of a label, escaped for HTML.
-
-    Control characters and lone surrogates are replaced by visible ones, so the result can be
-    written in UTF-8.
-
-    Examples
-    --------
-    >>> from sk_han.rendering.markup import escaped
-    >>> escaped("<b>\x00")
-    '&lt;b&gt;␀'
-    """
+    """Return text, or the `str` of a label, escaped for HTML, as characters that UTF-8 can hold."""
     # A parser turns a raw carriage return into a line feed, and offsets would be wrong.
     return escape(visible(str(text))).replace("\r", "&#13;")
 
@@ -53,6 +44,30 @@ def isolated(label: Any) -> str:
     return f"<bdi>{escaped(label)}</bdi>"
 
 
+def excerpt(text: str, longest: int) -> str:
+    """Return the beginning of a text in one line, escaped."""
+    words = " ".join(text[: 2 * longest].split())
+    return escaped(words[:longest] + ("\N{HORIZONTAL ELLIPSIS}" if len(words) > longest else ""))
+
+
+def fold(summary: str, content: str, kind: str = "", *, is_open: bool = False) -> str:
+    """Return content that unfolds under its summary; `kind` is a class of the style sheet."""
+    classes = f' class="{kind}"' if kind else ""
+    state = " open" if is_open else ""
+    return f"<details{classes}{state}><summary>{summary}</summary>{content}</details>"
+
+
+def table(head: Iterable[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
+    """Return a table of markup; the first cell of each row names it."""
+    classes = f' class="{kind}"' if kind else ""
+    heads = "".join(f'<th scope="col">{name}</th>' for name in head)
+    body = "".join(
+        f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+        for name, *cells in rows
+    )
+    return f"<table{classes}><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
 def bar(share: float, scale: str | None = None) -> str:
     """Return a bar filled to this share, in the colour of a scale."""
     kind = f' class="han-{scale}"' if scale else ""
@@ -60,12 +75,5 @@ def bar(share: float, scale: str | None = None) -> str:
 
 
 def with_minus(text: str) -> str:
-    """Replace hyphens by minus signs, which are as wide as the plus.
-
-    Examples
-    --------
-    >>> from sk_han.rendering.markup import with_minus
-    >>> with_minus("-0.250")
-    '−0.250'
-    """
+    """Replace hyphens by minus signs, which are as wide as the plus."""
     return text.replace("-", "\N{MINUS SIGN}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
+from sk_han.rendering.markup import bar, escaped, fold, isolated, page, with_minus
 from sk_han.rendering.numbers import percent
 from sk_han.rendering.protocols import (
     Part,
@@ -41,11 +41,9 @@ def render_summary_html(summary: Summarized, *, full_page: bool = True) -> str:
         f'<p class="han-small han-note">{LEGEND} A click on a term shows where it stands.</p>',
     ]
     for position, found in enumerate(shown):
-        is_open = " open" if position < OPEN_CLASSES else ""
-        blocks.append(
-            f'<details class="han-document han-class"{is_open}><summary>{_heading(summary, found)}'
-            f"</summary>{_class(summary, found)}</details>"
-        )
+        heading, content = _heading(summary, found), _class(summary, found)
+        is_open = position < OPEN_CLASSES
+        blocks.append(fold(heading, content, "han-document han-class", is_open=is_open))
     return page("".join(blocks), f"Summary of {about(summary)}", full_page, "summary")
 
 

@@ -44,8 +44,10 @@ def in_reading_order(text: str) -> str:
     return _DIRECTIONS.sub("\ufffd", visible(text))
 
 
-def in_one_line(label: object) -> str:
+def in_one_line(label: object, longest: int | None = None) -> str:
     r"""Return a label in reading order, without line breaks, tabs or runs of blanks.
+
+    What is longer than `longest` characters ends in an ellipsis.
 
     Examples
     --------
@@ -53,4 +55,7 @@ def in_one_line(label: object) -> str:
     >>> in_one_line("very\n good\x00")
     'very good␀'
     """
-    return " ".join(in_reading_order(str(label)).split())
+    text = " ".join(in_reading_order(str(label)).split())
+    if longest is None or len(text) <= longest:
+        return text
+    return text[: longest - 1] + "\N{HORIZONTAL ELLIPSIS}"

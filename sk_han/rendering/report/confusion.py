@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sk_han.rendering.markup import escaped, isolated
+from sk_han.rendering.markup import escaped, fold, isolated
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Reported
-from sk_han.rendering.report.lists import Bounds, entries_of, more, prefix_of
+from sk_han.rendering.report.lists import Bounds, entries_of, more, name_markup, prefix_of
 from sk_han.rendering.shading import LEVELS
 
 __all__ = ["confusion", "labels_shown"]
@@ -77,7 +77,7 @@ def _matrix(report: Reported, shown: list[int]) -> str:
     columns = [j for j in shown if j < report.n_classes]
     kinds = "han-confusion" + (" han-upright" if len(columns) >= UPRIGHT_FROM else "")
     kinds += " han-many" if len(columns) >= SMALL_FROM else ""
-    head = "".join(f'<th scope="col">{_name(report, j)}</th>' for j in columns)
+    head = "".join(f'<th scope="col">{name_markup(report.labels[j])}</th>' for j in columns)
     n_of_label = np.maximum(report.confusion.sum(axis=1, keepdims=True), 1)
     shares = report.confusion / n_of_label
     worst = max(0.1, float((shares - np.diag(np.diag(shares))).max()))
@@ -95,7 +95,7 @@ def _matrix(report: Reported, shown: list[int]) -> str:
                 f'<td class="{"p" if i == j else "m"}{level}">'
                 f'<a href="#{prefix}-{i}-{j}" title="{escaped(title)}">{count:,}</a></td>'
             )
-        rows.append(f'<tr><th scope="row">{_name(report, i)}</th>{"".join(tds)}</tr>')
+        rows.append(f'<tr><th scope="row">{name_markup(report.labels[i])}</th>{"".join(tds)}</tr>')
     corner = '<th class="han-small">label \\ predicted</th>'
     return (
         f'<div class="han-wide"><table class="{kinds}"><thead><tr>{corner}{head}</tr></thead>'
@@ -104,14 +104,7 @@ def _matrix(report: Reported, shown: list[int]) -> str:
 
 
 def _folded(title: str, parts: Sequence[str]) -> str:
-    return (
-        f'<details class="han-fold"><summary>{title}</summary><div>{"".join(parts)}</div></details>'
-    )
-
-
-def _name(report: Reported, label: int) -> str:
-    name = escaped(report.labels[label])
-    return f'<span class="han-name" title="{name}"><bdi>{name}</bdi></span>'
+    return fold(title, f"<div>{''.join(parts)}</div>", "han-fold")
 
 
 def _cell(report: Reported, i: int, j: int, limit: int, bounds: Bounds) -> str:
@@ -122,9 +115,9 @@ def _cell(report: Reported, i: int, j: int, limit: int, bounds: Bounds) -> str:
     else:
         title, order = f"{label} taken for {isolated(report.labels[j])}", "the surest first"
     order = f", {order}" if len(rows) > 1 else ""
-    return (
-        f'<details class="han-fold"><summary>{title} '
-        f'<span class="han-small">{counted(len(rows))}{order}</span></summary>'
+    return fold(
+        f'{title} <span class="han-small">{counted(len(rows))}{order}</span>',
         f'<div id="{prefix_of(report)}-{i}-{j}">{entries_of(report, rows[:limit], bounds)}'
-        f"{more(len(rows) - limit)}</div></details>"
+        f"{more(len(rows) - limit)}</div>",
+        "han-fold",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sk_han.rendering.html import document_markup
 from sk_han.rendering.legend import legend_markup
-from sk_han.rendering.markup import escaped, isolated, with_minus
+from sk_han.rendering.markup import escaped, fold, isolated, with_minus
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Explained, Reported
 from sk_han.rendering.report.lists import (
@@ -44,6 +44,11 @@ def mistakes(report: Reported, bounds: Bounds) -> str:
 
 def _mistake(report: Reported, row: int, explanation: Explained, *, is_open: bool) -> str:
     label, predicted = report.labels[report.targets[row]], explanation.predicted
+    whole = fold(
+        "The whole document, word by word",
+        f'<div class="han-explained">{document_markup(explanation, "contributions")}</div>',
+        is_open=is_open,
+    )
     doubt = ""
     if row in report.suspects:
         doubt = (
@@ -54,10 +59,7 @@ def _mistake(report: Reported, row: int, explanation: Explained, *, is_open: boo
         f'<article class="han-mistake" id="{prefix_of(report)}-doc-{row}">'
         f"<h3>Document {row:,}: predicted {isolated(predicted)} "
         f'<span class="han-number">{shown_probability(report, row)}</span>, labelled '
-        f"{isolated(label)}</h3>{_misled(explanation)}{doubt}"
-        f"<details{' open' if is_open else ''}><summary>The whole document, word by word"
-        f'</summary><div class="han-explained">{document_markup(explanation, "contributions")}'
-        "</div></details></article>"
+        f"{isolated(label)}</h3>{_misled(explanation)}{doubt}{whole}</article>"
     )
 
 
@@ -132,10 +134,8 @@ def duplicates(report: Reported, bounds: Bounds) -> str:
         names = ", ".join(map(isolated, labels))
         mark = '<span class="han-verdict">different labels</span> ' * report.has_conflict(group)
         entries = judged(report, group[: bounds.in_a_list], bounds)
-        parts.append(
-            f'<details class="han-fold"><summary>{counted(len(group))} {mark}'
-            f'<span class="han-small">{names}</span></summary><div>{entries}'
-            f"{more(len(group) - bounds.in_a_list)}</div></details>"
-        )
+        title = f'{counted(len(group))} {mark}<span class="han-small">{names}</span>'
+        left_out = more(len(group) - bounds.in_a_list)
+        parts.append(fold(title, f"<div>{entries}{left_out}</div>", "han-fold"))
     parts.append(more(len(groups) - bounds.in_a_list, "group"))
     return "".join(parts)

@@ -6,11 +6,19 @@ import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sk_han.rendering.markup import escaped, isolated
+from sk_han.rendering.markup import escaped, excerpt, fold, isolated
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.verdicts import probability
 
-__all__ = ["Bounds", "entries_of", "judged", "more", "prefix_of", "shown_probability"]
+__all__ = [
+    "Bounds",
+    "entries_of",
+    "judged",
+    "more",
+    "name_markup",
+    "prefix_of",
+    "shown_probability",
+]
 
 EXCERPT = 160
 
@@ -35,6 +43,12 @@ def more(n: int, what: str = "document") -> str:
     return f'<p class="han-small">and {n:,} more {what}{"s" * (n != 1)}</p>' if n > 0 else ""
 
 
+def name_markup(label: object) -> str:
+    """Return a label that may be cut, with a title that has all of it."""
+    name = escaped(label)
+    return f'<span class="han-name" title="{name}"><bdi>{name}</bdi></span>'
+
+
 def entries_of(report: Reported, rows: Iterable[int], bounds: Bounds) -> str:
     """Return documents whose label and prediction are known from the title above them."""
     return "".join(_entry(report, int(row), "", bounds) for row in rows)
@@ -49,9 +63,7 @@ def _entry(report: Reported, row: int, verdict: str, bounds: Bounds) -> str:
     if report.texts is None:
         return f'<div class="han-entry">{head}</div>'
     text = report.texts[row]
-    words = " ".join(text[: 2 * EXCERPT].split())
-    excerpt = words[:EXCERPT] + ("\N{HORIZONTAL ELLIPSIS}" if len(words) > EXCERPT else "")
-    excerpt = escaped(excerpt) or "no text"
+    beginning = excerpt(text, EXCERPT) or "no text"
     whole = escaped(text[: bounds.characters])
     if len(text) > bounds.characters:
         rest = len(text) - bounds.characters
@@ -61,10 +73,10 @@ def _entry(report: Reported, row: int, verdict: str, bounds: Bounds) -> str:
     link = ""
     if row in report.mistake_rows[: min(len(report.mistakes), bounds.mistakes)]:
         link = f' <a href="#{prefix_of(report)}-doc-{row}">explained</a>'
-    return (
-        f'<details class="han-entry"><summary>{head} '
-        f'<span class="han-small han-excerpt"><bdi>{excerpt}</bdi></span></summary>'
-        f'<div class="han-whole">{whole}</div>{link}</details>'
+    return fold(
+        f'{head} <span class="han-small han-excerpt"><bdi>{beginning}</bdi></span>',
+        f'<div class="han-whole">{whole}</div>{link}',
+        "han-entry",
     )
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from sk_han.rendering.markup import escaped, isolated, page
+from sk_han.rendering.markup import escaped, fold, isolated, page, table
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.confusion import confusion
 from sk_han.rendering.report.documents import duplicates, mistakes, suspects
 from sk_han.rendering.report.figures import history_charts, length_chart, reliability_chart
-from sk_han.rendering.report.lists import Bounds, prefix_of
+from sk_han.rendering.report.lists import Bounds, more, name_markup, prefix_of
 from sk_han.rendering.report.verdicts import BASELINE, always, gain_note, sureness_note
 
 __all__ = ["render_report"]
@@ -125,54 +124,37 @@ def _scores(report: Reported) -> str:
     for key, found in report.scores.items():
         interval = f"{100 * found['accuracy_low']:.1f} to {percent(found['accuracy_high'], 1)}"
         cells = [
+            names[key],
             f'{percent(found["accuracy"], 1)}<span class="han-small">{interval}</span>',
-            f"{found['macro_f1']:.3f}",
-            *(
-                f"{found[name]:.3f}" if name in found else "\N{EN DASH}"
-                for name in ("log_loss", "calibration_error")
-            ),
+            *map(_three_decimals, map(found.get, ("macro_f1", "log_loss", "calibration_error"))),
         ]
-        tds = "".join(f"<td>{cell}</td>" for cell in cells)
-        rows.append(f'<tr><th scope="row">{names[key]}</th>{tds}</tr>')
-    head = "".join(
-        f'<th scope="col">{name}</th>'
-        for name in ("", "Accuracy", "Macro F1", "Log loss", "Calibration error")
-    )
+        rows.append(cells)
+    head = ("", "Accuracy", "Macro F1", "Log loss", "Calibration error")
     meanings = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in MEANINGS.items())
     return (
-        f'<div class="han-wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}'
-        f'</tbody></table></div><p class="han-small">{escaped(report.baseline_note)}</p>'
-        f"{_by_label(report)}"
-        f'<details class="han-fold"><summary>What these numbers mean</summary><dl>{meanings}</dl>'
-        "</details>"
+        f'<div class="han-wide">{table(head, rows)}</div>'
+        f'<p class="han-small">{escaped(report.baseline_note)}</p>{_by_label(report)}'
+        + fold("What these numbers mean", f"<dl>{meanings}</dl>", "han-fold")
     )
 
 
 def _by_label(report: Reported) -> str:
     found = sorted(report.class_scores, key=lambda scores: 2.0 if scores.f1 is None else scores.f1)
-    rows = "".join(_label_row(scores) for scores in found[:MOST_LABELS])
-    head = "".join(
-        f'<th scope="col">{name}</th>'
-        for name in ("Label, the worst first", "Documents", "Precision", "Recall", "F1")
-    )
-    left_out = len(found) - MOST_LABELS
-    more = f'<p class="han-small">and {left_out:,} more labels</p>' if left_out > 0 else ""
-    table = (
-        f'<div class="han-wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
-        f"</div>{more}"
-    )
-    if len(found) > LABELS_OPEN:
-        return f'<details class="han-fold"><summary>Scores of each label</summary>{table}</details>'
-    return f"<h3>Each label</h3>{table}"
-
-
-def _label_row(scores: Any) -> str:
-    cells = [
-        f"{scores.n_documents:,}",
-        *(
-            "\N{EN DASH}" if value is None else f"{value:.3f}"
-            for value in (scores.precision, scores.recall, scores.f1)
-        ),
+    rows = [
+        (
+            name_markup(scores.label),
+            f"{scores.n_documents:,}",
+            *map(_three_decimals, (scores.precision, scores.recall, scores.f1)),
+        )
+        for scores in found[:MOST_LABELS]
     ]
-    name = f'<span class="han-name" title="{escaped(scores.label)}">{isolated(scores.label)}</span>'
-    return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+    head = ("Label, the worst first", "Documents", "Precision", "Recall", "F1")
+    left_out = more(len(found) - MOST_LABELS, "label")
+    markup = f'<div class="han-wide">{table(head, rows)}</div>{left_out}'
+    if len(found) > LABELS_OPEN:
+        return fold("Scores of each label", markup, "han-fold")
+    return f"<h3>Each label</h3>{markup}"
+
+
+def _three_decimals(value: float | None) -> str:
+    return "\N{EN DASH}" if value is None else f"{value:.3f}"

@@ -92,8 +92,7 @@ def _lines(report: Reported) -> Iterator[str]:
 
 
 def _label(label: object) -> str:
-    name = in_one_line(label)
-    return name if len(name) <= LABEL else f"{name[: LABEL - 1]}\N{HORIZONTAL ELLIPSIS}"
+    return in_one_line(label, LABEL)
 
 
 def _listed(rows: list[int]) -> str:
