@@ -84,7 +84,7 @@ def stylesheet() -> str:
 
 def style(name: str) -> str:
     """Read a style sheet of `styles`; each selector is scoped to the class ``sk-han``."""
-    return files("sk_han.rendering").joinpath("styles", f"{name}.css").read_text("utf-8")
+    return (files("sk_han.rendering") / "styles" / f"{name}.css").read_text("utf-8")
 
 
 def _variables(theme: Theme) -> str:

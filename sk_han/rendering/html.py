@@ -1,4 +1,4 @@
-"""An explanation as HTML: the raw text coloured in place, without scripts or outside assets."""
+"""Explanations as HTML: the raw text coloured in place, without scripts or outside assets."""
 
 from __future__ import annotations
 
@@ -8,18 +8,32 @@ import numpy as np
 
 from sk_han.rendering.colors import SCALES
 from sk_han.rendering.legend import legend_markup
-from sk_han.rendering.markup import bar, escaped, isolated, page, with_minus
+from sk_han.rendering.markup import (
+    bar,
+    brief_number,
+    escaped,
+    excerpt,
+    fold,
+    isolated,
+    page,
+    with_minus,
+)
 from sk_han.rendering.notes import fold_note
-from sk_han.rendering.protocols import Explained, Quantity
+from sk_han.rendering.numbers import counted
+from sk_han.rendering.protocols import Explained, ExplainedDocuments, Quantity
 from sk_han.rendering.rows import Piece, Row, folded, rows_of
-from sk_han.rendering.shading import Shading, brief, shading_of, side_by_side
+from sk_han.rendering.shading import Shading, shading_of, side_by_side
 from sk_han.utils.visible_text import in_one_line
 
-__all__ = ["classes_markup", "document_markup", "render_html"]
+__all__ = ["document_markup", "render_html", "render_html_list"]
 
 OPEN_SENTENCES = 30
 CLASSES_SHOWN = 5
 REST_SHOWN = 2000
+OPEN_DOCUMENTS = 3
+EXCERPT = 100
+
+_WRONG = '<span class="han-verdict">\N{BALLOT X} wrong</span>'
 
 
 def render_html(
@@ -35,12 +49,70 @@ def render_html(
     return page(body, title, full_page)
 
 
+def render_html_list(
+    explanations: ExplainedDocuments,
+    *,
+    misclassified_first: bool = False,
+    show: Quantity = "contributions",
+    full_page: bool = True,
+    max_documents: int | None = None,
+) -> str:
+    """Return several documents, the first three open; see `ExplanationList.to_html`."""
+    documents = list(explanations.by_document())
+    wrong = [_is_wrong(document) for document in documents]
+    order = list(range(len(documents)))
+    if misclassified_first:
+        order.sort(key=lambda i: not wrong[i])
+    shown = order[:max_documents]
+    blocks = []
+    if documents:
+        blocks.append(legend_markup([e for i in shown for e in documents[i]], show))
+    if documents and explanations.y_true is not None:
+        mark = f", marked {_WRONG}" if any(wrong) else ""
+        blocks.append(
+            f'<p class="han-count">{sum(wrong)} of {len(wrong)} documents misclassified '
+            f"({sum(wrong) / len(wrong):.1%}){mark}</p>"
+        )
+    for position, i in enumerate(shown):
+        document, is_open = documents[i], position < OPEN_DOCUMENTS
+        if len(document) == 1:
+            markup = document_markup(document[0], show)
+        else:
+            markup = _classes(list(document), show)
+        kind = "han-document han-wrong" if wrong[i] else "han-document"
+        blocks.append(fold(_summary(document, wrong[i]), markup, kind, is_open=is_open))
+    if len(shown) < len(order):
+        blocks.append(
+            f'<p class="han-small">and {len(order) - len(shown)} more documents; '
+            "<code>to_html(path)</code> writes all of them.</p>"
+        )
+    body = "".join(blocks) or '<p class="han-small">No documents.</p>'
+    return page(body, counted(len(documents)), full_page)
+
+
+def _is_wrong(document: ExplainedDocuments) -> bool:
+    return document.y_true is not None and bool(document[0].predicted != document.y_true[0])
+
+
+def _summary(document: ExplainedDocuments, is_wrong: bool) -> str:
+    explanation, verdict = document[0], f"{_WRONG} " if is_wrong else ""
+    if document.y_true is not None:
+        verdict += f'<span class="han-small">true: {isolated(document.y_true[0])}</span> '
+    beginning = excerpt(explanation.text, EXCERPT)
+    return (
+        f'<span class="han-number">{document.numbers[0]}</span> '
+        f"<b>{isolated(explanation.predicted)}</b> "
+        f'<span class="han-number">{explanation.predicted_probability:.3f}</span> {verdict}'
+        f'<span class="han-small han-excerpt"><bdi>{beginning}</bdi></span>'
+    )
+
+
 def document_markup(explanation: Explained, show: Quantity) -> str:
     """Return the prediction and the coloured text, for pages that have the legend elsewhere."""
     return _head(explanation) + _text(explanation, shading_of(explanation, show))
 
 
-def classes_markup(explanations: Sequence[Explained], show: Quantity) -> str:
+def _classes(explanations: Sequence[Explained], show: Quantity) -> str:
     """Return the prediction and the text in a column for each class, of one document.
 
     All columns have one scale of colours. Of a long document, the sentences of the largest weight
@@ -60,9 +132,7 @@ def classes_markup(explanations: Sequence[Explained], show: Quantity) -> str:
     largest = np.abs([shading.sentences for shading in shadings]).max(axis=0)
     for run, is_folded in folded(largest, OPEN_SENTENCES):
         markup = "".join(_side(rows[i], shadings, marks, names) for i in run)
-        if is_folded:
-            markup = f"<details><summary>{len(run)} sentences</summary>{markup}</details>"
-        blocks.append(markup)
+        blocks.append(fold(f"{len(run)} sentences", markup) if is_folded else markup)
     blocks += [_row_of_rest(row, marks[0]) for row in rows if row.sentence is None]
     return (
         f"{_head(first, names_target=False)}"
@@ -102,11 +172,9 @@ def _head(explanation: Explained, names_target: bool = True) -> str:
     )
     more = len(labels) - len(shown)
     rest = f'<span class="han-small">and {more} more</span>' if more else ""
-    explained = (
-        f'<div class="han-small">explained: {isolated(explanation.target)}</div>'
-        if names_target and explanation.target != explanation.predicted
-        else ""
-    )
+    explained = ""
+    if names_target and explanation.target != explanation.predicted:
+        explained = f'<div class="han-small">explained: {isolated(explanation.target)}</div>'
     return (
         '<div class="han-head"><div><div class="han-small">predicted</div>'
         f'<div class="han-label">{isolated(explanation.predicted)}</div>{explained}</div>'
@@ -120,11 +188,8 @@ def _text(explanation: Explained, shading: Shading) -> str:
     read = [row for row in rows if row.sentence is not None]
     blocks = []
     for run, is_folded in folded(shading.sentences, OPEN_SENTENCES):
-        markup = "".join(_row(read[i], shading, marks) for i in run)
-        if is_folded:
-            summary = with_minus(fold_note(shading, run))
-            markup = f"<details><summary>{summary}</summary>{markup}</details>"
-        blocks.append(markup)
+        markup = "".join(_row(_weight(i, shading), read[i], marks) for i in run)
+        blocks.append(fold(with_minus(fold_note(shading, run)), markup) if is_folded else markup)
     blocks += [_row_of_rest(row, marks) for row in rows[len(read) :]]
     return f'<div class="han-text" dir="auto">{"".join(blocks)}</div>'
 
@@ -132,37 +197,30 @@ def _text(explanation: Explained, shading: Shading) -> str:
 def _row_of_rest(row: Row, marks: list[str]) -> str:
     """Return the text outside of all sentences that were read."""
     margin = "not read" if row.pieces[0].unread else ""
-    sentence = _sentence(row, marks)
-    markup = f'<div class="han-row"><div class="han-small">{margin}</div>{sentence}</div>'
+    markup = _row(f'<div class="han-small">{margin}</div>', row, marks)
     length = sum(len(piece.text) for piece in row.pieces)
-    if length > REST_SHOWN:
-        summary = f"{length:,} more characters"
-        markup = f"<details><summary>{summary}</summary>{markup}</details>"
-    return markup
+    return fold(f"{length:,} more characters", markup) if length > REST_SHOWN else markup
 
 
-def _row(row: Row, shading: Shading, marks: list[str]) -> str:
-    weight = _weight(row.sentence or 0, shading)
-    return f'<div class="han-row">{weight}{_sentence(row, marks)}</div>'
+def _row(margin: str, row: Row, marks: list[str]) -> str:
+    return f'<div class="han-row">{margin}{_sentence(row, marks)}</div>'
 
 
 def _weight(i: int, shading: Shading) -> str:
     """Return the value of a sentence as a number and a bar."""
     value = float(shading.sentences[i])
-    scale = shading.scale(value)
     quantity = "contribution" if shading.signed else "attention"
-    name = f"sentence {i + 1}: {quantity} {_number(value, shading.signed)}"
+    name = f"sentence {i + 1}: {quantity} {brief_number(value, shading.signed)}"
     return (
         f'<div class="han-weight" role="img" aria-label="{name}" title="{name}">'
         f'<span class="han-number">{with_minus(shading.written(i))}</span>'
-        f"{bar(shading.share(i), scale)}</div>"
+        f"{bar(shading.share(i), shading.scale(value))}</div>"
     )
 
 
 def _sentence(row: Row, marks: list[str]) -> str:
-    return (
-        f'<div class="han-sentence">{"".join(_piece(piece, marks) for piece in row.pieces)}</div>'
-    )
+    pieces = "".join(_piece(piece, marks) for piece in row.pieces)
+    return f'<div class="han-sentence">{pieces}</div>'
 
 
 def _piece(piece: Piece, marks: list[str]) -> str:
@@ -177,9 +235,8 @@ def _piece(piece: Piece, marks: list[str]) -> str:
 def _marks(explanation: Explained, shading: Shading) -> list[str]:
     """Return the opening tag of each word; empty for a known word without a shade."""
     marks, attention = [], explanation.combined_attention
-    for i, (level, unknown) in enumerate(
-        zip(shading.levels, explanation.unknown.tolist(), strict=True)
-    ):
+    unknowns = explanation.unknown.tolist()
+    for i, (level, unknown) in enumerate(zip(shading.levels, unknowns, strict=True)):
         classes = [f"{SCALES[shading.scale(level)]}{abs(level)}"] if level else []
         classes += ["han-unknown"] if unknown else []
         title = _word_title(explanation, shading, i, attention[i])
@@ -194,13 +251,9 @@ def _word_title(explanation: Explained, shading: Shading, word: int, combined: f
     sentence = explanation.sentence_attention[explanation.sentence_of_word[word]]
     within = explanation.word_attention[word]
     attention = (
-        f"attention {_number(combined)} = "
-        f"{root}sentence {_number(sentence)} \N{MULTIPLICATION SIGN} word {_number(within)}"
+        f"attention {brief_number(combined)} = {root}sentence {brief_number(sentence)} "
+        f"\N{MULTIPLICATION SIGN} word {brief_number(within)}"
     )
     if not shading.signed:
         return attention
-    return f"contribution {_number(shading.words[word], signed=True)}, {attention}"
-
-
-def _number(value: float, signed: bool = False) -> str:
-    return with_minus(brief(value, signed))
+    return f"contribution {brief_number(shading.words[word], signed=True)}, {attention}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sk_han.rendering.colors import SCALES
-from sk_han.rendering.markup import fold, isolated, with_minus
+from sk_han.rendering.markup import brief_number, fold, isolated
 from sk_han.rendering.notes import (
     MEASURED_METHODS,
     NO_WORDS,
@@ -14,7 +14,7 @@ from sk_han.rendering.notes import (
     target_of,
 )
 from sk_han.rendering.protocols import Explained, Quantity
-from sk_han.rendering.shading import LEVELS, WEAK_SHARE, brief, shading_of
+from sk_han.rendering.shading import LEVELS, WEAK_SHARE, shading_of
 
 __all__ = ["legend_markup"]
 
@@ -85,12 +85,12 @@ def _scale(explanations: Sequence[Explained], show: Quantity) -> str:
     shading = shading_of(explanations[0], show)
     limit, alone = shading.word_limit, len(explanations) == 1
     if not shading.signed:
-        most = _number(limit) if alone else "most of the document"
+        most = brief_number(limit) if alone else "most of the document"
         return (
             '<span class="han-scale"><span>attention 0 '
             f"{_swatches('attention')} {most}</span></span>"
         )
-    ends = (_number(-limit, True), _number(limit, True)) if alone else ("", "")
+    ends = (brief_number(-limit, True), brief_number(limit, True)) if alone else ("", "")
     # Two spans: if the line breaks, each end stays with its half of the scale.
     return (
         f'<span class="han-scale"><span>against {ends[0]} {_swatches("against")} 0</span>'
@@ -115,7 +115,3 @@ def _sentence(note: str) -> str:
 def _swatches(scale: str) -> str:
     levels = range(LEVELS, 0, -1) if scale == "against" else range(1, LEVELS + 1)
     return "".join(f'<mark class="{SCALES[scale]}{level}"></mark>' for level in levels)
-
-
-def _number(value: float, signed: bool = False) -> str:
-    return with_minus(brief(value, signed))

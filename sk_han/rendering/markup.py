@@ -7,9 +7,20 @@ from html import escape
 from typing import Any
 
 from sk_han.rendering.colors import style, stylesheet
+from sk_han.rendering.shading import brief
 from sk_han.utils.visible_text import visible
 
-__all__ = ["bar", "escaped", "excerpt", "fold", "isolated", "page", "table", "with_minus"]
+__all__ = [
+    "bar",
+    "brief_number",
+    "escaped",
+    "excerpt",
+    "fold",
+    "isolated",
+    "page",
+    "table",
+    "with_minus",
+]
 
 
 def page(body: str, title: str, full_page: bool, kind: str = "") -> str:
@@ -66,6 +77,11 @@ def table(head: Iterable[str], rows: Iterable[Sequence[str]], kind: str = "") ->
         for name, *cells in rows
     )
     return f"<table{classes}><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def brief_number(value: float, signed: bool = False) -> str:
+    """Return a number of two digits, with a minus sign that is as wide as the plus."""
+    return with_minus(brief(value, signed))
 
 
 def bar(share: float, scale: str | None = None) -> str:

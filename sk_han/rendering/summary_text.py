@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 from sk_han.rendering.numbers import percent
@@ -17,7 +16,7 @@ from sk_han.rendering.summary_notes import (
     shown_classes,
     side_titles,
 )
-from sk_han.rendering.terminal import NARROWEST, columns, wrapped
+from sk_han.rendering.terminal import columns, line_width, prose
 from sk_han.utils.visible_text import in_one_line
 
 __all__ = ["render_summary_text"]
@@ -28,10 +27,10 @@ LONGEST_TERM = 28
 
 def render_summary_text(summary: Summarized, *, width: int | None = None) -> str:
     """Return a summary as lines; see `Summary.to_text`."""
-    width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
+    width = line_width(width)
     shown = shown_classes(summary)
     lines = [f"What the model says over {about(summary)}", ""]
-    lines += _prose(honesty_note(summary.removal), width)
+    lines += prose(honesty_note(summary.removal), width)
     for found in shown[:CLASSES_SHOWN]:
         lines += ["", *_class(summary, found, width)]
     if len(shown) > CLASSES_SHOWN:
@@ -39,11 +38,11 @@ def render_summary_text(summary: Summarized, *, width: int | None = None) -> str
             "",
             f"... and {len(shown) - CLASSES_SHOWN} more classes, in to_html() and to_frame()",
         ]
-    return "\n".join([*lines, "", *_prose(LEGEND, width)])
+    return "\n".join([*lines, "", *prose(LEGEND, width)])
 
 
 def _class(summary: Summarized, found: SummarizedClass, width: int) -> Iterator[str]:
-    yield from _prose(
+    yield from prose(
         f"{in_one_line(found.label)}: {about_class(found, len(summary.classes))}", width
     )
     titles = side_titles(summary, found, in_one_line)
@@ -56,16 +55,10 @@ def _class(summary: Summarized, found: SummarizedClass, width: int) -> Iterator[
 
 
 def _term(term: SummarizedTerm) -> str:
-    text = in_one_line(term.text)
-    if len(text) > LONGEST_TERM:
-        text = text[: LONGEST_TERM - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    text = in_one_line(term.text, LONGEST_TERM)
     blanks = " " * max(0, LONGEST_TERM - columns(text))
     documents = f"{term.n_documents:>7,} document{'s' if term.n_documents > 1 else ' '}"
     decides = "" if term.decides is None else f"  decides in {percent(term.decides)}"
     return (
         f"      {text}{blanks} {number(term.contribution, True):>7} {documents}{decides}".rstrip()
     )
-
-
-def _prose(text: str, width: int) -> Iterator[str]:
-    return wrapped([[(word, "")] for word in text.split()], width)

@@ -1,4 +1,4 @@
-"""An explanation as lines for a terminal."""
+"""Explanations as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sk_han.rendering.notes import GRADIENT_METHODS, NO_WORDS, NOTES, fold_note, target_of
-from sk_han.rendering.protocols import Explained, Quantity
+from sk_han.rendering.numbers import counted
+from sk_han.rendering.protocols import Explained, ExplainedDocuments, Quantity
 from sk_han.rendering.rows import Piece, Row, chunks_of, folded, rows_of, shortened, words_for_each
-from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
+from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of, side_by_side
+from sk_han.utils.argument_checks import check_count
 from sk_han.utils.visible_text import in_one_line
 
 __all__ = [
     "columns",
-    "document_lines",
-    "head_of",
-    "legend_lines",
+    "line_width",
+    "prose",
     "render_text",
+    "render_text_list",
     "terminal_has_color",
     "wrapped",
 ]
@@ -48,37 +50,59 @@ def render_text(
     color: bool | None = None,
     width: int | None = None,
 ) -> str:
-    """Return a line of probabilities, a paragraph for each sentence, a legend and a line of help.
+    """Return probabilities, a paragraph for each sentence, a legend and a line of help.
 
-    The parameters are those of `DocumentExplanation.to_text`. Of a document of more than 20
-    sentences, the 20 with the largest weights are shown, and the number of the others. If these
-    have more than 1,000 words, long sentences are cut to their heaviest words with their
-    neighbours, and the others are counted; a word is cut at 300 characters. Without colour, words
-    of at least half the largest weight stand between asterisks, or between tildes if they speak
-    against the target. Control characters, and those that turn the direction of writing, are
-    replaced by visible ones: a document cannot send commands to the terminal or reorder a line.
+    See `DocumentExplanation.to_text`. What is long is cut as `shortened` and `chunks_of` say;
+    without colour, words of at least half the largest weight stand between asterisks, or between
+    tildes if they speak against the target.
     """
     color = terminal_has_color() if color is None else color
-    width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
-    lines = document_lines(explanation, shading_of(explanation, show), color, width)
-    lines += legend_lines([explanation], show, color, width)
+    width = line_width(width)
+    head, shading = _head(explanation), shading_of(explanation, show)
+    lines = _document(explanation, shading, color, width, head)
+    lines += _legends([explanation], show, color, width)
     return "\n".join(lines)
 
 
-def document_lines(
-    explanation: Explained,
-    shading: Shading,
-    color: bool,
-    width: int,
-    head: str | None = None,
+def render_text_list(
+    explanations: ExplainedDocuments,
+    *,
+    show: Quantity = "contributions",
+    color: bool | None = None,
+    width: int | None = None,
+    max_documents: int | None = 10,
+) -> str:
+    """Return documents and their classes below each other; see `ExplanationList.to_text`."""
+    if max_documents is not None:
+        check_count("max_documents", max_documents)
+    color = terminal_has_color() if color is None else color
+    width = line_width(width)
+    documents = list(explanations.by_document())
+    shown = documents[:max_documents]
+    blocks = []
+    for document in shown:
+        true = "" if document.y_true is None else f", true: {in_one_line(document.y_true[0])}"
+        for explanation, shading in zip(document, side_by_side(list(document), show), strict=True):
+            head = f"[{document.numbers[0]}] {_head(explanation)}{true}"
+            blocks.append("\n".join(_document(explanation, shading, color, width, head)))
+    if shown:
+        found = [explanation for document in shown for explanation in document]
+        blocks.append("\n".join(_legends(found, show, color, width)))
+    if len(shown) < len(documents):
+        blocks.append(f"... and {counted(len(documents) - len(shown), 'more document')}")
+    return "\n\n".join(blocks) or "No documents."
+
+
+def _document(
+    explanation: Explained, shading: Shading, color: bool, width: int, head: str
 ) -> list[str]:
-    """Return the prediction, or another head, and the sentences."""
+    """Return a head and the sentences."""
     rows = rows_of(explanation)
     runs = folded(shading.sentences, OPEN_SENTENCES)
     shown = [i for run, is_folded in runs if not is_folded for i in run]
     n_words = words_for_each([rows[i] for i in shown])
     number_width = max((len(shading.written(i)) for i in shown), default=0)
-    lines = [*_prose(head or head_of(explanation), width)]
+    lines = list(prose(head, width))
     for run, is_folded in runs:
         if is_folded:
             lines.append(f"       ... {fold_note(shading, run)}")
@@ -96,7 +120,7 @@ def document_lines(
     return lines
 
 
-def legend_lines(
+def _legends(
     explanations: Sequence[Explained], show: Quantity, color: bool, width: int
 ) -> list[str]:
     """Return the meaning of the marks, once for documents whose marks mean the same."""
@@ -107,7 +131,12 @@ def legend_lines(
         notes.append(_legend(explanation, shading, color, target))
         if len(explanation.word_spans):
             notes.append(_help(explanation, shading, len(explanations) == 1))
-    return [line for note in dict.fromkeys(notes) for line in _prose(note, width)]
+    return [line for note in dict.fromkeys(notes) for line in prose(note, width)]
+
+
+def line_width(width: int | None, narrowest: int = NARROWEST) -> int:
+    """Return a width, by default that of the terminal, or the narrowest if that is wider."""
+    return max(narrowest, shutil.get_terminal_size().columns if width is None else width)
 
 
 def terminal_has_color() -> bool:
@@ -118,7 +147,7 @@ def terminal_has_color() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def head_of(explanation: Explained) -> str:
+def _head(explanation: Explained) -> str:
     """Return the predicted class, the likeliest probabilities, and the class that is explained."""
     order = np.argsort(-explanation.probabilities, kind="stable")[:CLASSES_SHOWN].tolist()
     probabilities = ", ".join(
@@ -190,7 +219,8 @@ def wrapped(chunks: list[list[tuple[str, str]]], width: int) -> Iterator[str]:
     yield line
 
 
-def _prose(text: str, width: int) -> Iterator[str]:
+def prose(text: str, width: int) -> Iterator[str]:
+    """Yield the lines of a text, broken at its blanks."""
     return wrapped([[(word, "")] for word in text.split()], width)
 
 

@@ -16,9 +16,8 @@ import sk_han
 pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = {
-    str(file.relative_to(ROOT)) for file in [*ROOT.glob("sk_han/**/*.py"), ROOT / "sk_han/py.typed"]
-}
+KINDS = ["**/*.py", "py.typed", "rendering/styles/*.css"]
+PACKAGE = {str(file.relative_to(ROOT)) for kind in KINDS for file in ROOT.glob(f"sk_han/{kind}")}
 METADATA = {
     "METADATA",
     "RECORD",

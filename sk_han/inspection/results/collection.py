@@ -226,7 +226,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         -------
         str
         """
-        from sk_han.rendering.terminal_list import render_text_list
+        from sk_han.rendering.terminal import render_text_list
 
         return render_text_list(
             self, show=show, color=color, width=width, max_documents=max_documents
@@ -357,7 +357,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         return self
 
     def _markup(self, *, full_page: bool, **how: Any) -> str:
-        from sk_han.rendering.html_list import render_html_list
+        from sk_han.rendering.html import render_html_list
 
         return render_html_list(self, full_page=full_page, **how)
 

@@ -350,7 +350,7 @@ class Report(Result):
         Of more than 25 labels, those with the most mistakes are drawn. Shades are shares of the
         documents of a label.
         """
-        from sk_han.rendering.report.confusion_figure import plot_confusion
+        from sk_han.rendering.report.confusion import plot_confusion
 
         return plot_confusion(self, ax)
 

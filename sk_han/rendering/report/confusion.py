@@ -1,18 +1,24 @@
-"""The confusion matrix on the page of a report, which leads to its documents."""
+"""The confusion matrix of a report: on its page, where it leads to documents, and as a figure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sk_han.rendering.colors import theme_of
 from sk_han.rendering.markup import escaped, fold, isolated
+from sk_han.rendering.matrix import plot_matrix
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.lists import Bounds, entries_of, more, name_markup, prefix_of
 from sk_han.rendering.shading import LEVELS
 
-__all__ = ["confusion", "labels_shown"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["confusion", "plot_confusion"]
 
 MOST_LABELS = 25
 UPRIGHT_FROM = 6  # labels, from which on their names stand upright above the columns
@@ -22,7 +28,7 @@ KINDS_OPEN = 12  # kinds of mistakes that have a line before the others are fold
 
 def confusion(report: Reported, bounds: Bounds) -> str:
     """Return the confusion matrix, whose numbers lead to their documents."""
-    shown = labels_shown(report)
+    shown = _labels_shown(report)
     cells = [(i, j) for i in shown for j in shown if report.confusion[i, j]]
     cells.sort(key=lambda cell: (cell[0] == cell[1], -report.confusion[cell]))
     limit = _fair(
@@ -53,7 +59,25 @@ def confusion(report: Reported, bounds: Bounds) -> str:
     )
 
 
-def labels_shown(report: Reported) -> list[int]:
+def plot_confusion(report: Reported, ax: Axes | None = None) -> Axes:
+    """Draw numbers of documents by label and prediction, shaded by their share of the label."""
+    shown = _labels_shown(report)
+    columns = [j for j in shown if j < report.n_classes]
+    counts = report.confusion[np.ix_(shown, columns)]
+    of_label = np.maximum(report.confusion.sum(axis=1)[shown], 1)
+    rows, predicted = ([report.labels[i] for i in labels] for labels in (shown, columns))
+    ax = plot_matrix(counts / of_label[:, None], rows, predicted, ax, "Report.plot")
+    color = theme_of(ax).text
+    for row, column in np.argwhere(counts).tolist():
+        number = f"{counts[row, column]:,}"
+        ax.text(column, row, number, ha="center", va="center", size="small", color=color)
+    ax.set_xlabel("predicted")
+    ax.xaxis.set_label_position("top")
+    ax.set_ylabel("label")
+    return ax
+
+
+def _labels_shown(report: Reported) -> list[int]:
     """Return the labels with the most mistakes, those that occur somewhere."""
     wrong = report.confusion - np.diag(np.diag(report.confusion))
     n_mistakes = wrong.sum(axis=0) + wrong.sum(axis=1)

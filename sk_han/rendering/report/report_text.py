@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from collections.abc import Iterator
 
@@ -10,6 +9,7 @@ from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.documents import misleading_sentence
 from sk_han.rendering.report.verdicts import BASELINE, always, gain_note, probability, sureness_note
+from sk_han.rendering.terminal import line_width
 from sk_han.utils.visible_text import in_one_line, in_reading_order
 
 __all__ = ["render_report_text"]
@@ -26,7 +26,7 @@ def render_report_text(report: Reported, *, width: int | None = None) -> str:
 
     Control characters of documents and labels are replaced by visible ones.
     """
-    width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
+    width = line_width(width, NARROWEST)
     lines: list[str] = []
     for line in map(in_reading_order, _lines(report)):
         lines += textwrap.wrap(line, width, subsequent_indent=_indent(line)) or [""]
