@@ -144,7 +144,7 @@ def rows_of(report: FaithfulnessReport) -> list[dict[str, Any]]:
         for metric in report.metrics:
             low, high = report.intervals[metric][method]
             row[metric] = f"{report.means[metric][method]:.3f} [{low:.3f}, {high:.3f}]"
-        rows.append(row | {"ms a document": f"{1000 * report.seconds[method]:.3g}"})
+        rows.append(row | {"ms a document": f"{float(f'{1000 * report.seconds[method]:.2g}'):g}"})
     return rows
 
 

@@ -24,6 +24,7 @@ PAGES = [
         "docs/believing.md",
         "docs/how_to/large_collections.md",
         "docs/how_to/long_fits.md",
+        "docs/how_to/onnx.md",
         "docs/how_to/several_processes.md",
         "docs/how_to/small_data.md",
     )
