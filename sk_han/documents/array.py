@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sk_han.documents.checks import PADDING_ID, as_integers, check_ids, check_starts
+from sk_han.documents.checks import PADDING_ID, as_integers, as_starts, check_ids
 from sk_han.documents.offsets import concatenated_ranges, row_numbers, starts_of
 
 __all__ = ["DocumentArray"]
@@ -72,14 +72,10 @@ class DocumentArray:
         self, word_ids: ArrayLike, sentence_starts: ArrayLike, document_starts: ArrayLike
     ) -> None:
         ids = as_integers(word_ids, "word_ids")
-        self.sentence_starts = as_integers(sentence_starts, "sentence_starts").astype(
-            np.int64, copy=False
+        self.sentence_starts = as_starts(sentence_starts, len(ids), "sentence_starts", "words")
+        self.document_starts = as_starts(
+            document_starts, self.n_sentences, "document_starts", "sentences"
         )
-        self.document_starts = as_integers(document_starts, "document_starts").astype(
-            np.int64, copy=False
-        )
-        check_starts(self.sentence_starts, len(ids), "sentence_starts", "words")
-        check_starts(self.document_starts, self.n_sentences, "document_starts", "sentences")
         empty = np.flatnonzero(np.diff(self.sentence_starts) == 0)
         if len(empty):
             raise ValueError(
@@ -127,12 +123,6 @@ class DocumentArray:
         Returns
         -------
         DocumentArray
-
-        Examples
-        --------
-        >>> one, other = (DocumentArray.from_nested(n) for n in ([[[2]], []], [[[3], [4]]]))
-        >>> DocumentArray.concatenate([one, other]).to_nested()
-        [[[2]], [], [[3], [4]]]
         """
         if len(parts) == 1:
             return parts[0]
@@ -157,11 +147,10 @@ class DocumentArray:
     def from_nested(cls, documents: Iterable[Iterable[Sequence[int]]]) -> DocumentArray:
         """Build from nested lists: documents of sentences of word ids.
 
-        Sentences without words are dropped.
-
         Parameters
         ----------
         documents : iterable of iterable of sequence of int
+            Sentences without words are dropped.
 
         Returns
         -------
@@ -218,22 +207,21 @@ class DocumentArray:
         Returns
         -------
         DocumentArray of shape (n_documents,)
-            Rows chosen of it (``X[rows]``, and rows of these) stay on the disk too, until one of
-            their three arrays is asked for, which is then kept with them. `shape`, ``len`` and
-            numbers of words and sentences take 16 bytes a document. Its pickle is the path.
+            Rows chosen of it stay on the disk too, until one of their three arrays is asked for,
+            which is then kept with them. Lengths take 16 bytes a document. Its pickle is the path.
 
         Raises
         ------
         FileNotFoundError
             If there is no such folder, or no whole one: its writing was interrupted.
         ValueError
-            If the folder holds something else, is damaged, or is of a newer release. What only the
-            ids show is told when these are read.
+            If the folder holds something else, is damaged, or is of a newer release. What only
+            the ids show is told when these are read.
 
         Notes
         -----
-        Files are read, not mapped into memory: what is read counts as memory only while it is
-        used, and a file that another program cuts off is an error, where a map ends the process.
+        Files are read, not mapped into memory: what is read counts as memory only while it is used,
+        and a file that another program cuts off is an error, where a map ends the process.
         """
         from sk_han.documents.folder import DocumentFolder
         from sk_han.documents.lazy import LazyDocuments
@@ -246,8 +234,7 @@ class DocumentArray:
         Parameters
         ----------
         folder : str or path-like
-            It is made; the folder around it must exist. It is whole or does not open: its
-            description is written last, in one step.
+            It is made; the folder around it must exist. It is whole or does not open.
         overwrite : bool, default=False
             Whether documents in this folder are replaced, in one step too.
 
@@ -268,8 +255,7 @@ class DocumentArray:
         >>> X = DocumentArray.from_nested([[[2, 3], [4]], [], [[5, 2, 2]]])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     X.save(f"{folder}/reviews")
-        ...     opened = DocumentArray.open(f"{folder}/reviews")
-        ...     opened[[2, 0]].to_nested()
+        ...     DocumentArray.open(f"{folder}/reviews")[[2, 0]].to_nested()
         [[[5, 2, 2]], [[2, 3], [4]]]
         """
         from sk_han.documents.folder import writing
@@ -285,17 +271,12 @@ class DocumentArray:
         Parameters
         ----------
         max_sentences, max_words : int, optional
-            Size of the second and third axis; what does not fit is cut off at the end. By
-            default the longest document and the longest sentence.
+            Size of the second and third axis; what does not fit is cut off at the end. By default
+            the longest document and sentence: in real reviews, 20 to 30 slots for each word.
 
         Returns
         -------
         ndarray of int32, shape (n_documents, max_sentences, max_words)
-
-        Notes
-        -----
-        One long sentence and one long document set the size of the whole cube: real reviews
-        take 20 to 30 slots for each word.
         """
         words, sentences = self.words_per_sentence, self.sentences_per_document
         S = int(sentences.max(initial=0)) if max_sentences is None else max_sentences
@@ -321,7 +302,6 @@ class DocumentArray:
         Parameters
         ----------
         kept : ndarray of bool, shape (n_words,)
-            Whether each word stays.
 
         Returns
         -------
@@ -391,13 +371,7 @@ class DocumentArray:
         return self._take(row_numbers(rows, len(self)))
 
     def in_memory(self) -> DocumentArray:
-        """Return the documents with their arrays in memory.
-
-        Returns
-        -------
-        DocumentArray
-            This one, unless its documents lie in a folder that was opened.
-        """
+        """Return the documents in memory, where all are but those of an opened folder."""
         return self
 
     def __repr__(self) -> str:
@@ -423,7 +397,6 @@ class DocumentArray:
         )
         words_per_sentence = self.sentence_starts[sentences + 1] - self.sentence_starts[sentences]
         words = concatenated_ranges(self.sentence_starts[sentences], words_per_sentence)
-        # Rows of checked arrays need no second check.
         return DocumentArray._checked(
             self.word_ids[words],
             starts_of(words_per_sentence),

@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "LARGEST_ID",
-    "PADDING_ID",
-    "UNKNOWN_ID",
-    "as_integers",
-    "check_ids",
-    "check_starts",
-]
+__all__ = ["LARGEST_ID", "PADDING_ID", "UNKNOWN_ID", "as_integers", "as_starts", "check_ids"]
 
 PADDING_ID = 0
 UNKNOWN_ID = 1
@@ -32,12 +25,14 @@ def as_integers(array: ArrayLike, name: str, ndim: tuple[int, ...] = (1,)) -> ND
     return found
 
 
-def check_starts(starts: NDArray[np.int64], end: int, name: str, pieces: str) -> None:
-    """Check that offsets rise from 0 to the end of what they divide."""
+def as_starts(array: ArrayLike, end: int, name: str, pieces: str) -> NDArray[np.int64]:
+    """Return offsets, which must rise from 0 to the end of what they divide."""
+    starts = as_integers(array, name).astype(np.int64, copy=False)
     if len(starts) == 0 or starts[0] != 0 or starts[-1] != end or np.any(np.diff(starts) < 0):
         raise ValueError(
             f"{name} must rise from 0 to the number of {pieces}, {end}; got {starts!r}."
         )
+    return starts
 
 
 def check_ids(ids: NDArray[Any]) -> None:

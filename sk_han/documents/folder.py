@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import LARGEST_ID, UNKNOWN_ID
-from sk_han.documents.checksums import BlockChecksums, n_blocks
-from sk_han.documents.integer_file import IntegerFile
+from sk_han.documents.integer_file import BlockChecksums, IntegerFile, n_blocks
+from sk_han.documents.lazy import Unit
 from sk_han.documents.offsets import starts_of
 from sk_han.utils.atomic_write import replacing
 from sk_han.utils.signals import from_signal
@@ -52,37 +52,18 @@ _ABANDONED_AFTER = 24 * 3600  # seconds; a younger file may belong to a process 
 
 @dataclass(frozen=True)
 class DocumentFolder:
-    """An open folder; a source of `LazyDocuments`.
+    """An open folder of D documents: a source of `LazyDocuments`."""
 
-    Attributes
-    ----------
-    path : str
-        Absolute.
-    fingerprint : str
-        Hash of the contents.
-    highest_id : int
-        Highest word id.
-    starts : ndarray of int64, shape (n_documents + 1, 2)
-        First sentence and first word of each document, then the numbers of all.
-    word_ids, words_per_sentence : IntegerFile
-    """
-
-    path: str
-    fingerprint: str
+    path: str  # absolute
+    fingerprint: str  # of the contents
     highest_id: int
-    starts: NDArray[np.int64]
+    starts: NDArray[np.int64]  # (D + 1, 2): first sentence and first word, at the end their numbers
     word_ids: IntegerFile
     words_per_sentence: IntegerFile
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> DocumentFolder:
-        """Open a folder, and check its description, its sizes and its numbers of documents.
-
-        Raises
-        ------
-        OSError, ValueError
-            As of `DocumentArray.open`.
-        """
+        """Open a folder, and check its description, its sizes and its numbers of documents."""
         found = _described(folder)
         while True:
             try:
@@ -129,22 +110,13 @@ class DocumentFolder:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def words_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of words of documents."""
-        return self.starts[rows + 1, 1] - self.starts[rows, 1]
-
-    def sentences_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of sentences of documents."""
-        return self.starts[rows + 1, 0] - self.starts[rows, 0]
+    def lengths(self, rows: NDArray[np.int64], unit: Unit) -> NDArray[np.int64]:
+        """Return how many sentences or words documents have."""
+        column = 0 if unit == "sentences" else 1
+        return self.starts[rows + 1, column] - self.starts[rows, column]
 
     def read(self, rows: NDArray[np.int64]) -> DocumentArray:
-        """Read documents, and check what was read.
-
-        Raises
-        ------
-        ValueError
-            If the folder is damaged.
-        """
+        """Read documents, and check what was read."""
         first, last = self.starts[rows], self.starts[rows + 1]
         try:
             lengths = self.words_per_sentence.read(first[:, 0], last[:, 0]).astype(np.int64)
@@ -161,9 +133,8 @@ class DocumentFolder:
             )
         if len(lengths) and lengths.min() < 1:
             raise _damaged(self.path, "it has a sentence without a word")
-        if not np.array_equal(
-            sentence_starts[document_starts], starts_of(last[:, 1] - first[:, 1])
-        ):
+        word_starts = starts_of(last[:, 1] - first[:, 1])
+        if not np.array_equal(sentence_starts[document_starts], word_starts):
             raise _damaged(self.path, "its sentences are not as long as its documents")
         return DocumentArray._checked(
             ids.astype(np.int32, copy=False), sentence_starts, document_starts
@@ -186,24 +157,7 @@ def _reopened(path: str, fingerprint: str) -> DocumentFolder:
 
 @contextmanager
 def writing(folder: str | os.PathLike[str], *, overwrite: bool) -> Iterator[FolderWriter]:
-    """Write documents to a folder, which is whole when the block ends without an error.
-
-    Parameters
-    ----------
-    folder : str or path-like
-        It is made if it does not exist.
-    overwrite : bool
-        Whether documents that it holds are replaced.
-
-    Yields
-    ------
-    FolderWriter
-
-    Raises
-    ------
-    OSError
-        As of `DocumentArray.save`.
-    """
+    """Write documents to a folder, which is whole when the block ends without an error."""
     path = Path(os.path.abspath(folder))
     is_new = _prepared(path, overwrite)
     token = secrets.token_hex(8)
@@ -335,8 +289,8 @@ def _is_ours(name: str) -> bool:
 def _data_files(path: Path) -> set[str]:
     """Return the names of files that the next documents replace.
 
-    They are those of the documents that are there, and what a killed process left a day ago; a
-    younger file may belong to a process that writes to this folder too.
+    A file of nobody's is left by a killed process if it is a day old; a younger one may belong to a
+    process that writes to this folder too.
     """
     found: set[str] = set()
     with suppress(OSError, ValueError):
@@ -358,12 +312,10 @@ def _delete(path: Path, names: Iterable[str]) -> None:
 def _described(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Read and check the description of a folder."""
     path = Path(folder)
+    if not path.exists():
+        raise FileNotFoundError(f"There is no folder {path}.")
     if not path.is_dir():
-        raise FileNotFoundError(
-            f"There is no folder {path}."
-            if not path.exists()
-            else f"{path} is a file; documents are stored in a folder. {_REPAIR}"
-        )
+        raise FileNotFoundError(f"{path} is a file; documents are stored in a folder. {_REPAIR}")
     file = path / _DESCRIPTION
     if not file.exists():
         raise FileNotFoundError(
@@ -396,7 +348,7 @@ def _described(folder: str | os.PathLike[str]) -> dict[str, Any]:
         and isinstance(fingerprint, str)
         and isinstance(files, dict)
         and files.keys() == set(_FILES)
-        and all(isinstance(files[name], str) for name in _FILES)
+        and all(isinstance(file, str) for file in files.values())
         and all((match := _NAME.fullmatch(files[n])) and match[1] == n for n in _FILES)
         and found.get("sha256") == _seal(found)
     )

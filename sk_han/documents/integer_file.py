@@ -1,4 +1,4 @@
-"""A file of integers that is read in pieces."""
+"""A file of integers that is read in pieces, and the checksums of its blocks."""
 
 from __future__ import annotations
 
@@ -6,73 +6,75 @@ import os
 import stat
 import threading
 import weakref
+import zlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents.checksums import CheckedBlocks
+__all__ = ["BLOCK", "BlockChecksums", "IntegerFile", "n_blocks"]
 
-__all__ = ["IntegerFile"]
+BLOCK = 1 << 16  # bytes that are read again for the first document in them
+
+
+def n_blocks(n_bytes: int) -> int:
+    """Return how many blocks a file of so many bytes has."""
+    return -(-n_bytes // BLOCK)
+
+
+class BlockChecksums:
+    """CRC-32 of each block of what is written, piece by piece."""
+
+    def __init__(self) -> None:
+        self._whole: list[int] = []
+        self._begun, self._n_bytes = 0, 0
+
+    def update(self, data: memoryview) -> None:
+        """Add bytes behind those before."""
+        while len(data):
+            piece = data[: BLOCK - self._n_bytes]
+            self._begun, self._n_bytes = zlib.crc32(piece, self._begun), self._n_bytes + len(piece)
+            if self._n_bytes == BLOCK:
+                self._whole.append(self._begun)
+                self._begun, self._n_bytes = 0, 0
+            data = data[len(piece) :]
+
+    def values(self) -> NDArray[np.uint32]:
+        """Return the checksums of all blocks."""
+        last = [self._begun] if self._n_bytes else []
+        return np.array(self._whole + last, dtype=np.uint32)
 
 
 class IntegerFile:
-    """Integers in a file, read where they are asked for.
+    """Integers in a file, read where they are asked for; a ValueError says what is wrong with it.
 
-    Threads and forked processes may read at the same time. A memory map would count as memory
-    what is read and not needed any more, and would end the process if the file were cut off.
+    Each block is compared with its checksum once, when this process first reads from it. Threads
+    and forked processes may read at the same time: at worst two of them check a block.
 
-    Parameters
-    ----------
-    path : str
-    dtype : str
-    length : int
-        Number of integers.
-    checksums : ndarray of uint32, shape (n_blocks,), optional
-        Of the blocks of the file. Each is compared once, when numbers in it are first read.
-
-    Raises
-    ------
-    OSError
-        If it cannot be opened.
-    ValueError
-        If it is no file, or of another size.
+    A memory map would count as memory what is read and not needed any more, and would end the
+    process if the file were cut off.
     """
 
     def __init__(
         self, path: str, dtype: str, length: int, checksums: NDArray[np.uint32] | None = None
     ) -> None:
         self._name, self._dtype = os.path.basename(path), np.dtype(dtype)
+        self._n_bytes = length * self._dtype.itemsize
+        self._checksums = np.empty(0, dtype=np.uint32) if checksums is None else checksums
+        self._is_checked = bytearray(len(self._checksums))
         found = os.stat(path)  # to open a pipe would wait for ever
         if not stat.S_ISREG(found.st_mode):
             raise ValueError(f"{self._name} is no file")
-        if found.st_size != length * self._dtype.itemsize:
+        if found.st_size != self._n_bytes:
             raise ValueError(
-                f"{self._name} has {found.st_size:,} bytes instead of "
-                f"{length * self._dtype.itemsize:,}"
+                f"{self._name} has {found.st_size:,} bytes instead of {self._n_bytes:,}"
             )
         self._lock = threading.Lock()
         self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         self.close = weakref.finalize(self, os.close, self._descriptor)
-        self._blocks = None
-        if checksums is not None:
-            self._blocks = CheckedBlocks(checksums, found.st_size, self._read_into)
 
     def read(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[Any]:
-        """Read pieces, and concatenate them.
-
-        Parameters
-        ----------
-        starts, stops : ndarray of int64, shape (n_pieces,)
-            Positions, in integers.
-
-        Raises
-        ------
-        OSError
-            If the disk fails.
-        ValueError
-            If the file has become shorter, or other bytes than were written.
-        """
+        """Read pieces between positions in integers, (n_pieces,), and concatenate them."""
         pieces = np.empty(int((stops - starts).sum()), dtype=self._dtype)
         buffer = pieces.view(np.uint8).data
         # Pieces that follow each other in the file are read at once.
@@ -85,18 +87,24 @@ class IntegerFile:
             ((last - first) * self._dtype.itemsize).tolist(),
             strict=True,
         ):
-            self._check(start, start + n_bytes)
+            self._check_blocks(start, start + n_bytes)
             self._read_into(buffer[done : done + n_bytes], start)
             done += n_bytes
         return pieces
 
-    def _check(self, start: int, stop: int) -> None:
-        if self._blocks is None:
-            return
-        try:
-            self._blocks.check(start, stop)
-        except ValueError as error:
-            raise ValueError(f"{self._name}: {error}") from error
+    def _check_blocks(self, start: int, stop: int) -> None:
+        """Compare the blocks of some bytes that have not been compared before."""
+        block, last = start // BLOCK - 1, n_blocks(stop)
+        while (block := self._is_checked.find(0, block + 1, last)) >= 0:
+            begin = block * BLOCK
+            data = memoryview(bytearray(min(BLOCK, self._n_bytes - begin)))
+            self._read_into(data, begin)
+            if zlib.crc32(data) != self._checksums[block]:
+                raise ValueError(
+                    f"{self._name}: bytes {begin:,} to {begin + len(data):,} are not those that "
+                    "were written"
+                )
+            self._is_checked[block] = 1
 
     def _read_into(self, buffer: memoryview, position: int) -> None:
         while len(buffer):

@@ -15,17 +15,9 @@ __all__ = ["LabelledDocuments"]
 
 @dataclass(frozen=True)
 class LabelledDocuments:
-    """Documents with the class and the weight of each.
+    """D documents with their targets, encoded, positive weights in the loss, and groups (D,).
 
-    Attributes
-    ----------
-    documents : DocumentArray of shape (n_documents,)
-    targets : ndarray of n_documents rows
-        Labels, encoded by a target.
-    weights : ndarray of float64, shape (n_documents,)
-        Positive weight in the loss.
-    groups : ndarray of int64, shape (n_documents,), or None
-        Documents of one number are held out and dealt out to folds together.
+    Documents of one group are held out and dealt out to folds together.
     """
 
     documents: DocumentArray

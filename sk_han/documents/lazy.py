@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,31 +28,25 @@ __all__ = [
 _AT_ONCE, _MOST_WORDS = 1024, 1 << 22
 
 
+Unit = Literal["sentences", "words"]
+
+
 class DocumentSource(Protocol):
     """What documents are read from, by their numbers."""
 
     def __len__(self) -> int: ...
 
-    def words_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of words of documents; nothing is read."""
-
-    def sentences_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of sentences of documents; nothing is read."""
+    def lengths(self, rows: NDArray[np.int64], unit: Unit) -> NDArray[np.int64]:
+        """Return how many sentences or words documents have; nothing is read."""
 
     def read(self, rows: NDArray[np.int64]) -> DocumentArray:
         """Read documents into memory."""
 
 
 class LazyDocuments(DocumentArray):
-    """Documents of a source. Rows chosen of them are lazy too.
+    """Documents of a source, all or the given rows (D,). Rows chosen of them are lazy too.
 
     The three arrays are made when one of them is first asked for, and kept from then on.
-
-    Parameters
-    ----------
-    source : DocumentSource
-    rows : ndarray of int64, shape (n_documents,), optional
-        Numbers of documents of the source; by default all.
     """
 
     __slots__ = ("_rows", "_source")
@@ -91,12 +85,12 @@ class LazyDocuments(DocumentArray):
     @property
     def sentences_per_document(self) -> NDArray[np.int64]:
         """Number of sentences of each document, shape (n_documents,)."""
-        return self._source.sentences_of(self._rows)
+        return self._source.lengths(self._rows, "sentences")
 
     @property
     def words_per_document(self) -> NDArray[np.int64]:
         """Number of words of each document, shape (n_documents,)."""
-        return self._source.words_of(self._rows)
+        return self._source.lengths(self._rows, "words")
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -124,18 +118,11 @@ class JoinedDocuments:
     def __len__(self) -> int:
         return sum(map(len, self.parts))
 
-    def words_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of words of documents."""
+    def lengths(self, rows: NDArray[np.int64], unit: Unit) -> NDArray[np.int64]:
+        """Return how many sentences or words documents have."""
         found = np.empty(len(rows), dtype=np.int64)
         for part, places, numbers in self._divided(rows):
-            found[places] = part[numbers].words_per_document
-        return found
-
-    def sentences_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of sentences of documents."""
-        found = np.empty(len(rows), dtype=np.int64)
-        for part, places, numbers in self._divided(rows):
-            found[places] = part[numbers].sentences_per_document
+            found[places] = _lengths(part[numbers], unit)
         return found
 
     def read(self, rows: NDArray[np.int64]) -> DocumentArray:
@@ -169,19 +156,21 @@ class KnownDocuments:
     def __len__(self) -> int:
         return len(self.documents)
 
-    def words_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of words of documents."""
-        return self.documents[rows].words_per_document
-
-    def sentences_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of sentences of documents."""
-        return self.documents[rows].sentences_per_document
+    def lengths(self, rows: NDArray[np.int64], unit: Unit) -> NDArray[np.int64]:
+        """Return how many sentences or words documents have."""
+        return _lengths(self.documents[rows], unit)
 
     def read(self, rows: NDArray[np.int64]) -> DocumentArray:
         """Read documents into memory."""
         found = self.documents[rows].in_memory()
         found.word_ids[found.word_ids >= self.vocabulary_size] = UNKNOWN_ID
         return found
+
+
+def _lengths(documents: DocumentArray, unit: Unit) -> NDArray[np.int64]:
+    if unit == "words":
+        return documents.words_per_document
+    return documents.sentences_per_document
 
 
 def divided(

@@ -23,57 +23,24 @@ _WORDS = re.compile(r"\w+")
 
 
 def first_of_same_words(documents: DocumentArray) -> NDArray[np.int64]:
-    """Find the first document with the same words in the same order, for each document.
+    """Return the row of the first document with the same words in the same order, of each, (D,).
 
     Where sentences end does not matter. A document without words is like no other.
-
-    Parameters
-    ----------
-    documents : DocumentArray of shape (D,)
-
-    Returns
-    -------
-    ndarray of int64, shape (D,)
-        Row numbers; its own one for a document that no earlier one is like.
-
-    Examples
-    --------
-    >>> from sk_han import DocumentArray
-    >>> from sk_han.documents.repeated import first_of_same_words
-    >>> documents = DocumentArray.from_nested([[[2, 3]], [[4]], [[2], [3]], [], []])
-    >>> first_of_same_words(documents).tolist()
-    [0, 1, 0, 3, 4]
     """
     return _first_of_same(_digests(documents))
 
 
 def text_key(text: str) -> str:
-    """Return what texts have in common whose words are the same.
+    """Return what texts have in common whose words are the same; of a text of blanks, nothing.
 
-    Case, blanks and punctuation do not count, unless a text has nothing else. Of a text of blanks
-    it is empty.
-
-    Examples
-    --------
-    >>> from sk_han.documents.repeated import text_key
-    >>> text_key("A fine  film!") == text_key("a fine film.")
-    True
+    Case, blanks and punctuation do not count, unless a text has nothing else.
     """
     folded = text.casefold()
     return " ".join(_WORDS.findall(folded)) or "".join(folded.split())
 
 
 def groups_of_same(keys: Iterable[str]) -> list[list[int]]:
-    """Return the positions of equal keys, for each key that occurs more than once.
-
-    Empty keys are like no other.
-
-    Examples
-    --------
-    >>> from sk_han.documents.repeated import groups_of_same
-    >>> groups_of_same(["a", "b", "a", "", "b", "a", ""])
-    [[0, 2, 5], [1, 4]]
-    """
+    """Return the positions of each key that occurs more than once; empty keys are like no other."""
     groups: dict[int, list[int]] = {}
     for row, first in enumerate(_first_of_same(key or None for key in keys).tolist()):
         groups.setdefault(first, []).append(row)
@@ -83,26 +50,7 @@ def groups_of_same(keys: Iterable[str]) -> list[list[int]]:
 def conflicting_rows(
     first_of_same: NDArray[np.int64], targets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Find documents with the words of another one that has another class.
-
-    Parameters
-    ----------
-    first_of_same : ndarray of int64, shape (D,)
-        As `first_of_same_words` returns it.
-    targets : ndarray of int64, shape (D,)
-
-    Returns
-    -------
-    ndarray of int64
-        Rows, ascending.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_han.documents.repeated import conflicting_rows
-    >>> conflicting_rows(np.array([0, 1, 0, 1]), np.array([0, 1, 0, 0])).tolist()
-    [1, 3]
-    """
+    """Find the rows, ascending, of documents with the words of one that has another target (D,)."""
     differs = targets != targets[first_of_same]
     return np.flatnonzero(np.isin(first_of_same, first_of_same[differs]))
 

@@ -17,6 +17,7 @@ __all__ = ["EncoderFingerprint", "SentenceArray", "check_same_encoder"]
 # Of the largest number of a fingerprint. Devices and versions of PyTorch differ by less, encoders
 # by more.
 _SAME_WITHIN = 0.02
+_ROWS_AT_ONCE = 1 << 14
 
 
 class EncoderFingerprint(NamedTuple):
@@ -68,8 +69,6 @@ class SentenceArray(DocumentArray):
 
     Attributes
     ----------
-    word_ids, sentence_starts, document_starts : ndarray
-        As of `DocumentArray`.
     vectors : ndarray of float32, shape (n_vectors, d)
     sentence_numbers : ndarray of int64, shape (n_sentences,)
     sentence_spans : ndarray of int64, shape (n_sentences, 2), or None
@@ -176,18 +175,11 @@ class SentenceArray(DocumentArray):
         )
         return array
 
-    def _fill(
-        self,
-        documents: DocumentArray,
-        vectors: NDArray[np.float32],
-        numbers: NDArray[np.int64],
-        spans: NDArray[np.int64] | None,
-        encoder: EncoderFingerprint | None,
-    ) -> None:
+    def _fill(self, documents: DocumentArray, *own: Any) -> None:
+        """Set the arrays of documents, and vectors, numbers, spans and encoder."""
         for name in DocumentArray.__slots__:
             setattr(self, name, getattr(documents, name))
-        self.vectors, self.sentence_numbers = vectors, numbers
-        self.sentence_spans, self.encoder = spans, encoder
+        self.vectors, self.sentence_numbers, self.sentence_spans, self.encoder = own
 
     @property
     def dimension(self) -> int:
@@ -195,12 +187,7 @@ class SentenceArray(DocumentArray):
         return self.vectors.shape[1]
 
     def sentence_vectors(self) -> NDArray[np.float32]:
-        """Return the vector of each sentence, in order.
-
-        Returns
-        -------
-        ndarray of float32, shape (n_sentences, d)
-        """
+        """Return the vector of each sentence, in order, shape (n_sentences, d)."""
         return np.asarray(self.vectors[self.sentence_numbers])
 
     def words(self) -> DocumentArray:
@@ -218,8 +205,7 @@ class SentenceArray(DocumentArray):
         Raises
         ------
         ValueError
-            If a sentence loses some of its words: what its vector would be, only its encoder can
-            tell.
+            If a sentence loses some of its words, since its vector is of the whole sentence.
         """
         words = super().keep_words(kept)
         n_kept = np.diff(starts_of(kept)[self.sentence_starts])
@@ -233,13 +219,7 @@ class SentenceArray(DocumentArray):
         return self._like(self, words, self.sentence_numbers[stays], spans)
 
     def save(self, folder: Any, *, overwrite: bool = False) -> None:
-        """Raise an error: a folder holds words alone.
-
-        Raises
-        ------
-        TypeError
-            Always; it names the repair.
-        """
+        """Raise a TypeError, which names the repair: a folder holds words alone."""
         raise TypeError(
             "A folder of documents holds words and no sentence vectors. joblib.dump(X, path) "
             "stores both, and joblib.load(path, mmap_mode='r') leaves the vectors on the disk."
@@ -274,20 +254,13 @@ class SentenceArray(DocumentArray):
 
     @classmethod
     def _joined(cls, parts: Sequence[SentenceArray]) -> SentenceArray:
-        """Put the documents of several arrays into one, in order.
-
-        Raises
-        ------
-        ValueError
-            If they are of several encoders.
-        """
+        """Put the documents of several arrays into one, in order."""
         first = parts[0]
         for part in parts[1:]:
             check_same_encoder(first.encoder, first.dimension, part, "the documents before it")
-        tables = list({id(part.vectors): part.vectors for part in parts}.values())
-        start_of = dict(
-            zip(map(id, tables), starts_of(np.array([len(t) for t in tables])), strict=False)
-        )
+        tables = {id(part.vectors): part.vectors for part in parts}
+        starts = starts_of(np.array([len(table) for table in tables.values()]))
+        start_of = dict(zip(tables, starts[:-1], strict=True))
         spans = [part.sentence_spans for part in parts if part.sentence_spans is not None]
         return cls._like(
             first,
@@ -298,7 +271,7 @@ class SentenceArray(DocumentArray):
             ),
             np.concatenate([part.sentence_numbers + start_of[id(part.vectors)] for part in parts]),
             np.concatenate(spans) if len(spans) == len(parts) else None,
-            tables[0] if len(tables) == 1 else np.concatenate(tables),
+            first.vectors if len(tables) == 1 else np.concatenate(list(tables.values())),
         )
 
 
@@ -308,23 +281,7 @@ _NAMES = (*DocumentArray.__slots__, *SentenceArray.__slots__)
 def check_same_encoder(
     encoder: EncoderFingerprint | None, dimension: int, given: SentenceArray, of: str
 ) -> None:
-    """Check that sentence vectors are from a certain encoder.
-
-    Parameters
-    ----------
-    encoder : EncoderFingerprint or None
-        None checks the size alone.
-    dimension : int
-        Size of the vectors of that encoder.
-    given : SentenceArray
-    of : str
-        What that encoder has encoded, for the message.
-
-    Raises
-    ------
-    ValueError
-        If they are not.
-    """
+    """Check that vectors are of an encoder, which has encoded `of`; without one their size."""
     if given.dimension == dimension and (
         encoder is None or given.encoder is None or encoder.is_of_same(given.encoder)
     ):
@@ -352,13 +309,10 @@ def _finite_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
         with np.errstate(over="ignore"):
             found = found.astype(np.float32)
     for start in range(0, len(found), _ROWS_AT_ONCE):
-        finite = np.isfinite(found[start : start + _ROWS_AT_ONCE]).all(axis=1)
-        if not finite.all():
-            row = start + int(np.flatnonzero(~finite)[0])
+        wrong = np.flatnonzero(~np.isfinite(found[start : start + _ROWS_AT_ONCE]).all(axis=1))
+        if len(wrong):
             raise ValueError(
-                f"Sentence vector {row} holds NaN, infinity or a number beyond single precision."
+                f"Sentence vector {start + wrong[0]} holds NaN, infinity or a number beyond single "
+                "precision."
             )
     return found
-
-
-_ROWS_AT_ONCE = 1 << 14

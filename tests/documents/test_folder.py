@@ -20,8 +20,8 @@ import pytest
 
 from sk_han import DocumentArray
 from sk_han.documents import folder as folders
-from sk_han.documents.checksums import BLOCK, BlockChecksums
 from sk_han.documents.folder import writing
+from sk_han.documents.integer_file import BLOCK, BlockChecksums
 
 IN_MEMORY = DocumentArray.from_nested([[[2, 3], [4]], [], [[5, 2, 2]], [[7]]])
 OTHERS = IN_MEMORY[[3, 0]]
