@@ -5,11 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 import sk_han
@@ -73,18 +70,14 @@ def export_safetensors(classifier: HANClassifier, path: str | os.PathLike[str]) 
     weights = {
         name: np.ascontiguousarray(weight, dtype="<f4") for name, weight in net.weights.items()
     }
+    digest = hashlib.sha256()
+    for name in sorted(weights):
+        digest.update(weights[name].data)
     metadata = {
         "sk_han": sk_han.__version__,
         "network": json.dumps(net.module_.to_plain()),
-        "sha256": _sha256(weights),
+        "sha256": digest.hexdigest(),
     }
     content = safetensors.save(weights, metadata)
     with replacing(path) as file:
         file.write(content)
-
-
-def _sha256(weights: Mapping[str, NDArray[Any]]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(weights):
-        digest.update(weights[name].data)
-    return digest.hexdigest()

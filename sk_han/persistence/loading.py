@@ -10,24 +10,32 @@ from sklearn import config_context
 from sklearn.pipeline import Pipeline
 
 from sk_han.classifier import HANClassifier
-from sk_han.persistence.estimators import ESTIMATORS, Saved
 from sk_han.serving.stored_classifier import check_all_taken, pipeline_params, stored_classifier
 from sk_han.storage.archive import read_archive
 from sk_han.storage.decoding import (
     Arrays,
     classifier_fields,
+    fields_of,
     fitted_state,
     model_of,
     steps_of,
 )
-from sk_han.storage.fields import fields_of
 from sk_han.storage.json_values import from_plain
 from sk_han.storage.opening import model_file
+from sk_han.tagging import SequenceTagger
 from sk_han.text.tokenizer_state import stored_tokenizer, tokenizer_params
 from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.translation import AttentionTranslator
 from sk_han.utils.compat import validate_parameter_constraints
 
-__all__ = ["load", "restored"]
+__all__ = ["ESTIMATORS", "Saved", "load", "restored"]
+
+Saved = HANClassifier | HierarchicalTokenizer | SequenceTagger | AttentionTranslator
+
+ESTIMATORS: dict[str, Any] = {
+    estimator.__name__: estimator
+    for estimator in (HANClassifier, HierarchicalTokenizer, SequenceTagger, AttentionTranslator)
+}
 
 
 def load(path: str | os.PathLike[str]) -> Saved | Pipeline:
@@ -69,18 +77,10 @@ def load(path: str | os.PathLike[str]) -> Saved | Pipeline:
 
 
 def restored(description: Any, arrays: Arrays) -> Any:
-    """Create the estimator that a file describes.
-
-    Raises
-    ------
-    ValueError, TypeError, OverflowError, RecursionError
-        If the file does not describe a valid estimator of sk_han.
-    """
+    """Create the estimator that a file describes; errors are those of `model_file`."""
     model = model_of(description)
-    if isinstance(model, dict) and model.get("class") == "Pipeline":
-        estimator = _pipeline(model, arrays)
-    else:
-        estimator = _estimator(model, arrays)
+    is_pipeline = isinstance(model, dict) and model.get("class") == "Pipeline"
+    estimator = _pipeline(model, arrays) if is_pipeline else _estimator(model, arrays)
     check_all_taken(arrays)
     return estimator
 

@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import sk_han
 from sk_han.classifier import HANClassifier
-from sk_han.persistence.estimators import ESTIMATORS, Saved
-from sk_han.persistence.loading import restored
+from sk_han.persistence.loading import ESTIMATORS, Saved, restored
 from sk_han.storage.archive import read_archive, write_archive
 from sk_han.storage.json_values import to_plain
 from sk_han.tokenizer import HierarchicalTokenizer
@@ -102,20 +101,17 @@ def save(estimator: Saved | Pipeline, path: str | os.PathLike[str]) -> None:
     True
     """
     arrays: Arrays = {}
-    description = {"versions": _versions(), "model": _described(estimator, arrays)}
-    with replacing(path) as file:
-        write_archive(file, description, arrays)
-        restored(*read_archive(file))  # a file that cannot be loaded must not replace another
-
-
-def _versions() -> dict[str, str]:
-    return {
+    versions = {
         "sk_han": sk_han.__version__,
         "torch": torch.__version__,
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
+    description = {"versions": versions, "model": _described(estimator, arrays)}
+    with replacing(path) as file:
+        write_archive(file, description, arrays)
+        restored(*read_archive(file))  # a file that cannot be loaded must not replace another
 
 
 def _described(estimator: Any, arrays: Arrays) -> dict[str, Any]:
@@ -131,15 +127,12 @@ def _described(estimator: Any, arrays: Arrays) -> dict[str, Any]:
     check_is_fitted(estimator)
     described = _unfitted(estimator, arrays)
     if type(estimator) is HierarchicalTokenizer:
-        return described | {"fitted": _fitted_tokenizer(estimator)}
+        # A scorer has no scikit-learn to look them up in.
+        of_english = sorted(estimator._stop_words()) if estimator.stop_words == "english" else None
+        fitted = {"vocabulary": to_plain(estimator.vocabulary_), "stop_words": of_english}
+        return described | {"fitted": fitted}
     fitted = {name: _encoded(value, name, arrays) for name, value in estimator.to_state().items()}
     return described | {"requests": _requests(estimator), "fitted": fitted}
-
-
-def _fitted_tokenizer(tokenizer: HierarchicalTokenizer) -> dict[str, Any]:
-    # A scorer has no scikit-learn to look them up in.
-    stop_words = sorted(tokenizer._stop_words()) if tokenizer.stop_words == "english" else None
-    return {"vocabulary": to_plain(tokenizer.vocabulary_), "stop_words": stop_words}
 
 
 def _encoded(value: Any, name: str, arrays: Arrays) -> Any:

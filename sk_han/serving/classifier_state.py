@@ -22,8 +22,7 @@ __all__ = ["classifier_schema"]
 def classifier_schema() -> Schema:
     """Return the schema, with the kinds of parts and targets that are known now.
 
-    K classes, B binary problems of them, V word ids, E numbers of a sentence vector, p sentences
-    that tell encoders apart.
+    K classes, V word ids, E numbers of a sentence vector, p sentences that tell encoders apart.
     """
     parts = {kind: part.SCHEMA for kind, part in PARTS.items()} | NETWORK_SCHEMAS
     targets = {kind: target.SCHEMA for kind, target in TARGETS.items()}

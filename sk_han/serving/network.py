@@ -24,31 +24,8 @@ Lengths = NDArray[np.int64]
 _MOST_WORDS = 8_192  # that are encoded at once, if they are more than a sentence
 
 
-class _Output(NamedTuple):
-    """What the network says of D documents with N sentences and T words.
-
-    Attributes
-    ----------
-    logits : ndarray of float32, shape (D, C)
-    word_attention : ndarray of float32, shape (T,)
-        Those of a sentence sum to 1.
-    sentence_attention : ndarray of float32, shape (N,)
-        Those of a document sum to 1.
-    """
-
-    logits: Array
-    word_attention: Array
-    sentence_attention: Array
-
-
 class ServedNetwork(NetworkPart):
-    """A `HierarchicalAttentionNetwork` that only predicts, without PyTorch.
-
-    Parameters
-    ----------
-    state : mapping
-        As of `sk_han.training.net_state.net_to_state`, checked.
-    """
+    """A `HierarchicalAttentionNetwork` of a checked state, which only predicts, without PyTorch."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._state = state
@@ -72,28 +49,18 @@ class ServedNetwork(NetworkPart):
 
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Score documents, shape (D, K)."""
-        return self._read(documents).output().logits.astype(np.float64)
+        return self._read(documents).logits.astype(np.float64)
 
     def attend(self, documents: DocumentArray) -> Attribution:
         """Score documents, and return the attention to their words and sentences."""
-        return _in_double_precision(*self._read(documents).output(), np.zeros(documents.n_words))
+        return self._read(documents).attribution(np.zeros(documents.n_words))
 
     def gradient_attention(
         self, documents: DocumentArray, score: Callable[[Array], NDArray[Any]]
     ) -> Attribution:
         """Multiply attention by the gradient at it, as `sk_han.nn.attribution` does and explains.
 
-        Parameters
-        ----------
-        documents : DocumentArray
-        score : callable
-            Takes logits of shape (D, C), returns the factor of each in the score of its document.
-
-        Raises
-        ------
-        ValueError
-            If the network is not of the default kind: one layer of a bidirectional GRU, and
-            attention by softmax.
+        `score` takes logits (D, K) and returns the factor of each in the score of its document.
         """
         attention = self._options.attention
         has_softmax = attention is not None and attention.normalizer == "softmax"
@@ -106,11 +73,19 @@ class ServedNetwork(NetworkPart):
             )
         words, sentences = documents.words_per_sentence, documents.sentences_per_document
         read = self._read(documents, keep=True)
-        output = read.output()
-        factors = score(output.logits).astype(np.float32, copy=False)
+        factors = score(read.logits).astype(np.float32, copy=False)
         of_pooled = factors @ self._output[0]  # (D, R * H)
+        weight, bias, context = (
+            self._weights[f"sentence_attention.{name}"] for name in ("weight", "bias", "context")
+        )
         of_states = attention_gradient(
-            read.sentence_states, read.sentence_weights, sentences, of_pooled, *self._attention
+            read.sentence_states,
+            read.sentence_weights,
+            sentences,
+            of_pooled,
+            weight,
+            bias,
+            np.atleast_2d(context),  # (R, A)
         )
         (layer,) = self._sentence_layers
         of_sentences = gru_gradient(layer, read.sentences, sentences, of_states)  # (N, R * H)
@@ -121,15 +96,7 @@ class ServedNetwork(NetworkPart):
             read.word_weights.T, np.split(of_sentences, n_hops, axis=1), strict=True
         ):
             contributions += share * (read.word_states * gradient[sentence]).sum(axis=1)
-        return _in_double_precision(*output, contributions)
-
-    @property
-    def _attention(self) -> tuple[Array, Array, Array]:
-        """Weight, bias and contexts (R, A) of the attention to sentences."""
-        weight, bias, context = (
-            self._weights[f"sentence_attention.{name}"] for name in ("weight", "bias", "context")
-        )
-        return weight, bias, np.atleast_2d(context)
+        return read.attribution(contributions)
 
     def _read(self, documents: DocumentArray, *, keep: bool = False) -> _Reading:
         """Read documents; keep the states of words if they are needed."""
@@ -164,14 +131,11 @@ class _Reading(NamedTuple):
     sentence_states: Array  # (N, H)
     sentence_weights: Array  # (N, R)
 
-    def output(self) -> _Output:
-        return _Output(
-            self.logits, self.word_weights.mean(axis=1), self.sentence_weights.mean(axis=1)
-        )
-
-
-def _in_double_precision(*arrays: NDArray[Any]) -> Attribution:
-    return Attribution(*(array.astype(np.float64) for array in arrays))
+    def attribution(self, contributions: NDArray[Any]) -> Attribution:
+        """Return logits, attention and these contributions of words (T,), in double precision."""
+        attention = self.word_weights.mean(axis=1), self.sentence_weights.mean(axis=1)
+        found = (self.logits, *attention, contributions)
+        return Attribution(*(array.astype(np.float64) for array in found))
 
 
 def _chunks(

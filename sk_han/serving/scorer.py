@@ -256,22 +256,20 @@ class Scorer:
         self, X: Any, size: int = _BATCH_SIZE, *, located: bool = False
     ) -> Iterator[tuple[DocumentArray, list[Source]]]:
         """Yield documents of known ids, and their sources if they are to be located."""
-        sources: list[Source] = []
-        if holds_word_ids(X) or self._tokenizer is None:
-            given = as_documents(X, None)
-            for first in range(0, len(given), size):
-                documents = given[first : first + size].in_memory()
-                if located:
-                    sources = list(word_id_sources(documents, self._tokenizer))
-                yield within_vocabulary(documents, self._vocabulary_size), sources
-            return
-        texts = check_texts(X)
-        for first in range(0, len(texts), size):
-            part = texts[first : first + size]
-            if located:
-                documents, spans = self._tokenizer.locate(part)
-                pairs = zip(part, spans, strict=True)
-                sources = [Source(text, *found) for text, found in pairs]
-            else:
-                documents = self._tokenizer.transform(part)
+        is_read = holds_word_ids(X) or self._tokenizer is None
+        given = as_documents(X, None) if is_read else check_texts(X)
+        for first in range(0, len(given), size):
+            documents, sources = self._read(given[first : first + size], located)
             yield within_vocabulary(documents, self._vocabulary_size), sources
+
+    def _read(
+        self, batch: DocumentArray | list[str], located: bool
+    ) -> tuple[DocumentArray, list[Source]]:
+        if isinstance(batch, DocumentArray):
+            documents = batch.in_memory()
+            sources = word_id_sources(documents, self._tokenizer) if located else ()
+            return documents, list(sources)
+        if not located:
+            return self._tokenizer.transform(batch), []
+        documents, spans = self._tokenizer.locate(batch)
+        return documents, [Source(text, *found) for text, found in zip(batch, spans, strict=True)]

@@ -11,8 +11,7 @@ import numpy as np
 from sk_han.engines.loading import ENGINES
 from sk_han.options.base import Choice, Constraint, Either, InstanceOf, Range
 from sk_han.options.network import NetworkOptions
-from sk_han.storage.decoding import Arrays, classifier_fields, fitted_state, taken
-from sk_han.storage.fields import fields_of
+from sk_han.storage.decoding import Arrays, classifier_fields, fields_of, fitted_state, taken
 from sk_han.storage.json_values import from_plain
 from sk_han.storage.schema import Field, Schema, Sizes, check
 from sk_han.text.tokenizer_state import tokenizer_params
@@ -81,40 +80,19 @@ _PIPELINE = Schema(
 
 
 class StoredClassifier(NamedTuple):
-    """A classifier of a file.
+    """A classifier of a file."""
 
-    Attributes
-    ----------
-    params : dict of str to object
-        Plain values and an array; of a tokenizer its parameters.
-    requests : dict of str to dict
-        By method, those of its metadata.
-    state : dict of str to object
-        The fitted state, still to be checked.
-    """
-
-    params: dict[str, Any]
-    requests: dict[str, dict[str, Any]]
-    state: dict[str, Any]
+    params: dict[str, Any]  # plain values and an array; of a tokenizer its parameters
+    requests: dict[str, dict[str, Any]]  # by method, those of its metadata
+    state: dict[str, Any]  # the fitted one, still to be checked
 
 
 def stored_classifier(
     data: Any, arrays: Arrays, make_tokenizer: Callable[[Any], Any]
 ) -> StoredClassifier:
-    """Return a described classifier.
+    """Return a described classifier; `make_tokenizer` takes the description of a fitted one.
 
-    Parameters
-    ----------
-    data : object
-    arrays : dict of str to ndarray
-        Those that it names are taken out.
-    make_tokenizer : callable
-        Takes the description of a fitted tokenizer.
-
-    Raises
-    ------
-    ValueError
-        If a parameter or a request is invalid.
+    Arrays that it names are taken out.
     """
     fields = classifier_fields(data)
     stored = fields_of(fields["params"], "params of the classifier", [], _PARAMETERS)

@@ -15,22 +15,7 @@ __all__ = ["ServedTokenizer"]
 
 
 class ServedTokenizer:
-    """A fitted `HierarchicalTokenizer` that only transforms.
-
-    Parameters
-    ----------
-    data : object
-        The description of a tokenizer in a model file.
-
-    Attributes
-    ----------
-    vocabulary_ : dict of str to int
-
-    Raises
-    ------
-    ValueError
-        If it is no valid description.
-    """
+    """A fitted `HierarchicalTokenizer` that only transforms, of its description in a model file."""
 
     def __init__(self, data: Any) -> None:
         stored = stored_tokenizer(data)

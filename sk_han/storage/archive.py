@@ -56,17 +56,10 @@ _NPY_HEADER = re.compile(
 
 
 def write_archive(file: BinaryIO, description: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a description and arrays into an empty file open for reading and writing.
+    """Write a value that JSON can hold, and arrays, into an empty file open to read and write.
 
-    The same content has the same bytes, since no time is recorded.
-
-    Parameters
-    ----------
-    file : binary file
-    description : dict, list, str, int, float, bool or None
-        A value that JSON can hold.
-    arrays : mapping of str to ndarray
-        Numbers, booleans or strings of fixed length.
+    Arrays are of numbers, booleans or strings of fixed length. The same content has the same
+    bytes, since no time is recorded.
     """
     text = json.dumps(description, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -84,25 +77,10 @@ def write_archive(file: BinaryIO, description: Any, arrays: Mapping[str, NDArray
 
 
 def read_archive(file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
-    """Read a file of `write_archive`.
+    """Read the value and the arrays, read-only, of a file of `write_archive`.
 
-    Parameters
-    ----------
-    file : binary file
-
-    Returns
-    -------
-    description : dict, list, str, int, float, bool or None
-    arrays : dict of str to ndarray
-        Read-only.
-
-    Raises
-    ------
-    ValueError
-        If the file is empty, of another kind, damaged, or of another format. The caller adds its
-        name.
-    RecursionError
-        If the JSON text is nested too deeply.
+    A ValueError says what is wrong with it, to which the caller adds its name; a RecursionError,
+    that its JSON text is nested too deeply.
     """
     _check_format(file)
     entries = _entries(file)
@@ -125,12 +103,12 @@ def _check_format(file: BinaryIO) -> None:
     size = file.seek(0, os.SEEK_END)
     tail = _read_end(file, size, _LONGEST_SEAL)
     seal = _SEAL.search(tail)
+    if size == 0:
+        raise ValueError("it is empty")
     if seal is None:
         raise ValueError(
-            "it is empty"
-            if size == 0
-            else "it does not end as sk_han.save ends a file: it is cut off, or no such file (a "
-            "pickle or joblib file is read by joblib.load, if you trust its source)"
+            "it does not end as sk_han.save ends a file: it is cut off, or no such file (a pickle "
+            "or joblib file is read by joblib.load, if you trust its source)"
         )
     version = int(seal[1])
     if version == FORMAT_VERSION:
@@ -138,9 +116,8 @@ def _check_format(file: BinaryIO) -> None:
     if _sha256(file, size - _N_DIGITS) != seal[2].decode():
         raise ValueError("it is damaged: its SHA-256 is not the one that was stored")
     if version != FORMAT_VERSION:
-        repair = (
-            "install a newer sk_han" if version > FORMAT_VERSION else "no release has written it"
-        )
+        is_newer = version > FORMAT_VERSION
+        repair = "install a newer sk_han" if is_newer else "no release has written it"
         raise ValueError(
             f"it has format {version}, and this release of sk_han reads format {FORMAT_VERSION}: "
             f"{repair}"

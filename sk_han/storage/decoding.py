@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.storage.fields import fields_of
 from sk_han.storage.json_values import from_plain
 
 __all__ = [
     "Arrays",
     "classifier_fields",
+    "fields_of",
     "fitted_state",
     "model_of",
     "steps_of",
@@ -23,14 +23,24 @@ __all__ = [
 Arrays = dict[str, NDArray[Any]]
 
 
-def model_of(description: Any) -> Any:
-    """Return the described model.
+def fields_of(
+    data: Any, what: str, required: Iterable[str], optional: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return `data` if it is an object with these keys and no others; errors name `what`."""
+    if not isinstance(data, dict):
+        raise ValueError(f"{what} is a {type(data).__name__}, and should be an object")
+    lacking = [name for name in required if name not in data]
+    if lacking:
+        raise ValueError(f"{what} lacks {lacking}")
+    unknown = [name for name in data if name not in {*required, *optional}]
+    if unknown:
+        shown = [name[:40] for name in unknown[:5]]
+        raise ValueError(f"{what} has {shown}, which this release of sk_han does not know")
+    return data
 
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+
+def model_of(description: Any) -> Any:
+    """Return the described model."""
     return fields_of(description, "the description", ["versions", "model"])["model"]
 
 
@@ -54,16 +64,9 @@ def classifier_fields(data: Any) -> dict[str, Any]:
 def fitted_state(
     fields: dict[str, Any], arrays: Arrays, make_tokenizer: Callable[[Any], Any]
 ) -> dict[str, Any]:
-    """Return the fitted state of a classifier from its fields, without a check of its values.
+    """Return the fitted state of `classifier_fields`, without a check of its values.
 
-    Parameters
-    ----------
-    fields : dict
-        As of `classifier_fields`.
-    arrays : dict of str to ndarray
-        Those of the state are taken out.
-    make_tokenizer : callable
-        Takes the description of a tokenizer.
+    Its arrays are taken out of `arrays`; `make_tokenizer` takes the description of a tokenizer.
     """
 
     def decoded(data: Any) -> Any:

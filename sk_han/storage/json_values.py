@@ -24,27 +24,10 @@ _SPECIAL_FLOATS = ("nan", "inf", "-inf")
 
 
 def to_plain(value: Any, arrays: dict[str, NDArray[Any]] | None = None) -> Any:
-    """Return a value in JSON's types.
+    """Return a value in JSON's types; NumPy scalars become Python numbers.
 
-    Parameters
-    ----------
-    value : None, bool, int, float, str, NumPy scalar, Options, or list, tuple or dict of such
-        NumPy scalars become Python numbers.
-    arrays : dict, optional
-        Where arrays inside the value are put, under new names. Without it they are refused.
-
-    Raises
-    ------
-    TypeError
-        If the value, or one inside it, has another type.
-
-    Examples
-    --------
-    >>> from sk_han.storage.json_values import from_plain, to_plain
-    >>> to_plain({1: (2.5, None)})
-    {'dict': [[1, {'tuple': [2.5, None]}]]}
-    >>> from_plain(to_plain({1: (2.5, None)}))
-    {1: (2.5, None)}
+    Arrays are put into `arrays` under new names; without it they, and what else is no plain value,
+    are a TypeError.
     """
     if value is None or isinstance(value, (bool, np.bool_)):
         return None if value is None else bool(value)
@@ -76,13 +59,7 @@ def to_plain(value: Any, arrays: dict[str, NDArray[Any]] | None = None) -> Any:
 
 
 def from_plain(data: Any, arrays: Mapping[str, NDArray[Any]] | None = None) -> Any:
-    """Return the value of which `data` is the result of `to_plain`, with the same `arrays`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `data` is no result of `to_plain`.
-    """
+    """Return the value of which `data` is the result of `to_plain`, with the same `arrays`."""
     if isinstance(data, list):
         return [from_plain(item, arrays) for item in data]
     if not isinstance(data, dict):

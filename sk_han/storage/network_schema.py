@@ -19,15 +19,7 @@ _LARGEST_WEIGHT = 1e12
 
 
 def check_weights(weights: Mapping[str, Any], shapes: Shapes, where: str = "network") -> None:
-    """Check stored weights: names, shapes, single precision, finite numbers.
-
-    Shapes are compared before memory of their size is allocated.
-
-    Raises
-    ------
-    ValueError
-        If one is missing or invalid.
-    """
+    """Check names, shapes and values of weights, before memory of their size is taken."""
     kinds = {
         name: Array("float32", " ".join(map(str, shape)), -_LARGEST_WEIGHT, _LARGEST_WEIGHT)
         for name, shape in shapes.items()
@@ -59,7 +51,7 @@ def _check_weights_of_vectors(state: Mapping[str, Any], where: str, sizes: Sizes
 
 
 def network_of(options: type[Options]) -> Schema:
-    """Return the schema of a network whose sizes are told by the state around it.
+    """Return the schema of a network whose sizes the state around it tells.
 
     A rule there compares the weights, by `check_weights`.
     """

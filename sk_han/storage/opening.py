@@ -21,12 +21,8 @@ _KINDS = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 def model_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file to read a model from it in the block.
 
-    Raises
-    ------
-    ModelFormatError
-        In place of the errors that the block raises for what the file holds.
-    OSError
-        If the file cannot be read, or is a pipe, a socket or a device.
+    What the block raises for what the file holds becomes a ModelFormatError. What is a pipe, a
+    socket or a device is an OSError.
     """
     _check_kind(Path(path))
     with open(Path(path), "rb") as file:

@@ -42,24 +42,13 @@ Kind = Check | Constraint  # what an entry may be
 
 @dataclass(frozen=True)
 class Array:
-    """Kind: an array of finite numbers.
-
-    Parameters
-    ----------
-    dtype : str
-    shape : str
-        Letters or numbers, such as "f B" or "3".
-    low, high : float
-        Limits, which are allowed.
-    rising : bool
-        Whether each number is above the one before it.
-    """
+    """Kind: an array of finite numbers within limits; its shape is letters or numbers, as "f B"."""
 
     dtype: str
     shape: str
     low: float = -math.inf
     high: float = math.inf
-    rising: bool = False
+    rising: bool = False  # each number above the one before it
 
     def __call__(self, value: Any, where: str, sizes: Sizes) -> None:
         """Check an array."""
@@ -85,14 +74,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Size:
-    """Kind: an integer that is the length of arrays.
-
-    Parameters
-    ----------
-    letter : str
-    low : int
-        The least that is allowed.
-    """
+    """Kind: an integer that is the length of arrays."""
 
     letter: str
     low: int = 1
@@ -111,12 +93,7 @@ class Size:
 
 @dataclass(frozen=True)
 class OptionsOf:
-    """Kind: plain options of a class.
-
-    Parameters
-    ----------
-    options : type of Options
-    """
+    """Kind: plain options of a class."""
 
     options: type[Options]
 
@@ -127,14 +104,7 @@ class OptionsOf:
 
 @dataclass(frozen=True)
 class ListOf:
-    """Kind: a list of values of one kind.
-
-    Parameters
-    ----------
-    item : kind
-    length : str
-        Letter of its length, or none.
-    """
+    """Kind: a list of values of one kind, and perhaps a letter for its length."""
 
     item: Kind
     length: str = ""
@@ -153,32 +123,19 @@ class ListOf:
 
 @dataclass(frozen=True)
 class ByName:
-    """Kind: a mapping of any names to values of one kind.
-
-    Parameters
-    ----------
-    item : kind
-    """
+    """Kind: a mapping of any names to values of one kind."""
 
     item: Kind
 
     def __call__(self, value: Any, where: str, sizes: Sizes) -> None:
         """Check a mapping."""
         for name, item in _mapping(value, where).items():
-            _check(self.item, item, f"{where}.{_shown(name)}", sizes)
+            _check(self.item, item, f"{where}.{name[:50]}", sizes)
 
 
 @dataclass(frozen=True)
 class Field:
-    """An entry of a state.
-
-    Parameters
-    ----------
-    name : str
-    kind : kind
-    optional : bool
-        Whether it may be None.
-    """
+    """An entry of a state, which may be None if it is optional."""
 
     name: str
     kind: Kind
@@ -189,25 +146,10 @@ class Field:
 class Schema:
     """Kind: a mapping with these entries and no others.
 
-    Parameters
-    ----------
-    fields : tuple of Field
-        In the order of their checks: an entry whose size others refer to comes before them.
-    rules : tuple of callable
-        What no field says alone: each takes the state, its place and the sizes, and raises
-        ValueError. They are called when all fields have been checked.
-    letters : mapping of str to callable
-        Letters that follow from others; called with these.
-    may_lack : bool
-        Whether entries may be missing, as parameters that get their defaults.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_han.storage.schema import Array, Field, Schema, check
-    >>> schema = Schema((Field("mean", Array("<f4", "E")), Field("scale", Array("<f4", "E"))))
-    >>> check(schema, {"mean": np.zeros(3, "<f4"), "scale": np.ones(3, "<f4")})
-    {'E': 3}
+    Fields are checked in their order: one whose size others refer to comes before them. Rules say
+    what no field says alone: each takes the state, its place and the sizes, and raises ValueError.
+    Letters that follow from others are computed from these. With `may_lack`, entries may be
+    missing, as parameters that get their defaults.
     """
 
     fields: tuple[Field, ...]
@@ -220,11 +162,10 @@ class Schema:
         state = _mapping(value, where)
         names = {each.name for each in self.fields}
         lacking = [] if self.may_lack else sorted(names - state.keys())
-        unknown = sorted(_shown(name) for name in state.keys() - names)
-        if lacking or unknown:
-            faults = [f"lacks {lacking}"] * bool(lacking) + [f"has {unknown} too many"] * bool(
-                unknown
-            )
+        unknown = sorted(name[:50] for name in state.keys() - names)
+        faults = [f"lacks {lacking}"] if lacking else []
+        faults += [f"has {unknown} too many"] if unknown else []
+        if faults:
             raise ValueError(f"its {where or 'fitted state'} {' and '.join(faults)}")
         inside = dict(sizes)
         for letter, size_of in self.letters.items():
@@ -241,15 +182,7 @@ class Schema:
 
 @dataclass(frozen=True)
 class Variants:
-    """Kind: a mapping of one of several kinds, which it names itself.
-
-    Parameters
-    ----------
-    key : str
-        The entry with the name.
-    schemas : mapping of str to Schema
-        Of the other entries, by this name.
-    """
+    """Kind: a mapping of one of several kinds, each of which has a schema and a name at `key`."""
 
     key: str
     schemas: Mapping[str, Schema]
@@ -268,22 +201,10 @@ class Variants:
 
 
 def check(kind: Kind, state: Any, where: str = "", **sizes: int) -> Sizes:
-    """Check a state, and return the numbers that its capital letters stand for.
+    """Check a state at a place of a larger one; return what its capital letters stand for.
 
-    Parameters
-    ----------
-    kind : kind
-        Mostly a `Schema`.
-    state : object
-    where : str
-        Its place in a larger one, for messages.
-    **sizes : int
-        Letters that are known beforehand.
-
-    Raises
-    ------
-    ValueError
-        If an entry is missing, too many or invalid; the message names its place.
+    `sizes` are letters that are known beforehand. A ValueError names the place of what is missing,
+    too many or invalid.
     """
     _check(kind, state, where, sizes)
     return sizes
@@ -301,7 +222,3 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
         place = where or "fitted state"
         raise ValueError(f"its {place} is no mapping of names to values; got {brief(value)}")
     return value
-
-
-def _shown(name: Any) -> str:
-    return str(name)[:50]

@@ -7,7 +7,7 @@ from reprlib import repr as brief  # a value from a file may be as long as the f
 from typing import Any, NamedTuple
 
 from sk_han.options.base import InstanceOf
-from sk_han.storage.fields import fields_of
+from sk_han.storage.decoding import fields_of
 from sk_han.storage.json_values import from_plain
 from sk_han.storage.schema import Field, ListOf, Schema, Sizes, check
 from sk_han.text.reading_params import DEFAULTS, PARAMETERS, check_reading

@@ -31,13 +31,7 @@ def holds_word_ids(X: Any) -> bool:
 
 
 def check_documents(X: Any) -> DocumentArray | NDArray[np.integer[Any]] | list[str]:
-    """Return word ids as they are, and raw texts as a list, which has a length.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If X holds no documents; see `check_texts` for raw texts.
-    """
+    """Return word ids as they are, and raw texts as a list, which has a length."""
     if not holds_word_ids(X):
         return check_texts(X)
     if len(X) == 0:
@@ -46,25 +40,7 @@ def check_documents(X: Any) -> DocumentArray | NDArray[np.integer[Any]] | list[s
 
 
 def as_documents(X: Any, tokenizer: Any) -> DocumentArray:
-    """Return X as a DocumentArray.
-
-    Parameters
-    ----------
-    X : DocumentArray, ndarray of int of shape (D, S, W) or (D, W), or D raw texts
-    tokenizer : HierarchicalTokenizer or None
-        Fitted, for raw texts.
-
-    Returns
-    -------
-    DocumentArray of shape (D,)
-
-    Raises
-    ------
-    TypeError
-        If X holds texts and there is no tokenizer.
-    ValueError
-        If X has no documents.
-    """
+    """Return X, of word ids or D raw texts for a fitted tokenizer, as documents (D,)."""
     if not holds_word_ids(X):
         if tokenizer is None:
             raise TypeError(
@@ -82,23 +58,8 @@ def check_sentence_vectors(
 ) -> None:
     """Check that documents have the sentence vectors that a network reads.
 
-    Parameters
-    ----------
-    X : object
-        Documents of a user.
-    dimension : int or None
-        Size of the vectors; None for a network that reads words, to which vectors are nothing.
-    encoder : EncoderFingerprint or None
-        Of the encoder of the training documents; None checks the size alone.
-    name : str
-        For the message.
-
-    Raises
-    ------
-    TypeError
-        If X has no vectors.
-    ValueError
-        If its vectors are of another encoder.
+    Without a dimension it reads words, to which vectors are nothing; without the encoder of the
+    training documents only the size is checked.
     """
     if dimension is None:
         return
@@ -139,13 +100,7 @@ def vocabulary_size_of(
 def known_documents(
     documents: DocumentArray, dimension: int | None, encoder: Any, vocabulary_size: int
 ) -> DocumentArray:
-    """Return documents as a fitted model knows them: without words beyond its vocabulary.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it reads sentence vectors, and the documents have none, or those of another encoder.
-    """
+    """Return documents as a fitted model knows them: without words beyond its vocabulary."""
     check_sentence_vectors(documents, dimension, encoder)
     return within_vocabulary(documents, vocabulary_size)
 

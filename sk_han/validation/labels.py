@@ -33,14 +33,6 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
 
     Strings in an array of dtype object keep this dtype. Those of a nullable column of pandas get
     the dtype of their kind.
-
-    Raises
-    ------
-    TypeError
-        If labels are no strings, numbers or booleans, or of different types.
-    ValueError
-        If labels are missing, continuous or not one-dimensional, end in NUL, or stand in an array
-        of a dtype that scikit-learn takes for no labels.
     """
     if y is None:
         raise ValueError(
@@ -51,7 +43,9 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
     else:
         kind = _only_kind(y, name)
         labels = np.asarray(y)
-        if labels.dtype.kind == "T" or (kind != "str" and _is_unknown(labels, y)):
+        # Numbers as objects; columns of pandas 2 become such on the way.
+        is_unknown = labels.dtype == object and kind != "str" and type_of_target(y) == "unknown"
+        if labels.dtype.kind == "T" or is_unknown:
             plain = np.asarray(labels.tolist()).dtype
             raise ValueError(
                 f"Unknown label type: {name} holds a {kind} in an array of dtype {labels.dtype}, "
@@ -82,13 +76,7 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
 
 
 def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
-    """Return labels as an array of shape (n_documents,).
-
-    Raises
-    ------
-    TypeError, ValueError
-        As of `as_labels`, and if the number of labels is not that of the documents.
-    """
+    """Return labels as an array of shape (D,); see `as_labels`."""
     labels = as_labels(y, name)
     if len(labels) != n_documents:
         raise ValueError(
@@ -99,13 +87,7 @@ def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
 
 
 def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDArray[np.int64]:
-    """Return the position of each label in the sorted classes, shape (n_documents,).
-
-    Raises
-    ------
-    ValueError
-        If a label is no class.
-    """
+    """Return the position of each label (D,) in the sorted classes, (D,)."""
     unseen = np.setdiff1d(labels, classes)
     if len(unseen):
         raise ValueError(
@@ -118,15 +100,7 @@ def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDA
 def document_weights(
     sample_weight: Any, class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Compute the weight of each document in the loss: sample weight times class weight.
-
-    Raises
-    ------
-    ValueError
-        If `sample_weight` is negative, not finite, of another length or zero throughout, if
-        `class_weight` is no dict of weights or names a label that is no class while a class has no
-        weight, or if weights are too far apart.
-    """
+    """Compute the weight of each document in the loss, (D,): sample weight times class weight."""
     try:
         weights = check_sample_weight(
             sample_weight, labels, dtype=np.float64, ensure_non_negative=True
@@ -155,15 +129,15 @@ def document_weights(
 def _by_class(
     class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Return the weight of the class of each document, shape (n_documents,)."""
+    """Return the weight of the class of each document, (D,)."""
     if not isinstance(class_weight, dict):  # "balanced", among classes that have documents
         _, numbers, counts = np.unique(labels, return_inverse=True, return_counts=True)
         balanced: NDArray[np.float64] = len(labels) / (len(counts) * counts.astype(np.float64))
         return balanced[numbers]
     _check_ends(class_weight, "class_weight")
     for label, value in class_weight.items():
-        is_number = isinstance(value, (int, float, np.number))
-        if not is_number or not 0 <= value < np.inf or _is_beyond_floats(value):
+        # An int may be beyond all floats.
+        if not isinstance(value, (int, float, np.number)) or not 0 <= value <= sys.float_info.max:
             raise ValueError(f"class_weight of {label!r} is {value!r}; weights are >= 0.")
     given = {_plain(label): float(value) for label, value in class_weight.items()}
     known = dict.fromkeys(classes.tolist())
@@ -177,11 +151,6 @@ def _by_class(
         )
     of_classes = np.array([given.get(label, 1.0) for label in known])
     return of_classes[np.searchsorted(classes, labels)]
-
-
-def _is_unknown(labels: NDArray[Any], y: Any) -> bool:
-    """Tell whether these are numbers as objects; columns of pandas 2 become such on the way."""
-    return labels.dtype == object and type_of_target(y) == "unknown"
 
 
 def _only_kind(y: Any, name: str) -> str:
@@ -208,19 +177,18 @@ def _only_kind(y: Any, name: str) -> str:
             f"{name} mixes labels of different types: {sorted(kinds)}. Give all labels one "
             "type, for example [str(label) for label in y]."
         )
-    other = kinds - _KINDS.keys()
-    if other:
-        kind = other.pop()
-        if kind in ("list", "tuple", "set", "frozenset", "ndarray"):
-            raise TypeError(several_labels(name))
+    kind = "".join(kinds)
+    if kind in ("list", "tuple", "set", "frozenset", "ndarray"):
+        raise TypeError(several_labels(name))
+    if kinds and kind not in _KINDS:
         how = "label.decode()" if kind == "bytes" else "str"
         raise TypeError(
             f"{name} holds labels of type {kind}; labels are strings, integers or "
             f"booleans, one for each document. Convert them, for example with {how}."
         )
-    if kinds == {"str"}:
+    if kind == "str":
         _check_ends(labels, name)
-    return "".join(kinds)
+    return kind
 
 
 def several_labels(name: str) -> str:
@@ -257,16 +225,10 @@ def _plain(label: Any) -> Any:
     return str.__str__(label) if isinstance(label, str) else label
 
 
-def _is_beyond_floats(value: Any) -> bool:
-    return isinstance(value, int) and value > sys.float_info.max
-
-
 def _is_infinite(label: Any) -> bool:
     return isinstance(label, (float, np.floating)) and bool(np.isinf(label))
 
 
 def _kind(label: Any) -> str:
-    for kind, types in _KINDS.items():
-        if isinstance(label, types):
-            return kind
-    return type(label).__name__
+    kinds = (kind for kind, types in _KINDS.items() if isinstance(label, types))
+    return next(kinds, type(label).__name__)

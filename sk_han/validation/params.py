@@ -54,20 +54,7 @@ def check_params(estimator: Any, but: Collection[str] = ()) -> None:
 
 
 def check_nested_params(params: Mapping[str, Any], present: Mapping[str, Any]) -> None:
-    """Check that parameters inside of others have an object to be set on.
-
-    Parameters
-    ----------
-    params : mapping of str to object
-        To be set, such as ``{"pooling__size": 50}``.
-    present : mapping of str to object
-        Present parameters of the estimator.
-
-    Raises
-    ------
-    ValueError
-        With the object that is needed.
-    """
+    """Check that parameters inside of others (pooling__size) have an object to be set on."""
     for name in params:
         own, _, inner = name.partition("__")
         value = params.get(own, present.get(own))

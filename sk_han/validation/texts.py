@@ -28,35 +28,11 @@ _ONE_COLUMN = "pass the column that holds the text, for example df['text']"
 
 
 def check_texts(X: Any) -> list[str]:
-    """Check raw documents and return them as a list of strings.
+    """Check raw documents, and return them as a list of strings, which is X if it is one.
 
-    Parameters
-    ----------
-    X : iterable of str
-        A list, tuple, one-dimensional NumPy array, pandas or polars Series, Arrow array, or a
-        frame or two-dimensional array of a single column. An iterator is consumed.
-        Documents given as bytes are decoded as UTF-8.
-
-    Returns
-    -------
-    list of str
-        `X` itself if it is a list of strings.
-
-    Raises
-    ------
-    ValueError
-        If `X` is a single string, holds no document, or has several columns.
-    TypeError
-        If `X` has no order (a dict, a set) or is a sparse matrix, or if a document is missing
-        or no text.
-    UnicodeDecodeError
-        If the bytes of a document are not UTF-8.
-
-    Examples
-    --------
-    >>> from sk_han.validation.texts import check_texts
-    >>> check_texts(("Good.", b"Bad."))
-    ['Good.', 'Bad.']
+    X is a list, tuple, one-dimensional NumPy array, pandas or polars Series, Arrow array, a frame
+    or two-dimensional array of a single column, or an iterator, which is consumed. Bytes are
+    decoded as UTF-8.
     """
     documents = _as_list(X)
     if not documents:
@@ -67,23 +43,8 @@ def check_texts(X: Any) -> list[str]:
 def text_portions(X: Any, *, divided: bool = False) -> Iterable[list[str]]:
     """Check raw documents, all at once or, those of an iterator, while they are read.
 
-    Parameters
-    ----------
-    X : iterable of str
-        As of `check_texts`. An iterator, or what else has no length, is read in portions of
-        10,000 documents or 32 million characters, so that its texts need not be in memory together.
-    divided : bool, default=False
-        Whether documents that are in memory are divided into such portions, too.
-
-    Returns
-    -------
-    iterable of list of str
-        If X is not read in portions, a list, and checked.
-
-    Raises
-    ------
-    ValueError, TypeError, UnicodeDecodeError
-        As of `check_texts`, with the number of the document in all of X.
+    An iterator, or what else has no length, is read in portions of 10,000 documents or 32 million
+    characters, so that its texts need not be in memory together; with `divided`, a list too.
     """
     if not divided and _has_length(X):
         return [check_texts(X)]
@@ -91,21 +52,7 @@ def text_portions(X: Any, *, divided: bool = False) -> Iterable[list[str]]:
 
 
 def check_texts_without_labels(X: Any) -> Iterator[list[str]]:
-    """Check raw documents, and yield lists of them, as of `text_portions`.
-
-    Parameters
-    ----------
-    X : iterable of str
-
-    Yields
-    ------
-    list of str
-
-    Raises
-    ------
-    ValueError, TypeError, UnicodeDecodeError
-        As of `check_texts`, with the number of the document in all of X.
-    """
+    """Check raw documents, and yield lists of them, as of `text_portions`."""
     return _checked_chunks(X, "Document {} of X_unlabelled", _NO_UNLABELLED)
 
 
@@ -208,28 +155,23 @@ def _as_text(document: Any, called: str) -> str:
             f"{called} is missing: {document!r} of type {kind}. Leave it out or make it "
             "empty, for example with X.fillna('')."
         )
+    repair = f"Convert it with str, or {_ONE_COLUMN}."
     if isinstance(document, Iterable):
-        raise TypeError(
-            f"{called} is a {kind}, not a string: {_short(document)}. Join its words with "
-            "' '.join(document), or pass word ids with DocumentArray.from_nested."
+        repair = (
+            "Join its words with ' '.join(document), or pass word ids with "
+            "DocumentArray.from_nested."
         )
-    raise TypeError(
-        f"{called} is a {kind}, not a string: {_short(document)}. Convert it with str, or "
-        f"{_ONE_COLUMN}."
-    )
+    shown = repr(document)
+    shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    raise TypeError(f"{called} is a {kind}, not a string: {shown}. {repair}")
 
 
 def _decoded(document: bytes, called: str) -> str:
     try:
         return document.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UnicodeDecodeError(
-            error.encoding,
-            error.object,
-            error.start,
-            error.end,
-            f"{error.reason} ({called.lower()}; decode it with its own encoding first)",
-        ) from None
+        error.reason += f" ({called.lower()}; decode it with its own encoding first)"
+        raise
 
 
 def is_missing(document: Any) -> bool:
@@ -237,8 +179,3 @@ def is_missing(document: Any) -> bool:
     if document is None or type(document).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(document, (float, np.floating)) and bool(np.isnan(document))
-
-
-def _short(document: Any) -> str:
-    text = repr(document)
-    return text if len(text) <= 60 else text[:57] + "..."

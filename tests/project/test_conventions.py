@@ -305,7 +305,7 @@ def test_the_core_does_not_know_the_siblings_of_the_classifier() -> None:
         names = r"(?i)\b(?:\w+_|sequence|attention)?(?:tagg|translat)(?:er|or|ing|ion)\b"
         return re.findall(names, file.read_text("utf-8"))
 
-    # persistence.estimators lists what files may hold.
+    # persistence.loading lists what files may hold.
     siblings = {"", "persistence", "tagging", "translation"}
     assert offenders(named, [file for file in FILES if room_of(file) not in siblings]) == []
 

@@ -39,18 +39,7 @@ _PROBABILITIES: dict[str, tuple[str, dict[str, int]]] = {
 
 
 def onnx_model(onnx: Any, pool: Pool) -> Any:
-    """Build the model of a fitted pool.
-
-    Parameters
-    ----------
-    onnx : module
-    pool : Pool
-
-    Raises
-    ------
-    ValueError
-        If operators do not cover the target or a part.
-    """
+    """Build the model of a fitted pool."""
     if pool.target.kind not in _PROBABILITIES:
         raise ValueError(f"export_onnx does not cover the target {pool.target.kind!r}.")
     if pool.network.kind == "sentence_network":
@@ -64,8 +53,7 @@ def onnx_model(onnx: Any, pool: Pool) -> Any:
             )
     stored = pool.network.to_state()
     check_covered(NetworkOptions.from_plain(stored["options"]))
-    others = pool.others
-    models: dict[str, Any] = dict(others.parts)
+    models: dict[str, Any] = dict(pool.others.parts)
     for model in models.values():
         check_ngrams_covered(model)
     graph = Graph(onnx)
@@ -80,11 +68,10 @@ def onnx_model(onnx: Any, pool: Pool) -> Any:
     total = _scaled(graph, graph.cast(network.logits, np.float64), pool.scales[NETWORK])
     if models:
         document = graph.add("Gather", of_sentences.of_token, of_words.of_token)
-        vocabulary_size = stored["vocabulary_size"]
-        ngrams = NgramBuckets(graph, ids, of_words.of_token, document, vocabulary_size)
+        ngrams = NgramBuckets(graph, ids, of_words.of_token, document, stored["vocabulary_size"])
         for name, model in models.items():
             logits = add_linear_model(graph, model, ngrams, of_sentences.size)
-            total = graph.add("Add", total, _scaled(graph, logits, others.scales[name]))
+            total = graph.add("Add", total, _scaled(graph, logits, pool.scales[name]))
     operator, attributes = _PROBABILITIES[pool.target.kind]
     probabilities = graph.cast(graph.add(operator, total, **attributes), np.float32)
     # Without documents there is one of padding.
@@ -92,14 +79,11 @@ def onnx_model(onnx: Any, pool: Pool) -> Any:
     probabilities = graph.add("Slice", probabilities, graph.constant([0]), n_documents)
     for name, value in zip(OUTPUTS, (probabilities, *network[1:]), strict=True):
         graph.name(value, name)
-    sizes = ("words", "sentences", "documents")
-    inputs: Shaped = {name: (np.int64, [size]) for name, size in zip(INPUTS, sizes, strict=True)}
-    n_classes = pool.target.n_scores
-    shapes: list[list[int | str]] = [["documents", n_classes], ["words"], ["sentences"]]
-    outputs: Shaped = {
-        name: (np.float32, shape) for name, shape in zip(OUTPUTS, shapes, strict=True)
-    }
-    return graph.model(inputs, outputs, INPUTS | OUTPUTS, ("sk_han", sk_han.__version__))
+    D, N, T = "documents", "sentences", "words"
+    inputs: Shaped = dict(zip(INPUTS, [(np.int64, [size]) for size in (T, N, D)], strict=True))
+    shapes: list[list[int | str]] = [[D, pool.target.n_scores], [T], [N]]
+    outputs: Shaped = dict(zip(OUTPUTS, [(np.float32, each) for each in shapes], strict=True))
+    return graph.model(inputs, outputs, INPUTS | OUTPUTS, sk_han.__version__)
 
 
 def _known(graph: Graph, word_ids: str, vocabulary_size: int) -> str:

@@ -18,13 +18,7 @@ _IR_VERSION = 8  # of the time of that opset
 
 
 class Graph:
-    """An ONNX graph that is written node by node.
-
-    Parameters
-    ----------
-    onnx : module
-        The package, which is optional.
-    """
+    """An ONNX graph that is written node by node, by the optional package `onnx`."""
 
     def __init__(self, onnx: Any) -> None:
         self._onnx = onnx
@@ -66,13 +60,7 @@ class Graph:
         """Return the length of one axis, shape (1,)."""
         return self.add("Shape", value, start=axis, end=axis + 1)
 
-    def model(
-        self,
-        inputs: Shaped,
-        outputs: Shaped,
-        metadata: Mapping[str, str],
-        producer: tuple[str, str],
-    ) -> Any:
+    def model(self, inputs: Shaped, outputs: Shaped, metadata: dict[str, str], version: str) -> Any:
         """Return the checked model; inputs and outputs are given as dtype and shape."""
         helper = self._onnx.helper
 
@@ -83,17 +71,16 @@ class Graph:
             ]
 
         constants = list(self._constants.values())
-        graph = helper.make_graph(
-            self._nodes, producer[0], described(inputs), described(outputs), constants
-        )
         model = helper.make_model(
-            graph,
+            helper.make_graph(
+                self._nodes, "sk_han", described(inputs), described(outputs), constants
+            ),
             opset_imports=[helper.make_opsetid("", _OPSET)],
             ir_version=_IR_VERSION,
-            producer_name=producer[0],
-            producer_version=producer[1],
+            producer_name="sk_han",
+            producer_version=version,
         )
-        helper.set_model_props(model, dict(metadata))
+        helper.set_model_props(model, metadata)
         self._onnx.checker.check_model(model, full_check=True)
         return model
 
@@ -102,51 +89,29 @@ class Graph:
 
 
 class Sequences:
-    """The layout of ragged sequences in a padded table of at least one row and one column.
+    """The layout of N ragged sequences in a padded table of at least one row and one column.
 
     ONNX Runtime ends the process if a recurrent network is given nothing, so where there is no
     sequence, there is one without tokens, and where there is no token, there is one column.
-
-    Parameters
-    ----------
-    graph : Graph
-    lengths : str
-        Number of tokens of each sequence, shape (N,).
-
-    Attributes
-    ----------
-    size : str
-        Number of sequences, at least 1, shape (1,).
-    tokens : str
-        Where the tokens, one sequence after the other, stand in the flat table, shape (T,).
-    of_token : str
-        Number of each token's sequence, shape (T,).
-    index : str
-        The token at each place of the table; 0 where there is none. Shape (N, L).
-    filled : str
-        Whether there is one, shape (N, L, 1).
-    lengths : str
-        Number of tokens, at least 1, as recurrent networks take it: int32, shape (N,).
-    n_tokens : str
-        Number of tokens, at least 1, for means: float32, shape (N, 1).
     """
 
     def __init__(self, graph: Graph, lengths: str) -> None:
         one, last = graph.constant([1]), graph.constant([-1])
         missing = graph.add("Sub", one, graph.add("Min", graph.size(lengths), one))
         lengths = graph.add("Concat", lengths, graph.zeros(missing, np.int64), axis=0)
-        self.size = graph.size(lengths)
+        self.size = graph.size(lengths)  # N, (1,)
         longest = graph.add("Max", graph.add("ReduceMax", lengths, keepdims=0), graph.constant(1))
         steps = graph.add("Range", graph.constant(0), longest, graph.constant(1))
         starts = graph.add("CumSum", lengths, graph.constant(0), exclusive=1)
         column = graph.add("Unsqueeze", lengths, one)  # (N, 1)
         filled = graph.add("Less", steps, column)  # (N, L)
         places = graph.add("Add", graph.add("Unsqueeze", starts, one), steps)
-        self.index = graph.add("Where", filled, places, graph.constant(0))
+        # The token at each place of the table, or 0, and where tokens stand in the flat table.
+        self.index = graph.add("Where", filled, places, graph.constant(0))  # (N, L)
         flat = graph.add("Reshape", filled, last)
-        self.tokens = graph.add("Squeeze", graph.add("NonZero", flat), graph.constant([0]))
-        self.of_token = graph.add("Div", self.tokens, longest)
-        self.filled = graph.add("Unsqueeze", filled, graph.constant([2]))
+        self.tokens = graph.add("Squeeze", graph.add("NonZero", flat), graph.constant([0]))  # (T,)
+        self.of_token = graph.add("Div", self.tokens, longest)  # the number of its sequence, (T,)
+        self.filled = graph.add("Unsqueeze", filled, graph.constant([2]))  # (N, L, 1)
         at_least_one = graph.add("Max", lengths, one)
-        self.lengths = graph.cast(at_least_one, np.int32)
-        self.n_tokens = graph.cast(graph.add("Unsqueeze", at_least_one, one), np.float32)
+        self.lengths = graph.cast(at_least_one, np.int32)  # as recurrent networks take them, (N,)
+        self.n_tokens = graph.cast(graph.add("Unsqueeze", at_least_one, one), np.float32)  # (N, 1)

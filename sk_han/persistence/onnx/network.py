@@ -22,7 +22,7 @@ _LOWEST = np.finfo(np.float32).min  # no -inf: a sequence without tokens would g
 
 
 class NetworkValues(NamedTuple):
-    """Names of what the network computes: as of `sk_han.serving.network.NetworkOutput`."""
+    """Names of what the network computes."""
 
     logits: str
     word_attention: str
@@ -30,13 +30,7 @@ class NetworkValues(NamedTuple):
 
 
 def check_covered(options: NetworkOptions) -> None:
-    """Check that there are operators for the network.
-
-    Raises
-    ------
-    ValueError
-        If not.
-    """
+    """Check that there are operators for the network."""
     attention = options.attention
     if isinstance(attention, ContextAttention):
         found = "pooling=ContextAttention(...)"
@@ -56,18 +50,7 @@ def check_covered(options: NetworkOptions) -> None:
 def add_network(
     graph: Graph, word_ids: str, words: Sequences, sentences: Sequences, state: Mapping[str, Any]
 ) -> NetworkValues:
-    """Add the operators of a network.
-
-    Parameters
-    ----------
-    graph : Graph
-    word_ids : str
-        Ids of T words within the vocabulary, shape (T,).
-    words, sentences : Sequences
-        Sentences as sequences of words, and documents as sequences of sentences.
-    state : mapping
-        As of `sk_han.training.net_state.net_to_state`.
-    """
+    """Add the operators of a network, for ids of words (T,), sentences and documents."""
     options, weights = NetworkOptions.from_plain(state["options"]), state["weights"]
     vectors = graph.constant(weights["embedding.weight"], np.float32)
     padded = graph.add("Concat", word_ids, graph.constant([0]), axis=0)  # where there is no word

@@ -5,6 +5,7 @@ Hashing multiplies and shifts unsigned integers of 64 bits, whose products wrap.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,7 @@ _LONGEST = 16  # words of an n-gram: each length takes operators of its own
 
 
 def check_ngrams_covered(model: NgramModel) -> None:
-    """Check that the n-grams of a model are not too long for a graph.
-
-    Raises
-    ------
-    ValueError
-        If they are.
-    """
+    """Check that the n-grams of a model are not too long for a graph."""
     if model.ngram_range[1] > _LONGEST:
         raise ValueError(
             f"export_onnx covers n-grams of up to {_LONGEST} words; the model has linear_ngrams="
@@ -34,17 +29,7 @@ def check_ngrams_covered(model: NgramModel) -> None:
 
 
 class NgramBuckets:
-    """The n-grams of documents: their hash values, and the documents they are of.
-
-    Parameters
-    ----------
-    graph : Graph
-    word_ids : str
-        Ids of T words, shape (T,).
-    sentence_of_word, document_of_word : str
-        Shape (T,).
-    vocabulary_size : int
-    """
+    """The n-grams of words (T,): their hash values, and the documents they are of."""
 
     def __init__(
         self,
@@ -67,11 +52,8 @@ class NgramBuckets:
         """Return bucket and document of every n-gram, shape (n_ngrams,) each."""
         sizes = range(smallest, largest + 1)
         buckets, documents = zip(*[self._of_size(n) for n in sizes], strict=True)
-        if len(buckets) == 1:
-            return buckets[0], documents[0]
-        return self._graph.add("Concat", *buckets, axis=0), self._graph.add(
-            "Concat", *documents, axis=0
-        )
+        concat = partial(self._graph.add, "Concat", axis=0)
+        return concat(*buckets), concat(*documents)
 
     def _of_size(self, n: int) -> tuple[str, str]:
         if n not in self._found:
@@ -80,14 +62,11 @@ class NgramBuckets:
             buckets = graph.cast(self._shifted(products, 64 - BITS), np.int64)
             documents = self._slice(self._document, end=n - 1)
             if n > 1:
-                first, last = (
-                    self._slice(self._sentence, end=n - 1),
-                    self._slice(self._sentence, start=n - 1),
-                )
+                first = self._slice(self._sentence, end=n - 1)
+                last = self._slice(self._sentence, start=n - 1)
                 within = graph.add("Equal", first, last)  # a sentence
-                buckets, documents = (
-                    graph.add("Compress", values, within, axis=0) for values in (buckets, documents)
-                )
+                buckets = graph.add("Compress", buckets, within, axis=0)
+                documents = graph.add("Compress", documents, within, axis=0)
             self._found[n] = buckets, documents
         return self._found[n]
 
@@ -101,17 +80,15 @@ class NgramBuckets:
         return self._hashes[n - 1]
 
     def _slice(self, values: str, *, start: int = 0, end: int = 0) -> str:
-        """Leave out as many values at the start and at the end."""
-        graph, largest = self._graph, np.iinfo(np.int64).max
+        """Leave out as many values at the start or at the end."""
         if not start and not end:
             return values
-        stop = [-end] if end else [largest]
-        return graph.add("Slice", values, graph.constant([start]), graph.constant(stop))
+        stop = -end if end else np.iinfo(np.int64).max
+        bounds = self._graph.constant([start]), self._graph.constant([stop])
+        return self._graph.add("Slice", values, *bounds)
 
     def _shifted(self, values: str, bits: int) -> str:
-        return self._graph.add(
-            "BitShift", values, self._unsigned(np.uint64(bits)), direction="RIGHT"
-        )
+        return self._graph.add("BitShift", values, self._unsigned(bits), direction="RIGHT")
 
     def _unsigned(self, values: Any) -> str:
         return self._graph.constant(values, np.uint64)
@@ -120,16 +97,7 @@ class NgramBuckets:
 def add_linear_model(
     graph: Graph, model: NgramModel, ngrams: NgramBuckets, n_documents: str
 ) -> str:
-    """Add the operators of a linear model; return its logits, float64 of shape (D, n_classes).
-
-    Parameters
-    ----------
-    graph : Graph
-    model : NgramModel
-    ngrams : NgramBuckets
-    n_documents : str
-        At least 1, shape (1,).
-    """
+    """Add the operators of a linear model; return its logits, float64 of shape (D, K)."""
     n_features, n_scores = model.weights.shape
     buckets, documents = ngrams.of_range(*model.ngram_range)
     columns = np.full(1 << BITS, n_features, dtype=np.int32)  # unknown n-grams have zeros

@@ -50,13 +50,7 @@ def feeds(documents: DocumentArray) -> dict[str, NDArray[np.int64]]:
 
 
 def check_parity(session: Any, classifier: HANClassifier, vocabulary_size: int) -> None:
-    """Compare the results of a session of ONNX Runtime with those of the classifier.
-
-    Raises
-    ------
-    RuntimeError
-        If they differ by more than 1e-5.
-    """
+    """Compare a session of ONNX Runtime with the classifier: to 1e-5, or a RuntimeError."""
     together = _documents(vocabulary_size)
     alone = [together[i : i + 1] for i in range(len(together))]
     for documents in [together, together[::-1], *alone]:

@@ -42,13 +42,7 @@ _SENTENCE_STEPS = [
 
 
 def tokenizer_rules(tokenizer: HierarchicalTokenizer) -> dict[str, Any]:
-    """Describe a fitted tokenizer in JSON's types.
-
-    Raises
-    ------
-    TypeError
-        If it reads by a function of the user.
-    """
+    """Describe a fitted tokenizer in JSON's types; one that reads by a function is a TypeError."""
     for name in ("sentence_splitter", "word_tokenizer", "strip_accents"):
         value = getattr(tokenizer, name)
         if callable(value):

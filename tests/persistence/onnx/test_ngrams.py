@@ -35,7 +35,7 @@ def ngrams(documents, ngram_range):
     graph.name(rows, "documents")
     inputs = {name: (np.int64, [f"n_{name}"]) for name in feeds(documents)}
     outputs = {name: (np.int64, ["n_ngrams"]) for name in ("documents", "buckets")}
-    model = graph.model(inputs, outputs, {}, ("tests", "1"))
+    model = graph.model(inputs, outputs, {}, "1")
     session = runtime.InferenceSession(model.SerializeToString())
     return session.run(None, feeds(documents))
 
