@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import KFold, cross_val_score, train_test_split
+from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.utils import resample, shuffle
 
 from sk_han import DocumentArray
@@ -63,11 +63,6 @@ def test_arrays_worked_by_hand() -> None:
     assert X.document_starts.tolist() == [0, 2, 2, 3]
 
 
-def test_dtypes_are_narrow_for_words_and_wide_for_offsets(documents: DocumentArray) -> None:
-    assert documents.word_ids.dtype == np.int32
-    assert documents.sentence_starts.dtype == documents.document_starts.dtype == np.int64
-
-
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.uint64])
 def test_integers_of_any_size_come_in(dtype: type) -> None:
     X = DocumentArray(np.array([2, 3], dtype), np.array([0, 1, 2], dtype), np.array([0, 2], dtype))
@@ -114,11 +109,6 @@ def test_sentences_without_words_are_dropped() -> None:
     assert DocumentArray.from_nested([[[], [2], []], [[]]]).to_nested() == [[[2]], []]
 
 
-def test_nested_may_be_iterators_of_arrays() -> None:
-    nested = (iter([np.array([2, 3]), np.array([5])]) for _ in range(2))
-    assert DocumentArray.from_nested(nested).to_nested() == [[[2, 3], [5]]] * 2
-
-
 @pytest.mark.parametrize("nested", [[], [[]], [[], [], []], [[[]], [[], []]]])
 def test_documents_may_be_empty_or_absent(nested: Nested) -> None:
     X = DocumentArray.from_nested(nested)
@@ -141,7 +131,11 @@ def test_integers_choose_as_in_a_list(case: tuple[Nested, list[int]]) -> None:
     nested, rows = case
     X, expected = DocumentArray.from_nested(nested), [nested[i] for i in rows]
     assert X[rows].to_nested() == expected
-    assert X[np.array(rows, dtype=np.int64)].to_nested() == expected
+    taken = X[np.array(rows, dtype=np.int64), ...]  # as scikit-learn writes it
+    assert taken.to_nested() == expected
+    checked = DocumentArray(taken.word_ids, taken.sentence_starts, taken.document_starts)
+    for name in DocumentArray.__slots__:
+        assert getattr(taken, name).dtype == getattr(checked, name).dtype
 
 
 @given(documents_and_mask())
@@ -152,32 +146,11 @@ def test_boolean_masks_choose_as_in_a_list(case: tuple[Nested, list[bool]]) -> N
     assert X[np.array(mask, dtype=bool)].to_nested() == expected
 
 
-@given(documents_and_rows())
-def test_a_tuple_with_an_ellipsis_chooses_rows(case: tuple[Nested, list[int]]) -> None:
-    nested, rows = case
-    X = DocumentArray.from_nested(nested)
-    assert X[np.array(rows, dtype=np.int64), ...].to_nested() == [nested[i] for i in rows]
-
-
-@given(documents_and_rows())
-def test_chosen_rows_pass_the_checks_of_the_constructor(case: tuple[Nested, list[int]]) -> None:
-    nested, rows = case
-    taken = DocumentArray.from_nested(nested)[rows]
-    checked = DocumentArray(taken.word_ids, taken.sentence_starts, taken.document_starts)
-    for name in DocumentArray.__slots__:
-        assert getattr(taken, name).dtype == getattr(checked, name).dtype
-
-
-@pytest.mark.parametrize("number", [2, -3, np.int64(2), np.uint8(2)])
-def test_a_number_gives_the_sentences_of_one_document(
-    documents: DocumentArray, nested_ids: Nested, number: int
-) -> None:
-    assert [sentence.tolist() for sentence in documents[number]] == nested_ids[number]
-
-
-def test_iteration_gives_the_sentences_of_each_document(
+def test_numbers_and_iteration_give_the_sentences_of_a_document(
     documents: DocumentArray, nested_ids: Nested
 ) -> None:
+    for number in (2, -3, np.int64(2), np.uint8(2)):
+        assert [sentence.tolist() for sentence in documents[number]] == nested_ids[number]
     assert [[s.tolist() for s in document] for document in documents] == nested_ids
 
 
@@ -246,12 +219,9 @@ def test_padding_cuts_off_at_the_end(nested: Nested, max_sentences: int, max_wor
     assert DocumentArray.from_padded(cube).to_nested() == cut
 
 
-def test_padding_in_the_middle_vanishes_too() -> None:
+def test_padding_in_the_middle_vanishes_and_a_matrix_has_single_sentences() -> None:
     cube = [[[0, 2, 0], [0, 0, 0], [3, 0, 5]]]
     assert DocumentArray.from_padded(cube).to_nested() == [[[2], [3, 5]]]
-
-
-def test_a_matrix_holds_documents_of_one_sentence() -> None:
     assert DocumentArray.from_padded([[2, 3, 0], [0, 0, 0]]).to_nested() == [[[2, 3]], []]
 
 
@@ -315,12 +285,6 @@ def test_splitting_for_a_test_keeps_documents_with_their_labels(
     assert type(X_train) is type(X_test) is DocumentArray
     assert X_train.to_nested() == [nested_ids[i] for i in numbers_train]
     assert X_test.to_nested() == [nested_ids[i] for i in numbers_test]
-
-
-def test_folds_choose_documents(documents: DocumentArray, nested_ids: Nested) -> None:
-    for train, test in KFold(5).split(documents):
-        assert documents[train].to_nested() == [nested_ids[i] for i in train]
-        assert documents[test].to_nested() == [nested_ids[i] for i in test]
 
 
 @pytest.mark.parametrize("choose", [shuffle, resample])

@@ -30,10 +30,6 @@ def test_documents_of_a_folder_are_compared_too(tmp_path):
 def test_all_documents_of_the_same_words_conflict_if_one_has_another_class():
     first = first_of_same_words(DOCUMENTS)
     assert conflicting_rows(first, np.array([1, 0, 1, 0, 1, 0, 0])).tolist() == [0, 2, 6]
-
-
-def test_repeated_documents_of_one_class_do_not_conflict():
-    first = first_of_same_words(DOCUMENTS)
     assert conflicting_rows(first, np.array([1, 0, 1, 0, 1, 0, 1])).tolist() == []
 
 
@@ -52,9 +48,12 @@ def test_texts_of_punctuation_alone_are_told_apart():
     assert text_key("?!") != text_key(":-)")
 
 
-def test_single_keys_are_no_group():
-    assert groups_of_same(["a", "b", "c"]) == []
-    assert groups_of_same([]) == []
+@pytest.mark.parametrize(
+    ("keys", "groups"),
+    [(["a", "b", "c"], []), ([], []), (["b", "a", "b", "a"], [[0, 2], [1, 3]])],
+)
+def test_only_keys_that_occur_again_are_a_group(keys, groups):
+    assert groups_of_same(keys) == groups
 
 
 def test_texts_without_words_are_no_group():

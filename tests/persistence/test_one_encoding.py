@@ -51,7 +51,8 @@ def by_state(classifier, folder):
     return type(classifier)(**classifier.get_params(deep=False)).from_state(classifier.to_state())
 
 
-each_way = pytest.mark.parametrize("way", [by_pickle, by_save, by_skops, by_state])
+WAYS = [by_pickle, by_save, by_skops, by_state]
+each_way = pytest.mark.parametrize("way", WAYS)
 
 
 def assert_equal(found, expected, where="state"):
@@ -76,26 +77,23 @@ def classifier(request):
     return tiny(**CLASSIFIERS[request.param]).fit(TEXTS, LABELS)
 
 
-@each_way
-def test_every_way_brings_back_an_equal_state(classifier, way, tmp_path):
-    assert_equal(way(classifier, tmp_path).to_state(), classifier.to_state())
+@pytest.fixture(scope="module", params=WAYS)
+def restored(request, classifier, tmp_path_factory):
+    return request.param(classifier, tmp_path_factory.mktemp("models"))
 
 
-@each_way
-def test_every_way_brings_back_equal_predictions(classifier, way, tmp_path):
-    found = way(classifier, tmp_path)
-    np.testing.assert_array_equal(found.predict_proba(UNSEEN), classifier.predict_proba(UNSEEN))
-    np.testing.assert_array_equal(found.transform(UNSEEN), classifier.transform(UNSEEN))
-    assert found.explain(UNSEEN[:2]) == classifier.explain(UNSEEN[:2])
+def test_every_way_brings_back_an_equal_state(classifier, restored):
+    assert_equal(restored.to_state(), classifier.to_state())
+    assert vars(restored).keys() == vars(classifier).keys()
+    for name, value in classifier.get_params(deep=False).items():
+        assert type(restored.get_params()[name]) is type(value), name
+    assert (restored.rnn, restored.pooling) == (classifier.rnn, classifier.pooling)
 
 
-@each_way
-def test_every_way_brings_back_equal_parameters_and_attributes(classifier, way, tmp_path):
-    found = way(classifier, tmp_path)
-    assert found.get_params().keys() == classifier.get_params().keys()
-    assert found.rnn == classifier.rnn
-    assert found.pooling == classifier.pooling
-    assert vars(found).keys() == vars(classifier).keys()
+def test_every_way_brings_back_equal_predictions(classifier, restored):
+    np.testing.assert_array_equal(restored.predict_proba(UNSEEN), classifier.predict_proba(UNSEEN))
+    np.testing.assert_array_equal(restored.transform(UNSEEN), classifier.transform(UNSEEN))
+    assert restored.explain(UNSEEN[:2]) == classifier.explain(UNSEEN[:2])
 
 
 @each_way

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from skorch.callbacks import EpochTimer
 
-from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer, explain, load, save
+from sk_han import DocumentArray, HierarchicalTokenizer, load, save
 from sk_han.targets import OneOfClasses
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
 
@@ -32,13 +33,9 @@ def round_trip(estimator, path):
 
 
 class TestRoundTrip:
-    def test_a_classifier_predicts_the_same_bits(self, fitted, path):
-        loaded = round_trip(fitted, path)
-        np.testing.assert_array_equal(loaded.predict_proba(UNSEEN), fitted.predict_proba(UNSEEN))
-
     def test_a_pipeline_predicts_the_same_bits(self, path):
         pipeline = fitted_pipeline()
-        loaded = round_trip(pipeline, path)
+        loaded = round_trip(pipeline, str(path))
         assert [name for name, _ in loaded.steps] == ["hierarchicaltokenizer", "hanclassifier"]
         np.testing.assert_array_equal(loaded.predict_proba(UNSEEN), pipeline.predict_proba(UNSEEN))
 
@@ -47,23 +44,6 @@ class TestRoundTrip:
         loaded = round_trip(tokenizer, path)
         assert loaded.vocabulary_ == tokenizer.vocabulary_
         assert loaded.transform(UNSEEN).to_nested() == tokenizer.transform(UNSEEN).to_nested()
-
-    def test_a_classifier_of_word_ids_needs_no_tokenizer(self, path):
-        X = DocumentArray.from_nested([[[2, 3]], [[4], [5, 2]]] * 5)
-        classifier = tiny().fit(X, [0, 1] * 5)
-        loaded = round_trip(classifier, path)
-        assert loaded.tokenizer_ is None
-        np.testing.assert_array_equal(loaded.predict_proba(X), classifier.predict_proba(X))
-
-    def test_explanations_are_the_same(self, fitted, path):
-        loaded = round_trip(fitted, path)
-        for found, expected in zip(explain(loaded, UNSEEN), explain(fitted, UNSEEN), strict=True):
-            assert found.to_json() == expected.to_json()
-
-    def test_a_loaded_model_goes_on_with_partial_fit(self, fitted, path):
-        loaded = round_trip(fitted, path).partial_fit(TEXTS, LABELS)
-        assert loaded.n_iter_ == fitted.n_iter_ + 1
-        assert not np.array_equal(loaded.predict_proba(UNSEEN), fitted.predict_proba(UNSEEN))
 
     def test_a_loaded_model_goes_on_from_its_weights(self, path):
         warm = fitted_classifier(warm_start=True, max_epochs=8, lr=0.02, validation_fraction=None)
@@ -80,17 +60,6 @@ class TestRoundTrip:
         classifier.device_ = "cuda:7"
         assert round_trip(classifier, path).device_ == "cpu"
 
-    def test_attributes_of_the_fit_come_back(self, fitted, path):
-        loaded = round_trip(fitted, path)
-        for name in ("history_", "n_iter_", "device_", "vocabulary_size_"):
-            assert getattr(loaded, name) == getattr(fitted, name)
-        for name in ("best_epoch_", "best_score_", "network_scale_", "ngram_scale_"):
-            assert getattr(loaded, name) == getattr(fitted, name)
-        assert loaded.net_.module_.options == fitted.net_.module_.options
-
-    def test_a_path_may_be_a_string(self, fitted, path):
-        assert isinstance(round_trip(fitted, str(path)), HANClassifier)
-
 
 class TestParameters:
     @pytest.mark.parametrize(
@@ -101,15 +70,16 @@ class TestParameters:
             {"net_params": {"clip_norm": None}, "lr": 1e-5},
             {"net_params": {"module__max_words": 50, "valid_batch_size": 3}},
             {"callbacks": []},
-            {"random_state": None},
+            {"random_state": None, "max_epochs": np.int64(1), "lr": np.float64(0.01)},
         ],
         ids=str,
     )
     def test_plain_parameters_come_back(self, path, params):
-        classifier = fitted_classifier(**params)
+        classifier = fitted_classifier(**params).set_params(word_hidden=11)  # changed after the fit
         loaded = round_trip(classifier, path)
         assert loaded.get_params() == classifier.get_params()
         assert loaded.net_.valid_batch_size == classifier.net_.valid_batch_size
+        assert (type(loaded.max_epochs), type(loaded.lr)) == (int, float)
 
     def test_class_weights_keep_keys_that_are_no_strings(self, path):
         weights = {np.int64(3): 1.0, 7: np.float32(2.5)}
@@ -117,11 +87,6 @@ class TestParameters:
         found = round_trip(classifier, path).class_weight
         assert found == {3: 1.0, 7: 2.5}
         assert {type(key) for key in found} == {int}
-
-    def test_numpy_numbers_become_plain_ones(self, path):
-        loaded = round_trip(fitted_classifier(max_epochs=np.int64(1), lr=np.float64(0.01)), path)
-        assert type(loaded.max_epochs) is int
-        assert type(loaded.lr) is float
 
     def test_an_array_of_initial_vectors_comes_back(self, path):
         X = DocumentArray.from_nested([[[2]], [[3]]] * 10)
@@ -136,10 +101,6 @@ class TestParameters:
         assert loaded.tokenizer.min_df == 2
         assert not hasattr(loaded.tokenizer, "vocabulary_")
         assert "rain" in loaded.tokenizer_.vocabulary_
-
-    def test_parameters_changed_after_the_fit_come_back(self, path):
-        classifier = fitted_classifier().set_params(word_hidden=11)
-        assert round_trip(classifier, path).word_hidden == 11
 
     def test_metadata_requests_come_back(self, path):
         with sklearn.config_context(enable_metadata_routing=True):
@@ -160,33 +121,19 @@ class TestParameters:
 
 
 class TestLabels:
-    @pytest.mark.parametrize(
-        "labels",
-        [
-            LABELS,
-            LABELS.astype("U40"),
-            LABELS.astype(object),
-            LABELS == "pos",
-            np.where(LABELS == "pos", 7, -2).astype(np.int8),
-            np.where(LABELS == "pos", 7, 2).astype(">u4"),
-            np.where(LABELS == "pos", 7.0, -2.0),
-            np.where(LABELS == "pos", 'a "quoted" \\ label', "an\0inner NUL"),
-            np.where(LABELS == "pos", "\ud83d\ude00", "\U0001f600").astype(object),
-            np.array(["only"] * 6 + ["two"] * 6 + ["three \N{SNOWMAN}"] * 6),
-        ],
-        ids=[
-            "str",
-            "wide str",
-            "object",
-            "bool",
-            "int8",
-            "big-endian",
-            "float",
-            "NUL and quotes",
-            "lone surrogates",
-            "three",
-        ],
-    )
+    KINDS: ClassVar = {
+        "wide str": LABELS.astype("U40"),
+        "object": LABELS.astype(object),
+        "bool": LABELS == "pos",
+        "int8": np.where(LABELS == "pos", 7, -2).astype(np.int8),
+        "big-endian": np.where(LABELS == "pos", 7, 2).astype(">u4"),
+        "float": np.where(LABELS == "pos", 7.0, -2.0),
+        "NUL and quotes": np.where(LABELS == "pos", 'a "quoted" \\ label', "an\0inner NUL"),
+        "lone surrogates": np.where(LABELS == "pos", "\ud83d\ude00", "\U0001f600").astype(object),
+        "three": np.array(["only"] * 6 + ["two"] * 6 + ["three \N{SNOWMAN}"] * 6),
+    }
+
+    @pytest.mark.parametrize("labels", KINDS.values(), ids=KINDS)
     def test_classes_come_back_with_their_type(self, path, labels):
         classifier = tiny().fit(TEXTS, labels)
         loaded = round_trip(classifier, path)
@@ -195,17 +142,8 @@ class TestLabels:
         assert loaded.predict(UNSEEN).tolist() == classifier.predict(UNSEEN).tolist()
 
     def test_words_of_every_kind_come_back(self, path):
-        words = [
-            "\ud800",
-            "\ud83d\ude00",
-            "\U0001f600",
-            "a\0b",
-            '"',
-            "\\",
-            "\u00e9",
-            "e\u0301",
-            "\n",
-        ]
+        words = ["\ud800", "\ud83d\ude00", "\U0001f600", "a\0b"]
+        words += ['"', "\\", "\u00e9", "e\u0301", "\n"]
         tokenizer = HierarchicalTokenizer(vocabulary=words).fit(TEXTS)
         assert round_trip(tokenizer, path).vocabulary_ == tokenizer.vocabulary_
 
@@ -237,19 +175,26 @@ class TestWhatCannotBeSaved:
             save(classifier, path)
         assert not path.exists()
 
-    @pytest.mark.parametrize("name", ["sentence_splitter", "word_tokenizer", "strip_accents"])
-    def test_a_function_of_the_tokenizer_is_named(self, path, name):
-        function = str.lower if name == "strip_accents" else lines
-        tokenizer = HierarchicalTokenizer(**{name: function}).fit(TEXTS)
-        with pytest.raises(TypeError, match=f"^{name} of the HierarchicalTokenizer.*joblib.dump"):
+    @pytest.mark.parametrize(
+        ("name", "value", "repair"),
+        [
+            ("sentence_splitter", lines, "joblib.dump"),
+            ("word_tokenizer", lines, "joblib.dump"),
+            ("strip_accents", str.lower, "joblib.dump"),
+            ("vocabulary", {"good", "bad"}, "list"),
+        ],
+    )
+    def test_a_function_or_set_of_the_tokenizer_is_named(self, path, name, value, repair):
+        tokenizer = HierarchicalTokenizer(**{name: value}).fit(TEXTS)
+        with pytest.raises(TypeError, match=f"^{name} of the HierarchicalTokenizer.*{repair}"):
             save(tokenizer, path)
 
-    def test_a_set_for_a_vocabulary_is_named(self, path):
-        tokenizer = HierarchicalTokenizer(vocabulary={"good", "bad"}).fit(TEXTS)
-        with pytest.raises(TypeError, match=r"vocabulary of the HierarchicalTokenizer.*list"):
-            save(tokenizer, path)
+    def test_a_subclass_and_a_pipeline_with_a_memory_are_refused(self, path, tmp_path):
+        class Mine(HierarchicalTokenizer):
+            pass
 
-    def test_a_pipeline_with_a_memory_is_refused_with_the_repair(self, path, tmp_path):
+        with pytest.raises(TypeError, match="got Mine"):
+            save(Mine().fit(TEXTS), path)
         pipeline = fitted_pipeline().set_params(memory=str(tmp_path / "cache"))
         with pytest.raises(TypeError, match=r"memory.*set_params\(memory=None\)"):
             save(pipeline, path)
@@ -259,11 +204,6 @@ class TestWhatCannotBeSaved:
         with pytest.raises(TypeError, match=r"GridSearchCV.*best_estimator_"):
             save(search, path)
         save(search.best_estimator_, path)
-
-    def test_a_pipeline_of_other_steps_is_refused(self, path):
-        pipeline = make_pipeline(HierarchicalTokenizer(), LogisticRegression())
-        with pytest.raises(TypeError, match="LogisticRegression"):
-            save(pipeline, path)
 
     def test_of_a_pipeline_with_steps_before_the_last_two_are_saved_as_advised(self, path):
         steps = [FunctionTransformer(lowered), HierarchicalTokenizer(lowercase=False), tiny()]
@@ -291,21 +231,15 @@ class TestWhatCannotBeSaved:
         [
             [HierarchicalTokenizer(), FunctionTransformer(), tiny()],
             [HierarchicalTokenizer(), FunctionTransformer(), LogisticRegression()],
+            [HierarchicalTokenizer(), LogisticRegression()],
         ],
-        ids=["between", "another last step"],
+        ids=["between", "another last step", "nothing between"],
     )
     def test_of_a_pipeline_with_other_steps_nothing_else_than_joblib_is_advised(self, path, steps):
         with pytest.raises(TypeError, match=r"joblib\.dump saves the whole Pipeline") as caught:
             save(Pipeline([(str(number), step) for number, step in enumerate(steps)]), path)
         assert "pipeline[" not in str(caught.value)
         assert not path.exists()
-
-    def test_a_subclass_is_refused(self, path):
-        class Mine(HierarchicalTokenizer):
-            pass
-
-        with pytest.raises(TypeError, match="got Mine"):
-            save(Mine().fit(TEXTS), path)
 
     @pytest.mark.parametrize(
         "estimator",

@@ -21,13 +21,7 @@ from sk_han.engines.loading import using_engine
 from sk_han.serving import Scorer
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny
 
-ODD = [
-    *UNSEEN,
-    "\x00\u202e",
-    "x" * 3000,
-    "\ud800 bad",
-    "Ünïcode.\n\n\n東京は晴れ。🙂",
-]
+ODD = [*UNSEEN, "\x00\u202e", "x" * 3000, "\ud800 bad", "Ünïcode.\n\n\n東京は晴れ。🙂"]
 THREE = np.array(["a", "b", "c"] * 6)
 TOKENIZERS = {
     "default": {},
@@ -40,12 +34,15 @@ TOKENIZERS = {
 }
 
 
-@pytest.fixture(autouse=True, params=["numba", "torch"])
+@pytest.fixture(params=["numba", "torch"])
 def _engine(request):
     if request.param == "numba":
         pytest.importorskip("numba")
     with using_engine(request.param):
         yield
+
+
+each_engine = pytest.mark.usefixtures("_engine")
 
 
 @pytest.fixture
@@ -57,6 +54,7 @@ def served(tmp_path):
     return serve
 
 
+@each_engine
 class TestPredictions:
     @pytest.mark.parametrize("labels", [LABELS, THREE], ids=["two classes", "three classes"])
     def test_probabilities_and_labels_are_those_of_the_classifier(self, served, labels):
@@ -133,6 +131,11 @@ class TestPredictions:
         np.testing.assert_allclose(served(classifier).predict_proba(texts), expected, atol=1e-6)
 
 
+NUMBERS = ["word_spans", "sentence_spans", "word_attention", "sentence_attention"]
+NUMBERS += ["contributions", "sentence_contributions", "ngram_contributions", "probabilities"]
+
+
+@each_engine
 class TestExplanations:
     @pytest.mark.parametrize(
         "method", ["sentence_alone", "gradient_attention", "occlusion", "attention"]
@@ -143,21 +146,9 @@ class TestExplanations:
         found = served(classifier).explain(ODD[:8], method=method, target="b", spread=0.5)
         for ours, theirs in zip(found, expected, strict=True):
             assert ours.words == theirs.words
-            assert (ours.text, ours.target, ours.predicted) == (
-                theirs.text,
-                theirs.target,
-                theirs.predicted,
-            )
-            for name in (
-                "word_spans",
-                "sentence_spans",
-                "word_attention",
-                "sentence_attention",
-                "contributions",
-                "sentence_contributions",
-                "ngram_contributions",
-                "probabilities",
-            ):
+            for name in ("text", "target", "predicted"):
+                assert getattr(ours, name) == getattr(theirs, name)
+            for name in NUMBERS:
                 np.testing.assert_allclose(
                     getattr(ours, name), getattr(theirs, name), atol=1e-5, err_msg=name
                 )

@@ -67,10 +67,6 @@ class TestPlainValues:
         assert found == value
         assert repr(found) == repr(value)
 
-    def test_options_come_back_as_another_object(self):
-        options = RNN(num_layers=2)
-        assert from_plain(to_plain(options)) is not options
-
     @pytest.mark.parametrize(
         ("options", "message"),
         [
@@ -95,13 +91,10 @@ class TestPlainValues:
         with pytest.raises(TypeError, match=type(value).__name__):
             to_plain([{"key": value}])
 
-    def test_a_key_that_is_no_scalar_is_named(self):
-        with pytest.raises(TypeError, match="a key that is a tuple"):
-            to_plain({(1, 2): 3})
-
-    @pytest.mark.parametrize("key", [2**64, -(2**63) - 1])
+    @pytest.mark.parametrize("key", [(1, 2), 2**64, -(2**63) - 1])
     def test_a_key_that_loading_would_refuse_is_named(self, key):
-        with pytest.raises(TypeError, match="a key that is an integer beyond 64 bits"):
+        kind = "tuple" if isinstance(key, tuple) else "integer beyond 64 bits"
+        with pytest.raises(TypeError, match=f"a key that is an? {kind}"):
             to_plain({key: 1})
 
     def test_subclasses_become_plain(self):
@@ -152,7 +145,7 @@ class TestAnyModel:
         assert loaded.vocabulary == words
 
     @pytest.mark.filterwarnings("ignore:.* classes have a single document:UserWarning")
-    @settings(max_examples=25)  # each is a fit
+    @settings(max_examples=12)  # each is a fit
     @given(
         labels=st.lists(LABEL, min_size=2, max_size=4, unique=True)
         | st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=4, unique=True)

@@ -56,17 +56,15 @@ def test_all_else_is_taken_for_texts(X: Any) -> None:
     assert not holds_word_ids(X)
 
 
-def test_documents_stay_as_they_are(documents: DocumentArray) -> None:
-    assert as_documents(documents, None) is documents
+def test_documents_stay_as_they_are(
+    documents: DocumentArray, tokenizer: HierarchicalTokenizer
+) -> None:
+    assert as_documents(documents, None) is as_documents(documents, tokenizer) is documents
 
 
-@pytest.mark.parametrize("X", [CUBE, CUBE[:, :1]])
+@pytest.mark.parametrize("X", [CUBE, CUBE[:, :1], CUBE[:, 0]])
 def test_padding_is_taken_off_a_cube(X: np.ndarray) -> None:
     assert as_documents(X, None).to_nested() == DocumentArray.from_padded(X).to_nested()
-
-
-def test_a_matrix_holds_documents_of_one_sentence() -> None:
-    assert as_documents(CUBE[:, 0], None).to_nested() == [[[2, 3, 5]], [[2]]]
 
 
 @pytest.mark.parametrize("output", ["ragged", "padded"])
@@ -74,12 +72,6 @@ def test_texts_go_through_the_tokenizer(film_reviews: list[str], output: Any) ->
     tokenizer = HierarchicalTokenizer(output=output).fit(film_reviews)
     ragged = HierarchicalTokenizer().fit_transform(film_reviews)
     assert as_documents(film_reviews, tokenizer).to_nested() == ragged.to_nested()
-
-
-def test_word_ids_pass_by_the_tokenizer(
-    documents: DocumentArray, tokenizer: HierarchicalTokenizer
-) -> None:
-    assert as_documents(documents, tokenizer) is documents
 
 
 @pytest.mark.parametrize("X", [["A fine film."], np.array([[2.0, 3.0]])])
@@ -104,17 +96,10 @@ def test_ids_beyond_the_vocabulary_become_unknown(documents: DocumentArray) -> N
         [[3, 3], [1], [2, 4, 5, 1]],
         [[1]],
     ]
-
-
-def test_documents_given_are_left_alone(documents: DocumentArray) -> None:
-    within_vocabulary(documents, vocabulary_size=7)
-    assert documents.word_ids.max() == 12
+    assert documents.word_ids.max() == 12  # those given are left alone
 
 
 def test_documents_within_the_vocabulary_stay_as_they_are(documents: DocumentArray) -> None:
-    assert within_vocabulary(documents, vocabulary_size=13) is documents
-
-
-def test_documents_without_words_are_within_every_vocabulary() -> None:
     empty = DocumentArray.from_nested([[], []])
+    assert within_vocabulary(documents, vocabulary_size=13) is documents
     assert within_vocabulary(empty, vocabulary_size=2) is empty

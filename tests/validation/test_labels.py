@@ -74,16 +74,8 @@ def test_a_column_is_read_with_a_warning() -> None:
         ([1, "a", 2], TypeError, r"y mixes .* \['number', 'str'\]. Give all labels one type"),
         ([True, 1, 0], TypeError, r"y mixes labels of different types: \['bool', 'number'\]"),
         ([None, None, None], ValueError, "y contains missing labels"),
-        (
-            [0.0, np.nan, 1.0],
-            ValueError,
-            r"y contains missing labels .* position .;",
-        ),
-        (
-            [0.0, np.inf, 1.0],
-            ValueError,
-            r"y contains missing labels .* position .;",
-        ),
+        ([0.0, np.nan, 1.0], ValueError, "y contains missing labels .* position .;"),
+        ([0.0, np.inf, 1.0], ValueError, "y contains missing labels .* position .;"),
         (pd.Series([1, None, 2], dtype="Int64"), ValueError, "y contains missing labels"),
         (pl.Series([1, None, 2]), ValueError, "y contains missing labels"),
         ([0.5, 1.2, 2.2], ValueError, "Unknown label type: continuous"),
@@ -112,18 +104,20 @@ def test_errors_name_the_labels_that_were_given() -> None:
 # Their numbers
 
 
-def test_labels_become_their_position_among_the_classes() -> None:
-    encoded = encode_labels(LABELS, CLASSES, "y")
+@pytest.mark.parametrize(
+    ("labels", "classes", "expected"),
+    [
+        (LABELS, CLASSES, [1, 0, 1, 1, 1]),
+        (np.array([7, -5, 11]), np.array([-5, 7, 11]), [1, 0, 2]),
+        (np.array(["b"]), np.array(["a", "b", "c"]), [1]),  # others have no documents
+    ],
+)
+def test_labels_become_their_position_among_the_classes(
+    labels: np.ndarray, classes: np.ndarray, expected: list[int]
+) -> None:
+    encoded = encode_labels(labels, classes, "y")
     assert encoded.dtype == np.int64
-    assert encoded.tolist() == [1, 0, 1, 1, 1]
-
-
-def test_classes_may_be_any_sorted_numbers() -> None:
-    assert encode_labels(np.array([7, -5, 11]), np.array([-5, 7, 11]), "y").tolist() == [1, 0, 2]
-
-
-def test_a_class_may_have_no_documents() -> None:
-    assert encode_labels(np.array(["b"]), np.array(["a", "b", "c"]), "y").tolist() == [1]
+    assert encoded.tolist() == expected
 
 
 @pytest.mark.parametrize("labels", [np.array(["good", "fine"]), np.array(["good", "fine"], object)])
@@ -145,33 +139,26 @@ def weights_of(sample_weight: Any = None, class_weight: Any = None) -> np.ndarra
     return document_weights(sample_weight, class_weight, LABELS, CLASSES)
 
 
-def test_documents_weigh_one_by_default() -> None:
-    weights = weights_of()
+@pytest.mark.parametrize(
+    ("sample_weight", "class_weight", "expected"),
+    [
+        (None, None, [1, 1, 1, 1, 1]),
+        (3, None, [3, 3, 3, 3, 3]),
+        (None, {"bad": 3, "good": 0.5}, [0.5, 3, 0.5, 0.5, 0.5]),
+        (None, {"bad": 3}, [1, 3, 1, 1, 1]),
+        # 5 documents, 2 classes: 5 / (2 * 4) for good, 5 / (2 * 1) for bad.
+        (None, "balanced", [0.625, 2.5, 0.625, 0.625, 0.625]),
+        ([1, 2, 0, 3, 1], {"bad": 5, "good": 7}, [7, 10, 0, 21, 7]),
+        ([1e300] * 5, None, [1e300] * 5),
+        ([1e-300, 2e-300, 0, 0, 0], None, [1e-300, 2e-300, 0, 0, 0]),
+    ],
+)
+def test_sample_and_class_weights_multiply(
+    sample_weight: Any, class_weight: Any, expected: list[float]
+) -> None:
+    weights = weights_of(sample_weight, class_weight)
     assert weights.dtype == np.float64
-    assert weights.tolist() == [1, 1, 1, 1, 1]
-
-
-def test_one_number_weighs_every_document() -> None:
-    assert weights_of(3).tolist() == [3, 3, 3, 3, 3]
-
-
-def test_class_weights_go_to_the_documents_of_the_class() -> None:
-    weights = weights_of(class_weight={"bad": 3, "good": 0.5})
-    assert weights.tolist() == [0.5, 3, 0.5, 0.5, 0.5]
-
-
-def test_classes_without_a_weight_weigh_one() -> None:
-    assert weights_of(class_weight={"bad": 3}).tolist() == [1, 3, 1, 1, 1]
-
-
-def test_balanced_classes_weigh_the_same_together() -> None:
-    # 5 documents, 2 classes: 5 / (2 * 4) for good, 5 / (2 * 1) for bad.
-    assert weights_of(class_weight="balanced").tolist() == [0.625, 2.5] + [0.625] * 3
-
-
-def test_sample_and_class_weights_multiply() -> None:
-    weights = weights_of([1, 2, 0, 3, 1], {"bad": 5, "good": 7})
-    assert weights.tolist() == [7, 10, 0, 21, 7]
+    assert weights.tolist() == expected
 
 
 def test_weights_given_are_left_alone() -> None:
@@ -197,16 +184,6 @@ def test_weights_given_are_left_alone() -> None:
 def test_bad_sample_weights_are_refused(sample_weight: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         weights_of(sample_weight)
-
-
-def test_weights_of_any_size_are_taken() -> None:
-    assert weights_of([1e300] * 5).tolist() == [1e300] * 5
-    assert weights_of([1e-300, 2e-300, 0, 0, 0]).tolist() == [1e-300, 2e-300, 0, 0, 0]
-
-
-def test_a_product_of_weights_beyond_floats_is_refused() -> None:
-    with pytest.raises(ValueError, match="range from 1e-50 to inf, too far"):
-        weights_of([1e-50, 1e200, 0, 0, 0], {"bad": 1e200, "good": 1})
 
 
 @pytest.mark.parametrize("digits", [["1", "2"], ["-1", "10"], ["1", "01"], ["1.0", "1"]])
@@ -250,14 +227,17 @@ def test_class_weights_of_no_class_are_named_where_a_class_has_none() -> None:
         weights_of(class_weight={"fine": 2, 3: 1, "bad": 1})
 
 
-@pytest.mark.parametrize("class_weight", [{"bad": 0, "good": 0}, {"bad": -1, "good": 1}])
-def test_class_weights_that_leave_nothing_to_learn_are_refused(
-    class_weight: dict[str, float],
+@pytest.mark.parametrize(
+    ("sample_weight", "class_weight", "message"),
+    [
+        (None, {"bad": 0, "good": 0}, "class_weight"),
+        (None, {"bad": -1, "good": 1}, "class_weight"),
+        (None, {"bad": 10**400}, r"class_weight of 'bad' is 10+; weights are >= 0"),
+        ([1e-50, 1e200, 0, 0, 0], {"bad": 1e200, "good": 1}, "range from 1e-50 to inf, too far"),
+    ],
+)
+def test_bad_class_weights_are_refused(
+    sample_weight: Any, class_weight: dict[str, float], message: str
 ) -> None:
-    with pytest.raises(ValueError, match="class_weight"):
-        weights_of(class_weight=class_weight)
-
-
-def test_a_class_weight_beyond_all_floats_is_named() -> None:
-    with pytest.raises(ValueError, match=r"class_weight of 'bad' is 10+; weights are >= 0"):
-        weights_of(class_weight={"bad": 10**400})
+    with pytest.raises(ValueError, match=message):
+        weights_of(sample_weight, class_weight)

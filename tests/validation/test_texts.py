@@ -70,22 +70,15 @@ def test_zero_documents_are_refused(X):
         ({"a": "text"}, r"list\(X\.values\(\)\)"),
         ({"text"}, r"list\(X\)"),
         ({}.keys(), r"list\(X\)"),
+        (sparse.csr_matrix([[1, 0]]), "which holds numbers"),
+        (sparse.csr_array([[1, 0]]), "which holds numbers"),
+        (DocumentArray.from_nested([[[2]]]), "got a DocumentArray"),
+        (pl.LazyFrame({"text": TEXTS}), r"collect\(\)"),
     ],
 )
-def test_containers_without_order_are_refused(X, repair):
+def test_containers_without_order_or_texts_are_refused_with_the_repair(X, repair):
     with pytest.raises(TypeError, match=repair):
         check_texts(X)
-
-
-@pytest.mark.parametrize("X", [sparse.csr_matrix([[1, 0]]), sparse.csr_array([[1, 0]])])
-def test_sparse_matrices_are_refused(X):
-    with pytest.raises(TypeError, match="which holds numbers"):
-        check_texts(X)
-
-
-def test_word_ids_are_refused():
-    with pytest.raises(TypeError, match="got a DocumentArray"):
-        check_texts(DocumentArray.from_nested([[[2]]]))
 
 
 @pytest.mark.parametrize(
@@ -108,34 +101,24 @@ def test_arrays_of_other_shapes_are_refused_with_their_shape(shape):
         check_texts(X)
 
 
-def test_a_lazy_frame_is_refused_with_the_repair():
-    with pytest.raises(TypeError, match=r"collect\(\)"):
-        check_texts(pl.LazyFrame({"text": TEXTS}))
-
-
 @pytest.mark.parametrize("X", [None, 3, 2.5, object()])
 def test_what_cannot_be_iterated_is_refused(X):
     with pytest.raises(TypeError, match="Iterable over raw text documents expected"):
         check_texts(X)
 
 
-@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT])
-def test_a_missing_document_is_named_with_the_repair(missing):
-    with pytest.raises(TypeError, match=r"Document 1 is missing.*fillna"):
-        check_texts(["a", missing])
-
-
 @pytest.mark.parametrize(
     "X",
     [
+        *(["a", none] for none in (None, float("nan"), np.float32("nan"), pd.NA, pd.NaT)),
         pd.Series(["a", None], dtype="string"),
         pd.Series(["a", None], dtype=object),
         pl.Series(["a", None]),
         pa.array(["a", None]),
     ],
 )
-def test_a_missing_document_of_a_column_is_named(X):
-    with pytest.raises(TypeError, match="Document 1 is missing"):
+def test_a_missing_document_is_named_with_the_repair(X):
+    with pytest.raises(TypeError, match=r"Document 1 is missing.*fillna"):
         check_texts(X)
 
 
