@@ -136,8 +136,9 @@ def _by_class(
         return balanced[numbers]
     _check_ends(class_weight, "class_weight")
     for label, value in class_weight.items():
-        # An int may be beyond all floats.
-        if not isinstance(value, (int, float, np.number)) or not 0 <= value <= sys.float_info.max:
+        is_weight = isinstance(value, (int, float, np.number)) and 0 <= value < np.inf
+        is_beyond_floats = isinstance(value, int) and value > sys.float_info.max
+        if not is_weight or is_beyond_floats:
             raise ValueError(f"class_weight of {label!r} is {value!r}; weights are >= 0.")
     given = {_plain(label): float(value) for label, value in class_weight.items()}
     known = dict.fromkeys(classes.tolist())

@@ -63,7 +63,7 @@ def test_many_labels_of_few_documents_are_no_regression() -> None:
 
 def test_a_column_is_read_with_a_warning() -> None:
     with pytest.warns(DataConversionWarning, match="column-vector"):
-        labels = check_labels([["bad"], ["good"]], 2)
+        labels = check_labels(np.array([["bad"], ["good"]]), 2)
     assert labels.tolist() == ["bad", "good"]
 
 
@@ -79,7 +79,8 @@ def test_a_column_is_read_with_a_warning() -> None:
         (pd.Series([1, None, 2], dtype="Int64"), ValueError, "y contains missing labels"),
         (pl.Series([1, None, 2]), ValueError, "y contains missing labels"),
         ([0.5, 1.2, 2.2], ValueError, "Unknown label type: continuous"),
-        ([[0, 1], [1, 0], [1, 1]], ValueError, r"1d array, got an array of shape \(3, 2\)"),
+        (np.eye(3, 2, dtype=int), ValueError, r"1d array, got an array of shape \(3, 2\)"),
+        ([[0, 1], [1, 0], [1, 1]], TypeError, "y holds a collection of labels for each document"),
         ([0, 1], ValueError, "3 documents in X, 2 labels in y"),
     ],
 )
@@ -145,7 +146,7 @@ def weights_of(sample_weight: Any = None, class_weight: Any = None) -> np.ndarra
         (None, None, [1, 1, 1, 1, 1]),
         (3, None, [3, 3, 3, 3, 3]),
         (None, {"bad": 3, "good": 0.5}, [0.5, 3, 0.5, 0.5, 0.5]),
-        (None, {"bad": 3}, [1, 3, 1, 1, 1]),
+        (None, {"bad": np.float16(3)}, [1, 3, 1, 1, 1]),
         # 5 documents, 2 classes: 5 / (2 * 4) for good, 5 / (2 * 1) for bad.
         (None, "balanced", [0.625, 2.5, 0.625, 0.625, 0.625]),
         ([1, 2, 0, 3, 1], {"bad": 5, "good": 7}, [7, 10, 0, 21, 7]),
