@@ -13,17 +13,7 @@ __all__ = ["Choice", "Constraint", "Either", "InstanceOf", "Options", "Range", "
 
 @dataclass(frozen=True)
 class Range:
-    """Constraint: an integer or a number within limits.
-
-    Parameters
-    ----------
-    kind : type
-        `numbers.Integral` or `numbers.Real`.
-    low, high : float
-        The lower limit, and the upper limit, which is excluded; infinity for no limit.
-    includes_low : bool
-        Whether the lower limit is allowed.
-    """
+    """Constraint: an integer or a number of at least `low` (or above it) and below `high`."""
 
     kind: type
     low: float
@@ -46,15 +36,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Choice:
-    """Constraint: one of some values, or an object of some classes.
-
-    Parameters
-    ----------
-    values : tuple
-        Strings or booleans.
-    classes : tuple of type
-        Classes of objects that are allowed too.
-    """
+    """Constraint: one of some values (strings, booleans), or an object of some classes."""
 
     values: tuple[Any, ...]
     classes: tuple[type, ...] = ()
@@ -72,12 +54,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class InstanceOf:
-    """Constraint: a value of a type.
-
-    Parameters
-    ----------
-    kind : type
-    """
+    """Constraint: a value of a type."""
 
     kind: type
 
@@ -91,12 +68,7 @@ class InstanceOf:
 
 @dataclass(frozen=True)
 class Either:
-    """Constraint: what one of several constraints allows.
-
-    Parameters
-    ----------
-    constraints : tuple of constraints
-    """
+    """Constraint: what one of several constraints allows."""
 
     constraints: tuple[Range | Choice | InstanceOf, ...]
 
@@ -137,13 +109,7 @@ class Options:
         return params
 
     def set_params(self, **params: Any) -> Options:
-        """Set options by name, as scikit-learn's estimators do.
-
-        Raises
-        ------
-        ValueError
-            If there is no option of this name.
-        """
+        """Set options by name, as scikit-learn's estimators do."""
         known = [field.name for field in fields(self)]
         # An option is set before the options inside it, in any order of the arguments.
         for name, value in sorted(params.items(), key=lambda item: "__" in item[0]):
@@ -188,13 +154,7 @@ class Options:
 
     @classmethod
     def from_plain(cls: type[_OptionsT], plain: Any) -> _OptionsT:
-        """Create options from the result of `to_plain`. Missing options get their defaults.
-
-        Raises
-        ------
-        ValueError
-            If it is no such result, or an option has an invalid value.
-        """
+        """Create options from the result of `to_plain`. Missing options get their defaults."""
         kinds = [each for each in (cls, *_subclasses(cls)) if fields(each)]
         classes = {each.__name__: each for each in kinds}
         name = plain.get("class") if isinstance(plain, dict) else None
@@ -213,13 +173,7 @@ class Options:
         return options
 
     def check(self) -> None:
-        """Check every option.
-
-        Raises
-        ------
-        ValueError
-            If one is invalid; the message names it, its value and the constraint.
-        """
+        """Check every option; the message names the invalid one, its value and the constraint."""
         for name, constraint in self.constraints().items():
             value = getattr(self, name)
             if not constraint.accepts(value):

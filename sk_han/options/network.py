@@ -198,13 +198,7 @@ ContextAttention, default="attention"
         return Attention() if self.pooling == "attention" else None
 
     def check_same_structure(self, fitted: NetworkOptions) -> None:
-        """Check that weights trained with the fitted options can be used with these options.
-
-        Raises
-        ------
-        ValueError
-            If an option differs; the message names the first one.
-        """
+        """Check that weights trained with the fitted options can be used with these options."""
         for name in ("embedding_dim", "word_hidden", "sentence_hidden", "rnn", "pooling"):
             if _structure(self, name) != _structure(fitted, name):
                 given, found = getattr(self, name), getattr(fitted, name)

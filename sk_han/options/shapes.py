@@ -18,22 +18,10 @@ GATES = {"gru": 3, "lstm": 4, "rnn": 1}
 
 
 def weight_shapes(vocabulary_size: int, n_classes: int, options: NetworkOptions) -> Shapes:
-    """Return the shape of each weight of a `HierarchicalAttentionNetwork` with these options.
+    """Return the shape of each weight of a `HierarchicalAttentionNetwork`, in its order.
 
     Stored weights are compared with these before a network is created, so that wrong sizes in a
     file allocate nothing.
-
-    Returns
-    -------
-    dict of str to tuple of int
-        In the order of the network's ``state_dict``.
-
-    Examples
-    --------
-    >>> from sk_han.options.shapes import weight_shapes
-    >>> from sk_han.options import NetworkOptions
-    >>> weight_shapes(11, 2, NetworkOptions(embedding_dim=3))["embedding.weight"]
-    (11, 3)
     """
     rnn, attention = options.recurrent, options.attention
     directions = 2 if rnn.bidirectional else 1

@@ -38,29 +38,9 @@ def strings_of(returned: Any, parameter: str) -> list[str]:
 
 
 def locate_sentences(text: str, sentences: Iterable[str]) -> list[Span]:
-    """Find sentences in the text they were cut from.
+    """Find sentences in the text they were cut from; return their spans in order.
 
-    Parameters
-    ----------
-    text : str
-    sentences : iterable of str
-        In reading order. Text may be left out between them and their white space may differ.
-
-    Returns
-    -------
-    list of (start, end)
-        Offsets, without white space at either end. Blank sentences are left out.
-
-    Raises
-    ------
-    ValueError
-        If a sentence does not occur in the text after the one before it.
-
-    Examples
-    --------
-    >>> from sk_han.text.alignment import locate_sentences
-    >>> locate_sentences("One  two. Three.", ["One two.", "Three."])
-    [(0, 9), (10, 16)]
+    Text may be left out between them, and their white space may differ. Blank ones are left out.
     """
     spans: list[Span] = []
     squeezed: _Squeezed | None = None
@@ -113,29 +93,11 @@ class _Squeezed:
 
 
 def locate_words(text: str, sentence: Span, words: list[str]) -> list[Span]:
-    """Find the words of a sentence, or the words of the text they were made from.
+    """Return a span for each word of a sentence, in order, without overlap.
 
-    If all words occur in the sentence, in order and up to case, their spans are those places.
-    Otherwise (lemmas, stems) each word is paired with a similar word of the sentence. Words
-    between two such pairs are paired in order. A word that finds no partner gets an empty span
-    after the word before it.
-
-    Parameters
-    ----------
-    text : str
-    sentence : (start, end)
-    words : list of str
-
-    Returns
-    -------
-    list of (start, end)
-        One for each word, inside the sentence, in order, without overlap.
-
-    Examples
-    --------
-    >>> from sk_han.text.alignment import locate_words
-    >>> locate_words("He was going home.", (0, 18), ["he", "be", "go", "home"])
-    [(0, 2), (3, 6), (7, 12), (13, 17)]
+    If all words occur in the sentence, in order and up to case, these are their places. Otherwise
+    (lemmas, stems) each is paired with a similar word of the sentence, and words between two such
+    pairs in order. A word without a partner gets an empty span after the word before it.
     """
     found = _literal_spans(text, sentence, words)
     return _aligned_spans(text, sentence, words) if found is None else found

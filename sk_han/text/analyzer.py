@@ -25,17 +25,7 @@ class LocatedSentence(NamedTuple):
 
 @dataclass(frozen=True)
 class TextAnalyzer:
-    """Splits texts into sentences of words.
-
-    Parameters
-    ----------
-    token_pattern : str
-        Regular expression for a word, used if there is no `word_tokenizer`.
-    sentence_splitter : callable, optional
-        Takes a text and returns its sentences.
-    word_tokenizer : callable, optional
-        Takes a sentence and returns its words.
-    """
+    """Splits texts into sentences of words, by patterns or by the callables of a user."""
 
     token_pattern: str
     sentence_splitter: Callable[[str], Iterable[str]] | None = None

@@ -18,16 +18,6 @@ class WordCounts:
     """How often each word occurs, exactly; at most 300 bytes a distinct word.
 
     Words are numbered from 1, in the order in which they first occur.
-
-    Parameters
-    ----------
-    of_documents : bool
-        Whether the documents with each word are counted too.
-
-    Attributes
-    ----------
-    n_documents : int
-        Documents so far.
     """
 
     def __init__(self, *, of_documents: bool) -> None:
@@ -37,18 +27,9 @@ class WordCounts:
         self._documents = self._occurrences if of_documents else None
 
     def add(self, types: WordTypes, words: list[str]) -> DocumentArray:
-        """Count the words of one more chunk of texts.
+        """Count a further chunk of texts, whose types mean these words; several may mean the same.
 
-        Parameters
-        ----------
-        types : WordTypes
-        words : list of str
-            The word of each type; several types ("The", "the") may be one word.
-
-        Returns
-        -------
-        DocumentArray
-            The documents of the chunk, with numbers of words for ids; see `ids`.
+        Return its documents, with numbers of words for ids; see `ids`.
         """
         number = np.fromiter(map(self._number_of.__getitem__, words), np.int64, len(words))
         numbers = number[types.numbers]  # (n_words,)

@@ -45,14 +45,7 @@ class DocumentSpans(NamedTuple):
 class DocumentReader:
     """Reads raw texts as word types, and turns these into word ids.
 
-    Parameters
-    ----------
-    token_pattern : str
-        Regular expression for a word, used if there is no `word_tokenizer`.
-    stop_words : iterable of str
-        Words to leave out; `lowercase` and `strip_accents` change them as they change the text.
-    lowercase, strip_accents, max_sentences, max_words, sentence_splitter, word_tokenizer, n_jobs
-        As of `HierarchicalTokenizer`.
+    `lowercase` and `strip_accents` change stop words as they change the text.
     """
 
     token_pattern: str

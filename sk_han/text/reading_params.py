@@ -54,18 +54,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 def check_reading(params: Mapping[str, Any]) -> None:
-    """Check parameters of a tokenizer from a file, which would else fail when it reads texts.
-
-    Parameters
-    ----------
-    params : mapping of str to object
-        As `PARAMETERS` allows them, those of `DEFAULTS` at least.
-
-    Raises
-    ------
-    ValueError
-        If one is invalid, or asks for memory that no text is worth.
-    """
+    """Check parameters from a file, which would else fail, or take gigabytes, at the first text."""
     pattern, stop_words = params["token_pattern"], params["stop_words"]
     if pattern is not None:
         if len(pattern) > _LONGEST_PATTERN:

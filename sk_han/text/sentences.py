@@ -64,35 +64,17 @@ _LINE_END_SET = frozenset(LINE_ENDS)
 
 
 def sentence_spans(text: str, start: int = 0) -> list[tuple[int, int]]:
-    """Find the sentences of a text.
+    """Find the sentences of a text; return (start, end) of each, without white space around it.
 
-    Parameters
-    ----------
-    text : str
-    start : int, default=0
-        Where a sentence starts; what is before it is only looked at.
+    Only white space and HTML tags that break lines lie between sentences. The first one begins at
+    `start`; what is before is only looked at.
 
-    Returns
-    -------
-    list of (start, end)
-        Offsets of each sentence in reading order, without the white space around it. Only
-        white space and HTML tags that break lines lie between sentences.
-
-    Notes
-    -----
     Sentences end at the terminators of Latin, Greek, Cyrillic, CJK, Arabic, Indic, Armenian,
     Ethiopic, Burmese, Khmer, Tibetan and other scripts, together with the quotes and brackets
-    that close there; at blank lines, before the items of a list, and at HTML breaks such as
-    ``<br />`` and ``</p>``. They do not end after common abbreviations and initials, in numbers,
+    that close there; at blank lines, before the items of a list, and at HTML breaks such as ``<br
+    />`` and ``</p>``. They do not end after common abbreviations and initials, in numbers,
     addresses and ellipses, or at the end of a line alone, which may be a wrapped one. Thai and
     Lao mark the ends of sentences by spaces, as they do for clauses; these are left whole.
-
-    Examples
-    --------
-    >>> from sk_han.text.sentences import sentence_spans
-    >>> text = 'Dr. No paid $3.50. "Why?" he asked.<br />Nobody knew...'
-    >>> [text[start:end] for start, end in sentence_spans(text)]
-    ['Dr. No paid $3.50.', '"Why?" he asked.', 'Nobody knew...']
     """
     spans = []
     breaks = (_ASCII_BREAK if text.isascii() else BREAK).finditer(text, start)

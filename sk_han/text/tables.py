@@ -29,17 +29,7 @@ _N_SLOTS = 1 << 18  # one word in a thousand shares the place of an abbreviation
 
 
 class Tables(NamedTuple):
-    """Arrays that the kernels of `sk_han.engines.kernels.text` read.
-
-    Attributes
-    ----------
-    bits : ndarray of int32, shape (0x110000,)
-        Of each character.
-    lower : ndarray of int32, shape (0x3000,)
-        The first character of a character's lower case.
-    abbreviations : ndarray of bool, shape (2**18,)
-        Hash table: where an abbreviation may be, and where none is.
-    """
+    """Arrays that the kernels of `sk_han.engines.kernels.text` read."""
 
     bits: NDArray[np.int32]
     lower: NDArray[np.int32]
@@ -48,15 +38,7 @@ class Tables(NamedTuple):
 
 @cache
 def tables(compiled: ModuleType, token_pattern: str = TOKEN_PATTERNS["words"]) -> Tables:
-    """Return the tables for the module of kernels, which names the bits.
-
-    Parameters
-    ----------
-    compiled : module
-        `sk_han.engines.kernels.text`.
-    token_pattern : str
-        One of `COMPILED_PATTERNS`.
-    """
+    """Return the tables for the module of kernels, which names the bits, and a pattern."""
     if token_pattern == TOKEN_PATTERNS["words"]:
         return Tables(_bits(compiled), _lower(), _abbreviations())
     of_words = tables(compiled)

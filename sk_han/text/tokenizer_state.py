@@ -20,10 +20,7 @@ __all__ = ["FittedTokenizer", "StoredTokenizer", "stored_tokenizer", "tokenizer_
 class FittedTokenizer:
     """Kind of a schema: a fitted tokenizer, whose ids are below the number of a letter.
 
-    Parameters
-    ----------
-    letter : str
-        It is bound to the number of ids, if it is not bound before.
+    The letter is bound to the number of ids, if it is not bound before.
     """
 
     letter: str
@@ -55,16 +52,7 @@ _PARAMS = Schema(tuple(Field(*each) for each in PARAMETERS.items()), may_lack=Tr
 
 
 class StoredTokenizer(NamedTuple):
-    """A fitted tokenizer of a file.
-
-    Attributes
-    ----------
-    params : dict of str to object
-        Those that the file holds.
-    vocabulary : dict of str to int
-    stop_words : list of str or None
-        The words that ``stop_words="english"`` means.
-    """
+    """A fitted tokenizer of a file, with the words that ``stop_words="english"`` means."""
 
     params: dict[str, Any]
     vocabulary: dict[str, int]
@@ -80,13 +68,7 @@ def tokenizer_params(stored: Any, where: str) -> dict[str, Any]:
 
 
 def stored_tokenizer(data: Any) -> StoredTokenizer:
-    """Return a described tokenizer.
-
-    Raises
-    ------
-    ValueError
-        If it is none, or could not read texts.
-    """
+    """Return a described tokenizer, checked; ValueError if it is none, or could not read texts."""
     fields = fields_of(data, "the tokenizer", ["class", "params", "fitted"])
     if fields["class"] != "HierarchicalTokenizer":
         raise ValueError(f"it has {brief(fields['class'])} where a HierarchicalTokenizer should be")

@@ -20,23 +20,7 @@ def learn_vocabulary(
 ) -> dict[str, int]:
     """Number words from 2 by falling frequency, then in alphabetical order.
 
-    Parameters
-    ----------
-    counts : WordCounts
-        Those of the training documents; also of documents if `needs_documents`.
-    min_df : int or float, default=1
-        Number or share of documents in which a word must occur.
-    max_features : int, default=None
-        Number of words to keep.
-
-    Returns
-    -------
-    dict of str to int
-
-    Raises
-    ------
-    ValueError
-        If no word is left.
+    `counts` are of documents too if `needs_documents`.
     """
     words, occurrences = counts.words, counts.occurrences
     least = min_df if isinstance(min_df, Integral) else min_df * counts.n_documents
@@ -65,23 +49,9 @@ def needs_documents(min_df: float) -> bool:
 
 
 def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
-    """Check a given vocabulary and return it as a dict.
+    """Check a given vocabulary, words with ids or words in the order of ids, and return a dict.
 
-    Parameters
-    ----------
-    vocabulary : mapping of str to int or iterable of str
-        Words and their ids, or words in the order of their ids. A set is sorted.
-
-    Returns
-    -------
-    dict of str to int
-
-    Raises
-    ------
-    TypeError
-        If a word is no string or an id no integer, or if `vocabulary` is one string.
-    ValueError
-        If there are no words, a word or id occurs twice, or an id is below 2 or beyond int32.
+    A set is sorted.
     """
     if isinstance(vocabulary, str):
         raise TypeError(f"vocabulary must hold words; got the string {vocabulary!r}.")

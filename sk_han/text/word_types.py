@@ -83,22 +83,10 @@ class WordTypes:
 def read_word_types(
     texts: list[str], analyzer: TextAnalyzer, *, located: bool = False, n_jobs: int | None = None
 ) -> WordTypes:
-    """Split texts into words and number their types.
+    """Split texts into words and number their types in the order in which they first occur.
 
-    Parameters
-    ----------
-    texts : list of str
-    analyzer : TextAnalyzer
-    located : bool, default=False
-        Whether to find the spans too, which takes about twice the time.
-    n_jobs : int, default=None
-        Number of processes, or of threads of compiled kernels, as in scikit-learn; 1 in a task of
-        Dask. The result does not depend on it.
-
-    Returns
-    -------
-    WordTypes
-        Types are in the order in which they first occur.
+    Spans, if `located`, take about twice the time. `n_jobs` processes, or threads of compiled
+    kernels, change nothing but time; in a task of Dask it is one.
     """
     compiled = None
     known = analyzer.has_own_patterns and analyzer.token_pattern in COMPILED_PATTERNS

@@ -41,17 +41,8 @@ class Batches:
     """Batches of labelled data, in a new order for each iteration if there is a `shuffle`.
 
     Nothing is padded, so inputs of similar length are not grouped (measured: no gain). Data for
-    which length matters have a method ``order(batch_size, shuffle)`` that draws the order of their
-    rows. The last batch may be smaller.
-
-    Attributes
-    ----------
-    data : TrainingData
-    batch_size : int
-    shuffle : RandomState or None
-        Source of the order; None keeps the order of the data.
-    first : int
-        Number of batches at the start of each iteration that are left out.
+    which length matters have a method ``order(batch_size, shuffle)`` that draws the order of
+    their rows. The last batch may be smaller; the `first` batches of each iteration are left out.
     """
 
     data: TrainingData
@@ -77,15 +68,10 @@ class Batches:
 
 
 def document_tensors(documents: DocumentArray, device: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the arguments of a network over documents.
+    """Return the arguments of a network over documents, all int64: word ids (T,) on the device.
 
-    Returns
-    -------
-    word_ids : Tensor of int64, shape (T,)
-        On the device.
-    words_per_sentence : Tensor of int64, shape (N,)
-        On the CPU, as the next one, where the layout is computed.
-    sentences_per_document : Tensor of int64, shape (D,)
+    Words per sentence (N,) and sentences per document (D,) stay on the CPU, where the layout is
+    computed.
     """
     return (
         torch.from_numpy(documents.word_ids.astype(np.int64)).to(device),

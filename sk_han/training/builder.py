@@ -136,38 +136,13 @@ def new_net(
     net_params: Mapping[str, Any] | None = None,
     make_net: Callable[..., Net] | None = None,
 ) -> Net:
-    """Create a net with initial weights.
+    """Create a net with initial weights, from the arguments of its network and of `HANClassifier`.
 
-    Parameters
-    ----------
-    network : mapping
-        Arguments of the network.
-    n_documents : int
-        Number of training documents, for the length of the schedule.
-    noise : float
-        ``adversarial_noise`` of `HANClassifier`.
-    frozen_epochs : float
-        Number of first epochs in which the word vectors do not change.
-    keep_best : bool
-        Whether the weights of the best epoch on the validation documents are kept.
-    n_iter_no_change : int or None
-        Number of epochs without improvement after which training stops; None for no stop.
-    random_state : RandomState
-        Source of the initial weights, of dropout and of the order of documents.
-    fit_tasks : Callback, optional
-        Notifies scikit-learn's callbacks of the epochs.
-    checkpoints : Callback, optional
-        Stores the state of the training.
-    make_net : callable, optional
-        Takes the parameters of a `Net`; `document_net` by default.
-    max_epochs, batch_size, optimizer, lr, lr_schedule, weight_averaging, callbacks, net_params, \
-verbose, device
-        As of `HANClassifier`.
-
-    Returns
-    -------
-    Net
-        Initialized.
+    The number of documents gives the length of the schedule. In the `frozen_epochs` word vectors
+    do not change; `keep_best` keeps the weights of the best epoch on the validation documents.
+    The random state gives initial weights, dropout and the order of documents. `fit_tasks`
+    notifies scikit-learn's callbacks, and `checkpoints` stores the state of the training.
+    `make_net`, by default `document_net`, takes the parameters of a `Net`.
     """
     n_steps = max_epochs * math.ceil(n_documents / batch_size)
     own_callbacks: list[Any] = []
@@ -233,13 +208,7 @@ def document_net(**params: Any) -> Net:
 
 
 def check_optimizer(optimizer: Any) -> type[torch.optim.Optimizer]:
-    """Return the class of an optimizer.
-
-    Raises
-    ------
-    TypeError
-        If it is no name of one and no class of PyTorch's optimizers.
-    """
+    """Return the class of an optimizer; TypeError if it is neither a name nor a class of one."""
     found = OPTIMIZERS.get(optimizer, optimizer) if isinstance(optimizer, str) else optimizer
     if not isinstance(found, type) or not issubclass(found, torch.optim.Optimizer):
         raise TypeError(f"optimizer must be a name or a torch.optim.Optimizer; got {optimizer}.")
@@ -247,13 +216,7 @@ def check_optimizer(optimizer: Any) -> type[torch.optim.Optimizer]:
 
 
 def check_net_params(net_params: Mapping[str, Any]) -> None:
-    """Check the parameters that a user adds to the net.
-
-    Raises
-    ------
-    ValueError
-        If one is set by the estimator itself, would have no effect, or has a wrong value.
-    """
+    """Refuse parameters that the estimator sets, that would have no effect, or of a wrong value."""
     names = [name for name in net_params if not isinstance(name, str)]
     if names:
         raise ValueError(f"net_params={dict(net_params)} has a key that is no name: {names[0]!r}.")

@@ -53,20 +53,8 @@ def joined_ranks() -> Iterator[Ranks | None]:
 def parts_of(words_per_document: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
     """Divide consecutive documents into parts of about equally many words.
 
-    Parameters
-    ----------
-    words_per_document : ndarray of int64, shape (D,)
-    n_parts : int
-
-    Returns
-    -------
-    ndarray of int64, shape (n_parts + 1,)
-        Part i is ``documents[bounds[i]:bounds[i + 1]]``; it may be empty.
-
-    Examples
-    --------
-    >>> parts_of(np.array([10, 10, 10, 30]), 2).tolist()
-    [0, 3, 4]
+    Part i is ``documents[bounds[i]:bounds[i + 1]]`` of the bounds (n_parts + 1,); it may be
+    empty.
     """
     costs = words_per_document + 1.0  # a document without words is no reason to divide by zero
     middles = np.cumsum(costs) - costs / 2
@@ -77,13 +65,6 @@ class Ranks:
     """The processes that train one network together, with a group of connections of their own.
 
     Each method is called by all of them in the same order.
-
-    Attributes
-    ----------
-    rank : int
-        The number of this process, from 0.
-    size : int
-        Number of processes.
     """
 
     def __init__(self) -> None:
@@ -114,18 +95,7 @@ class Ranks:
         return int(self._from_first(drawn))
 
     def check_same(self, facts: Mapping[str, Any]) -> None:
-        """Check that all ranks have the same facts.
-
-        Parameters
-        ----------
-        facts : mapping of str to number, str or None
-            Short: checksums of what is long.
-
-        Raises
-        ------
-        ValueError
-            On all ranks, if any two differ.
-        """
+        """Check that all ranks have the same short facts; ValueError on all if two differ."""
         every: list[Any] = [None] * self.size
         with self._connected():
             dist.all_gather_object(every, dict(facts), group=self._group)
@@ -163,27 +133,13 @@ class Ranks:
     def sum_gradients(
         self, weights: Sequence[Tensor], vectors: Tensor, numbers: Sequence[Tensor] = ()
     ) -> list[Tensor]:
-        """Add up the gradients of all ranks; then all have the same.
+        """Add up the gradients of all ranks, and further numbers; then all have the same.
 
-        There are two exchanges: which weights, and which rows of the word vectors, have a gradient
-        on any rank; then these gradients, as one array. Each rank sends and receives about twice
-        the bytes of that array, whatever the number of ranks.
-
-        Parameters
-        ----------
-        weights : sequence of Tensor
-            Their gradients are replaced by the sums. A weight without a gradient on this rank
-            counts as zero here.
-        vectors : Tensor, shape (V, E)
-            The word vectors, one of `weights`. Only those rows of their gradient that are not zero
-            are exchanged; it may be sparse.
-        numbers : sequence of Tensor, shape ()
-            Further numbers to add up.
-
-        Returns
-        -------
-        list of Tensor, shape ()
-            The sums of `numbers`.
+        There are two exchanges: which weights, and which rows of the word vectors (V, E), have a
+        gradient on any rank; then these gradients, as one array. Each rank sends and receives
+        about twice the bytes of that array, whatever the number of ranks. A weight without a
+        gradient on this rank counts as zero here. The gradient of the word vectors, one of
+        `weights`, may be sparse.
         """
         kinds = [_kind(weight.grad) for weight in weights]
         found = torch.zeros(len(weights) + len(vectors), dtype=torch.uint8, device=vectors.device)

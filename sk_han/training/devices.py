@@ -18,22 +18,7 @@ def available_devices() -> list[str]:
 
 
 def resolve_device(device: str) -> str:
-    """Choose a device.
-
-    Parameters
-    ----------
-    device : str
-        "auto" takes CUDA if there is one, else the CPU; any other name is used as it is.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        If the device is absent; the message names those present.
-    """
+    """Return a device that is present: for "auto" CUDA if there is one, else the CPU."""
     present = available_devices()
     if device == "auto":
         return "cuda" if "cuda" in present else "cpu"

@@ -18,20 +18,10 @@ def weighted_loss(
     targets: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> Tensor:
-    """Compute the mean of the criterion over the targets of a batch, by their weights.
+    """Compute the mean of the criterion over the targets of a batch by their weights, shape ().
 
-    Parameters
-    ----------
-    criterion : callable
-        Takes logits and targets; returns the loss of each target, without a reduction.
-    logits : Tensor, shape (n_targets, C)
-    targets : ndarray of int64, shape (n_targets,)
-    weights : ndarray of float64, shape (n_targets,)
-        Positive; only their ratios matter.
-
-    Returns
-    -------
-    Tensor, shape ()
+    The criterion returns the loss of each target (n_targets,). Weights are positive; only their
+    ratios matter.
     """
     losses = criterion(logits, torch.from_numpy(targets).to(logits.device))
     return weighted_mean(losses, weights)

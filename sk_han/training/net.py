@@ -40,29 +40,12 @@ class Net(NeuralNet):
     calling the network returns the logits. ``start_from`` sets the initial word vectors. The net
     does not know which estimator trains it, nor what its targets are.
 
-    Parameters
-    ----------
-    module : type
-        The network, built with the ``module__*`` parameters.
-    to_tensors : callable
-        Takes inputs, such as a `DocumentArray`, and a device; returns the arguments of ``attend``.
-    measures : mapping of str to callable
-        Measures of the validation batches, by their names in the history. Each takes the logits
-        and targets of a batch as arrays; higher values are better.
-    clip_norm : float or None
-        Largest norm of the gradient of a step.
-    noise : float
-        Length of the adversarial noise relative to that of the word vectors. Half of the loss of
-        a step with noise is that of the batch with noise. 0 for none; frozen vectors have none
-        either.
-    noise_every : int
-        Noise is in the first step of each epoch, and in one of every so many.
-    shuffle : RandomState or None
-        Source of the order of the training data.
-    valid_batch_size : int
-        Size of a batch in validation and prediction.
-    **kwargs
-        Of `skorch.NeuralNet`. Without an optimizer (None), the net only predicts.
+    `to_tensors` takes inputs and a device, and returns the arguments of ``attend``. `measures`,
+    by their names in the history, take logits and targets of a validation batch as arrays; higher
+    is better. `noise` is the length of the adversarial noise relative to that of the word
+    vectors; it is in the first step of each epoch and in one of every `noise_every`, and half of
+    the loss of such a step is that of the batch with noise. Frozen vectors have none. `shuffle`
+    draws the order of the training data. Without an optimizer (None), the net only predicts.
     """
 
     _ranks: Ranks | None = None  # while it trains together with other processes
@@ -105,11 +88,7 @@ class Net(NeuralNet):
 
         Unlike in `skorch.NeuralNet.partial_fit`, an interrupt (Ctrl-C) is raised again: a
         half-trained net must not look like a success. All ranks call this with the same data.
-
-        Raises
-        ------
-        FloatingPointError
-            If the loss, a weight or a logit is no longer a finite number.
+        FloatingPointError says that the loss, a weight or a logit is no longer a finite number.
         """
         self.train_split = predefined_split(validation) if validation is not None else None
         if not self.initialized_:
@@ -181,15 +160,7 @@ class Net(NeuralNet):
         )
 
     def attend(self, inputs: Any) -> Any:
-        """Return the network's output for one batch.
-
-        A batch that is too large for the memory of a GPU is split in halves.
-
-        Raises
-        ------
-        MemoryError
-            If a single input is too large.
-        """
+        """Return the network's output for one batch, in halves if a GPU has too little memory."""
 
         def read(network: Any, *tensors: Tensor) -> Any:
             return network.attend(*tensors)
@@ -198,21 +169,9 @@ class Net(NeuralNet):
             return self._in_halves(read, inputs)
 
     def attribute(self, attribution: Callable[..., _Tensors], inputs: Any, score: Any) -> _Tensors:
-        """Call a function that needs gradients with the network and one batch.
+        """Call a function of `sk_han.nn.attribution` with the network, a batch and a score.
 
-        Parameters
-        ----------
-        attribution : callable
-            One of `sk_han.nn.attribution`: takes the network, the tensors of a batch and a score;
-            returns a named tuple of tensors.
-        inputs : DocumentArray of shape (D,), or as `to_tensors` takes
-        score : callable
-            As these functions take it; ``score[rows]`` is the score of these rows of the inputs.
-
-        Raises
-        ------
-        MemoryError
-            If a single input is too large.
+        It needs gradients; ``score[rows]`` is the score of these rows of the inputs.
         """
         with torch.inference_mode(False), self._own_settings():
             return self._in_halves(attribution, inputs, score)

@@ -23,12 +23,8 @@ SIZES = "vocabulary_size", "n_classes", "max_words"
 def net_to_state(net: Net) -> dict[str, Any]:
     """Return the state that prediction needs, without module, optimizer and callbacks.
 
-    Returns
-    -------
-    dict
-        With "reads" ("words" or "vectors"), the sizes of the network, "valid_batch_size" (integer),
-        "options" (of the network, plain) and "weights" (arrays by name). The sizes of one that
-        reads words are "vocabulary_size", "n_classes" and "max_words".
+    It has "reads" ("words" or "vectors"), the sizes of the network, "valid_batch_size", "options"
+    (of the network, plain) and "weights" (arrays by name).
     """
     plain = net.module_.to_plain()
     plain.pop("unknown_id", None)  # the same in all documents

@@ -43,16 +43,7 @@ _N_STEPS = 600  # on 20 newsgroups 1,400 steps (5 epochs) taught no more
 
 @dataclass(frozen=True)
 class SoftlyLabelledDocuments:
-    """Documents with a probability of each class, and a weight.
-
-    Attributes
-    ----------
-    inputs : DocumentArray of shape (n_documents,)
-    targets : ndarray of float32, shape (n_documents, n_classes)
-        Each row sums to 1.
-    weights : ndarray of float64, shape (n_documents,)
-        Positive weight in the loss.
-    """
+    """Documents (D,) with a probability of each class (D, K), and positive weights (D,)."""
 
     inputs: DocumentArray
     targets: NDArray[Any]
@@ -81,23 +72,9 @@ def sample_to_pretrain(
 def halves(documents: DocumentArray) -> tuple[DocumentArray, DocumentArray]:
     """Divide each document: its first, third, ... sentence, and its second, fourth, ...
 
-    A single sentence is cut in the middle. Of two consecutive parts of a document, such as plot and
-    verdict, only one may tell the class; of alternating sentences both do.
-
-    Parameters
-    ----------
-    documents : DocumentArray of shape (n_documents,)
-
-    Returns
-    -------
-    two DocumentArrays of shape (n_documents,)
-        A document of a single word has an empty second half, and an empty document two.
-
-    Examples
-    --------
-    >>> first, second = halves(DocumentArray.from_nested([[[2, 3], [4], [5]], [[6, 7, 8]]]))
-    >>> first.to_nested(), second.to_nested()
-    ([[[2, 3], [5]], [[6, 7]]], [[[4]], [[8]]])
+    A single sentence is cut in the middle. Of two consecutive parts of a document, such as plot
+    and verdict, only one may tell the class; of alternating sentences both do. A document of a
+    single word has an empty second half.
     """
     document = np.repeat(np.arange(len(documents)), documents.sentences_per_document)  # (N,)
     place = np.arange(documents.n_sentences) - documents.document_starts[document]
@@ -136,22 +113,10 @@ def labelled_by_other_half(
 ) -> SoftlyLabelledDocuments:
     """Give each half of a document the class probabilities that the teacher gives to the other.
 
-    Parameters
-    ----------
-    documents : DocumentArray of shape (D,)
-    teacher : callable
-        Takes documents and returns their class probabilities. They should be calibrated for
-        halves: their errors in documents that it has not seen are then those it states.
-    labels : ndarray of float32, shape (D, K), optional
-        Labels as probabilities, NaN where they are not known. Both halves of a document of known
-        label have that instead of the teacher's guess.
-    weights : ndarray of float64, shape (D,), optional
-        Positive; by default all are 1.
-
-    Returns
-    -------
-    SoftlyLabelledDocuments of shape (at most 2 D,)
-        First halves, then second ones. Documents without two halves are left out.
+    First halves, then second ones; documents without two halves are left out. The teacher should
+    be calibrated for halves: its errors in documents that it has not seen are then those it
+    states. Both halves of a document with known `labels` (D, K), NaN elsewhere, have these
+    instead.
     """
     first, second = halves(documents)
     whole = (first.sentences_per_document > 0) & (second.sentences_per_document > 0)
@@ -174,8 +139,5 @@ def pretraining_epochs(n_halves: int, batch_size: int) -> int:
 
 
 def take_weights(net: Net, pretrained: Net) -> None:
-    """Start a net from the weights of a pre-trained one of the same shape.
-
-    Moments of the optimizer and random states stay those of the new net.
-    """
+    """Start a net from the weights, and nothing else, of a pre-trained one of the same shape."""
     net.module_.load_state_dict(pretrained.module_.state_dict())

@@ -30,12 +30,7 @@ class StatefulEstimator(BaseEstimator):
     """Base of estimators whose fitted state is pickled as arrays and plain types, for any device.
 
     An estimator annotates its fitted attributes, and has the methods `to_state` and `from_state`,
-    which store and restore them.
-
-    Attributes
-    ----------
-    _newest_format : int
-        Version of the state in a pickle, increased when an older release cannot read it.
+    which store and restore them. `_newest_format` increases when an older release cannot read it.
     """
 
     _newest_format: ClassVar[int]

@@ -19,23 +19,12 @@ __all__ = ["restore_training", "set_random_state", "training_state"]
 
 
 def training_state(net: Net, order: Any, *, within_epoch: bool) -> dict[str, Any]:
-    """Return all that a training needs to go on to the same bits.
+    """Return all that a training needs to go on to the same bits, as arrays and plain values.
 
-    Parameters
-    ----------
-    net : Net
-        In training, behind a step or at the end of an epoch.
-    order : dict or None
-        State of `net.shuffle` before it drew the order of the next steps, which is that of the
-        present epoch if `within_epoch`.
-    within_epoch : bool
-        Whether the last epoch of the history goes on.
-
-    Returns
-    -------
-    dict of str to object
-        Arrays and plain values in dicts, lists and tuples. Arrays share the memory of the net.
-        Of a history, and of callbacks without `state_dict`, what is no plain value is left out.
+    `order` is the state of `net.shuffle` before it drew the order of the next steps, which is
+    that of the present epoch if `within_epoch`: then the last epoch of the history goes on.
+    Arrays share the memory of the net. Of a history, and of callbacks without `state_dict`, what
+    is no plain value is left out.
     """
     callbacks = {name: _callback_state(callback) for name, callback in net.callbacks_}
     return {
@@ -54,22 +43,7 @@ def training_state(net: Net, order: Any, *, within_epoch: bool) -> dict[str, Any
 def restore_training(net: Net, state: Mapping[str, Any]) -> dict[str, Any]:
     """Bring a net, in which training has begun, to the state of an earlier training.
 
-    Parameters
-    ----------
-    net : Net
-        With the parameters of the earlier training. Its history gets the whole epochs.
-    state : mapping
-        As `training_state` returns it.
-
-    Returns
-    -------
-    dict of str to object
-        What the history has of the epoch that goes on; empty at the start of an epoch.
-
-    Raises
-    ------
-    AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError
-        If the state is not that of such a training.
+    Its history gets the whole epochs; return what it has of the epoch that goes on.
     """
     epochs = [_checked_epoch(epoch) for epoch in state["history"]]
     if len(epochs) > net.max_epochs:
@@ -93,19 +67,7 @@ def restore_training(net: Net, state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def set_random_state(random_state: np.random.RandomState, state: Any) -> None:
-    """Set a stored state, after a check of what NumPy takes unchecked.
-
-    Parameters
-    ----------
-    random_state : RandomState
-    state : dict
-        Of ``get_state(legacy=False)``.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If it is no state of a generator of this kind.
-    """
+    """Set a stored state of ``get_state(legacy=False)``; check what NumPy does not."""
     own = random_state.get_state(legacy=False)
     _check_like(own, state)
     for name, value in own["state"].items():

@@ -30,13 +30,7 @@ def check_spread(spread: float) -> None:
 
 
 def random_source(random_state: Any) -> np.random.Generator | np.random.RandomState:
-    """Return the source of random numbers that a parameter names.
-
-    Raises
-    ------
-    ValueError
-        If it names none.
-    """
+    """Return the source of random numbers that a parameter names; ValueError if it names none."""
     if isinstance(random_state, np.random.RandomState):
         return random_state
     try:

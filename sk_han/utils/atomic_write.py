@@ -22,26 +22,11 @@ _ABANDONED_AFTER = 24 * 3600  # seconds
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file that replaces the one at `path` when the block ends without an error.
+    """Open a binary file that replaces the one at `path` when the block ends without an error.
 
     Until then an existing file does not change: the new one is written beside it under another
-    name, flushed to the disk, and moved in one step. What a killed process has left of a file of
-    this name is deleted after a day.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A symbolic link is followed: its target is replaced.
-
-    Yields
-    ------
-    binary file open for reading and writing
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written to or the disk is full; FileNotFoundError if there is no
-        such folder, IsADirectoryError if `path` is a folder.
+    name, flushed to the disk, and moved in one step. The target of a symbolic link is replaced.
+    What a killed process has left of a file of this name is deleted after a day.
     """
     target = _target(path)
     _delete_unfinished(target, older_than=_ABANDONED_AFTER)
@@ -61,26 +46,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def check_replaceable(path: str | os.PathLike[str]) -> None:
-    """Raise the error of `replacing`, as far as it can be told before; change nothing.
-
-    Raises
-    ------
-    OSError
-        As of `replacing`.
-    """
+    """Raise the OSError of `replacing`, as far as it can be told before; change nothing."""
     folder = _target(path).parent
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"{path} cannot be written: no permission to write to {folder}.")
 
 
 def delete_unfinished(path: str | os.PathLike[str]) -> None:
-    """Delete what killed processes have left of a file that no process writes now.
-
-    Parameters
-    ----------
-    path : str or path-like
-        As of `replacing`.
-    """
+    """Delete what killed processes have left of a file that no process writes now."""
     _delete_unfinished(_target(path), older_than=-math.inf)
 
 

@@ -16,11 +16,6 @@ class cached_property(Generic[_Value]):  # noqa: N801  (a decorator, as functool
     Before Python 3.12 that of `functools` has a lock that all instances share: threads wait for
     each other, and a process that is forked while another thread holds it waits for ever. Without
     it two threads may compute the value at the same time; both get the same object.
-
-    Parameters
-    ----------
-    function : callable
-        Takes the instance, and returns the value.
     """
 
     def __init__(self, function: Callable[[Any], _Value]) -> None:

@@ -11,23 +11,9 @@ __all__ = ["label_list", "plain_label", "rows_of"]
 
 
 def label_list(labels: Any) -> list[Any]:
-    """Return labels as a list of Python's own types; those of a frame of one column too.
+    """Return labels (n,), or those of a frame of one column, as a list of Python's own types.
 
-    Parameters
-    ----------
-    labels : array-like of shape (n_labels,), or frame or array of shape (n_labels, 1)
-        One of more columns gives a list of lists, and a single label a list of it.
-
-    Returns
-    -------
-    list
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_han.utils.containers import label_list
-    >>> label_list(np.array([[3], [7]])), label_list((np.int8(3), "a"))
-    ([3, 7], [3, 'a'])
+    More columns give a list of lists, and a single label a list of it.
     """
     if isinstance(labels, (list, tuple)):
         return [plain_label(label) for label in labels]
@@ -45,14 +31,7 @@ def plain_label(label: Any) -> Any:
 
 
 def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
-    """Return rows of documents, in a container of the same kind where it can be indexed so.
-
-    Parameters
-    ----------
-    X : sequence of documents, array or frame
-    rows : ndarray of int64
-        Positions, whatever the index of a pandas container.
-    """
+    """Return rows of documents by position, in a container of the same kind where possible."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "to_pylist"):  # Arrow

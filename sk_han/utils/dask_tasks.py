@@ -11,12 +11,6 @@ def tasks_at_once() -> int | None:
     """Return how many tasks run at once in the worker that runs this one; None outside of Dask.
 
     joblib cannot be asked: in a task of its backend for Dask it counts the cores of the cluster.
-
-    Examples
-    --------
-    >>> from sk_han.utils.dask_tasks import tasks_at_once
-    >>> tasks_at_once() is None
-    True
     """
     module = sys.modules.get("distributed.worker")  # a task has it
     if module is None:

@@ -17,14 +17,9 @@ _LIMITS_OF_GROUPS = (
 
 
 def memory_limit() -> int | None:
-    """Return the bytes that this process may have, by machine, container and `ulimit -v`.
+    """Return the bytes that this process may have, by machine, container and `ulimit -v`, or None.
 
     What other programs take is not deducted: the same work is refused or not at any time.
-
-    Returns
-    -------
-    int or None
-        None where the operating system does not say.
     """
     limits = []
     with suppress(AttributeError, OSError, ValueError):  # Windows has no sysconf
@@ -41,20 +36,7 @@ def memory_limit() -> int | None:
 
 
 def check_memory(n_bytes: int, what: str, repair: str) -> None:
-    """Check that the process may have so many bytes.
-
-    Parameters
-    ----------
-    n_bytes : int
-        About what is needed.
-    what, repair : str
-        What needs them, and what to do instead.
-
-    Raises
-    ------
-    MemoryError
-        If it may not. Nothing has been taken then.
-    """
+    """Raise MemoryError, and take nothing, if the process may not have about so many bytes."""
     limit = memory_limit()
     if limit is not None and n_bytes > limit:
         raise MemoryError(

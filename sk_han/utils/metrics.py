@@ -31,28 +31,10 @@ class Bin(NamedTuple):
 
 
 def figures(probabilities: NDArray[np.float64], targets: NDArray[np.int64]) -> dict[str, Any]:
-    """Return accuracy, macro F1, log loss, calibration error and confusion.
+    """Return accuracy, macro F1, log loss, calibration error and confusion of (D, K) probabilities.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_documents, n_classes)
-    targets : ndarray of shape (n_documents,)
-        The column of the true class.
-
-    Returns
-    -------
-    dict
-        ``documents``, ``accuracy``, ``macro_f1`` (of the classes that are true or predicted
-        somewhere), ``log_loss``, ``calibration_error`` and ``confusion``, an ndarray of the number
-        of documents of each true (row) and predicted (column) class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_han.utils.metrics import figures
-    >>> found = figures(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
-    >>> found["accuracy"], found["confusion"].tolist()
-    (0.5, [[1, 0], [1, 0]])
+    Macro F1 is of the classes that are true or predicted somewhere; the confusion (K, K) counts
+    the documents of each true (row) and predicted (column) class.
     """
     n_documents, n_classes = probabilities.shape
     predicted = probabilities.argmax(axis=1)
@@ -79,16 +61,6 @@ def calibration_error(
 
     Bins count by their documents (Guo, Pleiss, Sun, Weinberger, 2017, On Calibration of Modern
     Neural Networks, ICML, equation 3).
-
-    Parameters
-    ----------
-    probabilities, targets
-        As of `figures`.
-    n_bins : int, default=BINS
-
-    Returns
-    -------
-    float
     """
     bins = reliability(probabilities, targets, n_bins)
     return sum(b.n_documents * abs(b.accuracy - b.confidence) for b in bins) / len(targets)
@@ -99,23 +71,7 @@ def reliability(
 ) -> list[Bin]:
     """Put documents into bins of equal width by their highest probability, the confidence.
 
-    Parameters
-    ----------
-    probabilities, targets
-        As of `figures`.
-    n_bins : int, default=BINS
-
-    Returns
-    -------
-    list of Bin
-        In rising order of confidence, without empty ones.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_han.utils.metrics import reliability
-    >>> reliability(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0, 1]))
-    [Bin(n_documents=2, confidence=0.9, accuracy=0.5)]
+    Bins are in rising order of confidence, without empty ones.
     """
     confidence = probabilities.max(axis=1)
     right = probabilities.argmax(axis=1) == targets
@@ -133,14 +89,7 @@ def reliability(
 
 
 def share_interval(n_right: int, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share (Wilson, 1927), which is right for small numbers too.
-
-    Examples
-    --------
-    >>> from sk_han.utils.metrics import share_interval
-    >>> [round(end, 3) for end in share_interval(9, 10)]
-    [0.596, 0.982]
-    """
+    """Return the 95 % interval of a share (Wilson, 1927), which is right for small numbers too."""
     share, z2 = n_right / n, _Z**2 / n
     middle = share + z2 / 2
     half = _Z * math.sqrt(share * (1 - share) / n + z2 / (4 * n))
@@ -157,14 +106,6 @@ def difference_interval(
     with half a document added to each kind, so that it is no point where the two agree (Agresti
     and Min, 2005, Simple improved confidence intervals for comparing matched proportions,
     Statistics in Medicine 24).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_han.utils.metrics import difference_interval
-    >>> low, high = difference_interval(np.array([True] * 50), np.array([False] * 20 + [True] * 30))
-    >>> round(low, 2), round(high, 2)
-    (0.25, 0.52)
     """
     n = len(right) + 2
     ours = int(np.count_nonzero(right & ~right_of_other)) + 0.5

@@ -12,28 +12,10 @@ class ModelFormatError(ValueError):
 
 
 def checked_state(state: Any, estimator: Any, *, newest: int) -> dict[str, Any]:
-    """Check the state that a pickle passes to an estimator.
+    """Check the state that a pickle passes to an estimator; return a copy without its format.
 
     scikit-learn compares versions for its own estimators only. So each of ours stores the format
-    of its state under ``"_state_format"``.
-
-    Parameters
-    ----------
-    state : dict
-    estimator : estimator
-        The estimator to restore. Parameters that the state lacks get their defaults.
-    newest : int
-        The format of this release.
-
-    Returns
-    -------
-    dict of str to object
-        A copy without the format.
-
-    Raises
-    ------
-    ModelFormatError
-        If the format is missing, older or newer.
+    of its state under ``"_state_format"``. Parameters that the state lacks get their defaults.
     """
     name = type(estimator).__name__
     if not isinstance(state, dict) or type(state.get("_state_format")) is not int:

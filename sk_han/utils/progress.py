@@ -37,14 +37,7 @@ def rewrites_lines() -> bool:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds in the unit that a reader would use.
-
-    Examples
-    --------
-    >>> from sk_han.utils.progress import duration
-    >>> duration(0.04), duration(31.4), duration(600), duration(9000), duration(1e-5)
-    ('0.04 s', '31 s', '10 min', '2.5 h', 'below 1 ms')
-    """
+    """Return seconds in the unit that a reader would use."""
     if 0 < seconds < 0.001:
         return "below 1 ms"
     if seconds < 99.5:
@@ -53,16 +46,9 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    """Count documents on standard error within a ``with`` block.
+    """Count documents on standard error within a ``with`` block, as `done` (such as "Predicted").
 
-    Parameters
-    ----------
-    done : str
-        What is done with them, such as "Predicted".
-    quiet : bool
-        Whether nothing is written.
-    beside_rows : bool
-        Whether rows of results go to standard output; on a terminal these show how far it is.
+    If rows of results go to standard output, on a terminal these show how far it is.
     """
 
     def __init__(self, done: str, *, quiet: bool, beside_rows: bool = False) -> None:

@@ -11,19 +11,9 @@ __all__ = ["sampled_rows"]
 def sampled_rows(
     words_per_document: NDArray[np.int64], n_words: int, random_state: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """Draw documents until they have so many words.
+    """Draw rows of documents, in random order, until they have so many words, or all of them.
 
-    Parameters
-    ----------
-    words_per_document : ndarray of int64, shape (n_documents,)
-    n_words : int
-        The last document may reach beyond it.
-    random_state : RandomState
-
-    Returns
-    -------
-    ndarray of int64
-        Rows, in random order; all if the documents have fewer words.
+    The last document may reach beyond it.
     """
     order = random_state.permutation(len(words_per_document))
     reached = np.cumsum(words_per_document[order])

@@ -14,26 +14,8 @@ __all__ = ["Stages"]
 class Stages:
     """Measure the stages of some work, and tell of them on standard error.
 
-    Parameters
-    ----------
-    verbose : int
-        Whether it tells of them: at the beginning where the line can be rewritten, and at the end.
-
-    Attributes
-    ----------
-    verbose : int
-    seconds : dict of str to float
-        Of each stage that has ended, in the order of their first beginning; a stage that comes
-        again adds to it.
-
-    Examples
-    --------
-    >>> from sk_han.utils.stages import Stages
-    >>> stages = Stages()
-    >>> with stages("texts"):
-    ...     pass
-    >>> list(stages.seconds)
-    ['texts']
+    A line that can be rewritten tells of the beginning too. `seconds` are those of each stage
+    that has ended, in the order of their first beginning; a stage that comes again adds to it.
     """
 
     def __init__(self, verbose: int = 0) -> None:
@@ -48,14 +30,7 @@ class Stages:
 
     @contextmanager
     def __call__(self, name: str, *, tells: bool = True) -> Iterator[None]:
-        """Measure what is done in the block.
-
-        Parameters
-        ----------
-        name : str
-        tells : bool, default=True
-            False for what tells of its progress itself.
-        """
+        """Measure what is done in the block, which may tell of its progress itself."""
         tells = tells and self.verbose > 0
         if tells and rewrites_lines():
             tell(f"{name} ...", end="\r")

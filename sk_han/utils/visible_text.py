@@ -16,44 +16,26 @@ _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def visible(text: str) -> str:
-    r"""Replace control characters and lone surrogates by visible ones, one for one.
+    """Replace control characters and lone surrogates by visible ones, one for one.
 
     The result can be encoded in UTF-8, and cannot control a terminal or a browser.
-
-    Examples
-    --------
-    >>> from sk_han.utils.visible_text import visible
-    >>> visible("a\x00b\x1b[31m")
-    'a␀b␛[31m'
     """
     return _WITHOUT_PICTURE.sub("\ufffd", text.translate(_PICTURES))
 
 
 def in_reading_order(text: str) -> str:
-    r"""Return `visible` text in which no invisible character turns the rest of a line round.
+    """Return `visible` text in which no invisible character turns the rest of a line round.
 
     For renderings without elements that isolate the direction of a text, as HTML has. Letters
     that are written from right to left stay.
-
-    Examples
-    --------
-    >>> from sk_han.utils.visible_text import in_reading_order
-    >>> in_reading_order("price \u202e001")
-    'price �001'
     """
     return _DIRECTIONS.sub("\ufffd", visible(text))
 
 
 def in_one_line(label: object, longest: int | None = None) -> str:
-    r"""Return a label in reading order, without line breaks, tabs or runs of blanks.
+    """Return a label in reading order, without line breaks, tabs or runs of blanks.
 
     What is longer than `longest` characters ends in an ellipsis.
-
-    Examples
-    --------
-    >>> from sk_han.utils.visible_text import in_one_line
-    >>> in_one_line("very\n good\x00")
-    'very good␀'
     """
     text = " ".join(in_reading_order(str(label)).split())
     if longest is None or len(text) <= longest:

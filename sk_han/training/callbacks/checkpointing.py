@@ -28,12 +28,6 @@ class Checkpointing(Callback):
 
     It must be the last callback: it stores what the others have made of a step or epoch. The
     state behind the first step is of little worth, but shows early that it can be stored.
-
-    Parameters
-    ----------
-    store : StateStore
-    seconds : float
-        From one state to the next within an epoch.
     """
 
     def __init__(self, store: StateStore, seconds: float) -> None:

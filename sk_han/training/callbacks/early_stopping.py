@@ -18,21 +18,9 @@ class EarlyStopping(Callback):
 
     An epoch is better if its validation accuracy is higher, or equal with a lower loss. During
     training a network becomes more certain, and its loss rises long before its accuracy falls.
-    With few documents, epochs often have equal accuracy; then the loss decides.
-
-    Parameters
-    ----------
-    n_iter_no_change : int or None
-        Number of epochs without improvement after which training stops; None for no stop.
-    measure : str
-        The measure of the net that compares epochs, higher being better.
-
-    Attributes
-    ----------
-    best_epoch_ : int
-        The epoch, from 1, whose weights the net keeps.
-    best_score_ : tuple of float
-        The measure of that epoch, and minus its validation loss.
+    With few documents, epochs often have equal accuracy; then the loss decides. Without
+    `n_iter_no_change` training does not stop. Epochs count from 1; a score is the measure, and
+    minus the validation loss.
     """
 
     def __init__(self, n_iter_no_change: int | None, measure: str = "valid_accuracy") -> None:

@@ -13,15 +13,7 @@ __all__ = ["EpochLines", "scores_of", "words_of"]
 
 
 class EpochLines(Callback):
-    """Write a line of scores on standard error after each epoch.
-
-    Parameters
-    ----------
-    n_epochs : int
-        Number of epochs, if nothing ends training before.
-    with_rates : bool
-        Whether a line has documents and words a second.
-    """
+    """Write a line of scores on standard error after each epoch, perhaps with rates."""
 
     def __init__(self, n_epochs: int, with_rates: bool = False) -> None:
         self.n_epochs = n_epochs

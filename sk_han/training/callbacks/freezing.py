@@ -12,15 +12,10 @@ __all__ = ["FrozenEmbedding", "epochs_frozen"]
 
 
 class FrozenEmbedding(Callback):
-    """Train the word vectors only after the first epochs.
+    """Train the word vectors only after the first epochs; infinitely many are all.
 
     At the start the layers above have random weights, and their gradients would damage pretrained
     vectors (Howard and Ruder, 2018, unfreeze layers from the top for the same reason).
-
-    Parameters
-    ----------
-    n_epochs : float
-        Number of epochs in which the vectors do not change; infinity for all.
     """
 
     def __init__(self, n_epochs: float) -> None:
@@ -32,10 +27,7 @@ class FrozenEmbedding(Callback):
 
 
 def epochs_frozen(freeze_embedding: bool | int) -> float:
-    """Return the number of epochs that `freeze_embedding` of `HANClassifier` means.
-
-    True means all epochs, not one.
-    """
+    """Return the number of epochs that `freeze_embedding` means: True means all epochs, not one."""
     if isinstance(freeze_embedding, (bool, np.bool_)):
         return math.inf if freeze_embedding else 0
     return freeze_embedding

@@ -17,19 +17,8 @@ __all__ = ["TrainingProgress", "progress_of"]
 def progress_of(n_steps: int, n_epochs: int, verbose: int) -> Callback:
     """Return what shows the progress of a training on standard error.
 
-    Parameters
-    ----------
-    n_steps : int
-        Number of training batches of all epochs together.
-    n_epochs : int
-    verbose : int
-        2 for rates too.
-
-    Returns
-    -------
-    Callback
-        A bar where a line can be rewritten. A log would get thousands of carriage returns: it has a
-        line for each epoch.
+    That is a bar where a line can be rewritten. A log would get thousands of carriage returns: it
+    has a line for each epoch.
     """
     with_rates = verbose > 1
     if rewrites_lines():
@@ -38,15 +27,7 @@ def progress_of(n_steps: int, n_epochs: int, verbose: int) -> Callback:
 
 
 class TrainingProgress(Callback):
-    """One bar over all epochs: training loss, validation score and remaining time.
-
-    Parameters
-    ----------
-    n_steps : int
-        Number of training batches of all epochs together.
-    with_rates : bool
-        Whether it shows words a second.
-    """
+    """One bar over all epochs: loss, validation score, remaining time, perhaps words a second."""
 
     def __init__(self, n_steps: int, with_rates: bool = False) -> None:
         self.n_steps = n_steps

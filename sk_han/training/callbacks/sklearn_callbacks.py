@@ -15,17 +15,7 @@ __all__ = ["FitTasks"]
 class FitTasks(Callback):
     """Notify scikit-learn's callbacks (1.9 and later) of the start and end of fit and epochs.
 
-    Parameters
-    ----------
-    estimator : HANClassifier
-    X : DocumentArray
-    y : ndarray
-        Arguments of `fit`, which callbacks receive.
-    n_epochs : int
-    fitted_so_far : callable
-        Takes the net; returns the fitted attributes as they are during training.
-    sample_weight : array-like or None
-        Another argument of `fit`.
+    Callbacks receive the arguments of `fit`, and what `fitted_so_far` makes of the net.
     """
 
     def __init__(
