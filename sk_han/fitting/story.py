@@ -17,7 +17,6 @@ from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.training.data_parallel import Ranks
 from sk_han.training.history import training_attributes
-from sk_han.training.outcome import warned_that_nothing_is_learnt
 from sk_han.utils.progress import tell
 
 __all__ = ["LEARNERS", "fit"]
@@ -89,12 +88,6 @@ def fit(
     if rank is not None:
         context.end_task({})
         return rank
-    net = learnt[0].pool.network.net
-    # A portion may have other class frequencies, and a loss of the user's no probabilities.
-    checks = not is_portion and not settings.own_loss
-    warned = checks and warned_that_nothing_is_learnt(
-        net, data.target, data.training_data, settings.lr
-    )
     learnt += [learner.fit(data, context, teacher) for learner in others]
 
     # Logits of held-out documents say by what factor the parts of each learner count. So
@@ -103,8 +96,9 @@ def fit(
         scaled = scaled_pool(learnt, data, context)
         scaled = decided(scaled, settings.threshold)
     summary = summary_of(scaled, data, context)
-    if checks and not warned:
-        warn_of_a_useless_network(summary, scaled)
+    # A portion may have other class frequencies, and a loss of the user's no probabilities.
+    if not is_portion and not settings.own_loss:
+        warn_of_a_useless_network(summary, scaled, data.training_data, settings.lr)
     if context.stages.verbose:
         tell(summary)
     fitted = _fitted_model(scaled, summary, data, context)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from sk_han.documents import LabelledDocuments
 from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import FitData
 from sk_han.fitting.scales import Scaled, UnseenLogits
@@ -17,28 +18,21 @@ from sk_han.training.history import best_of, end_of
 from sk_han.training.net import Net
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["summary_of", "warn_of_a_useless_network"]
+__all__ = ["fault_in_unseen", "summary_of", "warn_of_a_useless_network"]
 
 # Fewer tell too little: of 50, one is 2 %.
 _ENOUGH_TO_TELL = 50
 # With fewer documents read in all epochs together, nothing was expected of the network.
 _ENOUGH_READ = 1_000
 _COUNTS_FOR_NOTHING = 0.02
+_MOST_READ = 1000
+# After a single epoch of a few documents the loss is up to 0.3 above that of a guess that takes all
+# classes for alike, with labels drawn at random below it; with lr=10 it is 0.6 above, with 100 10.
+_MARGIN = 0.5
 
 
 def summary_of(scaled: Scaled, data: FitData, context: FitContext) -> FitSummary:
-    """Sum up a fit.
-
-    Parameters
-    ----------
-    scaled : Scaled
-    data : FitData
-    context : FitContext
-
-    Returns
-    -------
-    FitSummary
-    """
+    """Sum up a fit."""
     net = scaled.pool.network.net
     return FitSummary(
         n_documents=len(data.labelled),
@@ -53,43 +47,12 @@ def summary_of(scaled: Scaled, data: FitData, context: FitContext) -> FitSummary
     )
 
 
-def warn_of_a_useless_network(summary: FitSummary, scaled: Scaled) -> None:
-    """Warn if the network tells nothing of documents that it has not learnt from.
-
-    Parameters
-    ----------
-    summary : FitSummary
-    scaled : Scaled
-
-    Warns
-    -----
-    ConvergenceWarning
-        If in no epoch it is better than the class frequencies, by accuracy or by loss, or counts
-        for nothing beside the linear models. Fewer than 50 held-out documents do not tell, nor
-        does a trial: a single epoch, or fewer than 1,000 documents in all epochs together. If all
-        held-out documents have one class, no model can be better than its frequency, and only the
-        second is told.
-    """
-    net, unseen, target = scaled.pool.network.net, scaled.unseen, scaled.pool.target
-    if unseen is None or summary.n_classes == 1 or summary.n_scored < _ENOUGH_TO_TELL:
-        return
-    n_epochs = len(net.history)
-    if n_epochs == 1 or n_epochs * summary.n_documents < _ENOUGH_READ:  # a trial
-        return
-    majority = summary.majority_accuracy
-    share = summary.shares.get(NETWORK, 1.0)
-    if majority is not None and not _ever_beats(net, unseen, target, majority):
-        what = (
-            f"The network tells nothing: in none of its {summary.n_epochs} epochs was it better on "
-            f"{summary.n_scored:,} held-out documents than always predicting the most frequent "
-            f"class ({majority:.3f})"
-        )
-    elif summary.shares and share < _COUNTS_FOR_NOTHING:
-        what = (
-            "The network counts for nothing: its share of the log-odds of held-out documents is "
-            f"{100 * share:.1f} %"
-        )
-    else:
+def warn_of_a_useless_network(
+    summary: FitSummary, scaled: Scaled, training: LabelledDocuments, lr: float
+) -> None:
+    """Warn if the network tells nothing of its training documents, or nothing of others."""
+    found = _fault_in_training(scaled, training) or fault_in_unseen(summary, scaled)
+    if found is None:
         return
     decides = (
         " The linear models decide, and attention says nothing of the prediction."
@@ -97,10 +60,53 @@ def warn_of_a_useless_network(summary: FitSummary, scaled: Scaled) -> None:
         else ""
     )
     warn_user(
-        f"{what}.{decides} Give more documents, check that labels belong to their documents, or "
-        "change lr and max_epochs; fit_summary_ has the numbers.",
+        f"The network tells nothing: {found}.{decides} Lower lr={lr:g} (by default 0.006), train "
+        "for more epochs, give more documents, or check that labels belong to their documents; "
+        "fit_summary_ has the numbers.",
         ConvergenceWarning,
     )
+
+
+def _fault_in_training(scaled: Scaled, training: LabelledDocuments) -> str | None:
+    """Return by what a blind guess tells much more of up to 1,000 training documents."""
+    net, target = scaled.pool.network.net, scaled.pool.target
+    rows = np.linspace(0, len(training) - 1, min(len(training), _MOST_READ)).astype(np.int64)
+    some = training[rows]
+    logits = net.logits(some.documents).astype(np.float64)
+    loss, _ = target.loss(logits, some.targets, some.weights / some.weights.sum())
+    if loss <= target.loss_of_nothing() + _MARGIN:
+        return None
+    of_frequencies = target.loss_of_frequencies(some.targets, some.weights)
+    return (
+        f"on its training documents its loss is {loss:.3g}, and that of the class frequencies "
+        f"alone {of_frequencies:.3g}"
+    )
+
+
+def fault_in_unseen(summary: FitSummary, scaled: Scaled) -> str | None:
+    """Return by what the network tells nothing of held-out documents.
+
+    In no epoch is it better than the class frequencies, by accuracy or by loss, or it counts for
+    nothing beside the linear models. Fewer than 50 documents do not tell, nor does a trial: a
+    single epoch, or fewer than 1,000 documents in all epochs together. If all have one class, no
+    model can be better than its frequency, and only the second is told.
+    """
+    net, unseen, target = scaled.pool.network.net, scaled.unseen, scaled.pool.target
+    if unseen is None or summary.n_classes == 1 or summary.n_scored < _ENOUGH_TO_TELL:
+        return None
+    n_epochs = len(net.history)
+    if n_epochs == 1 or n_epochs * summary.n_documents < _ENOUGH_READ:  # a trial
+        return None
+    majority = summary.majority_accuracy
+    if majority is not None and not _ever_beats(net, unseen, target, majority):
+        return (
+            f"in none of its {summary.n_epochs} epochs was it better on {summary.n_scored:,} "
+            f"held-out documents than always predicting the most frequent class ({majority:.3f})"
+        )
+    share = summary.shares.get(NETWORK, 1.0)
+    if summary.shares and share < _COUNTS_FOR_NOTHING:
+        return f"its share of the log-odds of held-out documents is {100 * share:.1f} %"
+    return None
 
 
 def _scores(scaled: Scaled, target: Target) -> dict[str, Any]:

@@ -90,7 +90,7 @@ class TestTheSameBits:
             raise Stopped
 
         with monkeypatch.context() as patched:  # the stage behind the training
-            patched.setattr("sk_han.fitting.story.warned_that_nothing_is_learnt", fail)
+            patched.setattr("sk_han.fitting.story.scaled_pool", fail)
             with pytest.raises(Stopped):
                 classifier_of(**params).fit(TEXTS, LABELS, checkpoint=tmp_path)
         StopAt.step = 0  # it would be reached if an epoch began

@@ -1,0 +1,16 @@
+import pytest
+
+from sk_han.utils.visible_text import in_one_line, in_reading_order, visible
+
+
+@pytest.mark.parametrize(
+    ("function", "text", "shown"),
+    [
+        (visible, "a\x00b\x1b[31m", "a␀b␛[31m"),
+        (visible, "tab\tand\nline \ud800\x85", "tab\tand\nline ��"),
+        (in_reading_order, "price \u202e001\x00", "price �001␀"),
+        (in_one_line, "very\n good\x00", "very good␀"),
+    ],
+)
+def test_what_could_control_a_terminal_or_turn_a_line_is_replaced(function, text, shown):
+    assert function(text) == shown
