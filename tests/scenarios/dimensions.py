@@ -433,6 +433,8 @@ _PADDED = "it holds 0 .padding. and 1 .the unknown word. alone"
 WARNINGS: list[Expected] = [
     # Of four documents a fold may have one.
     Expected(when(classes={*_FEW, "one with a document", "two documents"}), "a single document: "),
+    # So may it of seven, two of which count for nothing.
+    Expected(when(estimator=FOLDS, weights="some zero"), "a single document: "),
     Expected(when(classes=_FEW), "fewer than 5 documents: "),
     Expected(when(classes="one"), "y holds a single class"),
     # Of a short vocabulary, or of the first words, documents of two classes are the same.
