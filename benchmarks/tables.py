@@ -25,6 +25,7 @@ PAGES = [
         "docs/how_to/large_collections.md",
         "docs/how_to/long_fits.md",
         "docs/how_to/onnx.md",
+        "docs/how_to/see_what_a_model_learnt.md",
         "docs/how_to/several_processes.md",
         "docs/how_to/small_data.md",
     )
