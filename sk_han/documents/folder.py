@@ -86,12 +86,11 @@ class DocumentFolder:
         checksums = _checksums(folder, paths[_CHECKSUMS], lengths, found["checksums"])
         with ExitStack() as opened:
             files = {}
-            everything = np.array([0]), np.array([lengths["document_starts"]])
             try:
                 for name, dtype in _TYPES.items():
                     files[name] = IntegerFile(paths[name], dtype, lengths[name], checksums[name])
                     opened.callback(files[name].close)
-                starts = files["document_starts"].read(*everything)
+                starts = files["document_starts"].read_all()
             except ValueError as error:
                 raise _damaged(folder, str(error)) from error
             starts = starts.astype(np.int64).reshape(-1, 2)
@@ -287,10 +286,9 @@ def _is_ours(name: str) -> bool:
 
 
 def _data_files(path: Path) -> set[str]:
-    """Return the names of files that the next documents replace.
+    """Return the names of files that the next documents replace, and of those left a day ago.
 
-    A file of nobody's is left by a killed process if it is a day old; a younger one may belong to a
-    process that writes to this folder too.
+    A younger file that no description names may belong to a process that writes here too.
     """
     found: set[str] = set()
     with suppress(OSError, ValueError):
@@ -370,7 +368,7 @@ def _checksums(
     numbers = [n_blocks(lengths[name] * np.dtype(dtype).itemsize) for name, dtype in _TYPES.items()]
     try:
         file = IntegerFile(path, "<u4", sum(numbers))
-        sums = file.read(np.array([0]), np.array([sum(numbers)]))
+        sums = file.read_all()
     except ValueError as error:
         raise _damaged(folder, str(error)) from error
     file.close()

@@ -73,6 +73,10 @@ class IntegerFile:
         self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         self.close = weakref.finalize(self, os.close, self._descriptor)
 
+    def read_all(self) -> NDArray[Any]:
+        """Read all integers."""
+        return self.read(np.array([0]), np.array([self._n_bytes // self._dtype.itemsize]))
+
     def read(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[Any]:
         """Read pieces between positions in integers, (n_pieces,), and concatenate them."""
         pieces = np.empty(int((stops - starts).sum()), dtype=self._dtype)

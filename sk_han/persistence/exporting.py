@@ -44,9 +44,8 @@ def export_safetensors(classifier: HANClassifier, path: str | os.PathLike[str]) 
     -----
     Weights are named as in the ``state_dict`` of `HierarchicalAttentionNetwork`. The metadata
     has ``sk_han``, the version; ``network``, the argument of ``from_plain`` as JSON; and
-    ``sha256``, the SHA-256 of the bytes of all weights (float32, little-endian) in the
-    alphabetical order of their names. safetensors has no checksum of its own, and loads a changed
-    weight without an error.
+    ``sha256`` of the bytes of all weights (float32, little-endian) in the alphabetical order of
+    their names, since safetensors has no checksum of its own.
 
     Examples
     --------

@@ -65,12 +65,9 @@ def load(path: str | os.PathLike[str]) -> Saved | Pipeline:
 
     Notes
     -----
-    The SHA-256 in the file detects accidents, not attacks: whoever can change the file can change
-    the SHA-256 too. A changed file can cause other predictions, or be slow on texts by a
-    `token_pattern` made for that.
-
-    Whatever the file holds, loading takes at most 64 times its size, and 4 MB. A vocabulary takes
-    20 times its size in the file, weights 4 times.
+    The SHA-256 in the file detects accidents, not attacks: whoever changes the file can change it
+    too, and cause other predictions, or slow ones by a `token_pattern` made for that. Whatever the
+    file holds, loading takes at most 64 times its size, and 4 MB.
     """
     with model_file(path) as file:
         return restored(*read_archive(file))

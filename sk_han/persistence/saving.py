@@ -80,11 +80,9 @@ def save(estimator: Saved | Pipeline, path: str | os.PathLike[str]) -> None:
 
     Notes
     -----
-    The file has the state for prediction, explanation and further training: parameters, tokenizer
-    with vocabulary, weights, history, metadata requests. It does not have the moments of the
-    optimizer, callbacks set by ``set_callbacks``, and your own attributes. A process that is
-    killed while it writes leaves a hidden file with the ending ``.tmp`` in the folder, which a
-    `save` of the same name deletes when it is a day old.
+    The file does not have the moments of the optimizer, callbacks set by ``set_callbacks``, and
+    your own attributes. A process that is killed while it writes leaves a hidden file with the
+    ending ``.tmp`` in the folder, which a `save` of the same name deletes when it is a day old.
 
     Examples
     --------
@@ -179,14 +177,14 @@ def _pipeline(pipeline: Pipeline, arrays: Arrays) -> dict[str, Any]:
 def _advice(steps: list[type]) -> str:
     """Return advice what to save instead of a Pipeline with other steps."""
     whole = "joblib.dump saves the whole Pipeline."
+    if steps == [HANClassifier]:
+        return "Save its only step, pipeline[-1]."
     if steps[-2:] == [HierarchicalTokenizer, HANClassifier]:
         last = "pipeline[-2:]"
     elif steps[-1] is HANClassifier and HierarchicalTokenizer not in steps:
         last = "pipeline[-1]"
     else:
         return whole
-    if len(steps) == 1:
-        return f"Save its only step, {last}."
     return f"Save {last}, and give the loaded one what the steps before it return; or {whole}"
 
 

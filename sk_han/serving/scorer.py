@@ -57,9 +57,7 @@ class Scorer:
     """A fitted classifier in a file of `sk_han.save`, without PyTorch, scikit-learn and SciPy.
 
     NumPy is all it needs, and Numba makes it several times faster. Probabilities are those of the
-    classifier up to rounding, about 1e-6.
-
-    Create one with `Scorer.load`. It does not change, and threads may share it.
+    classifier up to rounding, about 1e-6. Create one with `Scorer.load`; threads may share it.
 
     Attributes
     ----------
