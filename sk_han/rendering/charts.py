@@ -24,24 +24,7 @@ class Axis(NamedTuple):
 
 
 def ticks(low: float, high: float, n: int = 6, *, whole: bool = False) -> list[tuple[float, str]]:
-    """Return about `n` round values between two numbers, with their texts.
-
-    Parameters
-    ----------
-    low, high : float
-    n : int, default=6
-        Wanted number of them, at most one more.
-    whole : bool, default=False
-        Whether values are integers only.
-
-    Examples
-    --------
-    >>> from sk_han.rendering.charts import ticks
-    >>> [text for _, text in ticks(0.12, 0.94)]
-    ['0.2', '0.4', '0.6', '0.8']
-    >>> [text for _, text in ticks(1, 3, whole=True)]
-    ['1', '2', '3']
-    """
+    """Return at most n + 1 round values between two numbers, with their texts."""
     rough = (high - low) / n or 1.0
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
@@ -54,24 +37,8 @@ def ticks(low: float, high: float, n: int = 6, *, whole: bool = False) -> list[t
 class Chart:
     """A chart that grows by marks; coordinates are values of its axes.
 
-    Parameters
-    ----------
-    x, y : Axis
-    description : str
-        What the chart shows, for readers who do not see it.
-
-    Notes
-    -----
-    `kind` of a mark is "toward", "against" or "muted", the names of colours in the style sheet.
-
-    Examples
-    --------
-    >>> from sk_han.rendering.charts import Axis, Chart, ticks
-    >>> share = Axis("share", 0, 1, ticks(0, 1))
-    >>> chart = Chart(share, share, "an example")
-    >>> chart.line([(0, 0), (1, 1)], "muted")
-    >>> chart.markup().startswith("<svg")
-    True
+    The description is for readers who do not see it. `kind` of a mark is "toward", "against" or
+    "muted", the names of colours in the style sheet.
     """
 
     def __init__(self, x: Axis, y: Axis, description: str) -> None:

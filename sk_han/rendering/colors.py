@@ -6,15 +6,27 @@ of words. What overrides shades and, on narrow pages, the layout stands in `afte
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from sk_han.rendering.shading import LEVELS
+from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DARK", "LIGHT", "SCALES", "Theme", "shades", "style", "stylesheet", "theme_of"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "SCALES",
+    "Theme",
+    "shades",
+    "style",
+    "stylesheet",
+    "theme_of",
+    "themed_axes",
+]
 
 # Attention has one hue. Blue (for) and orange (against) differ for every colour vision.
 # The letter names the CSS classes of a scale, and is short since every word has a class.
@@ -64,6 +76,19 @@ def theme_of(ax: Axes) -> Theme:
     from matplotlib.colors import to_rgb
 
     return DARK if sum(to_rgb(ax.figure.get_facecolor())) < 1.5 else LIGHT
+
+
+def themed_axes(
+    ax: Axes | None, door: str, size: Sequence[float] | None = None
+) -> tuple[Axes, Theme]:
+    """Return these axes, or those of a new figure in inches, with their theme.
+
+    `door` is what asks for matplotlib, should it be missing.
+    """
+    pyplot = import_optional("matplotlib.pyplot", "plot", door)
+    if ax is None:
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    return ax, theme_of(ax)
 
 
 def stylesheet() -> str:

@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sk_han.rendering.colors import theme_of
-from sk_han.rendering.fonts import drawable, families_for
-from sk_han.utils.optional import import_optional
+from sk_han.rendering.colors import themed_axes
+from sk_han.rendering.fonts import written
+from sk_han.rendering.protocols import Measured
 from sk_han.utils.visible_text import in_one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-from sk_han.rendering.protocols import Measured
-
 __all__ = ["plot_faithfulness"]
 
 
 def plot_faithfulness(report: Measured, ax: Axes | None = None) -> Axes:
-    """Draw comprehensiveness and sufficiency of each method, with their intervals.
-
-    Parameters
-    ----------
-    report : Measured
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Methods from top to bottom as in the report.
-    """
-    pyplot = import_optional("matplotlib.pyplot", "plot", "FaithfulnessReport.plot")
-    if ax is None:
-        height = 1.2 + 0.4 * len(report.methods)
-        _, ax = pyplot.subplots(figsize=(8, height), layout="constrained")
-    theme = theme_of(ax)
+    """Draw comprehensiveness and sufficiency of each method, with their intervals."""
+    size = 8, 1.2 + 0.4 * len(report.methods)
+    ax, theme = themed_axes(ax, "FaithfulnessReport.plot", size)
     rows = np.arange(len(report.methods))
     # Marker and offset distinguish the two without colour.
     for metric, color, marker, shift, better in (
@@ -57,10 +40,8 @@ def plot_faithfulness(report: Measured, ax: Axes | None = None) -> Axes:
             label=f"{metric} ({better} is better)",
         )
     ax.axvline(0, color=theme.rule, zorder=0)
-    names = [in_one_line(method) for method in report.methods]
-    families = families_for(names)
-    style: Any = {"parse_math": False} | ({} if families is None else {"family": families})
-    ax.set_yticks(rows, [drawable(name, families) for name in names], **style)
+    names, style = written([in_one_line(method) for method in report.methods])
+    ax.set_yticks(rows, names, **style)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel("fall in the probability of the predicted class")
     ax.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))

@@ -9,7 +9,7 @@ from typing import Any
 
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["drawable", "families_for"]
+__all__ = ["drawable", "families_for", "written"]
 
 # Tried first, since they are made for running text: of systems, and of Linux packages.
 PREFERRED = (
@@ -99,6 +99,13 @@ def drawable(text: str, families: Sequence[str] | None = None, weight: str = "no
     lacking = {c for c in text if not any(_has(path, c) for path in paths)} - {"\n"}
     box = next((c for c in BOXES if any(_has(path, c) for path in paths)), "")
     return text.translate({ord(c): box if _is_drawn(c) else "" for c in lacking})
+
+
+def written(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """Return texts that figures can draw, none of them a formula, and the style to do so."""
+    families = families_for(texts)
+    style = {"parse_math": False} | ({} if families is None else {"family": families})
+    return [drawable(text, families) for text in texts], style
 
 
 def _is_drawn(character: str) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from sk_han.rendering.colors import theme_of
-from sk_han.rendering.fonts import drawable, families_for
-from sk_han.utils.optional import import_optional
+from sk_han.rendering.colors import themed_axes
+from sk_han.rendering.fonts import written
 from sk_han.utils.visible_text import in_one_line
 
 if TYPE_CHECKING:
@@ -57,14 +56,11 @@ def plot_history(
     >>> [line.get_label() for line in ax.lines]
     ['training loss']
     """
-    pyplot = import_optional("matplotlib.pyplot", "plot", "plot_history")
-    from matplotlib.ticker import MaxNLocator
-
     history = _checked(_history_of(estimator))
     names = _names(history)
-    if ax is None:
-        _, ax = pyplot.subplots(layout="constrained")
-    theme = theme_of(ax)
+    ax, theme = themed_axes(ax, "plot_history")
+    from matplotlib.ticker import MaxNLocator
+
     lines = _curve(ax, history, "train_loss", "training loss", theme.toward[1], "o--")
     lines += _curve(ax, history, "valid_loss", "validation loss", theme.against[1], "o-")
     ax.set_xlabel("epoch")
@@ -79,16 +75,15 @@ def plot_history(
             # The first two colours of most style sheets are like those of the losses.
             marker = SCORE_MARKERS[i % len(SCORE_MARKERS)]
             lines += _curve(twin, history, name, label, f"C{i + 2}", f"{marker}:")
-    labels = [in_one_line(line.get_label()) for line in lines]
-    families = families_for(labels)
+    labels, style = written([in_one_line(line.get_label()) for line in lines])
     legend = ax.legend(
         lines,
-        [drawable(label, families) for label in labels],
+        labels,
         frameon=False,
         ncols=min(3, len(lines)),
         loc="lower center",
         bbox_to_anchor=(0.5, 1),
-        prop=None if families is None else {"family": families},
+        prop={"family": style["family"]} if "family" in style else None,
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
@@ -97,14 +92,12 @@ def plot_history(
 
 def _history_of(estimator: Any) -> Any:
     if isinstance(estimator, Sequence) and not isinstance(estimator, str):
-        history: Any = estimator
-    else:
-        # Checked by attribute, so that drawing a stored history imports no estimator.
-        last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-        if not hasattr(last, "history_"):
-            _refuse(last)
-        history = last.history_
-    return history
+        return estimator
+    # Checked by attribute, so that drawing a stored history imports no estimator.
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    if not hasattr(last, "history_"):
+        _refuse(last)
+    return last.history_
 
 
 def _checked(history: Sequence[Any]) -> list[Mapping[str, Any]]:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.rendering.colors import shades, theme_of
-from sk_han.rendering.fonts import drawable, families_for
-from sk_han.utils.optional import import_optional
+from sk_han.rendering.colors import shades, themed_axes
+from sk_han.rendering.fonts import written
 from sk_han.utils.visible_text import in_one_line
 
 if TYPE_CHECKING:
@@ -30,25 +29,18 @@ def plot_matrix(
     door: str,
 ) -> Axes:
     """Draw shares from 0 to 1, (n_rows, n_columns), as shades; `door` asks for matplotlib."""
-    pyplot = import_optional("matplotlib.pyplot", "plot", door)
-    colors = import_optional("matplotlib.colors", "plot", door)
-    if ax is None:
-        size = [
-            min(1.5 + INCHES_PER_NAME * len(names), LARGEST_FIGURE) for names in (columns, rows)
-        ]
-        _, ax = pyplot.subplots(figsize=size, layout="constrained")
-    theme = theme_of(ax)
-    scale = colors.LinearSegmentedColormap.from_list(
+    size = [min(1.5 + INCHES_PER_NAME * len(names), LARGEST_FIGURE) for names in (columns, rows)]
+    ax, theme = themed_axes(ax, door, size)
+    from matplotlib.colors import LinearSegmentedColormap
+
+    scale = LinearSegmentedColormap.from_list(
         "attention", [theme.page, *shades(theme, "attention")]
     )
     if shares.size:
         ax.imshow(shares, cmap=scale, vmin=0, vmax=1, aspect="auto")
-    written = [[in_one_line(name) for name in names] for names in (columns, rows)]
-    families = families_for([*written[0], *written[1]])
-    style: Any = {"parse_math": False} | ({} if families is None else {"family": families})
-    shown = [[drawable(name, families) for name in names] for names in written]
-    ax.set_xticks(range(len(columns)), shown[0], rotation=90, **style)
-    ax.set_yticks(range(len(rows)), shown[1], **style)
+    names, style = written([in_one_line(name) for name in (*columns, *rows)])
+    ax.set_xticks(range(len(columns)), names[: len(columns)], rotation=90, **style)
+    ax.set_yticks(range(len(rows)), names[len(columns) :], **style)
     ax.xaxis.tick_top()
     ax.tick_params(length=0, labelcolor=theme.text)
     ax.spines[:].set_color(theme.rule)

@@ -157,13 +157,6 @@ def folded(weights: NDArray[Any], n_open: int, around: int = 0) -> list[tuple[ra
     The `n_open` of the largest magnitude stay open, with `around` neighbours on each side; the
     runs between them are folded. A run of one or two stays open too, since a fold takes as much
     room.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_han.rendering.rows import folded
-    >>> folded(np.array([0.5, 0.1, 0.1, 0.1, 0.2]), n_open=2)
-    [(range(0, 1), False), (range(1, 4), True), (range(4, 5), False)]
     """
     closed = np.ones(len(weights), dtype=bool)
     heaviest = np.argsort(-np.abs(weights), kind="stable")[:n_open]

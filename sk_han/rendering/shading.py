@@ -69,13 +69,6 @@ def too_weak(values: NDArray[np.float64], share: float = WEAK_SHARE) -> NDArray[
 
     They are the weakest ones, as many as together hold no more than this share of the sum of all
     magnitudes; words of equal magnitude are all weak, or none is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_han.rendering.shading import too_weak
-    >>> too_weak(np.array([0.5, -0.01, 0.4, 0.01, -0.08])).tolist()
-    [False, True, False, True, False]
     """
     magnitudes = np.abs(values)
     rising = np.sort(magnitudes)
@@ -86,14 +79,7 @@ def too_weak(values: NDArray[np.float64], share: float = WEAK_SHARE) -> NDArray[
 
 
 def number(value: float, signed: bool) -> str:
-    """Write a value with three decimals, or with two or three digits if it is small or large.
-
-    Examples
-    --------
-    >>> from sk_han.rendering.shading import number
-    >>> [number(value, signed=True) for value in (0.25, -0.00047, 0.0, 1234.5)]
-    ['+0.250', '-0.00047', '0', '+1.23e+03']
-    """
+    """Write a value with three decimals, or with two or three digits if it is small or large."""
     # Below, three decimals round to one significant digit or none.
     if abs(value) < 0.00995:
         return brief(value, signed)
@@ -102,14 +88,7 @@ def number(value: float, signed: bool) -> str:
 
 
 def brief(value: float, signed: bool = False) -> str:
-    """Write a value with two significant digits, and zero without a sign.
-
-    Examples
-    --------
-    >>> from sk_han.rendering.shading import brief
-    >>> brief(0.123), brief(0.5, signed=True), brief(-0.0, signed=True)
-    ('0.12', '+0.5', '0')
-    """
+    """Write a value with two significant digits, and zero without a sign."""
     if not value:
         return "0"
     return format(value, "+.2g" if signed else ".2g")

@@ -21,19 +21,7 @@ LONGEST_TERM = 30
 
 
 def plot_summary(summary: Summarized, ax: Any = None, label: Any = None) -> NDArray[np.object_]:
-    """Draw the terms for and against a class; see `Summary.plot`.
-
-    Parameters
-    ----------
-    summary : Summarized
-    ax : sequence of 2 matplotlib.axes.Axes, optional
-    label : object, default=None
-
-    Returns
-    -------
-    ndarray of matplotlib.axes.Axes, shape (2,)
-        Of the network and of the n-grams. Both have the same scale.
-    """
+    """Draw the terms for and against a class, of network and n-grams; see `Summary.plot`."""
     pyplot = import_optional("matplotlib.pyplot", "plot", "Summary.plot")
     found = shown_classes(summary)[0] if label is None else summary[label]
     axes = ax
@@ -85,7 +73,4 @@ def _draw(
 
 
 def _text(label: Any) -> str:
-    text = in_one_line(label)
-    return (
-        text if len(text) <= LONGEST_TERM else text[: LONGEST_TERM - 1] + "\N{HORIZONTAL ELLIPSIS}"
-    )
+    return in_one_line(label, LONGEST_TERM)

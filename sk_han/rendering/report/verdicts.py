@@ -20,14 +20,7 @@ _MINUS = "\N{MINUS SIGN}"
 
 
 def probability(value: float) -> str:
-    """Write a probability with three decimals, and never one that is below 1 as 1.
-
-    Examples
-    --------
-    >>> from sk_han.rendering.report.verdicts import probability
-    >>> probability(0.5), probability(0.9997)
-    ('0.500', '>0.999')
-    """
+    """Write a probability with three decimals, and never one that is below 1 as 1."""
     return ">0.999" if 0.9995 <= value < 1 else f"{value:.3f}"
 
 
