@@ -22,15 +22,7 @@ _SHOWN = 20
 
 
 def check_files(inputs: Sequence[str | None], output: str | None) -> None:
-    """Raise an error before work begins if files cannot be meant as they are given.
-
-    Raises
-    ------
-    UsageError
-        If standard input is given twice, or the output is one of the inputs.
-    OSError
-        If the output cannot be written.
-    """
+    """Raise an error before work begins if files cannot be meant as they are given."""
     given = [name for name in inputs if name is not None]
     if given.count(STANDARD) > 1:
         raise UsageError("standard input (-) can be read once only; give a file for the others.")
@@ -69,13 +61,7 @@ def _table(name: str, arguments: argparse.Namespace) -> Table:
 
 
 class ClassNames:
-    """The classes of a model as tables write them: a table in CSV has only text.
-
-    Parameters
-    ----------
-    labels : list of str, int, float or bool
-        Of one type.
-    """
+    """The classes of a model, of one type, as tables write them: a table in CSV has only text."""
 
     def __init__(self, labels: list[Any]) -> None:
         self.labels = labels

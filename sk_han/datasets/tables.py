@@ -43,35 +43,16 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A file or stream of rows.
+    """A file or stream of rows."""
 
-    Parameters
-    ----------
-    source : Path or binary file
-        A stream is read once, and not closed.
-    delimiter : str or None
-        One character between columns; None for JSON lines.
-    name : str
-        What errors call it.
-    encoding : str, default="utf-8"
-        A byte order mark is removed.
-    """
-
-    source: Path | BinaryIO
-    delimiter: str | None
-    name: str
+    source: Path | BinaryIO  # a stream is read once, and not closed
+    delimiter: str | None  # None for JSON lines
+    name: str  # what errors call it
     encoding: str = "utf-8"
 
     @classmethod
     def at(cls, path: Path, separator: str | None = None, encoding: str = "utf-8") -> Table:
-        """Return the table of a file, whose kind its name tells, or the separator if given.
-
-        Raises
-        ------
-        ValueError
-            If the name tells no kind and there is no separator, if it tells another one, or the
-            separator is not one character.
-        """
+        """Return the table of a file, whose kind its name tells, or the separator if given."""
         compressed = path.suffix.lower() == ".gz"
         suffix = Path(path.stem if compressed else path.name).suffix.lower()
         if separator is None and suffix not in _DELIMITER_OF:
@@ -99,28 +80,7 @@ def check_separator(separator: str) -> None:
 def read_records(
     table: Table, text: Sequence[str], label: str | None = None, others: Sequence[str] = ()
 ) -> Iterator[Record]:
-    """Yield the documents of a table while it is read.
-
-    Parameters
-    ----------
-    table : Table
-    text : sequence of str
-        Columns, or keys, of the texts, which are joined with a blank line between them.
-    label : str, optional
-    others : sequence of str
-        Further columns to return.
-
-    Yields
-    ------
-    Record
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If there is no document, a column is missing or a line is invalid.
-    """
+    """Yield the documents of a table while it is read; columns of text join by a blank line."""
     columns = [*text, *([] if label is None else [label]), *others]
     n_read, previous = 0, None
     with _open_text(table) as lines:
