@@ -1,12 +1,9 @@
 """Choice of the engine, and what happens where kernels cannot be loaded."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -17,7 +14,7 @@ from sk_han.engines.loading import engine_in_use, kernels, using_engine, warm_up
 
 
 @pytest.fixture
-def _nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _nothing_loaded(monkeypatch):
     monkeypatch.setattr(loading, "_LOADED", {})
     monkeypatch.setattr(loading, "_TOLD", set())
     with using_engine("numba"):
@@ -26,7 +23,7 @@ def _nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class TestUsingEngine:
-    def test_it_holds_inside_of_the_block(self) -> None:
+    def test_it_holds_inside_of_the_block(self):
         before = engine_in_use()
         with using_engine("torch"):
             assert engine_in_use() == "torch"
@@ -34,7 +31,7 @@ class TestUsingEngine:
                 assert engine_in_use() == "torch"
         assert engine_in_use() == before
 
-    def test_torch_loads_no_kernels(self) -> None:
+    def test_torch_loads_no_kernels(self):
         with using_engine("torch"):
             assert kernels("no_such_module") is None
 
@@ -42,13 +39,13 @@ class TestUsingEngine:
 @pytest.mark.usefixtures("_nothing_loaded")
 class TestWithoutNumba:
     @pytest.fixture(autouse=True)
-    def _no_numba(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def _no_numba(self, monkeypatch):
         monkeypatch.setattr(loading, "find_spec", lambda name: None)
 
-    def test_auto_takes_pytorch_in_silence(self) -> None:
+    def test_auto_takes_pytorch_in_silence(self):
         assert engine_in_use() == "torch"
 
-    def test_asking_for_numba_warns_once_with_the_command(self) -> None:
+    def test_asking_for_numba_warns_once_with_the_command(self):
         with using_engine("numba"):
             with pytest.warns(RuntimeWarning, match="pip install numba"):
                 assert engine_in_use() == "torch"
@@ -58,8 +55,8 @@ class TestWithoutNumba:
 
 
 @pytest.mark.usefixtures("_nothing_loaded")
-def test_kernels_that_fail_to_compile_warn_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(name: str) -> None:
+def test_kernels_that_fail_to_compile_warn_once(monkeypatch):
+    def failing(name):
         raise ValueError("no such instruction")
 
     monkeypatch.setattr(loading, "find_spec", lambda name: object())
@@ -74,7 +71,7 @@ def test_kernels_that_fail_to_compile_warn_once(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.usefixtures("_nothing_loaded")
-def test_warming_up_loads_every_kernel() -> None:
+def test_warming_up_loads_every_kernel():
     warm_up()
     folder = Path(loading.__file__).parent / "kernels"
     compiled = {file.stem for file in folder.glob("*.py")} - {"__init__", "compiling", "drawing"}
@@ -82,13 +79,13 @@ def test_warming_up_loads_every_kernel() -> None:
     assert None not in loading._LOADED.values()
 
 
-def test_warming_up_without_kernels_is_refused() -> None:
+def test_warming_up_without_kernels_is_refused():
     with using_engine("torch"), pytest.raises(RuntimeError, match="unset it"):
         warm_up()
 
 
 @pytest.mark.usefixtures("_nothing_loaded")
-def test_warming_up_where_nothing_compiles_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warming_up_where_nothing_compiles_fails(monkeypatch):
     monkeypatch.setattr(loading, "find_spec", lambda name: None)
     with (
         pytest.warns(RuntimeWarning, match="numba is not installed"),
@@ -97,7 +94,7 @@ def test_warming_up_where_nothing_compiles_fails(monkeypatch: pytest.MonkeyPatch
         warm_up()
 
 
-def test_a_module_is_loaded_once() -> None:
+def test_a_module_is_loaded_once():
     pytest.importorskip("numba")
     with using_engine("numba"):
         assert kernels("gru") is kernels("gru") is import_module("sk_han.engines.kernels.gru")
@@ -116,7 +113,7 @@ def fit():
 """
 
 
-def run(code: str, cache: Path, **environment: str) -> str:
+def run(code, cache, **environment):
     """Run code after `FIT` with a cache of its own; return what it prints."""
     process = subprocess.run(
         [sys.executable, "-c", FIT + code],
@@ -132,10 +129,10 @@ def run(code: str, cache: Path, **environment: str) -> str:
 @pytest.mark.thorough
 class TestProcesses:
     @pytest.fixture(autouse=True)
-    def _numba(self) -> None:
+    def _numba(self):
         pytest.importorskip("numba")
 
-    def test_an_unwritable_cache_means_pytorch_and_one_warning(self, tmp_path: Path) -> None:
+    def test_an_unwritable_cache_means_pytorch_and_one_warning(self, tmp_path):
         said = run(
             "from numba.core.caching import CacheImpl\n"
             "CacheImpl._locator_classes = []\n"  # as if no folder could be written to
@@ -147,15 +144,13 @@ class TestProcesses:
         )
         assert said.split() == ["torch", "1", "RuntimeWarning"]
 
-    def test_the_engine_of_pytorch_imports_no_numba(self, tmp_path: Path) -> None:
+    def test_the_engine_of_pytorch_imports_no_numba(self, tmp_path):
         code = (
             "model = fit()\nmodel.predict(['Good.'])\nprint(model.engine_, 'numba' in sys.modules)"
         )
         assert run(code, tmp_path, SK_HAN_ENGINE="torch").split() == ["torch", "False"]
 
-    def test_a_compiler_that_is_switched_off_means_pytorch_and_one_warning(
-        self, tmp_path: Path
-    ) -> None:
+    def test_a_compiler_that_is_switched_off_means_pytorch_and_one_warning(self, tmp_path):
         said = run(
             "with warnings.catch_warnings(record=True) as caught:\n"
             "    warnings.simplefilter('always')\n"
@@ -166,7 +161,7 @@ class TestProcesses:
         )
         assert said.split() == ["torch", "1", "True"]
 
-    def test_damaged_files_of_the_cache_lose_no_fit(self, tmp_path: Path) -> None:
+    def test_damaged_files_of_the_cache_lose_no_fit(self, tmp_path):
         run("fit()", tmp_path)
         files = [file for file in tmp_path.rglob("*") if file.suffix in {".nbi", ".nbc"}]
         assert files
@@ -182,7 +177,7 @@ class TestProcesses:
         )
         assert said.split() in (["2", "0"], ["2", "1"])
 
-    def test_two_processes_may_share_a_cold_cache(self, tmp_path: Path) -> None:
+    def test_two_processes_may_share_a_cold_cache(self, tmp_path):
         processes = [
             subprocess.Popen(
                 [sys.executable, "-W", "error", "-c", FIT + "print(fit().engine_)"],
@@ -195,7 +190,7 @@ class TestProcesses:
         assert [p.communicate(timeout=200)[0].strip() for p in processes] == ["numba", "numba"]
         assert run("print(fit().engine_)", tmp_path).strip() == "numba"
 
-    def test_it_runs_as_on_a_processor_without_avx512(self, tmp_path: Path) -> None:
+    def test_it_runs_as_on_a_processor_without_avx512(self, tmp_path):
         said = run(
             "from sk_han.engines.kernels import vectors\n"
             "from sk_han.engines.loading import using_engine\n"
@@ -212,7 +207,7 @@ class TestProcesses:
         assert said.split() == ["1", "numba", "True"]
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
-    def test_a_forked_process_predicts_after_its_parent_used_threads(self, tmp_path: Path) -> None:
+    def test_a_forked_process_predicts_after_its_parent_used_threads(self, tmp_path):
         said = run(
             "model = fit()\n"
             "texts, _ = make_reviews(400, random_state=1)\n"
@@ -227,7 +222,7 @@ class TestProcesses:
         )
         assert said.strip() == "0"
 
-    def test_threads_may_fit_and_predict_at_once_on_a_cold_cache(self, tmp_path: Path) -> None:
+    def test_threads_may_fit_and_predict_at_once_on_a_cold_cache(self, tmp_path):
         said = run(
             "from concurrent.futures import ThreadPoolExecutor\n"
             "texts, _ = make_reviews(100, random_state=1)\n"
@@ -268,7 +263,7 @@ sys.exit(os.waitpid(pid, 0)[1] != 0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
-def test_a_process_forked_while_kernels_load_does_not_wait_for_ever() -> None:
+def test_a_process_forked_while_kernels_load_does_not_wait_for_ever():
     subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FORKED_WHILE_LOADING], check=True, timeout=20
     )

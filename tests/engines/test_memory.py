@@ -1,7 +1,5 @@
 """Memory that is used again belongs to no one else while something stands on it."""
 
-from __future__ import annotations
-
 import gc
 
 import numpy as np
@@ -15,16 +13,16 @@ SHAPE = 2, 131, 1_009  # beyond the smallest that is pooled
 
 
 @pytest.fixture(autouse=True)
-def _empty_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+def _empty_pool(monkeypatch):
     monkeypatch.setattr(memory, "_POOL", [])
 
 
-def address(array: np.ndarray) -> int:
+def address(array):
     return array.ctypes.data
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (0, 5), SHAPE])
-def test_memory_has_the_shape_asked_for(shape: tuple[int, ...]) -> None:
+def test_memory_has_the_shape_asked_for(shape):
     array = lasting(shape)
     assert array.shape == shape
     assert array.dtype == np.float32
@@ -32,7 +30,7 @@ def test_memory_has_the_shape_asked_for(shape: tuple[int, ...]) -> None:
     array[:] = 1
 
 
-def test_memory_that_nothing_uses_comes_again() -> None:
+def test_memory_that_nothing_uses_comes_again():
     first = lasting(SHAPE)
     where = address(first)
     del first
@@ -52,7 +50,7 @@ def test_memory_that_nothing_uses_comes_again() -> None:
     ],
     ids=["rows", "transposed", "other type", "tensor", "view of a tensor", "there and back"],
 )
-def test_a_view_keeps_it(view) -> None:
+def test_a_view_keeps_it(view):
     array = lasting(SHAPE)
     where, kept = address(array), view(array)
     del array
@@ -63,7 +61,7 @@ def test_a_view_keeps_it(view) -> None:
     assert where in [address(np.asarray(each)) for each in memory._POOL]
 
 
-def test_no_more_than_some_arrays_are_kept() -> None:
+def test_no_more_than_some_arrays_are_kept():
     arrays = [lasting(SHAPE) for _ in range(2 * memory.N_POOLED)]
     del arrays
     gc.collect()

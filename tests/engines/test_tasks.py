@@ -1,11 +1,8 @@
 """Threads that draw tasks."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from time import sleep
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ from sk_han.engines.tasks import n_threads, run_tasks, using_threads
 LOCK = threading.Lock()
 
 
-def kernel(counter: Any, n_tasks: int, done: Any, by: set[int]) -> None:
+def kernel(counter, n_tasks, done, by):
     """Draw tasks as compiled kernels do, and count how often each is done."""
     while True:
         with LOCK:
@@ -29,7 +26,7 @@ def kernel(counter: Any, n_tasks: int, done: Any, by: set[int]) -> None:
         by.add(threading.get_ident())
 
 
-def ran(n_tasks: int, threads: int | None = None) -> tuple[list[int], int]:
+def ran(n_tasks, threads=None):
     done, by = np.zeros(n_tasks, dtype=int), set[int]()
     run_tasks(kernel, n_tasks, done, by, threads=threads)
     return done.tolist(), len(by)
@@ -37,40 +34,38 @@ def ran(n_tasks: int, threads: int | None = None) -> tuple[list[int], int]:
 
 @pytest.mark.parametrize("n_tasks", [0, 1, 2, 17])
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_each_task_is_done_once(n_tasks: int, threads: int) -> None:
+def test_each_task_is_done_once(n_tasks, threads):
     assert ran(n_tasks, threads)[0] == [1] * n_tasks
 
 
-def test_several_threads_work() -> None:
+def test_several_threads_work():
     assert ran(50, 2)[1] == 2
 
 
-def test_one_thread_is_used_outside_of_a_block() -> None:
+def test_one_thread_is_used_outside_of_a_block():
     assert (n_threads(), n_threads(7), ran(5)[1]) == (1, 7, 1)
     with using_threads(3):
         assert (n_threads(), n_threads(7)) == (3, 3)
     assert n_threads() == 1
 
 
-def test_callers_of_several_threads_share_a_pool() -> None:
+def test_callers_of_several_threads_share_a_pool():
     with ThreadPoolExecutor(5) as pool:
         found = list(pool.map(lambda _: ran(7, 3)[0], range(20)))
     assert found == [[1] * 7] * 20
 
 
-def test_a_pool_that_starts_no_thread_leaves_the_work_to_the_caller(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_pool_that_starts_no_thread_leaves_the_work_to_the_caller(monkeypatch):
     class Closed:
-        def submit(self, *arguments: Any) -> None:
+        def submit(self, *arguments):
             raise RuntimeError("cannot schedule new futures after interpreter shutdown")
 
     monkeypatch.setitem(tasks._POOLS, 2, Closed())
     assert ran(7, 2) == ([1] * 7, 1)
 
 
-def test_an_error_of_a_thread_is_raised() -> None:
-    def failing(counter: Any, n_tasks: int) -> None:
+def test_an_error_of_a_thread_is_raised():
+    def failing(counter, n_tasks):
         if threading.current_thread() is not threading.main_thread():
             raise ValueError("of a thread")
         sleep(0.05)

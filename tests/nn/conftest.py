@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.options import Attention
@@ -20,9 +19,20 @@ class Batch(NamedTuple):
     words_per_sentence: Tensor
     sentences_per_document: Tensor
 
+    def part(self, numbers):
+        """Some documents, in this order."""
+        sentences = self.sentences_per_document
+        words_per_sentence = self.words_per_sentence.split(sentences.tolist())
+        word_ids = self.word_ids.split([int(words.sum()) for words in words_per_sentence])
+        return Batch(
+            torch.cat([word_ids[i] for i in numbers]),
+            torch.cat([words_per_sentence[i] for i in numbers]),
+            sentences[numbers],
+        )
+
 
 @pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
+def _one_thread():
     """Tensors of a few dozen numbers gain nothing from a second thread."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -31,7 +41,7 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def batch() -> Batch:
+def batch():
     """D = 5 documents of at most S = 7 sentences, N = 11 sentences, T = 29 words of V = 17.
 
     The second document is empty; the longest sentence has W = 13 words.
@@ -43,12 +53,10 @@ def batch() -> Batch:
 
 
 @pytest.fixture
-def make_network(
-    fill: Callable[[nn.Module], None],
-) -> Callable[..., HierarchicalAttentionNetwork]:
+def make_network(fill):
     """Make a network for `batch`, without dropout; every axis has a size of its own."""
 
-    def make(dtype: torch.dtype = torch.float64, **params: object) -> HierarchicalAttentionNetwork:
+    def make(dtype=torch.float64, **params):
         defaults = {"pooling": Attention(size=19), "dropout": 0, "word_dropout": 0}
         network = HierarchicalAttentionNetwork(
             vocabulary_size=17,

@@ -1,21 +1,18 @@
 """What each word brings to a score, held against plain autograd."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.testing import assert_close
 
 from sk_han.nn import HierarchicalAttentionNetwork
-from sk_han.nn.attribution import Attribution, gradient_attention, gradient_input
+from sk_han.nn.attribution import gradient_attention, gradient_input
 from sk_han.nn.encoders import packed
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
-from tests.nn.conftest import Batch
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -44,14 +41,12 @@ each_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 MakeNetwork = Callable[..., HierarchicalAttentionNetwork]
 
 
-def fixed(logits: Tensor) -> Tensor:
+def fixed(logits):
     """Factors that do not depend on the logits."""
     return FACTORS.to(logits)
 
 
-def score_of_sentences(
-    network: HierarchicalAttentionNetwork, sentences: Tensor, batch: Batch
-) -> Tensor:
+def score_of_sentences(network, sentences, batch):
     states = network.sentence_encoder(
         sentences, torch.arange(len(sentences)), batch.sentences_per_document
     )
@@ -63,9 +58,7 @@ WITH_ATTENTION = [p for p in FAMILY if not isinstance(p.get("pooling"), str)]
 
 
 @pytest.mark.parametrize("params", WITH_ATTENTION, ids=str)
-def test_gradient_attention_is_attention_times_its_gradient(
-    make_network: MakeNetwork, batch: Batch, params: dict[str, object]
-) -> None:
+def test_gradient_attention_is_attention_times_its_gradient(make_network, batch, params):
     network = make_network(**params)
     states = network.encode_words(*batch[:2]).detach()
     _, weights = network.pool_words(states, *batch[1:])
@@ -82,9 +75,7 @@ def test_gradient_attention_is_attention_times_its_gradient(
 
 
 @each_member
-def test_words_of_a_sentence_share_its_vector_times_the_gradient(
-    make_network: MakeNetwork, batch: Batch, params: dict[str, object]
-) -> None:
+def test_words_of_a_sentence_share_its_vector_times_the_gradient(make_network, batch, params):
     network = make_network(**params)
     states = network.encode_words(*batch[:2])
     sentences = network.pool_words(states, *batch[1:])[0].detach().requires_grad_()
@@ -96,8 +87,8 @@ def test_words_of_a_sentence_share_its_vector_times_the_gradient(
 
 @each_member
 def test_states_of_both_levels_share_the_pooled_vectors_times_any_gradient(
-    make_network: MakeNetwork, batch: Batch, params: dict[str, object]
-) -> None:
+    make_network, batch, params
+):
     network = make_network(**params)
     poolings = network.word_attention, network.sentence_attention
     for pooling, input_size in zip(poolings, (10, 14), strict=True):
@@ -112,7 +103,7 @@ def test_states_of_both_levels_share_the_pooled_vectors_times_any_gradient(
         assert_close(sums, (pooled * gradient).sum(1), rtol=0, atol=1e-12)
 
 
-def test_only_the_states_that_max_pooling_took_have_a_part() -> None:
+def test_only_the_states_that_max_pooling_took_have_a_part():
     network = HierarchicalAttentionNetwork(9, 2, pooling="max")
     states = torch.tensor([[3.0, -1.0], [3.0, 5.0], [0.0, 7.0]])
     gradient = torch.tensor([[2.0, 10.0], [1.0, 1.0]])
@@ -121,7 +112,7 @@ def test_only_the_states_that_max_pooling_took_have_a_part() -> None:
     assert parts.tolist() == [6.0, 50.0, 7.0]  # 3 stands twice, and the first one counts
 
 
-def test_each_direction_counts_for_the_state_it_ended_on() -> None:
+def test_each_direction_counts_for_the_state_it_ended_on():
     network = HierarchicalAttentionNetwork(9, 2, word_hidden=1, pooling="last")
     states = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])
     gradient = torch.tensor([[10.0, 100.0], [1.0, 1.0], [1.0, 10.0]])
@@ -130,9 +121,7 @@ def test_each_direction_counts_for_the_state_it_ended_on() -> None:
     assert parts.tolist() == [200.0, 0.0, 50.0, 87.0]
 
 
-def token_gradients(
-    network: HierarchicalAttentionNetwork, batch: Batch, by: float = 1.0
-) -> tuple[Tensor, Tensor]:
+def token_gradients(network, batch, by=1.0):
     """Word vector and gradient of each token, from a network in which no word repeats."""
     unique = copy.deepcopy(network)
     vectors = network.embedding.weight[batch.word_ids].detach()
@@ -142,36 +131,20 @@ def token_gradients(
     return vectors, unique.embedding.weight.grad
 
 
+@pytest.mark.parametrize("by", [1.0, 0.25])
 @each_member
-def test_gradient_input_is_the_word_vector_times_its_gradient(
-    make_network: MakeNetwork, batch: Batch, params: dict[str, object]
-) -> None:
+def test_gradient_input_is_the_word_vector_times_its_gradient(make_network, batch, params, by):
     network = make_network(**params)
-    vectors, gradients = token_gradients(network, batch)
-    found = gradient_input(network, *batch, fixed).words
-    assert_close(found, (vectors * gradients).sum(1), rtol=0, atol=1e-13)
-
-
-@each_member
-def test_gradient_input_takes_the_gradient_where_the_vectors_are_multiplied(
-    make_network: MakeNetwork, batch: Batch, params: dict[str, object]
-) -> None:
-    network = make_network(**params)
-    vectors, gradients = token_gradients(network, batch, 0.25)
-    found = gradient_input(network, *batch, fixed, by=0.25)
+    vectors, gradients = token_gradients(network, batch, by)
+    found = gradient_input(network, *batch, fixed, by=by)
     assert_close(found.words, (vectors * gradients).sum(1), rtol=0, atol=1e-13)
-    network.embedding.weight.data *= 0.25
+    network.embedding.weight.data *= by
     assert_close(found.logits, network(*batch).detach(), rtol=0, atol=1e-13)
 
 
 @each_method
 @each_member
-def test_logits_and_attention_are_those_of_the_network(
-    make_network: MakeNetwork,
-    batch: Batch,
-    method: Callable[..., Attribution],
-    params: dict[str, object],
-) -> None:
+def test_logits_and_attention_are_those_of_the_network(make_network, batch, method, params):
     network = make_network(**params)
     found, expected = method(network, *batch, fixed), network.attend(*batch)
     for name in ("logits", "word_attention", "sentence_attention"):
@@ -180,21 +153,14 @@ def test_logits_and_attention_are_those_of_the_network(
 
 @each_method
 @pytest.mark.parametrize("params", [{}, {"pooling": ContextAttention(size=19)}], ids=str)
-def test_parts_of_a_batch_change_nothing(
-    make_network: MakeNetwork,
-    batch: Batch,
-    method: Callable[..., Attribution],
-    params: dict[str, object],
-) -> None:
+def test_parts_of_a_batch_change_nothing(make_network, batch, method, params):
     whole = method(make_network(**params), *batch, fixed).words
     in_chunks = method(make_network(max_words=4, **params), *batch, fixed).words
     assert_close(in_chunks, whole, rtol=0, atol=1e-13)
 
 
 @each_method
-def test_the_table_of_projected_words_changes_nothing(
-    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
-) -> None:
+def test_the_table_of_projected_words_changes_nothing(make_network, batch, method):
     network = make_network()
     expected = method(network, *batch, fixed).words
     network.tabulate()
@@ -203,8 +169,8 @@ def test_the_table_of_projected_words_changes_nothing(
 
 @each_method
 def test_a_network_in_training_mode_is_read_without_dropout_and_penalties(
-    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
-) -> None:
+    make_network, batch, method
+):
     pooling = Attention(size=19, diversity_penalty=1.0)
     network = make_network(pooling=pooling, dropout=0.5, word_dropout=0.5, embedding_dropout=0.5)
     found = method(network.train(), *batch, fixed)
@@ -213,21 +179,9 @@ def test_a_network_in_training_mode_is_read_without_dropout_and_penalties(
 
 
 @each_method
-def test_no_weight_gets_a_gradient(
-    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
-) -> None:
-    network = make_network()
-    method(network, *batch, fixed)
-    assert all(weight.grad is None for weight in network.parameters())
-
-
-@each_method
 def test_recurrent_networks_go_backward_in_training_mode_and_stay_in_theirs(
-    make_network: MakeNetwork,
-    batch: Batch,
-    method: Callable[..., Attribution],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    make_network, batch, method, monkeypatch
+):
     monkeypatch.setattr(packed, "_by_blocks", packed._at_once)  # as on a GPU
     network, modes = make_network(rnn="lstm").eval(), []
     network.sentence_encoder.rnn.register_forward_hook(
@@ -240,37 +194,26 @@ def test_recurrent_networks_go_backward_in_training_mode_and_stay_in_theirs(
 
 
 @each_method
-def test_what_is_found_remembers_no_graph(
-    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
-) -> None:
-    assert not any(values.requires_grad for values in method(make_network(), *batch, fixed))
+def test_nothing_is_left_behind(make_network, batch, method):
+    network = make_network()
+    found = method(network, *batch, fixed)
+    assert not any(values.requires_grad for values in found)
+    assert all(weight.grad is None for weight in network.parameters())
 
 
 @each_method
-def test_gradients_are_found_where_the_caller_switched_them_off(
-    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
-) -> None:
+def test_switched_off_gradients_and_frozen_weights_are_no_hindrance(make_network, batch, method):
     network = make_network()
     expected = method(network, *batch, fixed).words
     with torch.no_grad():
         assert torch.equal(method(network, *batch, fixed).words, expected)
-
-
-@each_method
-def test_frozen_weights_are_no_hindrance(
-    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
-) -> None:
-    network = make_network()
-    expected = method(network, *batch, fixed).words
     network.requires_grad_(False)
     assert_close(method(network, *batch, fixed).words, expected, rtol=0, atol=1e-13)
 
 
 @each_method
 @each_member
-def test_documents_without_words_have_no_parts(
-    make_network: MakeNetwork, method: Callable[..., Attribution], params: dict[str, object]
-) -> None:
+def test_documents_without_words_have_no_parts(make_network, method, params):
     nothing = torch.empty(0, dtype=torch.int64)
     found = method(
         make_network(**params), nothing, nothing, torch.zeros(5, dtype=torch.int64), fixed
@@ -280,13 +223,11 @@ def test_documents_without_words_have_no_parts(
 
 
 @each_method
-def test_the_score_is_asked_for_its_factors_where_the_documents_stand(
-    make_network: MakeNetwork, batch: Batch, method: Callable[..., Attribution]
-) -> None:
+def test_the_score_is_asked_for_its_factors_where_the_documents_stand(make_network, batch, method):
     network = make_network()
     seen = []
 
-    def score(logits: Tensor) -> Tensor:
+    def score(logits):
         seen.append(logits)
         return fixed(logits)
 

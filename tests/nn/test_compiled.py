@@ -1,12 +1,7 @@
 """Compiled kernels against PyTorch in double precision, one sequence at a time."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
-
 import pytest
 import torch
-from torch import Tensor
 
 from sk_han.engines import arrays
 from sk_han.engines.loading import kernels, using_engine
@@ -30,25 +25,21 @@ each_lengths = pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
 
 
 @pytest.fixture(params=[1, 3], autouse=True)
-def _threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _threads(request, monkeypatch):
     monkeypatch.setattr(arrays, "_ROWS_A_THREAD", 1)
     with using_threads(request.param), using_engine("numba"):
         assert all(kernels(name) for name in ("projection", "gru", "attention"))
         yield
 
 
-def numbers(*shape: int, seed: int) -> Tensor:
+def numbers(*shape, seed):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def assert_same(
-    function: Callable[..., Tensor | tuple[Tensor, ...]],
-    reference: Callable[..., Tensor | tuple[Tensor, ...]],
-    inputs: list[Tensor],
-) -> None:
+def assert_same(function, reference, inputs):
     """Compare values and gradients with those of a reference in double precision."""
 
-    def results(function: Callable[..., object], dtype: torch.dtype) -> list[Tensor]:
+    def results(function, dtype):
         leaves = [each.to(dtype).requires_grad_() for each in inputs]
         found = function(*leaves)
         outputs = found if isinstance(found, tuple) else (found,)
@@ -66,14 +57,7 @@ def assert_same(
         torch.testing.assert_close(found.double(), expected, rtol=2e-5, atol=atol)
 
 
-def recurred(
-    projected: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    index: Tensor,
-    lengths: Tensor,
-    initial: Tensor | None,
-) -> Tensor:
+def recurred(projected, weight, bias, index, lengths, initial):
     """Read one sequence at a time by `torch.gru`, whose own projection leaves inputs alone."""
     H, order = weight.shape[1], lengths.argsort(descending=True, stable=True)
     identity = torch.eye(3 * H, dtype=weight.dtype)
@@ -94,7 +78,7 @@ def recurred(
 @pytest.mark.parametrize("H", SIZES)
 @pytest.mark.parametrize("starts_at_zero", [True, False])
 @each_lengths
-def test_recurrence(H: int, starts_at_zero: bool, lengths: list[int]) -> None:
+def test_recurrence(H, starts_at_zero, lengths):
     index = torch.arange(sum(lengths)) * 5 % 7
     inputs = [
         numbers(2, 7, 3 * H, seed=0),
@@ -106,18 +90,16 @@ def test_recurrence(H: int, starts_at_zero: bool, lengths: list[int]) -> None:
     if not starts_at_zero:
         inputs.append(numbers(2, sum(n > 0 for n in lengths), H, seed=3))
 
-    def compiled(*given: Tensor) -> Tensor:
+    def compiled(*given):
         return gru_states(*given[:3], *of_tokens, None if starts_at_zero else given[3])
 
-    def reference(*given: Tensor) -> Tensor:
+    def reference(*given):
         return recurred(*given[:3], *of_tokens, None if starts_at_zero else given[3])
 
     assert_same(compiled, reference, inputs)
 
 
-def attended(
-    states: Tensor, weight: Tensor, bias: Tensor, context: Tensor, lengths: Tensor
-) -> tuple[Tensor, Tensor]:
+def attended(states, weight, bias, context, lengths):
     scores = (torch.tanh(states @ weight.T + bias) @ context).split(lengths.tolist())
     shares = [each.softmax(0) for each in scores]
     each = zip(shares, states.split(lengths.tolist()), strict=True)
@@ -128,7 +110,7 @@ def attended(
 
 @pytest.mark.parametrize(("H", "A"), [(1, 1), (5, 16), (16, 37), (37, 5), (100, 100)])
 @each_lengths
-def test_attention(H: int, A: int, lengths: list[int]) -> None:
+def test_attention(H, A, lengths):
     inputs = [
         numbers(sum(lengths), H, seed=0),
         numbers(A, H, seed=1) / H**0.5,
@@ -146,16 +128,16 @@ def test_attention(H: int, A: int, lengths: list[int]) -> None:
 
 @pytest.mark.parametrize(("E", "G"), [(1, 1), (3, 15), (16, 48), (37, 5), (200, 150)])
 @pytest.mark.parametrize("U", [0, 1, 5, 7, 131, 300])
-def test_projections(E: int, G: int, U: int) -> None:
+def test_projections(E, G, U):
     inputs = [numbers(U, E, seed=0), numbers(2, G, E, seed=1) / E**0.5, numbers(2, G, seed=2)]
 
-    def by_torch(inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def by_torch(inputs, weight, bias):
         return inputs @ weight.transpose(1, 2) + bias.unsqueeze(1)
 
     assert_same(projections, by_torch, inputs)
 
 
-def test_states_do_not_depend_on_threads_nor_neighbours() -> None:
+def test_states_do_not_depend_on_threads_nor_neighbours():
     lengths = torch.tensor(LENGTHS["more than a block"])
     projected, weight, bias = (
         numbers(2, 7, 51, seed=0),
@@ -173,14 +155,14 @@ def test_states_do_not_depend_on_threads_nor_neighbours() -> None:
 
 
 @pytest.mark.parametrize("index", [[0, 7, 1], [-1, 0, 1]])
-def test_an_index_beyond_the_inputs_is_refused(index: list[int]) -> None:
+def test_an_index_beyond_the_inputs_is_refused(index):
     arguments = numbers(2, 7, 51, seed=0), numbers(2, 17, 51, seed=1), numbers(2, 17, seed=2)
     with pytest.raises(IndexError, match="there are 7 inputs"):
         gru_states(*arguments, torch.tensor(index), torch.tensor([3]), None)
 
 
 @pytest.mark.parametrize("lengths", [[2, 2], [4, -1], [1]])
-def test_lengths_of_other_tokens_are_refused(lengths: list[int]) -> None:
+def test_lengths_of_other_tokens_are_refused(lengths):
     arguments = numbers(2, 7, 51, seed=0), numbers(2, 17, 51, seed=1), numbers(2, 17, seed=2)
     given = torch.tensor(lengths)
     with pytest.raises(ValueError, match="add up to 3 tokens"):
@@ -190,39 +172,22 @@ def test_lengths_of_other_tokens_are_refused(lengths: list[int]) -> None:
         attention(*arguments, given)
 
 
-def test_nan_comes_through() -> None:
-    weight = torch.full((2, 17, 51), float("nan"))
-    states = gru_states(
-        numbers(2, 7, 51, seed=0),
-        weight,
-        numbers(2, 17, seed=2),
-        torch.arange(7),
-        torch.tensor([7]),
-        None,
-    )
+def test_nan_comes_through_and_large_inputs_saturate():
+    bias, index, lengths = torch.zeros(2, 17), torch.zeros(7, dtype=torch.int64), torch.tensor([7])
+    no_number, large = torch.full((2, 17, 51), float("nan")), torch.full((2, 1, 51), 1e30)
+    states = gru_states(numbers(2, 1, 51, seed=0), no_number, bias, index, lengths, None)
     assert states[1:-1].isnan().all()
-
-
-def test_large_inputs_saturate() -> None:
-    projected = torch.full((2, 1, 51), 1e30)
-    states = gru_states(
-        projected,
-        torch.zeros(2, 17, 51),
-        torch.zeros(2, 17),
-        torch.zeros(3, dtype=torch.int64),
-        torch.tensor([3]),
-        None,
-    )
+    states = gru_states(large, torch.zeros(2, 17, 51), bias, index, lengths, None)
     assert states.isfinite().all()
 
 
-def test_single_precision_on_the_cpu_is_covered() -> None:
+def test_single_precision_on_the_cpu_is_covered():
     assert kernels_cover("gru", torch.zeros(1))
     assert not kernels_cover("gru", torch.zeros(1, dtype=torch.float64))
     assert not kernels_cover("gru", torch.zeros(1, device="meta"))
 
 
-def test_a_query_is_left_to_pytorch() -> None:
+def test_a_query_is_left_to_pytorch():
     pooling, states = AttentionPooling(5, 7), numbers(3, 5, seed=0)
     pooled, _ = pooling.pool(states, torch.tensor([1, 2]))
     asked, _ = pooling.pool(states, torch.tensor([1, 2]), query=torch.zeros(2, 7))
@@ -231,7 +196,7 @@ def test_a_query_is_left_to_pytorch() -> None:
     torch.testing.assert_close(asked, pooled)
 
 
-def test_small_terms_of_long_sums_are_not_lost() -> None:
+def test_small_terms_of_long_sums_are_not_lost():
     # Equal states have equal weights, of which 300,000 sum to 1, and their mean is the state.
     states = torch.ones(300_000, 5)
     arguments = numbers(7, 5, seed=1), numbers(7, seed=2), numbers(7, seed=3)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
@@ -22,11 +21,11 @@ LENGTHS = [3, 0, 7, 1, 2]
 
 
 @pytest.fixture
-def states() -> Tensor:
+def states():
     return torch.cos(1 + torch.arange(65, dtype=torch.float64)).view(13, 5)
 
 
-def by_definition(states: Tensor) -> Tensor:
+def by_definition(states):
     return cosine_similarity(states, states.mean(0, keepdim=True)).mean()
 
 
@@ -40,40 +39,40 @@ def by_definition(states: Tensor) -> Tensor:
         ([[1, 0], [-1, 0]], 0),  # no mean to compare with
     ],
 )
-def test_conicity_worked_by_hand(states: list[list[float]], expected: float) -> None:
+def test_conicity_worked_by_hand(states, expected):
     found = conicity(torch.tensor(states, dtype=torch.float64), torch.tensor([len(states)]))
     assert found.tolist() == pytest.approx([expected], abs=1e-15)
 
 
-def test_conicity_of_each_sequence_is_that_of_the_paper(states: Tensor) -> None:
+def test_conicity_of_each_sequence_is_that_of_the_paper(states):
     found = conicity(states, torch.tensor(LENGTHS))
     parts = states.split(LENGTHS)
     assert_close(found[[0, 2, 4]], torch.stack([by_definition(parts[i]) for i in (0, 2, 4)]))
 
 
-def test_a_sequence_of_one_state_or_none_has_no_conicity(states: Tensor) -> None:
+def test_a_sequence_of_one_state_or_none_has_no_conicity(states):
     assert conicity(states, torch.tensor(LENGTHS))[[1, 3]].tolist() == [0, 0]
 
 
-def test_a_sequence_of_one_state_has_no_gradient(states: Tensor) -> None:
+def test_a_sequence_of_one_state_has_no_gradient(states):
     states.requires_grad_()
     conicity(states, torch.tensor(LENGTHS)).sum().backward()
     assert states.grad[10].tolist() == [0] * 5
     assert states.grad[:10].ne(0).all()
 
 
-def test_gradients_equal_numerical_ones(states: Tensor) -> None:
+def test_gradients_equal_numerical_ones(states):
     lengths = torch.tensor(LENGTHS)
     assert torch.autograd.gradcheck(lambda s: conicity(s, lengths), states.requires_grad_())
 
 
-def test_states_of_zero_have_finite_gradients() -> None:
+def test_states_of_zero_have_finite_gradients():
     states = torch.tensor([[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [3.0, 4.0]], requires_grad=True)
     conicity(states, torch.tensor([2, 2])).sum().backward()
     assert states.grad.isfinite().all()
 
 
-def test_documents_are_worked_by_hand() -> None:
+def test_documents_are_worked_by_hand():
     # Sentences of 2, 1, 3 | no sentence | 1 word: the mean goes over those of 2 and 3 words.
     words = torch.tensor([0.5, 0.0, 0.25, 0.0], dtype=torch.float64)
     sentences = torch.tensor([[1, 0], [1, 0], [1, 0], [0, 1]], dtype=torch.float64)
@@ -82,7 +81,7 @@ def test_documents_are_worked_by_hand() -> None:
 
 
 class TestNetwork:
-    def states_of(self, network: HierarchicalAttentionNetwork, batch: Any) -> list[Tensor]:
+    def states_of(self, network, batch):
         """States of words and of sentences."""
         found: list[Tensor] = []
         for encoder in (network.word_encoder, network.sentence_encoder):
@@ -91,9 +90,7 @@ class TestNetwork:
         return found
 
     @pytest.mark.parametrize("kind", [Attention, ContextAttention])
-    def test_penalty_is_the_conicity_times_its_factor(
-        self, make_network: MakeNetwork, batch: Any, kind: type[Attention]
-    ) -> None:
+    def test_penalty_is_the_conicity_times_its_factor(self, make_network, batch, kind):
         words, sentences = self.states_of(make_network(pooling=kind(size=19)), batch)
         pooling = kind(size=19, diversity_penalty=0.25)
         penalty = make_network(pooling=pooling).attend(*batch).penalty
@@ -109,7 +106,7 @@ class TestNetwork:
         assert expected[1] == 0
         assert penalty.tolist() == pytest.approx([0.25 * float(e) for e in expected], abs=1e-12)
 
-    def test_it_is_added_to_that_of_the_hops(self, make_network: MakeNetwork, batch: Any) -> None:
+    def test_it_is_added_to_that_of_the_hops(self, make_network, batch):
         hops, both, states = (
             make_network(pooling=MultiHopAttention(size=19, hops=3, **penalties))
             .attend(*batch)
@@ -122,10 +119,10 @@ class TestNetwork:
         )
         assert_close(both, hops + states)
 
-    def test_evaluation_has_no_penalty(self, make_network: MakeNetwork, batch: Any) -> None:
+    def test_evaluation_has_no_penalty(self, make_network, batch):
         network = make_network(pooling=Attention(size=19, diversity_penalty=0.5)).eval()
         assert network.attend(*batch).penalty.tolist() == [0] * 5
 
-    def test_it_changes_no_logits(self, make_network: MakeNetwork, batch: Any) -> None:
+    def test_it_changes_no_logits(self, make_network, batch):
         network = make_network(pooling=Attention(size=19, diversity_penalty=0.5))
         assert torch.equal(network(*batch), make_network()(*batch))

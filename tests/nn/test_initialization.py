@@ -1,7 +1,5 @@
 """Initial weights by a generator of one's own."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
@@ -13,25 +11,25 @@ from sk_han.tagging import TaggingNetwork
 from sk_han.translation import AttentionSeq2Seq
 
 
-def seeded(seed: int = 0) -> torch.Generator:
+def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def test_uniform_numbers_fill_the_interval() -> None:
+def test_uniform_numbers_fill_the_interval():
     weight = torch.empty(101, 103)
     uniform_(weight, 0.2, seeded())
     assert weight.abs().max().item() == pytest.approx(0.2, rel=1e-3)
     assert weight.mean().item() == pytest.approx(0, abs=0.01)
 
 
-def test_normal_numbers_have_the_deviation_asked_for() -> None:
+def test_normal_numbers_have_the_deviation_asked_for():
     weight = torch.empty(101, 103)
     normal_(weight, 0.1, seeded())
     assert weight.std().item() == pytest.approx(0.1, rel=0.05)
     assert weight.mean().item() == pytest.approx(0, abs=0.01)
 
 
-def test_glorot_bound_worked_by_hand() -> None:
+def test_glorot_bound_worked_by_hand():
     weight = torch.empty(47, 103)  # sqrt(6 / 150) = 0.2
     xavier_uniform_(weight, seeded())
     assert weight.abs().max().item() == pytest.approx(0.2, rel=1e-3)
@@ -40,7 +38,7 @@ def test_glorot_bound_worked_by_hand() -> None:
 @pytest.mark.parametrize(
     "fill", [lambda w, g: uniform_(w, 1, g), lambda w, g: normal_(w, 1, g), xavier_uniform_]
 )
-def test_same_seed_gives_the_same_bits_and_leaves_global_state_alone(fill) -> None:
+def test_same_seed_gives_the_same_bits_and_leaves_global_state_alone(fill):
     before = torch.get_rng_state()
     first, second = torch.empty(5, 3), torch.empty(5, 3)
     fill(first, seeded(7))
@@ -49,7 +47,7 @@ def test_same_seed_gives_the_same_bits_and_leaves_global_state_alone(fill) -> No
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_parameters_that_require_gradients_are_filled() -> None:
+def test_parameters_that_require_gradients_are_filled():
     weight = torch.nn.Parameter(torch.zeros(5, 3))
     xavier_uniform_(weight, seeded())
     assert weight.ne(0).all()
@@ -71,7 +69,7 @@ NETWORKS = {
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 @pytest.mark.parametrize("make", NETWORKS.values(), ids=NETWORKS)
-def test_the_default_dtype_of_pytorch_changes_no_weight(make, dtype) -> None:
+def test_the_default_dtype_of_pytorch_changes_no_weight(make, dtype):
     expected = make().state_dict()
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)

@@ -1,14 +1,9 @@
 """Word attention that knows the sentences around, against one that reads one at a time."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
 from torch.testing import assert_close
 
 from sk_han.nn import ContextPooling
@@ -19,10 +14,10 @@ LENGTHS = torch.tensor(WORDS), torch.tensor(SENTENCES)
 
 
 @pytest.fixture
-def make_pooling(fill: Callable[[nn.Module], None]) -> Callable[..., ContextPooling]:
+def make_pooling(fill):
     """States of size H = 3, attention of size A = 11."""
 
-    def make(**params: Any) -> ContextPooling:
+    def make(**params):
         defaults = {"bidirectional": False, "summary": "sum", "gated": False}
         pooling = ContextPooling(3, 11, **(defaults | params)).double()
         fill(pooling)
@@ -32,13 +27,11 @@ def make_pooling(fill: Callable[[nn.Module], None]) -> Callable[..., ContextPool
 
 
 @pytest.fixture
-def states() -> Tensor:
+def states():
     return torch.cos(torch.arange(39, dtype=torch.float64)).view(13, 3)
 
 
-def one_at_a_time(
-    direction: nn.Module, sentences: list[Tensor], mean: bool, gated: bool
-) -> tuple[list[Tensor], list[Tensor]]:
+def one_at_a_time(direction, sentences, mean, gated):
     """Remy et al. (2019) for one document: sentence vectors and word weights."""
     vectors, weights = [], []
     for h in sentences:
@@ -60,12 +53,8 @@ def one_at_a_time(
 @pytest.mark.parametrize("summary", ["mean", "sum"])
 @pytest.mark.parametrize("gated", [False, True])
 def test_each_document_is_read_as_the_paper_says(
-    make_pooling: Callable[..., ContextPooling],
-    states: Tensor,
-    bidirectional: bool,
-    summary: str,
-    gated: bool,
-) -> None:
+    make_pooling, states, bidirectional, summary, gated
+):
     pooling = make_pooling(bidirectional=bidirectional, summary=summary, gated=gated)
     vectors, weights, first, sentences = [], [], 0, states.split(WORDS)
     for n in SENTENCES:
@@ -86,7 +75,7 @@ def test_each_document_is_read_as_the_paper_says(
 
 
 @pytest.mark.parametrize(("summary", "score"), [("sum", 3.0), ("mean", 1.5)])
-def test_context_worked_by_hand(summary: str, score: float) -> None:
+def test_context_worked_by_hand(summary, score):
     # Sentences of one word are their word: 1, then 2. The words 0 and 1 of the third meet
     # c = 1 + 2, or its half. With W = 0 and V = 1, u is tanh of the share that the gate leaves c.
     context = ContextPooling(1, 1, bidirectional=False, summary=summary, gated=True).double()
@@ -105,18 +94,14 @@ def test_context_worked_by_hand(summary: str, score: float) -> None:
     )
 
 
-def test_forward_context_knows_nothing_of_later_sentences(
-    make_pooling: Callable[..., ContextPooling], states: Tensor
-) -> None:
+def test_forward_context_knows_nothing_of_later_sentences(make_pooling, states):
     pooling, changed = make_pooling(), states.clone()
     changed[-2:] = 5.0  # the last sentence of the last document
     before, after = (pooling.pool(h, *LENGTHS)[0] for h in (states, changed))
     assert_close(after[:-1], before[:-1], rtol=0, atol=1e-14)
 
 
-def test_bidirectional_context_knows_later_sentences(
-    make_pooling: Callable[..., ContextPooling], states: Tensor
-) -> None:
+def test_bidirectional_context_knows_later_sentences(make_pooling, states):
     pooling, changed = make_pooling(bidirectional=True), states.clone()
     changed[-2:] = 5.0
     before, after = (pooling.pool(h, *LENGTHS)[0] for h in (states, changed))
@@ -125,7 +110,7 @@ def test_bidirectional_context_knows_later_sentences(
     assert differs.tolist() == [False, False, False, True, False, True]
 
 
-def test_no_sentences_pool_to_nothing(make_pooling: Callable[..., ContextPooling]) -> None:
+def test_no_sentences_pool_to_nothing(make_pooling):
     nothing = torch.empty(0, dtype=torch.int64)
     pooled, weights = make_pooling(bidirectional=True).pool(
         torch.empty(0, 3).double(), nothing, torch.tensor([0, 0])
@@ -134,17 +119,8 @@ def test_no_sentences_pool_to_nothing(make_pooling: Callable[..., ContextPooling
     assert weights.shape == (0, 2)
 
 
-def test_without_lengths_of_documents_all_sentences_are_of_one(
-    make_pooling: Callable[..., ContextPooling], states: Tensor
-) -> None:
+def test_without_lengths_of_documents_all_sentences_are_of_one(make_pooling, states):
     pooling = make_pooling(bidirectional=True)
     found = pooling.pool(states, LENGTHS[0])
     assert_close(found, pooling.pool(states, LENGTHS[0], torch.tensor([6])), rtol=0, atol=0)
     assert not torch.allclose(found[0], pooling.pool(states, *LENGTHS)[0])
-
-
-def test_a_normalizer_that_does_not_exist_is_refused(
-    make_pooling: Callable[..., ContextPooling],
-) -> None:
-    with pytest.raises(ValueError, match=r"normalizer must be one of .*'softmax'.*; got 'hard'"):
-        make_pooling(normalizer="hard")

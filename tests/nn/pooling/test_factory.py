@@ -1,9 +1,5 @@
 """Options become the pooling that they name."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 import torch
 
@@ -29,7 +25,7 @@ each_level = pytest.mark.parametrize("make", [word_pooling, sentence_pooling])
         ("last", LastPooling),
     ],
 )
-def test_both_levels_pool_alike(make: Any, pooling: Any, kind: type) -> None:
+def test_both_levels_pool_alike(make, pooling, kind):
     found = make(NetworkOptions(pooling=pooling), 6, None)
     assert type(found) is kind
     assert found.output_size == (18 if kind is MultiHopPooling else 6)
@@ -38,7 +34,7 @@ def test_both_levels_pool_alike(make: Any, pooling: Any, kind: type) -> None:
 
 @each_level
 @pytest.mark.parametrize("kind", [Attention, MultiHopAttention, ContextAttention])
-def test_size_and_normalizer_are_those_asked_for(make: Any, kind: type[Attention]) -> None:
+def test_size_and_normalizer_are_those_asked_for(make, kind):
     found = make(NetworkOptions(pooling=kind(size=11, normalizer="entmax15")), 6, None)
     found = found.forwards if isinstance(found, ContextPooling) else found
     assert found.weight.shape == (11, 6)
@@ -48,7 +44,7 @@ def test_size_and_normalizer_are_those_asked_for(make: Any, kind: type[Attention
 @pytest.mark.parametrize("direction", ["forward", "bidirectional"])
 @pytest.mark.parametrize("summary", ["mean", "sum"])
 @pytest.mark.parametrize("gated", [False, True])
-def test_context_is_that_asked_for(direction: str, summary: str, gated: bool) -> None:
+def test_context_is_that_asked_for(direction, summary, gated):
     pooling = ContextAttention(size=11, direction=direction, summary=summary, gated=gated)
     found = word_pooling(NetworkOptions(pooling=pooling), 6, None)
     assert isinstance(found, ContextPooling)
@@ -59,23 +55,21 @@ def test_context_is_that_asked_for(direction: str, summary: str, gated: bool) ->
         assert hasattr(part, "gate_weight") is gated
 
 
-def test_sentences_have_no_context() -> None:
+def test_sentences_have_no_context():
     options = NetworkOptions(pooling=ContextAttention(direction="bidirectional"))
     assert type(sentence_pooling(options, 6, None)) is AttentionPooling
 
 
 @each_level
 @pytest.mark.parametrize(("bidirectional", "forward_size"), [(True, 3), (False, 6)])
-def test_last_states_are_those_of_the_directions(
-    make: Any, bidirectional: bool, forward_size: int
-) -> None:
+def test_last_states_are_those_of_the_directions(make, bidirectional, forward_size):
     options = NetworkOptions(pooling="last", rnn=RNN(bidirectional=bidirectional))
     assert make(options, 6, None).forward_size == forward_size
 
 
 @each_level
 @pytest.mark.parametrize("kind", [Attention, MultiHopAttention, ContextAttention])
-def test_weights_are_drawn_from_the_generator(make: Any, kind: type[Attention]) -> None:
+def test_weights_are_drawn_from_the_generator(make, kind):
     before = torch.get_rng_state()
     first, second = (
         make(NetworkOptions(pooling=kind(size=11)), 6, torch.Generator().manual_seed(7))

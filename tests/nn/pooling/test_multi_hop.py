@@ -1,12 +1,7 @@
 """Several attentions side by side, and how alike they are."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 import torch
-from torch import Tensor, nn
 from torch.testing import assert_close
 
 from sk_han.nn import AttentionPooling, MultiHopPooling
@@ -16,7 +11,7 @@ LENGTHS = [3, 0, 7, 1, 2]
 
 
 @pytest.fixture
-def pooling(fill: Callable[[nn.Module], None]) -> MultiHopPooling:
+def pooling(fill):
     """States of size H = 3, attention of size A = 11, R = 5 hops."""
     pooling = MultiHopPooling(input_size=3, attention_dim=11, hops=5).double()
     fill(pooling)
@@ -24,13 +19,11 @@ def pooling(fill: Callable[[nn.Module], None]) -> MultiHopPooling:
 
 
 @pytest.fixture
-def states() -> Tensor:
+def states():
     return torch.cos(torch.arange(39, dtype=torch.float64)).view(13, 3)
 
 
-def test_each_sequence_is_pooled_as_the_paper_says(
-    pooling: MultiHopPooling, states: Tensor
-) -> None:
+def test_each_sequence_is_pooled_as_the_paper_says(pooling, states):
     pooled, weights = pooling.pool(states, torch.tensor(LENGTHS))
     assert pooled.shape == (5, 15)
     assert weights.shape == (13, 5)
@@ -41,7 +34,7 @@ def test_each_sequence_is_pooled_as_the_paper_says(
         assert_close(m, (A @ h).flatten(), rtol=0, atol=1e-14)
 
 
-def test_one_hop_is_attention_pooling(states: Tensor, fill: Callable[[nn.Module], None]) -> None:
+def test_one_hop_is_attention_pooling(states, fill):
     one, attention = MultiHopPooling(3, 11, hops=1).double(), AttentionPooling(3, 11).double()
     fill(one)
     fill(attention)
@@ -61,21 +54,16 @@ def test_one_hop_is_attention_pooling(states: Tensor, fill: Callable[[nn.Module]
         ([], 0),
     ],
 )
-def test_overlap_worked_by_hand(weights: list[list[float]], overlap: float) -> None:
+def test_overlap_worked_by_hand(weights, overlap):
     A_transposed = torch.tensor(weights, dtype=torch.float64).view(-1, 2)
     found = hop_overlap(A_transposed, torch.tensor([len(weights)]))
     assert found.tolist() == pytest.approx([overlap], abs=1e-15)
 
 
-def test_overlap_of_a_document_worked_by_hand() -> None:
+def test_overlap_of_a_document_worked_by_hand():
     # Two sentences whose hops overlap by 2 and by 0, read by hops that overlap by 1; then an
     # empty document; then one of a single word, where all hops must read the same.
     words = torch.tensor([[1, 1], [0, 0], [1, 0], [0, 1], [1, 1]]).double()
     sentences = torch.tensor([[1 / 2, 1 / 2], [1 / 2, 1 / 2], [1, 1]]).double()
     found = document_overlap(words, torch.tensor([2, 2, 1]), sentences, torch.tensor([2, 0, 1]))
     assert found.tolist() == [1 + 1, 0, 2 + 2]
-
-
-def test_a_normalizer_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"normalizer must be one of .*'softmax'.*; got 'hard'"):
-        MultiHopPooling(3, 11, hops=5, normalizer="hard")

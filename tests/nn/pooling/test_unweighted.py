@@ -1,10 +1,7 @@
 """Mean, maximum and last state."""
 
-from __future__ import annotations
-
 import pytest
 import torch
-from torch import Tensor
 from torch.testing import assert_close
 
 from sk_han.nn import LastPooling, MaxPooling, MeanPooling
@@ -18,7 +15,7 @@ each_pooling = pytest.mark.parametrize("pooling", POOLINGS, ids=IDS)
 
 
 @pytest.fixture
-def states() -> Tensor:
+def states():
     """A sequence of three states and one of a single state; the maximum -1 stands twice."""
     states = [[2.0, -1.0], [5.0, -4.0], [-1.0, -1.0], [7.0, -8.0]]
     return torch.tensor(states, dtype=torch.float64, requires_grad=True)
@@ -34,15 +31,13 @@ def states() -> Tensor:
     ],
     ids=IDS,
 )
-def test_pooling_worked_by_hand(
-    states: Tensor, pooling: MeanPooling, pooled: list[list[float]], weights: list[float]
-) -> None:
+def test_pooling_worked_by_hand(states, pooling, pooled, weights):
     found, found_weights = pooling.pool(states, LENGTHS)
     assert_close(found, torch.tensor(pooled).double(), rtol=0, atol=1e-15)
     assert found_weights.flatten().tolist() == pytest.approx(weights, abs=1e-15)
 
 
-def test_last_takes_the_end_of_each_direction() -> None:
+def test_last_takes_the_end_of_each_direction():
     states = torch.arange(12.0).view(3, 4)
     pooled, _ = LastPooling(4, bidirectional=True).pool(states, torch.tensor([3]))
     assert pooled.tolist() == [[8, 9, 2, 3]]  # forward half of the last, backward of the first
@@ -58,22 +53,20 @@ def test_last_takes_the_end_of_each_direction() -> None:
     ],
     ids=IDS,
 )
-def test_gradients_go_where_the_entries_came_from(
-    states: Tensor, pooling: MeanPooling, expected: list[list[float]]
-) -> None:
+def test_gradients_go_where_the_entries_came_from(states, pooling, expected):
     pooling.pool(states, LENGTHS)[0].sum().backward()
     assert_close(states.grad, torch.tensor(expected).double(), rtol=0, atol=1e-7)
 
 
 @each_pooling
-def test_no_states_pool_to_zero(pooling: MeanPooling) -> None:
+def test_no_states_pool_to_zero(pooling):
     pooled, weights = pooling.pool(torch.empty(0, 2), torch.tensor([0, 0]))
     assert pooled.tolist() == [[0, 0], [0, 0]]
     assert weights.shape == (0, 1)
 
 
 @each_pooling
-def test_no_sequences_pool_to_nothing(pooling: MeanPooling) -> None:
+def test_no_sequences_pool_to_nothing(pooling):
     pooled, weights = pooling.pool(torch.empty(0, 2), torch.empty(0, dtype=torch.int64))
     assert pooled.shape == (0, 2)
     assert weights.shape == (0, 1)

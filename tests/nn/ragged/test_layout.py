@@ -1,7 +1,5 @@
 """The order in which a recurrence visits ragged sequences."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch.nn.utils.rnn import pack_sequence
@@ -18,7 +16,7 @@ LENGTHS = {
 }
 
 
-def test_layout_worked_by_hand() -> None:
+def test_layout_worked_by_hand():
     # Tokens 0 1 | 2 3 4 | nothing | 5; longest first: 2 3 4, then 0 1, then 5.
     layout = PackedLayout(torch.tensor([2, 3, 0, 1]))
     assert layout.active == [3, 2, 1]
@@ -30,7 +28,7 @@ def test_layout_worked_by_hand() -> None:
 
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
-def test_packed_rows_are_those_of_torch(lengths: list[int]) -> None:
+def test_packed_rows_are_those_of_torch(lengths):
     layout = PackedLayout(torch.tensor(lengths))
     sequences = [part for part in torch.arange(sum(lengths)).split(lengths) if len(part)]
     packed = pack_sequence(sequences, enforce_sorted=False)
@@ -41,22 +39,17 @@ def test_packed_rows_are_those_of_torch(lengths: list[int]) -> None:
 
 
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
-def test_backward_tokens_are_the_forward_tokens_of_reversed_sequences(lengths: list[int]) -> None:
-    layout = PackedLayout(torch.tensor(lengths))
-    reversed_tokens = torch.cat([p.flip(0) for p in torch.arange(sum(lengths)).split(lengths)])
+def test_backward_tokens_are_the_forward_tokens_of_reversed_sequences(lengths):
+    layout, tokens = PackedLayout(torch.tensor(lengths)), torch.arange(sum(lengths))
+    reversed_tokens = torch.cat([part.flip(0) for part in tokens.split(lengths)])
     assert torch.equal(layout.backward_token, reversed_tokens[layout.forward_token])
-
-
-@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
-def test_rows_are_the_inverse_of_tokens(lengths: list[int]) -> None:
-    layout = PackedLayout(torch.tensor(lengths))
-    tokens = torch.arange(sum(lengths))
+    # Rows are the inverse of tokens.
     assert torch.equal(layout.forward_token[layout.forward_row], tokens)
     assert torch.equal(layout.backward_token[layout.backward_row], tokens)
 
 
 @pytest.mark.parametrize("lengths", [[], [0], [0, 0, 0]])
-def test_nothing_to_read_gives_no_rows(lengths: list[int]) -> None:
+def test_nothing_to_read_gives_no_rows(lengths):
     layout = PackedLayout(torch.tensor(lengths, dtype=torch.int64))
     assert layout.active == []
     assert len(layout.forward_token) == len(layout.previous_row) == 0

@@ -1,7 +1,5 @@
 """Sparsemax and 1.5-entmax over segments: exact zeros, sums of 1, and closed-form gradients."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -10,7 +8,12 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from sk_han.nn.ragged.normalizers import NORMALIZERS, segment_entmax15, segment_sparsemax
+from sk_han.nn.ragged.normalizers import (
+    NORMALIZERS,
+    normalizer_of,
+    segment_entmax15,
+    segment_sparsemax,
+)
 from sk_han.nn.ragged.segments import segment_numbers
 
 Normalizer = Callable[[Tensor, Tensor, int], Tensor]
@@ -21,16 +24,11 @@ EXPONENT = {segment_sparsemax: 1.0, segment_entmax15: 2.0}  # 1 / (alpha - 1) of
 each = pytest.mark.parametrize("normalize", EXPONENT, ids=["sparsemax", "entmax15"])
 
 
-def scores_of(n: int, scale: float = 1.5) -> Tensor:
+def scores_of(n, scale=1.5):
     return scale * torch.sin(1 + 3 * torch.arange(n, dtype=torch.float64))
 
 
-def of_one(normalize: Normalizer, scores: list[float]) -> list[float]:
-    tensor = torch.tensor(scores, dtype=torch.float64)
-    return normalize(tensor, torch.zeros(len(scores), dtype=torch.int64), 1).tolist()
-
-
-def by_bisection(scores: Tensor, exponent: float) -> Tensor:
+def by_bisection(scores, exponent):
     """alpha-entmax of one row by its definition: the threshold at which the sum is 1."""
     z = scores / exponent
     low, high = z.max() - 1, z.max()
@@ -42,37 +40,53 @@ def by_bisection(scores: Tensor, exponent: float) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    ("scores", "weights"),
+    ("normalize", "scores", "weights"),
     [
-        ([0.0, 0.5], [1 / 4, 3 / 4]),  # tau = -1/4
-        ([0.0, 1.0], [0, 1]),
-        ([3.0, 3.0, 3.0, 3.0], [1 / 4] * 4),
-        ([0.5, 0.75, -1.0], [3 / 8, 5 / 8, 0]),  # tau = 1/8
-        ([7.0], [1]),
+        (segment_sparsemax, [0.0, 0.5], [1 / 4, 3 / 4]),  # tau = -1/4
+        (segment_sparsemax, [0.0, 1.0], [0, 1]),
+        (segment_sparsemax, [3.0, 3.0, 3.0, 3.0], [1 / 4] * 4),
+        (segment_sparsemax, [0.5, 0.75, -1.0], [3 / 8, 5 / 8, 0]),  # tau = 1/8
+        (segment_sparsemax, [7.0], [1]),
+        (segment_entmax15, [0.0, 2.0], [0, 1]),
+        (segment_entmax15, [0.0, 0.4], [0.6**2, 0.8**2]),  # tau = -0.6
+        (segment_entmax15, [1.0, 1.0, 1.0, 1.0], [1 / 4] * 4),
+        (segment_entmax15, [0.4, -3.0, 0.0], [0.8**2, 0, 0.6**2]),
+        (segment_entmax15, [0.0, 14 / 13], [25 / 169, 144 / 169]),  # tau = -5/13
+        (segment_entmax15, [7.0], [1]),
     ],
 )
-def test_sparsemax_worked_by_hand(scores: list[float], weights: list[float]) -> None:
-    assert of_one(segment_sparsemax, scores) == pytest.approx(weights, abs=1e-15)
+def test_weights_worked_by_hand(normalize, scores, weights):
+    found = normalize(
+        torch.tensor(scores, dtype=torch.float64), torch.zeros(len(scores), dtype=torch.int64), 1
+    )
+    assert found.tolist() == pytest.approx(weights, abs=1e-15)
 
 
 @pytest.mark.parametrize(
-    ("scores", "weights"),
+    ("normalize", "scores", "gradient", "expected"),
     [
-        ([0.0, 2.0], [0, 1]),
-        ([0.0, 0.4], [0.6**2, 0.8**2]),  # tau = -0.6
-        ([1.0, 1.0, 1.0, 1.0], [1 / 4] * 4),
-        ([0.4, -3.0, 0.0], [0.8**2, 0, 0.6**2]),
-        ([0.0, 14 / 13], [25 / 169, 144 / 169]),  # tau = -5/13
-        ([7.0], [1]),
+        # The support is the first two: gradients 5 and 1 less their mean, and none for the third.
+        (segment_sparsemax, [0.0, 0.5, -1.0], [5.0, 1.0, 7.0], [2, -2, 0]),
+        # Roots 0.6 and 0.8 of the weights: their mean of 5 and 1.5 is 3.
+        (segment_entmax15, [0.0, 0.4, -3.0], [5.0, 1.5, 7.0], [0.6 * 2, 0.8 * -1.5, 0]),
     ],
 )
-def test_entmax15_worked_by_hand(scores: list[float], weights: list[float]) -> None:
-    assert of_one(segment_entmax15, scores) == pytest.approx(weights, abs=1e-15)
+def test_gradient_worked_by_hand(normalize, scores, gradient, expected):
+    scores = torch.tensor(scores, dtype=torch.float64, requires_grad=True)
+    normalize(scores, torch.zeros(3, dtype=torch.int64), 1).backward(
+        torch.tensor(gradient).double()
+    )
+    assert scores.grad.tolist() == pytest.approx(expected, abs=1e-15)
+
+
+def test_a_normalizer_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match=r"normalizer must be one of .*'softmax'.*; got 'hard'"):
+        normalizer_of("hard")
 
 
 @each
 @pytest.mark.parametrize("scale", [1e-3, 0.3, 1.5, 40.0])
-def test_weights_are_those_of_the_definition(normalize: Normalizer, scale: float) -> None:
+def test_weights_are_those_of_the_definition(normalize, scale):
     scores = scores_of(13, scale)
     weights = normalize(scores, SEGMENT, 5)
     parts = [s for s in scores.split(LENGTHS) if len(s)]
@@ -81,7 +95,7 @@ def test_weights_are_those_of_the_definition(normalize: Normalizer, scale: float
 
 
 @each
-def test_scores_far_below_the_highest_weigh_exactly_nothing(normalize: Normalizer) -> None:
+def test_scores_far_below_the_highest_weigh_exactly_nothing(normalize):
     weights = normalize(scores_of(13, 3.0), SEGMENT, 5)
     zeros = [int(part.eq(0).sum()) for part in weights.split(LENGTHS)]
     assert zeros[2] > 2
@@ -89,9 +103,7 @@ def test_scores_far_below_the_highest_weigh_exactly_nothing(normalize: Normalize
 
 @each
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_weights_of_a_segment_sum_to_one_in_both_precisions(
-    normalize: Normalizer, dtype: torch.dtype
-) -> None:
+def test_weights_of_a_segment_sum_to_one_in_both_precisions(normalize, dtype):
     weights = normalize(scores_of(13).to(dtype), SEGMENT, 5)
     assert weights.dtype == dtype
     sums = [part.sum().item() for part in weights.split(LENGTHS)]
@@ -99,7 +111,7 @@ def test_weights_of_a_segment_sum_to_one_in_both_precisions(
 
 
 @each
-def test_weights_of_a_hundred_thousand_like_scores_sum_to_one(normalize: Normalizer) -> None:
+def test_weights_of_a_hundred_thousand_like_scores_sum_to_one(normalize):
     scores = scores_of(100_000, 1e-6).float()
     weights = normalize(scores, torch.zeros(100_000, dtype=torch.int64), 1)
     assert weights.gt(0).all()
@@ -107,7 +119,7 @@ def test_weights_of_a_hundred_thousand_like_scores_sum_to_one(normalize: Normali
 
 
 @each
-def test_a_segment_does_not_depend_on_its_neighbours(normalize: Normalizer) -> None:
+def test_a_segment_does_not_depend_on_its_neighbours(normalize):
     scores = scores_of(13)
     scores[3:10] *= 1e30
     together = normalize(scores, SEGMENT, 5)
@@ -116,20 +128,20 @@ def test_a_segment_does_not_depend_on_its_neighbours(normalize: Normalizer) -> N
 
 
 @each
-def test_segments_may_lie_in_one_another(normalize: Normalizer) -> None:
+def test_segments_may_lie_in_one_another(normalize):
     scores, order = scores_of(13), torch.tensor([12, 0, 5, 3, 1, 9, 10, 4, 2, 8, 11, 6, 7])
     shuffled = normalize(scores[order], SEGMENT[order], 5)
     assert_close(shuffled, normalize(scores, SEGMENT, 5)[order], rtol=0, atol=1e-15)
 
 
 @each
-def test_a_constant_changes_nothing(normalize: Normalizer) -> None:
+def test_a_constant_changes_nothing(normalize):
     weights = normalize(scores_of(13) + 1e6, SEGMENT, 5)
     assert_close(weights, normalize(scores_of(13), SEGMENT, 5), rtol=0, atol=1e-9)
 
 
 @each
-def test_no_rows_have_no_weights(normalize: Normalizer) -> None:
+def test_no_rows_have_no_weights(normalize):
     scores = torch.empty(0, requires_grad=True)
     weights = normalize(scores, torch.empty(0, dtype=torch.int64), 2)
     weights.sum().backward()
@@ -138,9 +150,7 @@ def test_no_rows_have_no_weights(normalize: Normalizer) -> None:
 
 @each
 @pytest.mark.parametrize("number", [math.nan, math.inf])
-def test_what_is_no_number_stays_visible_in_its_segment_alone(
-    normalize: Normalizer, number: float
-) -> None:
+def test_what_is_no_number_stays_visible_in_its_segment_alone(normalize, number):
     scores = scores_of(13)
     scores[5] = number
     found = [part.isnan().any().item() for part in normalize(scores, SEGMENT, 5).split(LENGTHS)]
@@ -148,14 +158,14 @@ def test_what_is_no_number_stays_visible_in_its_segment_alone(
 
 
 @each
-def test_gradients_equal_numerical_ones(normalize: Normalizer) -> None:
+def test_gradients_equal_numerical_ones(normalize):
     scores = scores_of(13).requires_grad_()
     assert 0 < normalize(scores, SEGMENT, 5).eq(0).sum() < 8
     assert torch.autograd.gradcheck(lambda s: normalize(s, SEGMENT, 5), scores)
 
 
 @each
-def test_a_score_without_weight_has_no_gradient(normalize: Normalizer) -> None:
+def test_a_score_without_weight_has_no_gradient(normalize):
     scores = scores_of(13).requires_grad_()
     weights = normalize(scores, SEGMENT, 5)
     (weights * torch.arange(13)).sum().backward()
@@ -163,23 +173,7 @@ def test_a_score_without_weight_has_no_gradient(normalize: Normalizer) -> None:
     assert scores.grad[weights > 0].ne(0).sum() > 3
 
 
-def test_sparsemax_has_the_gradient_worked_by_hand() -> None:
-    # The support is the first two: gradients 5 and 1 less their mean, and none for the third.
-    scores = torch.tensor([0.0, 0.5, -1.0], dtype=torch.float64, requires_grad=True)
-    weights = segment_sparsemax(scores, torch.zeros(3, dtype=torch.int64), 1)
-    weights.backward(torch.tensor([5.0, 1.0, 7.0], dtype=torch.float64))
-    assert scores.grad.tolist() == [2, -2, 0]
-
-
-def test_entmax15_has_the_gradient_worked_by_hand() -> None:
-    # Roots 0.6 and 0.8 of the weights: their mean of 5 and 1.5 is 3.
-    scores = torch.tensor([0.0, 0.4, -3.0], dtype=torch.float64, requires_grad=True)
-    weights = segment_entmax15(scores, torch.zeros(3, dtype=torch.int64), 1)
-    weights.backward(torch.tensor([5.0, 1.5, 7.0], dtype=torch.float64))
-    assert scores.grad.tolist() == pytest.approx([0.6 * 2, 0.8 * -1.5, 0], abs=1e-15)
-
-
-def test_entmax15_has_more_support_than_sparsemax_and_less_than_softmax() -> None:
+def test_entmax15_has_more_support_than_sparsemax_and_less_than_softmax():
     softmax, sparsemax, entmax15 = (
         int(normalize(scores_of(13), SEGMENT, 5).gt(0).sum()) for normalize in NORMALIZERS.values()
     )
@@ -188,6 +182,6 @@ def test_entmax15_has_more_support_than_sparsemax_and_less_than_softmax() -> Non
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @each
-def test_a_gpu_gives_the_numbers_of_the_cpu(normalize: Normalizer) -> None:
+def test_a_gpu_gives_the_numbers_of_the_cpu(normalize):
     on_gpu = normalize(scores_of(13).to("cuda"), SEGMENT.to("cuda"), 5)
     assert_close(on_gpu.cpu(), normalize(scores_of(13), SEGMENT, 5), rtol=0, atol=1e-13)

@@ -1,22 +1,20 @@
 """The words of a batch."""
 
-from __future__ import annotations
-
 import torch
 
 from sk_han.nn.ragged.words import distinct_words, in_chunks
 
 
-def test_distinct_words_worked_by_hand() -> None:
+def test_distinct_words_worked_by_hand():
     distinct, index = distinct_words(torch.tensor([5, 2, 5, 11, 2]), 13)
     assert distinct.tolist() == [2, 5, 11]
     assert index.tolist() == [1, 0, 1, 2, 0]
 
 
-def test_parts_are_encoded_again_for_their_backward_instead_of_kept() -> None:
+def test_parts_are_encoded_again_for_their_backward_instead_of_kept():
     table, found = torch.ones(7, requires_grad=True), []
 
-    def encode(word_ids: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor]:
+    def encode(word_ids, lengths):
         found.append(lengths.tolist())
         return (table[word_ids].square(),)
 
