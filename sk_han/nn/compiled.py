@@ -130,14 +130,8 @@ class _Attention(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, grad_weights: Tensor) -> tuple[Tensor | None, ...]:
-        of_states, *of_weights = _computed(
-            arrays.attend_gradients,
-            grad,
-            grad_weights,
-            *ctx.saved_tensors,
-            ctx.starts,
-            ctx.bounds,
-        )
+        kept = *ctx.saved_tensors, ctx.starts, ctx.bounds
+        of_states, *of_weights = _computed(arrays.attend_gradients, grad, grad_weights, *kept)
         return torch.from_numpy(of_states), *map(_sum, of_weights), None
 
 

@@ -125,7 +125,7 @@ class HierarchicalAttentionNetwork(nn.Module):
         self.options = NetworkOptions(**options).copy()
         self.options.check()
         self._projected: Tensor | None = None
-        self.register_load_state_dict_post_hook(_forget_tables)
+        self.register_load_state_dict_post_hook(HierarchicalAttentionNetwork._forget_tables)
         self.unknown_id, self.max_words, self.generator = unknown_id, max_words, generator
         embedding_dim, rnn = self.options.embedding_dim, self.options.recurrent
         self.embedding = nn.Embedding(
@@ -215,17 +215,17 @@ class HierarchicalAttentionNetwork(nn.Module):
         lengths = words_per_sentence, sentences_per_document
         kept = None
         if self.training:
-            p, table = self.options.word_dropout, self.embedding.weight
-            word_ids = word_dropout(word_ids, p, self.unknown_id, self.generator)
-            p = self.options.embedding_dropout
-            kept = row_dropout(len(table), p, self.generator, table)
+            options, table = self.options, self.embedding.weight
+            word_ids = word_dropout(word_ids, options.word_dropout, self.unknown_id, self.generator)
+            kept = row_dropout(len(table), options.embedding_dropout, self.generator, table)
         sentences, word_weights, word_conicity = self._sentences(word_ids, *lengths, kept)
         p = self.options.dropout if self.training else 0.0
         sentences = dropout(sentences, p, self.generator)
         level = self.read_sentences(sentences, sentences_per_document, p)
         penalty = level.logits.new_zeros(len(level.logits))
-        if word_weights.shape[1] > 1 and self._overlap_penalty:
-            penalty = self._overlap_penalty * document_overlap(
+        attention = self.options.attention
+        if isinstance(attention, MultiHopAttention) and attention.hops > 1 and attention.penalty:
+            penalty = attention.penalty * document_overlap(
                 word_weights, words_per_sentence, level.weights, sentences_per_document
             )
         if self._diversity_penalty:
@@ -320,11 +320,6 @@ class HierarchicalAttentionNetwork(nn.Module):
         attention = self.options.attention
         return attention.diversity_penalty if self.training and attention is not None else 0.0
 
-    @property
-    def _overlap_penalty(self) -> float:
-        attention = self.options.attention
-        return attention.penalty if isinstance(attention, MultiHopAttention) else 0.0
-
     def tabulate(self) -> None:
         """Prepare predictions on the CPU: project the whole vocabulary once, join weights.
 
@@ -348,7 +343,7 @@ class HierarchicalAttentionNetwork(nn.Module):
         self._forget_tables()  # the module moves to another device or dtype
         return super()._apply(*args, **kwargs)
 
-    def _forget_tables(self) -> None:
+    def _forget_tables(self, _: Any = None) -> None:
         self._projected = None
         self._join_weights(False)
 
@@ -356,10 +351,6 @@ class HierarchicalAttentionNetwork(nn.Module):
         for part in self.children():
             if isinstance(part, BidirectionalGRU):
                 part.join_weights(join)
-
-
-def _forget_tables(network: HierarchicalAttentionNetwork, _: Any) -> None:
-    network._forget_tables()
 
 
 def _scale_inputs(encoder: nn.Module, factor: float) -> None:

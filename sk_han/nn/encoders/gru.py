@@ -131,8 +131,7 @@ class BidirectionalGRU(nn.Module):
         if initial is not None:
             layout = PackedLayout(lengths)
             initial = initial[:, layout.order[: layout.n_filled]]
-        own = weights.states, weights.state_bias
-        return gru_states(projected, *own, index, lengths, initial)
+        return gru_states(projected, weights.states, weights.state_bias, index, lengths, initial)
 
     def join_weights(self, join: bool = True) -> None:
         """Keep the weights of both directions as predictions need them, or forget them.

@@ -19,11 +19,14 @@ __all__ = ["Encoded", "PackedRNN", "packed_encoded"]
 
 # States, or states and memory cells of an LSTM.
 Last = Tensor | tuple[Tensor, Tensor]
-States = tuple[Tensor, ...]  # the same, always in a tuple
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
 WEIGHTS = "weight_ih", "weight_hh", "bias_ih", "bias_hh"
-STEPS: dict[type, Any] = {nn.GRU: torch.gru, nn.LSTM: torch.lstm, nn.RNN: torch.rnn_tanh}
+STEPS: dict[type, Callable[..., tuple[Tensor, ...]]] = {
+    nn.GRU: torch.gru,
+    nn.LSTM: torch.lstm,
+    nn.RNN: torch.rnn_tanh,
+}
 
 STEPS_A_BLOCK = 16
 # Of longer sequences, parts of so many steps are computed again in the backward.
@@ -104,19 +107,8 @@ class PackedRNN(nn.Module):
     ) -> Encoded:
         """Encode sequences from given initial states, and return their last states too.
 
-        Parameters
-        ----------
-        inputs, index, lengths : Tensor
-            As of `forward`.
-        initial : Tensor, shape (num_layers * n_directions, N, hidden_size), or a pair, optional
-            State of each layer and direction before its first token, for an LSTM with the memory
-            cells; zeros by default.
-
-        Returns
-        -------
-        Encoded
-            ``last`` has the shape of `initial`. A sequence without tokens ends in its initial
-            state.
+        As `BidirectionalGRU.encode` does; states before and last have the shape (num_layers *
+        n_directions, N, hidden_size), an LSTM's are a pair with its memory cells.
         """
         return packed_encoded(self.rnn, inputs, index, PackedLayout(lengths), initial)
 
@@ -178,14 +170,13 @@ def _by_blocks(
     if rnn.bidirectional:
         orders.append((layout.backward_token, layout.backward_row, "_reverse"))
     starts = start if isinstance(start, tuple) else (start,)
-    lasts: list[States] = []
+    lasts: list[list[Tensor]] = []
     for layer in range(rnn.num_layers):
         found = []
         for token, row, direction in orders:
             before = tuple(each[len(lasts) : len(lasts) + 1] for each in starts)
-            names = (f"{kind}_l{layer}{direction}" for kind in WEIGHTS)
-            weights = [getattr(rnn, name) for name in names]
-            states, last = _advance(rnn, weights, inputs[index[token]], active, before)
+            weights = (getattr(rnn, f"{kind}_l{layer}{direction}") for kind in WEIGHTS)
+            states, *last = _advance(rnn, active, inputs[index[token]], *weights, *before)
             found.append(states[row])
             lasts.append(last)
         inputs = torch.cat(found, dim=1)  # (T, n_directions * H)
@@ -194,40 +185,34 @@ def _by_blocks(
     return inputs, (ends[0], ends[1]) if len(ends) == 2 else ends[0]
 
 
-def _advance(
-    rnn: nn.RNNBase, weights: list[Tensor], x: Tensor, active: Tensor, before: States
-) -> tuple[Tensor, States]:
-    """Advance by all steps from states before them; return all states, and those of the ends."""
-    advance, most_steps = _advance_at_once, STEPS_A_BLOCK
+def _advance(rnn: nn.RNNBase, active: Tensor, x: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Advance by all steps; return all states, and those of the ends.
+
+    The tensors are those named by `WEIGHTS`, then the states before the first step.
+    """
+    weights = tensors[: len(WEIGHTS)]
+    before: Sequence[Tensor] = tensors[len(WEIGHTS) :]
+    advance, most_steps = _steps, STEPS_A_BLOCK
     if torch.is_grad_enabled() and len(active) > MOST_STEPS_KEPT:
-        advance, most_steps = _advance_again, MOST_STEPS_KEPT
+        advance, most_steps = _Again.apply, MOST_STEPS_KEPT
     blocks = active.split(most_steps)
     found, ended = [], []
     for rows, block in zip(x.split([int(block.sum()) for block in blocks]), blocks, strict=True):
         n = int(block[0])
-        ended.append(tuple(each[:, n:] for each in before))
-        states, before = advance(rnn, weights, rows, block, tuple(each[:, :n] for each in before))
+        ended.append([each[:, n:] for each in before])
+        states, *before = advance(rnn, block, rows, *weights, *(each[:, :n] for each in before))
         found.append(states)
     # The longest sequence first: those that ended last stand in front.
     ends = zip(before, *reversed(ended), strict=True)
-    return torch.cat(found), tuple(torch.cat(each, dim=1) for each in ends)
+    return torch.cat(found), *(torch.cat(each, dim=1) for each in ends)
 
 
-def _advance_at_once(
-    rnn: nn.RNNBase, weights: list[Tensor], x: Tensor, active: Tensor, before: States
-) -> tuple[Tensor, States]:
+def _steps(rnn: nn.RNNBase, active: Tensor, x: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Advance by some steps, as `_advance` does, by one call of PyTorch."""
+    weights, before = tensors[: len(WEIGHTS)], tensors[len(WEIGHTS) :]
     start = before if isinstance(rnn, nn.LSTM) else before[0]
     # With biases, one layer, no dropout, not in training mode, one direction.
-    given = x, active, start, weights, True, 1, 0.0, False, False
-    states, *last = STEPS[type(rnn)](*given)
-    return states, tuple(last)
-
-
-def _advance_again(
-    rnn: nn.RNNBase, weights: list[Tensor], x: Tensor, active: Tensor, before: States
-) -> tuple[Tensor, States]:
-    states, *last = _Again.apply(rnn, active, x, *weights, *before)
-    return states, tuple(last)
+    return STEPS[type(rnn)](x, active, start, weights, True, 1, 0.0, False, False)
 
 
 class _Again(torch.autograd.Function):
@@ -240,21 +225,15 @@ class _Again(torch.autograd.Function):
     def forward(ctx: Any, rnn: nn.RNNBase, active: Tensor, *tensors: Tensor) -> Any:
         ctx.rnn, ctx.active = rnn, active
         ctx.save_for_backward(*tensors)
-        return _Again.advance(rnn, active, tensors)
+        return _advance(rnn, active, *tensors)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         given = [each.detach().requires_grad_() for each in ctx.saved_tensors]
         with torch.enable_grad():
-            outputs = _Again.advance(ctx.rnn, ctx.active, given)
+            outputs = _advance(ctx.rnn, ctx.active, *given)
         return None, None, *torch.autograd.grad(outputs, given, grads)
-
-    @staticmethod
-    def advance(rnn: nn.RNNBase, active: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        x, weights, before = tensors[0], [*tensors[1:5]], tuple(tensors[5:])
-        states, last = _advance(rnn, weights, x, active, before)
-        return states, *last
 
 
 def _zeros(rnn: nn.RNNBase, inputs: Tensor, n_sequences: int) -> Last:
