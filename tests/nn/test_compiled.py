@@ -196,6 +196,14 @@ def test_a_query_is_left_to_pytorch():
     torch.testing.assert_close(asked, pooled)
 
 
+def test_a_given_gradient_is_left_alone():
+    own = numbers(7, 5, seed=1), *numbers(2, 7, seed=2)
+    states, given = numbers(3, 5, seed=0).requires_grad_(), torch.tensor([1.0, 2.0, 3.0])
+    outputs = attention(states, *own, torch.tensor([3]))
+    torch.autograd.grad(outputs, states, (torch.ones(1, 5), given))
+    assert given.tolist() == [1, 2, 3]
+
+
 def test_small_terms_of_long_sums_are_not_lost():
     # Equal states have equal weights, of which 300,000 sum to 1, and their mean is the state.
     states = torch.ones(300_000, 5)
