@@ -1,6 +1,7 @@
 """The parts of a model: each scores documents, and their scaled scores are added up."""
 
 from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.ngrams.sparse_model import SparseNgramModel
 from sk_han.parts.part import Part
 from sk_han.parts.pool import Pool
 
@@ -8,4 +9,4 @@ __all__ = ["PARTS", "Part", "Pool"]
 
 # By the names under which their kinds are stored. A network is restored by what is to compute it:
 # `trained_network.TrainedNetwork`, or `sk_han.serving`'s.
-PARTS: dict[str, type[Part]] = {NgramModel.kind: NgramModel}
+PARTS: dict[str, type[Part]] = {kind.kind: kind for kind in (NgramModel, SparseNgramModel)}

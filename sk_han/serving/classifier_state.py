@@ -10,6 +10,7 @@ from sk_han.options.base import InstanceOf
 from sk_han.parts import PARTS
 from sk_han.parts.network import NETWORK_SCHEMAS, SENTENCE_NETWORK
 from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.ngrams.sparse_model import SparseNgramModel
 from sk_han.parts.pool import LATENT, NETWORK, NGRAMS, pool_fields
 from sk_han.storage.schema import Array, Field, Schema, Size, Sizes
 from sk_han.storage.training_record import TRAINING, check_best_epoch
@@ -57,7 +58,9 @@ def _check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
 def _check_latent_model(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
     for name, has_counts in ((NGRAMS, True), (LATENT, False)):
         part = state["parts"].get(name)
-        if part is not None and (part["kind"] != NgramModel.kind):
+        if part is None or (has_counts and part["kind"] == SparseNgramModel.kind):
+            continue
+        if part["kind"] != NgramModel.kind:
             raise ValueError(f"its part {name} is of the kind {part['kind']}")
-        if part is not None and (part["learnt"]["counts"] is not None) != has_counts:
+        if (part["learnt"]["counts"] is not None) != has_counts:
             raise ValueError(f"its part {name} {'lacks' if has_counts else 'has'} counts")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sk_han.documents import DocumentArray, LabelledDocuments
 from sk_han.documents.lazy import divided
 from sk_han.parts.ngrams.hashing import WORDS_AT_ONCE
-from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.part import Part
 
 __all__ = ["Views", "as_they_are", "cross_fitted_logits"]
 
@@ -24,7 +24,7 @@ def as_they_are(documents: DocumentArray) -> Sequence[DocumentArray]:
 
 def cross_fitted_logits(
     data: LabelledDocuments,
-    fit: Callable[[NDArray[np.int64]], Sequence[NgramModel | None]],
+    fit: Callable[[NDArray[np.int64]], Sequence[Part | None]],
     folds: Iterator[NDArray[np.int64]],
     views: Views = as_they_are,
 ) -> tuple[NDArray[np.int64], list[NDArray[np.float64]]]:

@@ -30,7 +30,15 @@ from sk_han.storage.schema import Array, Field, Schema, Sizes
 from sk_han.targets import Target
 from sk_han.utils.caching import cached_property
 
-__all__ = ["NgramAttributions", "NgramCounts", "NgramModel"]
+__all__ = [
+    "LARGEST_RATIO",
+    "LARGEST_WEIGHT",
+    "NgramAttributions",
+    "NgramCounts",
+    "NgramModel",
+    "check_range",
+    "over_words",
+]
 
 _MOST_WORDS = 1 << 31  # of an n-gram that a document can have
 
@@ -42,7 +50,7 @@ _FACTOR = np.uint64(secrets.randbits(64) | 1)
 
 # Far beyond what fits find: ratios are logarithms of counts, or their squares. Sums of these and of
 # their squares over the n-grams of a document stay within single precision.
-_LARGEST_RATIO, _LARGEST_WEIGHT = 1e6, 1e12
+LARGEST_RATIO, LARGEST_WEIGHT = 1e6, 1e12
 
 _ARRAYS = ("buckets", "ratios", "weights", "intercept")
 
@@ -92,7 +100,8 @@ class NgramAttributions(NamedTuple):
     values: NDArray[np.float64]
 
 
-def _check_range(value: Any, where: str, sizes: Sizes) -> None:
+def check_range(value: Any, where: str, sizes: Sizes) -> None:
+    """Check a range of a state."""
     # What is no number is not shown: it may be as long as the file.
     is_pair = isinstance(value, list) and [type(n) for n in value] == [int, int]
     if not is_pair or value[0] > _MOST_WORDS:
@@ -155,11 +164,11 @@ class NgramModel(Part):
     # f n-grams, B binary problems of the target.
     SCHEMA: ClassVar[Schema] = Schema(
         (
-            Field("ngram_range", _check_range),
+            Field("ngram_range", check_range),
             Field("buckets", Array("int64", "f", 0, (1 << BITS) - 1, rising=True)),
-            Field("ratios", Array("float32", "f r", -_LARGEST_RATIO, _LARGEST_RATIO)),
-            Field("weights", Array("float32", "f B", -_LARGEST_WEIGHT, _LARGEST_WEIGHT)),
-            Field("intercept", Array("float32", "B", -_LARGEST_WEIGHT, _LARGEST_WEIGHT)),
+            Field("ratios", Array("float32", "f r", -LARGEST_RATIO, LARGEST_RATIO)),
+            Field("weights", Array("float32", "f B", -LARGEST_WEIGHT, LARGEST_WEIGHT)),
+            Field("intercept", Array("float32", "B", -LARGEST_WEIGHT, LARGEST_WEIGHT)),
             Field(
                 "counts",
                 Schema(
@@ -323,14 +332,7 @@ class NgramModel(Part):
     def _attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        found = self._ngram_attributions(documents, factors)
-        word_values = found.values / found.sizes
-        contributions = np.zeros(documents.n_words)
-        for k in range(int(found.sizes.max(initial=0))):
-            reaches = found.sizes > k
-            words = found.first_words[reaches] + k
-            contributions += np.bincount(words, word_values[reaches], documents.n_words)
-        return contributions
+        return over_words(self._ngram_attributions(documents, factors), documents.n_words)
 
     def _ngram_attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
@@ -355,6 +357,16 @@ class NgramModel(Part):
         """Return the norms of the documents' vectors of ratios, shape (D, S); 1 if it is 0."""
         lengths = np.sqrt(_sums(rows, self.ratios[columns] ** 2, n_documents))
         return np.where(lengths > 0, lengths, 1)
+
+
+def over_words(found: NgramAttributions, n_words: int) -> NDArray[np.float64]:
+    """Divide what n-grams bring evenly among their words, (n_words,)."""
+    word_values = found.values / found.sizes
+    contributions = np.zeros(n_words)
+    for k in range(int(found.sizes.max(initial=0))):
+        reaches = found.sizes > k
+        contributions += np.bincount(found.first_words[reaches] + k, word_values[reaches], n_words)
+    return contributions
 
 
 def _sums(rows: NDArray[np.int64], values: NDArray[Any], n_rows: int) -> NDArray[np.float64]:

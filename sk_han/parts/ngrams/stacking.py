@@ -14,6 +14,8 @@ from sk_han.parts.ngrams.cross_fitting import Views, as_they_are, cross_fitted_l
 from sk_han.parts.ngrams.latent import LatentLearner, LatentSpace, partial_fit_latent_model
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
+from sk_han.parts.ngrams.sparse_fitting import MOST_DENSE, SparseLearner
+from sk_han.parts.part import Part
 from sk_han.parts.pool import LATENT, NGRAMS, Pool
 from sk_han.targets import Target
 
@@ -61,7 +63,8 @@ def fit_linear_parts(
     Each of these scores comes from models of four fifths of the documents that do not include the
     scored one (stacking, Wolpert, 1992). With more than 10,000 documents only those of `held_out`
     are scored, or a fifth. The n-gram model of more than 8 million words learns from the other
-    documents in chunks, scores these, and learns on from them.
+    documents in chunks, scores these, and learns on from them. More than 30 problems are learnt by
+    `SparseLearner`, to which the held-out documents or a fifth also tell the strength.
 
     Parameters
     ----------
@@ -88,17 +91,25 @@ def fit_linear_parts(
     Wolpert (1992). Stacked Generalization. Neural Networks.
     """
     everything, folds = np.arange(len(data)), target.folds(data.targets, data.groups)
-    in_chunks = n_chunks_of(data.documents, ngram_range) > 1
-    if in_chunks or len(data) > MOST_CROSS_FITTED:
+    sparse = None
+    if target.n_problems > MOST_DENSE:
+        sparse = SparseLearner(data, target, ngram_range)
+    in_chunks = sparse is None and n_chunks_of(data.documents, ngram_range) > 1
+    if in_chunks or sparse is not None or len(data) > MOST_CROSS_FITTED:
         fold = next(folds) if held_out is None else held_out
         folds = iter([fold])
-    if in_chunks:
         rest = np.setdiff1d(everything, fold, assume_unique=True)
+    if sparse is not None and len(rest):
+        sparse.choose_strength(rest, fold)
+    if in_chunks:
         of_rest, of_all = fit_ngram_models_in_chunks(data, target, ngram_range, [rest, fold])
     latent = None if space is None else LatentLearner(space, data, target)
 
-    def fit(rows: NDArray[np.int64]) -> dict[str, NgramModel]:
-        if in_chunks:
+    def fit(rows: NDArray[np.int64]) -> dict[str, Part]:
+        ngram_model: Part | None
+        if sparse is not None:
+            ngram_model = sparse.fit(rows)
+        elif in_chunks:
             ngram_model = of_all if len(rows) == len(data) else of_rest
         else:
             ngram_model = fit_ngram_model(data[rows], target, ngram_range)
@@ -110,7 +121,7 @@ def fit_linear_parts(
     if not models:
         return Pool(target, {}, {}), scored
 
-    def fit_present(rows: NDArray[np.int64]) -> list[NgramModel | None]:
+    def fit_present(rows: NDArray[np.int64]) -> list[Part | None]:
         some = fit(rows)
         return [some.get(name) for name in models]
 
@@ -163,7 +174,7 @@ def partial_fit_linear_parts(
         scales = zip(models, _USUAL_SCALES.get(tuple(models), ()), strict=True)
         return Pool(target, models, dict(scales))
     parts: dict[str, Any] = dict(before.parts)
-    if NGRAMS in parts:
+    if isinstance(parts.get(NGRAMS), NgramModel):  # one of many labels does not learn on
         parts[NGRAMS] = ngrams = _learnt_on(parts[NGRAMS], data, target, parts[NGRAMS].ngram_range)
         if LATENT in parts:
             n_documents = float(ngrams.counts.n_documents[0])
@@ -172,7 +183,7 @@ def partial_fit_linear_parts(
     return Pool(target, parts, before.scales)
 
 
-def _present(ngram_model: NgramModel | None, latent_model: NgramModel | None) -> dict[str, Any]:
+def _present(ngram_model: Part | None, latent_model: NgramModel | None) -> dict[str, Any]:
     models = {NGRAMS: ngram_model, LATENT: latent_model}
     return {name: model for name, model in models.items() if model is not None}
 

@@ -1,0 +1,155 @@
+"""Training of the n-gram model of many classes or labels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_matrix, csr_matrix
+from sklearn.linear_model import LogisticRegression
+
+from sk_han.documents import LabelledDocuments
+from sk_han.parts.ngrams.hashing import BITS, batches, buckets_of, keyed_ngrams
+from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
+from sk_han.parts.ngrams.presence import document_counts
+from sk_han.parts.ngrams.sparse_model import SparseNgramModel, Terms
+from sk_han.targets import Target
+
+__all__ = ["MOST_DENSE", "SparseLearner"]
+
+# Problems that are learnt with ratios of their own: these are more accurate on opinions and short
+# texts (28 emotions), and less so on topics (90 of Reuters), where they cost ten times the time.
+MOST_DENSE = 30
+
+_MOST_WORDS = 2  # in an n-gram; trigrams cost half of the time and tell topics no better
+_OF_LONGER = 0.5  # factor of n-grams for each word beyond the first
+_STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0)  # C of scikit-learn; documents decide
+_ENOUGH_PROBLEMS = 30  # to choose the strength by
+_SCALES = (0.5, 0.7, 1.0, 1.4, 2.0)  # at which strengths are compared
+_SMALLEST = 0.02  # weights below this share of a problem's largest are left out (Babbar, 2017)
+
+
+class SparseLearner:
+    """Fits one-vs-rest logistic regression of many problems to the same features.
+
+    Parameters
+    ----------
+    data : LabelledDocuments
+    target : Target
+    ngram_range : tuple of int
+
+    References
+    ----------
+    Yu, Huang, Lin (2011). Dual Coordinate Descent Methods for Logistic Regression and Maximum
+    Entropy Models. Machine Learning 85.
+
+    Babbar, Schölkopf (2017). DiSMEC: Distributed Sparse Machines for Extreme Multi-Label
+    Classification. WSDM.
+    """
+
+    def __init__(
+        self, data: LabelledDocuments, target: Target, ngram_range: tuple[int, int]
+    ) -> None:
+        self.data, self.target = data, target
+        smallest, largest = ngram_range
+        self.ngram_range = smallest, max(smallest, min(largest, _MOST_WORDS))
+        documents = data.documents
+        counts = document_counts(documents, self.ngram_range)
+        self.buckets = np.flatnonzero(counts >= MIN_DOCUMENTS)
+        self.idf = np.log(len(data) / counts[self.buckets]) + 1
+        self.idf = (self.idf * self._factor_of_size()).astype(np.float32)
+        self.features = self._features()
+        self.strength = _STRENGTHS[0]
+
+    def choose_strength(self, rows: NDArray[np.int64], held_out: NDArray[np.int64]) -> None:
+        """Choose the strength of regularization by the loss of documents not learnt from."""
+        t = self.target.problems(self.data.targets)
+        n_positive = np.minimum(t[rows].sum(axis=0), t[held_out].sum(axis=0))
+        problems = np.argsort(-n_positive, kind="stable")[:: max(1, t.shape[1] // 2 // 30)]
+        problems = problems[n_positive[problems] > 0][:_ENOUGH_PROBLEMS]
+        losses: list[float] = []
+        for strength in _STRENGTHS:
+            weights, intercept = self._solved(rows, problems, strength)
+            z = (self.features[held_out] @ weights).toarray() + intercept
+            signs = np.where(t[held_out][:, problems] > 0, 1.0, -1.0)
+            losses.append(min(float(np.logaddexp(0, -s * signs * z).mean()) for s in _SCALES))
+            if losses[-1] > min(losses):
+                break
+        self.strength = _STRENGTHS[int(np.argmin(losses))]
+
+    def fit(self, rows: NDArray[np.int64]) -> SparseNgramModel | None:
+        """Fit a model to some of the documents; None if no problem has both sides."""
+        if not len(self.buckets) or not self.target.is_learnable(self.data.targets[rows]):
+            return None
+        problems = np.arange(self.target.n_problems)
+        by_problem, intercept = self._solved(rows, problems, self.strength)
+        weights = csr_matrix(by_problem)
+        return SparseNgramModel(
+            self.target,
+            self.ngram_range,
+            self.buckets,
+            self.idf,
+            np.diff(weights.indptr).astype(np.int32),
+            weights.indices.astype(np.int32),
+            weights.data.astype(np.float32),
+            intercept.astype(np.float32),
+        )
+
+    def _factor_of_size(self) -> NDArray[np.float64]:
+        """Return the factor of each n-gram for its number of words, (F,)."""
+        size = np.ones(1 << BITS, dtype=np.int8)
+        for batch in batches(self.data.documents):
+            keys, _, n = keyed_ngrams(batch, self.ngram_range)
+            size[buckets_of(keys)] = n
+        return np.power(_OF_LONGER, size[self.buckets] - 1.0, dtype=np.float64)
+
+    def _features(self) -> csr_matrix:
+        """Return the vectors of all documents, (D, F)."""
+        empty = np.empty(0, dtype=np.int32)
+        nothing = np.empty(0, dtype=np.float32)
+        model = SparseNgramModel(
+            self.target, self.ngram_range, self.buckets, self.idf, empty, empty, nothing, nothing
+        )
+        terms: list[Terms] = [model._terms(batch)[-1] for batch in batches(self.data.documents)]
+        lengths = [
+            np.bincount(found.rows, minlength=len(batch))
+            for found, batch in zip(terms, batches(self.data.documents), strict=True)
+        ]
+        return csr_matrix(
+            (
+                np.concatenate([found.values for found in terms]),
+                np.concatenate([found.columns for found in terms]),
+                np.append(0, np.cumsum(np.concatenate(lengths))),
+            ),
+            shape=(len(self.data), len(self.buckets)),
+        )
+
+    def _solved(
+        self, rows: NDArray[np.int64], problems: NDArray[np.int64], strength: float
+    ) -> tuple[csc_matrix, NDArray[np.float64]]:
+        """Return the weights of problems that are not small, (F, B), and intercepts, (B,)."""
+        features, data = self.features[rows], self.data[rows]
+        is_positive = self.target.problems(data.targets)
+        sample_weight = self.target.problem_weights(data.targets, data.weights)
+        sample_weight = sample_weight / data.weights.mean()
+        intercept = np.empty(len(problems))
+        columns, values = [], []
+        for place, problem in enumerate(problems):
+            n_positive = int(is_positive[:, problem].sum())
+            if n_positive in (0, len(rows)):
+                share = (n_positive + 0.5) / (len(rows) + 1)
+                intercept[place] = np.log(share / (1 - share))
+                columns.append(np.empty(0, dtype=np.int64))
+                values.append(np.empty(0))
+                continue
+            model = LogisticRegression(
+                C=strength, solver="liblinear", dual=True, tol=0.1, max_iter=1000, random_state=0
+            )
+            model.fit(features, is_positive[:, problem], sample_weight[:, problem])
+            found = model.coef_[0]
+            kept = np.flatnonzero(np.abs(found) >= _SMALLEST * np.abs(found).max())
+            columns.append(kept)
+            values.append(found[kept])
+            intercept[place] = model.intercept_[0]
+        starts = np.append(0, np.cumsum([len(each) for each in columns]))
+        entries = np.concatenate(values), np.concatenate(columns), starts
+        return csc_matrix(entries, shape=(features.shape[1], len(problems))), intercept

@@ -1,0 +1,208 @@
+"""The n-gram model of many classes or labels: one vector for all of them, and sparse weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import DocumentArray
+from sk_han.parts.ngrams.hashing import BITS, batches, buckets_of, column_table, keyed_ngrams
+from sk_han.parts.ngrams.model import (
+    LARGEST_RATIO,
+    LARGEST_WEIGHT,
+    NgramAttributions,
+    check_range,
+    over_words,
+)
+from sk_han.parts.part import Part
+from sk_han.storage.schema import Array, Field, Schema, Sizes
+from sk_han.targets import Target
+from sk_han.utils.caching import cached_property
+
+__all__ = ["SparseNgramModel", "Terms"]
+
+
+class Terms(NamedTuple):
+    """The distinct known n-grams of documents, by document.
+
+    Attributes
+    ----------
+    rows, columns : ndarray of int64, shape (n_terms,)
+        Document, and number of the n-gram.
+    values : ndarray of float64, shape (n_terms,)
+        Those of a document have the length 1.
+    of_occurrence : ndarray of int64, shape (n_occurrences,)
+        The term of each occurrence of a known n-gram.
+    counts : ndarray of int64, shape (n_terms,)
+    """
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: NDArray[np.float64]
+    of_occurrence: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        n_documents: int,
+        idf: NDArray[np.float32],
+    ) -> Terms:
+        """Weigh the occurrences of known n-grams in documents."""
+        found, number, counts = np.unique(
+            rows * len(idf) + columns, return_inverse=True, return_counts=True
+        )
+        rows, columns = np.divmod(found, max(len(idf), 1))
+        values = (1 + np.log(counts)) * idf[columns]
+        lengths = np.sqrt(np.bincount(rows, values**2, n_documents))
+        return cls(rows, columns, values / lengths[rows], number, counts)
+
+
+def _check_entries(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    if state["n_weights"].sum() != len(state["weights"]):
+        raise ValueError(f"its {where}.n_weights do not sum to the number of weights")
+    if state["problems"].max(initial=0) >= sizes["B"]:
+        raise ValueError(f"its {where}.problems are beyond the {sizes['B']} that there are")
+
+
+@dataclass(frozen=True)
+class SparseNgramModel(Part):
+    """A linear classifier on the n-grams of a document, whose weights are mostly zero.
+
+    Where `NgramModel` weighs n-grams anew for each class, all classes share one vector of a
+    document here: 1 plus the logarithm of the count of each n-gram, times its inverse document
+    frequency, of length 1. So time and memory grow little with the number of classes.
+
+    Attributes
+    ----------
+    target : Target
+    ngram_range : tuple of int
+    buckets : ndarray of int64, shape (n_features,)
+        Hash values of the known n-grams, in rising order.
+    idf : ndarray of float32, shape (n_features,)
+        Inverse document frequency, times a factor for the number of words.
+    n_weights : ndarray of int32, shape (n_features,)
+        Number of problems for which an n-gram has a weight.
+    problems : ndarray of int32, shape (n_entries,)
+        The problem of each weight, n-gram by n-gram.
+    weights : ndarray of float32, shape (n_entries,)
+    intercept : ndarray of float32, shape (n_problems,)
+    """
+
+    target: Target
+    ngram_range: tuple[int, int]
+    buckets: NDArray[np.int64]
+    idf: NDArray[np.float32]
+    n_weights: NDArray[np.int32]
+    problems: NDArray[np.int32]
+    weights: NDArray[np.float32]
+    intercept: NDArray[np.float32]
+
+    kind = "sparse_ngrams"
+    sums_ngrams = True
+    # f n-grams, e weights that are not zero, B binary problems of the target.
+    SCHEMA: ClassVar[Schema] = Schema(
+        (
+            Field("ngram_range", check_range),
+            Field("buckets", Array("int64", "f", 0, (1 << BITS) - 1, rising=True)),
+            Field("idf", Array("float32", "f", 1e-6, LARGEST_RATIO)),
+            Field("n_weights", Array("int32", "f", 0)),
+            Field("problems", Array("int32", "e", 0)),
+            Field("weights", Array("float32", "e", -LARGEST_WEIGHT, LARGEST_WEIGHT)),
+            Field("intercept", Array("float32", "B", -LARGEST_WEIGHT, LARGEST_WEIGHT)),
+        ),
+        rules=(_check_entries,),
+    )
+
+    @cached_property
+    def _column_table(self) -> NDArray[np.int32]:
+        return column_table(self.buckets)
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        """Where the weights of each n-gram start."""
+        return np.cumsum(self.n_weights, dtype=np.int64) - self.n_weights
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the learnt state as arrays and plain values."""
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        del state["target"]
+        return state | {"ngram_range": list(self.ngram_range)}
+
+    @classmethod
+    def from_state(
+        cls, state: Mapping[str, Any], target: Target, device: str = "cpu"
+    ) -> SparseNgramModel:
+        """Create a model from the result of `to_state`, which has been checked by `SCHEMA`."""
+        learnt = {name: value for name, value in state.items() if name != "ngram_range"}
+        copies = {name: array.copy() for name, array in learnt.items()}
+        return cls(target, tuple(state["ngram_range"]), **copies)
+
+    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+        """Score documents, (D, K)."""
+        scores = np.concatenate([self._scores(batch) for batch in batches(documents)])
+        return self.target.expand(scores + self.intercept)
+
+    def attributions(
+        self, documents: DocumentArray, factors: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Divide a linear score of the logits among the words as `NgramModel.attributions`."""
+        pairs = zip(batches(documents), batches(factors), strict=True)
+        return np.concatenate(
+            [over_words(self.ngram_attributions(*pair), pair[0].n_words) for pair in pairs]
+        )
+
+    def ngram_attributions(
+        self, documents: DocumentArray, factors: NDArray[np.float64]
+    ) -> NgramAttributions:
+        """Divide a linear score of the logits among the n-grams."""
+        keys, first, n, terms = self._terms(documents)
+        owner, entries = self._entries(terms.columns)
+        factors = self.target.restrict(factors)
+        shares = self.weights[entries] * factors[terms.rows[owner], self.problems[entries]]
+        values = terms.values * np.bincount(owner, shares, len(terms.rows)) / terms.counts
+        return NgramAttributions(keys, first, n, values[terms.of_occurrence])
+
+    def class_weights(self, keys: NDArray[np.uint64]) -> NDArray[np.float32]:
+        """Return the weights of n-grams for each class, (n_keys, K); zeros for unknown ones."""
+        columns = self._column_table[buckets_of(keys)] - 1
+        known = np.flatnonzero(columns >= 0)
+        owner, entries = self._entries(columns[known])
+        weights = np.zeros((len(keys), len(self.intercept)), dtype=np.float32)
+        of_terms = self.weights[entries] * self.idf[columns[known]][owner]
+        weights[known[owner], self.problems[entries]] = of_terms
+        return self.target.expand(weights)
+
+    def _terms(self, documents: DocumentArray) -> tuple[Any, Any, Any, Terms]:
+        """Return key, first word and size of each occurrence of a known n-gram, and the terms."""
+        keys, first, n = keyed_ngrams(documents, self.ngram_range)
+        columns = self._column_table[buckets_of(keys)] - 1
+        known = columns >= 0
+        keys, first, n = keys[known], first[known], n[known]
+        rows = np.repeat(np.arange(len(documents)), documents.words_per_document)[first]
+        terms = Terms.of(rows, columns[known].astype(np.int64), len(documents), self.idf)
+        return keys, first, n, terms
+
+    def _scores(self, documents: DocumentArray) -> NDArray[np.float64]:
+        terms = self._terms(documents)[-1]
+        owner, entries = self._entries(terms.columns)
+        n_problems = len(self.intercept)
+        cells = terms.rows[owner] * n_problems + self.problems[entries]
+        values = terms.values[owner] * self.weights[entries]
+        summed = np.bincount(cells, values, len(documents) * n_problems)
+        return summed.astype(np.float64).reshape(len(documents), n_problems)
+
+    def _entries(
+        self, columns: NDArray[np.integer[Any]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the weights of n-grams as the position among these, and that of the weight."""
+        lengths = self.n_weights[columns]
+        owner = np.repeat(np.arange(len(columns)), lengths)
+        before = np.cumsum(lengths, dtype=np.int64) - lengths
+        return owner, np.arange(len(owner)) + (self._starts[columns] - before)[owner]

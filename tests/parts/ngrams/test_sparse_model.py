@@ -1,0 +1,150 @@
+"""The n-gram model of many classes or labels."""
+
+import numpy as np
+import pytest
+
+import sk_han
+from sk_han import HANClassifier, HierarchicalTokenizer, explain, summarize
+from sk_han.documents import LabelledDocuments
+from sk_han.parts.ngrams.sparse_fitting import MOST_DENSE, SparseLearner
+from sk_han.parts.ngrams.sparse_model import SparseNgramModel
+from sk_han.serving import Scorer
+from sk_han.storage.schema import check
+from sk_han.targets import AnyOfLabels, OneOfClasses
+
+K = 37
+NAMES = np.arange(K)
+RNG = np.random.RandomState(0)
+NUMBERS = RNG.permutation(np.arange(5 * K) % K)
+# Each class has a word of its own, and each document words of any.
+TEXTS = [
+    f"topic{k} is here, said word{RNG.randint(20)}. More of word{RNG.randint(20)} topic{k}."
+    for k in NUMBERS
+]
+DOCUMENTS = HierarchicalTokenizer().fit_transform(TEXTS)
+WEIGHTS = np.ones(len(TEXTS))
+EMPTY_AND_OTHERS = HierarchicalTokenizer().fit(TEXTS).transform(["", "topic3 zebra topic3 is"])
+
+
+@pytest.fixture(scope="module", params=[OneOfClasses, AnyOfLabels])
+def model(request):
+    if request.param is OneOfClasses:
+        target, targets = OneOfClasses(NAMES), NUMBERS
+    else:
+        target, targets = AnyOfLabels(NAMES, np.full(K, 0.5)), NUMBERS[:, np.newaxis] == NAMES
+    learner = SparseLearner(LabelledDocuments(DOCUMENTS, targets, WEIGHTS), target, (1, 3))
+    learner.choose_strength(np.arange(4 * K), np.arange(4 * K, 5 * K))
+    return learner.fit(np.arange(4 * K))
+
+
+def dense(model):
+    """Return the weights as (F, B)."""
+    weights = np.zeros((len(model.buckets), K))
+    weights[np.repeat(np.arange(len(model.buckets)), model.n_weights), model.problems] = (
+        model.weights
+    )
+    return weights
+
+
+def test_documents_not_learnt_from_are_recognized(model):
+    logits = model.logits(DOCUMENTS[4 * K :])
+    assert (logits.argmax(axis=1) == NUMBERS[4 * K :]).mean() > 0.9
+
+
+def test_scores_are_those_of_dense_weights(model):
+    document = EMPTY_AND_OTHERS[1:]
+    _, _, _, terms = model._terms(document)
+    vector = np.zeros(len(model.buckets))
+    vector[terms.columns] = (1 + np.log(terms.counts)) * model.idf[terms.columns]
+    vector /= np.linalg.norm(vector)
+    expected = vector @ dense(model) + model.intercept
+    np.testing.assert_allclose(model.logits(document)[0], expected, atol=1e-6)
+
+
+def test_a_document_without_known_words_has_the_intercept(model):
+    np.testing.assert_allclose(model.logits(EMPTY_AND_OTHERS)[0], model.intercept)
+
+
+def test_a_batch_of_one_scores_as_a_batch_of_many(model):
+    alone = np.concatenate([model.logits(DOCUMENTS[i : i + 1]) for i in range(7)])
+    np.testing.assert_allclose(model.logits(DOCUMENTS)[:7], alone, atol=1e-12)
+
+
+def test_contributions_of_words_sum_to_the_score(model):
+    factors = np.eye(K)[NUMBERS]
+    words = model.attributions(DOCUMENTS, factors)
+    starts = np.append(0, np.cumsum(DOCUMENTS.words_per_document))
+    sums = np.add.reduceat(words, starts[:-1])
+    expected = (model.logits(DOCUMENTS) - model.intercept)[np.arange(len(NUMBERS)), NUMBERS]
+    np.testing.assert_allclose(sums, expected, atol=1e-6)
+
+
+def test_weights_of_terms_are_those_of_the_model(model):
+    keys, _, _, terms = model._terms(DOCUMENTS[:5])
+    expected = (dense(model) * model.idf[:, np.newaxis])[terms.columns[terms.of_occurrence]]
+    np.testing.assert_allclose(model.class_weights(keys), expected, rtol=1e-5)
+
+
+def test_small_weights_are_left_out(model):
+    assert len(model.weights) < 0.5 * len(model.buckets) * K
+    np.testing.assert_array_equal(np.count_nonzero(dense(model), axis=1), model.n_weights)
+
+
+def test_a_stored_model_is_the_same_and_damage_is_refused(model):
+    state = model.to_state()
+    check(SparseNgramModel.SCHEMA, state, "part", B=K)
+    again = SparseNgramModel.from_state(state, model.target)
+    np.testing.assert_array_equal(again.logits(DOCUMENTS), model.logits(DOCUMENTS))
+    longer = state["n_weights"] + np.int32(1)
+    beyond = np.full_like(state["problems"], K)
+    for damage in ({"n_weights": longer}, {"problems": beyond}, {"idf": -state["idf"]}):
+        with pytest.raises(ValueError, match=r"its part"):
+            check(SparseNgramModel.SCHEMA, state | damage, "part", B=K)
+
+
+def test_a_label_of_no_document_has_a_low_constant_score():
+    targets = NUMBERS[:, np.newaxis] == NAMES
+    targets[:, 5] = False
+    target = AnyOfLabels(NAMES, np.full(K, 0.5))
+    learner = SparseLearner(LabelledDocuments(DOCUMENTS, targets, WEIGHTS), target, (1, 1))
+    model = learner.fit(np.arange(len(NUMBERS)))
+    scores = model.logits(DOCUMENTS)[:, 5]
+    assert np.ptp(scores) == 0
+    assert scores[0] < -4
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    params = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "max_epochs": 1}
+    classes = [f"class {number}" for number in NUMBERS]
+    return HANClassifier(**params, random_state=0).fit(TEXTS, classes)
+
+
+def test_a_classifier_of_many_classes_has_it_through_all_doors(fitted, tmp_path):
+    assert K > MOST_DENSE
+    assert isinstance(fitted.ngram_model_, SparseNgramModel)
+    sk_han.save(fitted, tmp_path / "model.han")
+    expected = fitted.predict_proba(TEXTS[:9])
+    loaded = sk_han.load(tmp_path / "model.han")
+    np.testing.assert_array_equal(loaded.predict_proba(TEXTS[:9]), expected)
+    scorer = Scorer.load(tmp_path / "model.han")
+    np.testing.assert_allclose(scorer.predict_proba(TEXTS[:9]), expected, atol=1e-6)
+    for method in ("sentence_alone", "gradient_attention", "occlusion"):
+        assert np.isfinite(explain(fitted, TEXTS[:2], method=method)[0].contributions).all()
+    assert "topic" in summarize(fitted, TEXTS[:60], k=2).to_text()
+
+
+def test_onnx_refuses_it_by_name(fitted, tmp_path):
+    pytest.importorskip("onnxruntime")
+    from sk_han.persistence import export_onnx
+
+    with pytest.raises(ValueError, match="does not cover the part 'ngrams', of the kind 'sparse_"):
+        export_onnx(fitted, tmp_path / "model.onnx")
+
+
+def test_it_stays_as_it_is_in_later_portions(fitted):
+    before = fitted.ngram_model_
+    again = HANClassifier().set_params(**fitted.get_params())
+    again.from_state(fitted.to_state())
+    again.partial_fit(TEXTS[:40], [f"class {number}" for number in NUMBERS[:40]])
+    np.testing.assert_array_equal(again.ngram_model_.weights, before.weights)
