@@ -23,8 +23,9 @@ class WordCounts:
     def __init__(self, *, of_documents: bool) -> None:
         self.n_documents = 0
         self._number_of = Numbering()
-        self._occurrences: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self._documents = self._occurrences if of_documents else None
+        # Of each word; 0 for words that were left out.
+        self.occurrences: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.documents = self.occurrences if of_documents else None
 
     def add(self, types: WordTypes, words: list[str]) -> DocumentArray:
         """Count a further chunk of texts, whose types mean these words; several may mean the same.
@@ -34,10 +35,10 @@ class WordCounts:
         number = np.fromiter(map(self._number_of.__getitem__, words), np.int64, len(words))
         numbers = number[types.numbers]  # (n_words,)
         self.n_documents += len(types.sentences_per_document)
-        self._occurrences = self._sum(self._occurrences, numbers)
-        if self._documents is not None:
+        self.occurrences = self._sum(self.occurrences, numbers)
+        if self.documents is not None:
             once = _once_a_document(numbers, types.words_per_document, len(self._number_of))
-            self._documents = self._sum(self._documents, once)
+            self.documents = self._sum(self.documents, once)
         return DocumentArray._of_lengths(
             numbers.astype(np.int32) + 1, types.words_per_sentence, types.sentences_per_document
         )
@@ -46,17 +47,6 @@ class WordCounts:
     def words(self) -> list[str]:
         """The words, in the order of their numbers."""
         return list(self._number_of)
-
-    @property
-    def occurrences(self) -> NDArray[np.int64]:
-        """Occurrences of each word; 0 for words that were left out."""
-        return self._occurrences
-
-    @property
-    def documents(self) -> NDArray[np.int64]:
-        """Documents in which each word occurs, if they are counted."""
-        assert self._documents is not None
-        return self._documents
 
     def ids(self, vocabulary: Mapping[str, int]) -> NDArray[np.int32]:
         """Return the id of the word of each number, at the index of the number."""

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 from itertools import pairwise
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from sk_han.engines.tasks import run_tasks
 from sk_han.text.sentences import sentence_spans
 from sk_han.text.tables import Tables, tables
 
-__all__ = ["Scan", "count_marked", "scan_texts"]
+__all__ = ["count_marked", "scan_texts"]
 
 # Characters, with about 32 bytes each. With 1 << 20, beyond the cache, it took 1.1 times as long.
 _CODES_AT_ONCE = 1 << 17
@@ -30,21 +30,10 @@ _TASK_SIZE = 8  # texts that a thread takes at once
 _FACTOR = random.SystemRandom().getrandbits(64) | 1
 
 
-class Scan(NamedTuple):
-    """Words and sentences of texts; see `WordTypes`, which it has the fields of."""
-
-    types: list[str]
-    numbers: NDArray[np.int32]
-    words_per_sentence: NDArray[np.int64]
-    sentences_per_document: NDArray[np.int64]
-    word_spans: NDArray[np.int64] | None = None
-    sentence_spans: NDArray[np.int64] | None = None
-
-
 def scan_texts(
     compiled: ModuleType, texts: list[str], token_pattern: str, *, located: bool
-) -> Scan | None:
-    """Find the words and sentences of texts, and their spans if `located`.
+) -> tuple[Any, ...] | None:
+    """Find the words and sentences of texts, with spans if `located`: the fields of `WordTypes`.
 
     `compiled` is `sk_han.engines.kernels.text`, and `token_pattern` one of `COMPILED_PATTERNS`.
     Return None if a text has characters for which only Python's patterns are exact.
@@ -60,7 +49,7 @@ def scan_texts(
         column[0] if len(parts) == 1 else np.concatenate(column)
         for column in zip(*parts, strict=True)
     ]
-    return Scan(types.strings(), *joined)
+    return types.strings(), *joined
 
 
 def count_marked(marked: NDArray[np.bool_], lengths: NDArray[np.int64]) -> NDArray[np.int64]:

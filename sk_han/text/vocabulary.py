@@ -31,6 +31,7 @@ def learn_vocabulary(
             "token_pattern matches none of their words"
         )
     if least > 1:
+        assert counts.documents is not None  # see `needs_documents`
         kept &= counts.documents >= least
         if not kept.any():
             raise ValueError(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from time import perf_counter
 from typing import Any
 
 from skorch.callbacks import Callback
 
 from sk_han.engines.loading import compile_kernels
-from sk_han.training.callbacks.epoch_lines import EpochLines, words_of
-from sk_han.utils.progress import rewrites_lines
+from sk_han.utils.progress import duration, rewrites_lines, tell
 
 __all__ = ["TrainingProgress", "progress_of"]
 
@@ -46,7 +46,7 @@ class TrainingProgress(Callback):
             )
         self.bar_ = tqdm(total=self.n_steps, desc="epoch 1", unit="batch", dynamic_ncols=True)
         self.validation_: dict[str, str] = {}
-        n_words = words_of(X) if self.with_rates else None
+        n_words = _words_of(X) if self.with_rates else None
         self.words_per_step_ = None if n_words is None else n_words * net.max_epochs / self.n_steps
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
@@ -68,10 +68,10 @@ class TrainingProgress(Callback):
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """Show the scores of the epoch on the held-out documents."""
-        epoch = net.history[-1]
-        names = ["valid_loss", *(net.measures or {})]
-        self.validation_ = {name: f"{epoch[name]:.3f}" for name in names if name in epoch}
-        self.bar_.set_postfix(loss=f"{epoch['train_loss']:.3f}", **self.validation_, **self._rate())
+        shown = {name: f"{score:.3f}" for name, score in _scores_of(net).items()}
+        loss = shown.pop("train_loss")
+        self.validation_ = shown
+        self.bar_.set_postfix(loss=loss, **shown, **self._rate())
 
     def on_train_end(self, net: Any, **kwargs: Any) -> None:
         """Close the bar."""
@@ -85,3 +85,44 @@ class TrainingProgress(Callback):
         # The bar has no rate before it was drawn again, as in a training of a tenth of a second.
         rate = bar["rate"] or (bar["n"] - bar["initial"]) / max(bar["elapsed"], 1e-9)
         return {"words/s": f"{self.words_per_step_ * rate:,.0f}"}
+
+
+class EpochLines(Callback):
+    """Write a line of scores on standard error after each epoch, perhaps with rates."""
+
+    def __init__(self, n_epochs: int, with_rates: bool = False) -> None:
+        self.n_epochs = n_epochs
+        self.with_rates = with_rates
+
+    def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
+        """Start the clock."""
+        self.start_, self.n_done_ = perf_counter(), 0
+        self.n_documents_, self.n_words_ = len(X), _words_of(X)
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Write the scores of the epoch, its time, and what is left."""
+        self.n_done_ += 1
+        # The epoch of `history`: a checkpoint brings those before it.
+        number, epoch = len(net.history), net.history[-1]
+        told = [f"{name} {score:.3f}" for name, score in _scores_of(net).items()]
+        told.append(f"{epoch['dur']:.1f} s")
+        if self.with_rates:
+            told.append(f"{self.n_documents_ / epoch['dur']:,.0f} documents/s")
+            if self.n_words_ is not None:
+                told.append(f"{self.n_words_ / epoch['dur']:,.0f} words/s")
+        if number < self.n_epochs:
+            left = (perf_counter() - self.start_) / self.n_done_ * (self.n_epochs - number)
+            told.append(f"{duration(left)} left")
+        tell(f"epoch {number} of {self.n_epochs}: {', '.join(told)}")
+
+
+def _scores_of(net: Any) -> dict[str, float]:
+    """Return loss and measures of the last epoch."""
+    epoch = net.history[-1]
+    names = ["train_loss", "valid_loss", *(net.measures or {})]
+    return {name: epoch[name] for name in names if name in epoch}
+
+
+def _words_of(data: Any) -> int | None:
+    """Return the number of words that an epoch reads, None for what has no words."""
+    return getattr(getattr(data, "inputs", None), "n_words", None)
