@@ -1,0 +1,39 @@
+"""Numbers as pages and texts write them."""
+
+import pytest
+
+from sk_han.rendering.facts import rows_in_words
+from sk_han.rendering.numbers import counted, percent
+from sk_han.rendering.report.verdicts import probability
+from sk_han.rendering.shading import number
+
+
+def test_a_probability_below_one_is_never_written_as_one():
+    assert [probability(value) for value in (0.5, 0.9997, 1.0)] == ["0.500", ">0.999", "1.000"]
+
+
+@pytest.mark.parametrize(
+    ("share", "written"),
+    [(0.073, "7 %"), (0.012, "1.2 %"), (0.0002, "below 0.1 %"), (0.0, "0 %")],
+)
+def test_a_small_share_has_a_decimal(share, written):
+    assert percent(share).replace("\N{NO-BREAK SPACE}", " ") == written
+
+
+def test_one_thing_is_singular_and_thousands_have_a_comma():
+    assert (counted(1), counted(1200, "label")) == ("1 document", "1,200 labels")
+
+
+def test_a_long_list_of_rows_ends_in_the_number_of_the_others():
+    assert (rows_in_words([3]), rows_in_words(range(1, 8))) == (
+        "row 3",
+        "rows 1, 2, 3, 4, 5 and 2 more",
+    )
+
+
+def test_a_large_value_has_three_digits():
+    assert [number(value, signed=True) for value in (0.25, 0.0, 1234.5)] == [
+        "+0.250",
+        "0",
+        "+1.23e+03",
+    ]
