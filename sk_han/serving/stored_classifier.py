@@ -39,7 +39,7 @@ _PARAMETERS: dict[str, Constraint] = {
     "max_epochs": Either((_POSITIVE, _AUTO)),
     "batch_size": Either((_POSITIVE, _AUTO)),
     "class_weight": Either((_DICT, InstanceOf(list), Choice(("balanced", None)))),
-    "threshold": Either((_FRACTION, InstanceOf(np.ndarray), InstanceOf(list), Choice(("f1",)))),
+    "threshold": Either((_FRACTION, *map(InstanceOf, (np.ndarray, list, tuple)), Choice(("f1",)))),
     "validation_fraction": Either((_FRACTION, _NONE)),
     "n_iter_no_change": Either((_POSITIVE, _NONE)),
     "warm_start": _FLAG,
