@@ -389,6 +389,9 @@ REFUSALS: list[Refusal] = [
     ),
     Refusal("ask report.*", when(estimator="hard vote"), TypeError, "A hard vote has no proba"),
     Refusal("fit", when(estimator="threshold"), ValueError, "makes constant predictions"),
+    Refusal(
+        "explain explain_classes", when(classes="many", door="plot"), ValueError, "has room for 10"
+    ),
     Refusal("keep skops", when(tokenizer__word_tokenizer="str.split"), AttributeError, "builtins"),
     Refusal("keep Dask", when(estimator=NOT_SAVED), TypeError, "takes a fitted HANClassifier"),
     Refusal("keep safetensors", when(estimator=NOT_SAVED), TypeError, "HANClassifier"),
