@@ -301,8 +301,9 @@ class Trial:
 
     def _settings(self) -> str:
         """Return all parameters as text, but not estimators, whose parameters are among them."""
-        values = {name: str(value) for name, value in self.estimator.get_params().items()}
-        shown = {n: v for n, v in values.items() if "HANClassifier(" not in v and "steps" not in n}
+        params = self.estimator.get_params()
+        values = {name: str(value) for name, value in params.items() if not hasattr(value, "fit")}
+        shown = {n: v for n, v in values.items() if "HANClassifier(" not in v}
         return re.sub(" at 0x[0-9a-fA-F]+", "", str(shown))
 
     def _fit(self, **extras: Any) -> None:
