@@ -387,6 +387,8 @@ REFUSALS: list[Refusal] = [
     Refusal(
         "keep .*", when(estimator=NOT_SAVED), TypeError, r"sk_han\.save takes|export_onnx takes"
     ),
+    # Of unknown words alone its members say the same of all documents, and it learns nothing.
+    Refusal("(explain|ask) .*", when(estimator="stack"), ValueError, "does not move when the prob"),
     Refusal("ask report.*", when(estimator="hard vote"), TypeError, "A hard vote has no proba"),
     Refusal("fit", when(estimator="threshold"), ValueError, "makes constant predictions"),
     Refusal(
