@@ -9,9 +9,10 @@ import torch
 from sk_han.documents import DocumentArray
 from sk_han.inspection.results.description import FitCost
 from sk_han.parts.ngrams.chunks import n_chunks_of
-from sk_han.parts.ngrams.memory import bytes_of_linear_model
+from sk_han.parts.ngrams.memory import bytes_of_linear_model, bytes_of_sparse_model
 from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
 from sk_han.parts.ngrams.presence import document_counts
+from sk_han.parts.ngrams.sparse_model import MOST_DENSE, range_of_sparse
 from sk_han.parts.ngrams.stacking import MOST_CROSS_FITTED
 from sk_han.training.builder import batch_size_for, epochs_for
 
@@ -35,6 +36,9 @@ SECONDS = {
 MEGABYTES = {"fit": 656.0, "words": 0.00015, "distinct words": 0.0053}
 # The same for what more than two classes add; no threads share it.
 SECONDS_OF_CLASSES = {"n-grams of further classes": 2.3e-7}
+# What an n-gram of a document costs where all classes share a vector, as a part of the above: C
+# decides, so 0.1 to 0.6 was measured.
+_OF_SPARSE = 0.3
 # Of a fit, what more threads do not share: 2.79 s with one and 2.41 with two.
 _ALONE = 0.73
 _NGRAM_RANGE = (1, 3)  # the default of linear_ngrams
@@ -82,8 +86,19 @@ def of_classes(documents: DocumentArray, n_classes: int) -> dict[str, float]:
     """
     if n_classes < 3:  # one model, which the other constants count
         return {"n-grams of further classes": 0.0, "megabytes": 0.0}
-    counts = document_counts(documents, _NGRAM_RANGE)
+    is_sparse = n_classes > MOST_DENSE
+    counts = document_counts(
+        documents, range_of_sparse(_NGRAM_RANGE) if is_sparse else _NGRAM_RANGE
+    )
     counts = counts[counts >= MIN_DOCUMENTS]
+    if is_sparse:
+        n_bytes = bytes_of_sparse_model(n_classes, documents.n_words, len(documents))
+        # All documents and most of them once, and some classes at four strengths.
+        n_problems = 2 * n_classes + 4 * min(n_classes, 30)
+        return {
+            "n-grams of further classes": _OF_SPARSE * n_problems * int(counts.sum()),
+            "megabytes": n_bytes / 1e6,
+        }
     # All documents, and five times four fifths of them to know what the model is worth.
     n_fits = 5 if len(documents) <= MOST_CROSS_FITTED else 2
     n_chunks = n_chunks_of(documents, _NGRAM_RANGE)

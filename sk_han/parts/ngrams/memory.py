@@ -10,9 +10,10 @@ from sk_han.parts.ngrams.hashing import BITS
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
 from sk_han.parts.ngrams.presence import document_counts
+from sk_han.parts.ngrams.sparse_model import MOST_DENSE
 from sk_han.utils.memory import check_memory, memory_limit
 
-__all__ = ["bytes_of_linear_model", "check_memory_of_linear_model"]
+__all__ = ["bytes_of_linear_model", "bytes_of_sparse_model", "check_memory_of_linear_model"]
 
 # Bytes for each class and n-gram and for each class and document, where counts become a model, and
 # where documents are scored; one of both is the peak. What does not grow with the classes is left
@@ -21,6 +22,9 @@ __all__ = ["bytes_of_linear_model", "check_memory_of_linear_model"]
 _BYTES_OF_FIT, _BYTES_OF_SCORES = (66, 8), (24, 44)
 # Of a portion, of 100 and 200 classes.
 _BYTES_OF_PORTION = (46, 8)
+# Of a model of one vector for all classes: features of all documents and of those that a problem
+# learns from, scikit-learn's copy of these, and indicators, weights and logits by class.
+_BYTES_OF_WORD, _BYTES_OF_LOGIT = 100, 40
 # In chunks: two models, and what is known of their coefficients.
 _BYTES_OF_CHUNK = (56, 44)
 
@@ -53,6 +57,15 @@ def check_memory_of_linear_model(
     limit = memory_limit()
     if limit is None:
         return
+    if n_classes > MOST_DENSE and not in_portions:
+        check_memory(
+            bytes_of_sparse_model(
+                n_classes, int(documents.words_per_document.sum()), len(documents)
+            ),
+            f"A linear model of {n_classes:,} classes",
+            "linear_ngrams=None fits the network alone; or merge rare classes.",
+        )
+        return
     n_known = 0 if before is None else len(before.buckets)
     n_chunks = n_chunks_of(documents, ngram_range)
     smallest, largest = ngram_range
@@ -70,6 +83,11 @@ def check_memory_of_linear_model(
         "linear_ngrams=None fits the network alone, and (1, 1) has fewer n-grams; or merge rare "
         "classes.",
     )
+
+
+def bytes_of_sparse_model(n_classes: int, n_words: int, n_documents: int) -> int:
+    """Return about how many bytes of memory a model of one vector for all classes takes."""
+    return _BYTES_OF_WORD * n_words + _BYTES_OF_LOGIT * n_classes * n_documents
 
 
 def bytes_of_linear_model(

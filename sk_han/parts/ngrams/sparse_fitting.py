@@ -11,18 +11,13 @@ from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams.hashing import BITS, batches, buckets_of, keyed_ngrams
 from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
 from sk_han.parts.ngrams.presence import document_counts
-from sk_han.parts.ngrams.sparse_model import SparseNgramModel, Terms
+from sk_han.parts.ngrams.sparse_model import SparseNgramModel, Terms, range_of_sparse
 from sk_han.targets import Target
 
-__all__ = ["MOST_DENSE", "SparseLearner"]
+__all__ = ["SparseLearner"]
 
-# Problems that are learnt with ratios of their own: these are more accurate on opinions and short
-# texts (28 emotions), and less so on topics (90 of Reuters), where they cost ten times the time.
-MOST_DENSE = 30
-
-_MOST_WORDS = 2  # in an n-gram; trigrams cost half of the time and tell topics no better
 _OF_LONGER = 0.5  # factor of n-grams for each word beyond the first
-_STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0)  # C of scikit-learn; documents decide
+_STRENGTHS = (3.0, 10.0, 30.0, 100.0)  # C of scikit-learn; documents decide
 _ENOUGH_PROBLEMS = 30  # to choose the strength by
 _SCALES = (0.5, 0.7, 1.0, 1.4, 2.0)  # at which strengths are compared
 _SMALLEST = 0.02  # weights below this share of a problem's largest are left out (Babbar, 2017)
@@ -50,8 +45,7 @@ class SparseLearner:
         self, data: LabelledDocuments, target: Target, ngram_range: tuple[int, int]
     ) -> None:
         self.data, self.target = data, target
-        smallest, largest = ngram_range
-        self.ngram_range = smallest, max(smallest, min(largest, _MOST_WORDS))
+        self.ngram_range = range_of_sparse(ngram_range)
         documents = data.documents
         counts = document_counts(documents, self.ngram_range)
         self.buckets = np.flatnonzero(counts >= MIN_DOCUMENTS)
@@ -66,6 +60,8 @@ class SparseLearner:
         n_positive = np.minimum(t[rows].sum(axis=0), t[held_out].sum(axis=0))
         problems = np.argsort(-n_positive, kind="stable")[:: max(1, t.shape[1] // 2 // 30)]
         problems = problems[n_positive[problems] > 0][:_ENOUGH_PROBLEMS]
+        if not len(problems):
+            return
         losses: list[float] = []
         for strength in _STRENGTHS:
             weights, intercept = self._solved(rows, problems, strength)

@@ -23,7 +23,19 @@ from sk_han.storage.schema import Array, Field, Schema, Sizes
 from sk_han.targets import Target
 from sk_han.utils.caching import cached_property
 
-__all__ = ["SparseNgramModel", "Terms"]
+__all__ = ["MOST_DENSE", "SparseNgramModel", "Terms", "range_of_sparse"]
+
+# Problems that are learnt with ratios of their own: these are more accurate on opinions and short
+# texts (28 emotions), and less so on topics (90 of Reuters), where they cost ten times the time.
+MOST_DENSE = 30
+
+_MOST_WORDS = 2  # in an n-gram; trigrams cost half of the time and tell topics no better
+
+
+def range_of_sparse(ngram_range: tuple[int, int]) -> tuple[int, int]:
+    """Return the numbers of words in the n-grams of a sparse model."""
+    smallest, largest = ngram_range
+    return smallest, max(smallest, min(largest, _MOST_WORDS))
 
 
 class Terms(NamedTuple):

@@ -14,7 +14,8 @@ from sk_han.parts.ngrams.cross_fitting import Views, as_they_are, cross_fitted_l
 from sk_han.parts.ngrams.latent import LatentLearner, LatentSpace, partial_fit_latent_model
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
-from sk_han.parts.ngrams.sparse_fitting import MOST_DENSE, SparseLearner
+from sk_han.parts.ngrams.sparse_fitting import SparseLearner
+from sk_han.parts.ngrams.sparse_model import MOST_DENSE
 from sk_han.parts.part import Part
 from sk_han.parts.pool import LATENT, NGRAMS, Pool
 from sk_han.targets import Target

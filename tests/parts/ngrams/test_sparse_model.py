@@ -6,8 +6,8 @@ import pytest
 import sk_han
 from sk_han import HANClassifier, HierarchicalTokenizer, explain, summarize
 from sk_han.documents import LabelledDocuments
-from sk_han.parts.ngrams.sparse_fitting import MOST_DENSE, SparseLearner
-from sk_han.parts.ngrams.sparse_model import SparseNgramModel
+from sk_han.parts.ngrams.sparse_fitting import SparseLearner
+from sk_han.parts.ngrams.sparse_model import MOST_DENSE, SparseNgramModel
 from sk_han.serving import Scorer
 from sk_han.storage.schema import check
 from sk_han.targets import AnyOfLabels, OneOfClasses
