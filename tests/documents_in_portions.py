@@ -16,11 +16,8 @@ class _Bounded:
     def __len__(self):
         return len(self.documents)
 
-    def words_of(self, rows):
-        return self.documents.words_per_document[rows]
-
-    def sentences_of(self, rows):
-        return self.documents.sentences_per_document[rows]
+    def lengths(self, rows, unit):
+        return getattr(self.documents, f"{unit}_per_document")[rows]
 
     def read(self, rows):
         assert len(rows) <= self.most, f"{len(rows)} documents were read into memory at once"
