@@ -1,0 +1,187 @@
+"""Several labels a document: HANClassifier beside linear models, on Reuters and GoEmotions.
+
+``python benchmarks/several_labels.py --data reuters`` fits to four fifths of the training part of
+Reuters-21578 (ModApte, 90 topics), once for each of ``--folds`` folds, and pools the decisions on
+the documents left out; ``--data goemotions`` fits to the training messages of GoEmotions (28
+labels) and scores the test messages (`--dev`: those to choose by). The thresholds of all models are
+those of the highest F1 on a tenth of the training documents: that of HANClassifier by
+``threshold="f1"``, those of linear models by a fit to the other nine tenths.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import io
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+from corpora import data_folder
+from numpy.typing import NDArray
+from results import add_save, publish
+from scipy.special import expit
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score, f1_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MultiLabelBinarizer
+from sklearn.svm import LinearSVC
+
+import sk_han
+from sk_han import HANClassifier
+from sk_han.serving import Scorer
+from sk_han.targets import AnyOfLabels
+
+LINEAR: dict[str, Callable[[], Any]] = {
+    "lr": lambda: LogisticRegression(C=10, max_iter=1000),
+    "svc": LinearSVC,
+    "svc-balanced": lambda: LinearSVC(class_weight="balanced"),
+}
+TITLES = {
+    "lr": "TF-IDF(1-2) + LR",
+    "svc": "TF-IDF(1-2) + LinearSVC",
+    "svc-balanced": "TF-IDF(1-2) + LinearSVC, balanced",
+    "han": "HANClassifier, threshold='f1'",
+}
+
+
+class Scored(NamedTuple):
+    """Decisions and scores on documents that a model has not learnt from."""
+
+    decided: NDArray[np.bool_]
+    scores: NDArray[np.float64]
+    probabilities: NDArray[np.float64] | None
+    seconds: float
+
+
+def read(name: str) -> tuple[list[str], list[list[str]]]:
+    """Give texts, and the names of the labels of each."""
+    content = gzip.decompress((data_folder() / name).read_bytes()).decode("utf-8")
+    rows = list(csv.DictReader(io.StringIO(content)))
+    return [row["text"] for row in rows], [row["labels"].split() for row in rows]
+
+
+def splits(
+    data: str, n_folds: int, dev: bool
+) -> Iterator[tuple[list[str], NDArray[Any], list[str], NDArray[Any]]]:
+    """Yield texts and indicators to train on, and those to score."""
+    texts, names = read(f"{data}/train.csv.gz")
+    binarizer = MultiLabelBinarizer()
+    y = binarizer.fit_transform(names).astype(bool)
+    if data == "goemotions":
+        others, theirs = read(f"goemotions/{'dev' if dev else 'test'}.csv.gz")
+        yield texts, y, others, binarizer.transform(theirs).astype(bool)
+        return
+    target = AnyOfLabels(binarizer.classes_, np.full(y.shape[1], 0.5))
+    for held_out in list(target.folds(y))[:n_folds]:
+        rest = np.setdiff1d(np.arange(len(y)), held_out)
+        yield [texts[i] for i in rest], y[rest], [texts[i] for i in held_out], y[held_out]
+
+
+def best_of_scores(scores: NDArray[np.float64], y: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Give the threshold of each label with the highest F1; the median where no document has it."""
+    found = np.full(scores.shape[1], np.nan)
+    for label in np.flatnonzero(y.any(axis=0)):
+        order = np.argsort(-scores[:, label])
+        right = np.cumsum(y[order, label])
+        f1 = 2 * right / (np.arange(1, len(order) + 1) + right[-1])
+        found[label] = scores[order, label][f1.argmax()]
+    return np.where(np.isnan(found), np.nanmedian(found), found)
+
+
+def linear(name: str, texts: list[str], y: NDArray[Any], others: list[str]) -> Scored:
+    """Fit a linear model, with thresholds of a tenth of its documents, and score others."""
+    start = process_time()
+    model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), OneVsRestClassifier(LINEAR[name]()))
+    model.fit(texts, y)
+    seconds = process_time() - start
+    target = AnyOfLabels(np.arange(y.shape[1]), np.full(y.shape[1], 0.5))
+    rest, held_out = target.hold_out(y, 0.1, np.random.RandomState(0))
+    scores = model.decision_function(others)
+    model.fit([texts[i] for i in rest], y[rest])
+    thresholds = best_of_scores(model.decision_function([texts[i] for i in held_out]), y[held_out])
+    proba = expit(scores) if name == "lr" else None
+    return Scored(scores >= thresholds, scores, proba, seconds)
+
+
+def han(texts: list[str], y: NDArray[Any], others: list[str], seed: int) -> tuple[Scored, Any]:
+    """Fit HANClassifier with its defaults but for the threshold, and score others."""
+    start = process_time()
+    model = HANClassifier(threshold="f1", random_state=seed).fit(texts, y)
+    seconds = process_time() - start
+    decided, proba = model.predict(others).astype(bool), model.predict_proba(others)
+    return Scored(decided, model.decision_function(others), proba, seconds), model
+
+
+def row_of(title: str, found: list[Scored], y: NDArray[np.bool_], reference: float) -> Any:
+    """Give the measures of pooled documents as a row of the table."""
+    decided, scores = (np.concatenate([getattr(s, n) for s in found]) for n in Scored._fields[:2])
+    known = y.any(axis=0)
+    precision = average_precision_score(y[:, known], scores[:, known], average="macro")
+    loss = None
+    if found[0].probabilities is not None:
+        proba = np.concatenate([each.probabilities for each in found]).clip(1e-12, 1 - 1e-12)
+        loss = round(float(-np.where(y, np.log(proba), np.log1p(-proba)).sum(axis=1).mean()), 3)
+    seconds = sum(each.seconds for each in found)
+    return {
+        "": title,
+        "micro F1, %": round(100 * f1_score(y, decided, average="micro", zero_division=0), 1),
+        "macro F1, %": round(100 * f1_score(y, decided, average="macro", zero_division=0), 1),
+        "mean average precision, %": round(100 * precision, 1),
+        "log loss": loss,
+        "fit, CPU s": round(seconds / len(found), 1),
+        "fit, ratio": round(seconds / reference, 2) if reference else None,
+    }
+
+
+def tell_cost(model: Any, texts: list[str]) -> None:
+    """Print the size of the file, and the milliseconds of a single document."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.han"
+        sk_han.save(model, path)
+        megabytes, scorer = os.path.getsize(path) / 1e6, Scorer.load(path)
+    scorer.predict(texts[:1])
+    start = perf_counter()
+    for text in texts[:50]:
+        scorer.predict([text])
+    took = 1000 * (perf_counter() - start) / len(texts[:50])
+    print(f"a file of {megabytes:.1f} MB; {took:.1f} ms a document by the Scorer")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", choices=["reuters", "goemotions"], default="reuters")
+    parser.add_argument("--models", nargs="+", choices=list(TITLES), default=list(TITLES))
+    parser.add_argument("--folds", type=int, default=5, help="of Reuters")
+    parser.add_argument("--dev", action="store_true", help="score what defaults are chosen by")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--limit", type=int, help="documents to train on and to score, for a try")
+    add_save(parser)
+    arguments = parser.parse_args()
+    found: dict[str, list[Scored]] = {name: [] for name in arguments.models}
+    truths = []
+    for texts, y, others, theirs in splits(arguments.data, arguments.folds, arguments.dev):
+        n = arguments.limit
+        for name, scored in found.items():
+            if name == "han":
+                one, model = han(texts[:n], y[:n], others[:n], arguments.seed)
+                tell_cost(model, others[:n])
+            else:
+                one = linear(name, texts[:n], y[:n], others[:n])
+            scored.append(one)
+        truths.append(theirs[:n])
+    reference = sum(each.seconds for each in found.get("svc-balanced", []))
+    y = np.concatenate(truths)
+    rows = [row_of(TITLES[name], each, y, reference) for name, each in found.items()]
+    publish(f"several_labels-{arguments.data}", rows, arguments.save)
+
+
+if __name__ == "__main__":
+    main()
