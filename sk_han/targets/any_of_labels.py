@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from reprlib import repr as brief
 from typing import Any
 
 import numpy as np
@@ -251,10 +252,17 @@ class AnyOfLabels(Target):
 
     def check_threshold(self, threshold: Any) -> None:
         """Check that there is one threshold for all labels, or one for each."""
-        if not isinstance(threshold, str) and np.shape(threshold) not in ((), self.names.shape):
+        if isinstance(threshold, str):  # "f1"
+            return
+        try:
+            found = np.asarray(threshold, dtype=np.float64)
+            is_valid = bool(((found >= 0) & (found <= 1)).all())
+        except (TypeError, ValueError):
+            found, is_valid = np.empty(0), False
+        if found.shape not in ((), self.names.shape) or not is_valid:
             raise ValueError(
-                f"threshold has the shape {np.shape(threshold)}; there are {self.n_scores} labels. "
-                "Give one number, one for each label, or 'f1'."
+                f"threshold is {brief(threshold)}; it takes a number from 0 to 1, an array of one "
+                f"for each of the {self.n_scores} labels, or 'f1'."
             )
 
     def with_decisions(

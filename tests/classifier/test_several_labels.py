@@ -81,9 +81,12 @@ def test_thresholds_decide_and_are_stored(threshold, tmp_path):
     np.testing.assert_array_equal(loaded.predict(X[TEST]), decided)
 
 
-def test_another_number_of_thresholds_is_refused_before_the_fit():
-    model = HANClassifier(**SMALL, threshold=[0.1, 0.2])
-    with pytest.raises(ValueError, match="there are 3 labels"):
+@pytest.mark.parametrize(
+    "threshold", [[0.1, 0.2], [0.1, 0.2, 1.3], [0.1, 0.2, float("nan")], {"late": 0.3}, ["a"] * 3]
+)
+def test_other_thresholds_are_refused_before_the_fit(threshold):
+    model = HANClassifier(**SMALL, threshold=threshold)
+    with pytest.raises(ValueError, match="one for each of the 3 labels"):
         model.fit(X[TRAIN], Y[TRAIN])
 
 
