@@ -24,13 +24,7 @@ LEFT_OUT_FROM = 1000  # training documents, from which on a word of only one is 
 
 
 def tfidf(n_documents: int) -> Pipeline:
-    """Return TF-IDF of words and pairs of words, then logistic regression; not fitted.
-
-    Parameters
-    ----------
-    n_documents : int
-        Number of the documents that it will learn from.
-    """
+    """Return TF-IDF of words and pairs of words, then logistic regression; not fitted."""
     return make_pipeline(
         TfidfVectorizer(
             token_pattern=WORD,
@@ -48,25 +42,7 @@ def trained(
     targets_train: NDArray[np.int64],
     n_labels: int,
 ) -> NDArray[np.float64]:
-    """Return the probabilities of texts by a baseline that is fitted to training texts.
-
-    Parameters
-    ----------
-    texts : sequence of n_documents str
-    texts_train : sequence of n_training_documents str
-    targets_train : ndarray of int64, shape (n_training_documents,)
-        Labels as numbers below `n_labels`.
-    n_labels : int
-
-    Returns
-    -------
-    ndarray of shape (n_documents, n_labels)
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to learn from: no words, or a single class.
-    """
+    """Return the probabilities (D, n_labels) of texts by a baseline fitted to training texts."""
     if len(np.unique(targets_train)) < 2:
         raise ValueError("it needs documents of two labels to learn from")
     if not any(map(re.compile(WORD).search, texts_train)):
@@ -81,23 +57,7 @@ def trained(
 def cross_validated(
     texts: Sequence[str], targets: NDArray[np.int64], n_labels: int
 ) -> NDArray[np.float64]:
-    """Return the probabilities of texts by baselines that are fitted to four fifths of the others.
-
-    Parameters
-    ----------
-    texts : sequence of n_documents str
-    targets : ndarray of int64, shape (n_documents,)
-    n_labels : int
-
-    Returns
-    -------
-    ndarray of shape (n_documents, n_labels)
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to learn from: fewer than 20 documents, no words, or a single class.
-    """
+    """Return the probabilities (D, n_labels) of texts by baselines fitted to most of the others."""
     counts = np.bincount(targets)
     n_folds = min(FOLDS, int(counts.max()))
     if len(texts) < FEWEST_DOCUMENTS or n_folds < 2:

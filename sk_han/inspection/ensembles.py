@@ -41,11 +41,6 @@ class Ensemble(NamedTuple):
         """Return the classes as a member names them, in the order of the estimator's.
 
         Votes and stacks hand the numbers of the classes to their members.
-
-        Raises
-        ------
-        ValueError
-            If the member was not fitted on all classes.
         """
         labels: NDArray[Any] = np.asarray(self.members[member].classes_)
         known = np.asarray(self.estimator.classes_)
@@ -60,15 +55,7 @@ class Ensemble(NamedTuple):
 def opened(estimator: Any) -> Any:
     """Return the model that an estimator passes documents to, or an `Ensemble` of several.
 
-    A search passes them to `best_estimator_`, a frozen estimator to what it froze. Any other
-    estimator is returned as it is. The steps of a Pipeline before such an estimator are kept.
-
-    Raises
-    ------
-    TypeError
-        If a search did not fit its best estimator, or a stack cannot be explained.
-    sklearn.exceptions.NotFittedError
-        If a vote, a stack or a calibration is not fitted.
+    The steps of a Pipeline before a search, a vote or the like are kept.
     """
     if isinstance(estimator, Pipeline) and estimator.steps:
         return _opened_pipeline(estimator)
@@ -101,7 +88,7 @@ def opened(estimator: Any) -> Any:
 
 
 def _is_a(estimator: Any, module: str, name: str) -> bool:
-    """Tell whether an estimator is of a class of a module, which is not imported for it.
+    """Tell whether an estimator is of a class whose module is loaded, without importing it.
 
     An explanation must not fail for want of the memory that votes' libraries take.
     """
@@ -110,10 +97,7 @@ def _is_a(estimator: Any, module: str, name: str) -> bool:
 
 
 def probabilities_of(ensemble: Ensemble, X: Any) -> NDArray[np.float64]:
-    """Return the probabilities of the whole ensemble, shape (n_documents, n_classes).
-
-    Where each member has a vote for one class, these are the shares of the votes.
-    """
+    """Return the probabilities (D, K) of the ensemble, or the shares of its members' votes."""
     estimator = ensemble.estimator
     if hasattr(estimator, "predict_proba"):
         return np.asarray(estimator.predict_proba(X), dtype=np.float64)
@@ -130,13 +114,7 @@ def probabilities_of(ensemble: Ensemble, X: Any) -> NDArray[np.float64]:
 def combined(
     ensemble: Ensemble, found: Sequence[DocumentExplanation], probabilities: NDArray[np.float64]
 ) -> DocumentExplanation:
-    """Add up what the members explain of one document.
-
-    Raises
-    ------
-    ValueError
-        If the members read different words.
-    """
+    """Add up what the members explain of one document; the probabilities are (K,)."""
     first, classes = found[0], np.asarray(ensemble.estimator.classes_)
     for name, other in zip(ensemble.names, found, strict=True):
         if not (
@@ -213,15 +191,10 @@ def _shares(
 def _slopes(
     stack: StackingClassifier, found: Sequence[DocumentExplanation], target: int
 ) -> NDArray[np.float64]:
-    """Compute by how much the log-odds of a stack move with those of each member.
+    """Compute by how much the log-odds of a stack move with those of each member, (n_members,).
 
     The slope at the document, by central differences: a member's log-odds of the target rise and
     fall by half a step, and its other classes keep their proportions.
-
-    Raises
-    ------
-    ValueError
-        If the final estimator does not follow its members smoothly.
     """
     of_members = np.array([explanation.probabilities for explanation in found])  # (M, C)
     moved = np.repeat(of_members[None], 2 * len(found), axis=0)  # (2 M, M, C)

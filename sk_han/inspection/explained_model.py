@@ -32,17 +32,7 @@ class ExplainedModel(NamedTuple):
 
     @classmethod
     def of(cls, estimator: Any) -> ExplainedModel:
-        """Find classifier, tokenizer and steps in an estimator that holds one classifier.
-
-        A search is as good as its best estimator.
-
-        Raises
-        ------
-        TypeError
-            If it is neither a HANClassifier nor a Pipeline that ends in one, or holds several.
-        sklearn.exceptions.NotFittedError
-            If it is not fitted.
-        """
+        """Find the only classifier of an estimator, or of the best estimator of a search."""
         check_is_fitted(estimator)
         estimator = opened(estimator)
         if isinstance(estimator, Ensemble):
@@ -81,12 +71,7 @@ class ExplainedModel(NamedTuple):
     def batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
         """Yield documents and their sources, at most `size` at a time.
 
-        An iterator X is consumed batch by batch.
-
-        Raises
-        ------
-        ValueError
-            At the call, if X is one string. Errors in a document are raised with its batch.
+        A lone string is refused at the call; what is wrong with a document, with its batch.
         """
         if isinstance(X, (str, bytes, bytearray)):
             check_texts(X)

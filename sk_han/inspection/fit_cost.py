@@ -45,18 +45,7 @@ _NGRAM_RANGE = (1, 3)  # the default of linear_ngrams
 
 
 def quantities(documents: DocumentArray, n_distinct_words: int) -> dict[str, float]:
-    """Return what a fit of ``HANClassifier()`` takes time and memory for.
-
-    Parameters
-    ----------
-    documents : DocumentArray of shape (D,)
-    n_distinct_words : int
-
-    Returns
-    -------
-    dict of str to float
-        Names are those of `SECONDS` and `MEGABYTES`.
-    """
+    """Return what a fit of ``HANClassifier()`` takes time and memory for, by name."""
     n_learnt_from = max(1, round(0.9 * len(documents)))
     batch_size = batch_size_for("auto", n_learnt_from)
     epochs = epochs_for("auto", n_learnt_from, batch_size)
@@ -71,19 +60,7 @@ def quantities(documents: DocumentArray, n_distinct_words: int) -> dict[str, flo
 
 
 def of_classes(documents: DocumentArray, n_classes: int) -> dict[str, float]:
-    """Return what a linear model of each class takes time and memory for, beyond those of two.
-
-    Parameters
-    ----------
-    documents : DocumentArray of shape (D,)
-    n_classes : int
-
-    Returns
-    -------
-    dict of str to float
-        The name of `SECONDS_OF_CLASSES`: the n-grams of each document that are learnt from, in all
-        fits of all classes but one; and ``"megabytes"``.
-    """
+    """Return what linear models of more than two classes add: n-grams of all fits, megabytes."""
     if n_classes < 3:  # one model, which the other constants count
         return {"n-grams of further classes": 0.0, "megabytes": 0.0}
     is_sparse = n_classes > MOST_DENSE
@@ -116,20 +93,7 @@ def estimated_cost(
     *,
     n_classes: int = 2,
 ) -> FitCost:
-    """Estimate what a fit of ``HANClassifier()`` to these documents takes on a CPU.
-
-    Parameters
-    ----------
-    documents : DocumentArray of shape (D,)
-    n_distinct_words : int
-    n_threads : int, optional
-        By default the number that PyTorch is set to.
-    n_classes : int, default=2
-
-    Returns
-    -------
-    FitCost
-    """
+    """Estimate what a fit of ``HANClassifier()`` to these documents takes on a CPU."""
     found = quantities(documents, n_distinct_words)
     threads = torch.get_num_threads() if n_threads is None else n_threads
     alone = sum(seconds * found[name] for name, seconds in SECONDS.items())

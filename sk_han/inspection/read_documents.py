@@ -17,28 +17,15 @@ __all__ = ["ReadDocuments", "read", "reader_of", "words_of"]
 
 
 class ReadDocuments(NamedTuple):
-    """Held-out or training documents.
+    """Held-out or training documents."""
 
-    Parameters
-    ----------
-    words : tuple of n_documents str, or None
-        Texts to compare and to learn a baseline from. Word ids without a vocabulary are written as
-        numbers.
-    texts : tuple of n_documents str, or None
-        Texts to show; None if words are numbers.
-    n_words : ndarray of int64, shape (n_documents,), or None
-    """
-
-    words: tuple[str, ...] | None
-    texts: tuple[str, ...] | None
-    n_words: NDArray[np.int64] | None
+    words: tuple[str, ...] | None  # to compare and to learn a baseline from
+    texts: tuple[str, ...] | None  # to show; None if words are ids, written as numbers
+    n_words: NDArray[np.int64] | None  # (D,)
 
 
 def reader_of(estimator: Any) -> tuple[ExplainedModel | None, bool]:
-    """Return the model that reads the documents, if `explain` takes it, and if it predicts alone.
-
-    Of several models that predict together, the first one.
-    """
+    """Return the model that reads the documents, or None, and whether it predicts alone."""
     try:
         inside = opened(estimator)
         if isinstance(inside, Ensemble):

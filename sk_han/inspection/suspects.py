@@ -13,37 +13,11 @@ def suspected_labels(
 ) -> NDArray[np.int64]:
     """Return documents that are confidently taken for another class than that of their label.
 
-    The threshold of a class is the mean probability of it over the documents that have it as
-    their label. A document is suspected if the most probable of the classes whose thresholds it
-    reaches is not its label: these are the entries beside the diagonal of the confident joint of
-    Northcutt, Jiang and Chuang (2021).
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_documents, n_classes)
-        Of a model that was not fitted on these documents; otherwise it knows their labels.
-    targets : ndarray of int64, shape (n_documents,)
-        The class of each label. A class that no document has cannot be suspected, since nothing
-        tells how sure the model is of it.
-
-    Returns
-    -------
-    ndarray of int64
-        Positions of documents. First come those of the smallest normalized margin, which is the
-        probability of the label less that of the most probable other class.
-
-    References
-    ----------
-    Northcutt, Jiang, Chuang (2021). Confident Learning: Estimating Uncertainty in Dataset Labels.
-    Journal of Artificial Intelligence Research 70.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_han.inspection.suspects import suspected_labels
-    >>> of_second = np.array([0.1, 0.2, 0.95, 0.9, 0.8])
-    >>> suspected_labels(np.column_stack([1 - of_second, of_second]), np.array([0, 0, 0, 1, 1]))
-    array([2])
+    The threshold of a class is its mean probability over the documents that have it as their
+    label. A document is suspected if the most probable of the classes whose thresholds it reaches
+    is not its label: the entries beside the diagonal of the confident joint of Northcutt, Jiang
+    and Chuang (2021), Confident Learning. `probabilities` (D, K) are of a model that was not
+    fitted on the documents. Those of the smallest margin over another class come first.
     """
     n_documents, n_classes = probabilities.shape
     rows = np.arange(n_documents)

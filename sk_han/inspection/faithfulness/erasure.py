@@ -25,17 +25,7 @@ FLIP_GRID = (*(step / 100 for step in range(1, 11)), *(step / 100 for step in ra
 
 
 def ranked(documents: DocumentArray, scores: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Rank the words of each document: 0 has the highest score; ties are in the text's order.
-
-    Parameters
-    ----------
-    documents : DocumentArray of shape (n_documents,)
-    scores : ndarray of shape (n_words,)
-
-    Returns
-    -------
-    ndarray of int64, shape (n_words,)
-    """
+    """Rank the words of each document, (T,): 0 has the highest score; ties are in reading order."""
     lengths = documents.words_per_document
     document = np.repeat(np.arange(len(documents)), lengths)
     order = np.lexsort((-scores, document))
@@ -46,10 +36,7 @@ def ranked(documents: DocumentArray, scores: NDArray[np.floating]) -> NDArray[np
 
 
 def top_counts(lengths: NDArray[np.int64], fraction: float) -> NDArray[np.int64]:
-    """Compute the number of words in the top fraction of each document, rounded up.
-
-    It is at least 1 in a document that has words.
-    """
+    """Return the number of words in the top fraction of each document (D,), rounded up."""
     # In floating point 7 % of 100 words is a little more than 7.
     return np.ceil(fraction * lengths - 1e-9).astype(np.int64)
 
@@ -61,26 +48,10 @@ def comprehensiveness_and_sufficiency(
     rank: NDArray[np.int64],
     fractions: Sequence[float],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Measure the fall of the predicted class's probability, as means over fractions.
+    """Measure the fall of the predicted class's probability, (2, D), a mean over fractions.
 
-    Parameters
-    ----------
-    predict : callable
-        Takes documents; returns their probabilities, (n_documents, n_classes).
-    documents : DocumentArray of shape (n_documents,)
-    whole : ndarray of shape (n_documents, n_classes)
-        Result of `predict` for the whole documents.
-    rank : ndarray of int64, shape (n_words,)
-        Rank of each word within its document, as of `ranked`.
-    fractions : sequence of float
-        Shares of the words of a document, above 0 and at most 1.
-
-    Returns
-    -------
-    comprehensiveness : ndarray of shape (n_documents,)
-        Fall without the words of the highest ranks.
-    sufficiency : ndarray of shape (n_documents,)
-        Fall with these words alone.
+    Without the words of the highest ranks, and with these alone. `whole`, (D, K), are the
+    probabilities of whole documents.
     """
     lengths = documents.words_per_document
     rows, predicted = np.arange(len(documents)), whole.argmax(axis=1)
@@ -99,18 +70,9 @@ def flip_shares(
     whole: NDArray[np.float64],
     rank: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Find the smallest share of words, by rank, whose removal changes the decision.
+    """Find the smallest share of words, by rank, whose removal changes the decision, (D,).
 
-    Parameters
-    ----------
-    predict, documents, whole, rank
-        As of `comprehensiveness_and_sufficiency`.
-
-    Returns
-    -------
-    ndarray of shape (n_documents,)
-        Removed words divided by words of the document. Only the shares of `FLIP_GRID`, rounded up
-        to whole words, are tried; 1.0 if none changes the decision.
+    Only the shares of `FLIP_GRID`, rounded up to words, are tried; 1.0 if none changes it.
     """
     lengths = documents.words_per_document
     decision = whole.argmax(axis=1)

@@ -19,28 +19,7 @@ __all__ = ["agreement", "rationale_words"]
 def rationale_words(
     rationales: Sequence[Sequence[tuple[int, int]]], sources: Sequence[Source]
 ) -> NDArray[np.bool_]:
-    """Mark the words that a rationale covers, completely or in part.
-
-    Parameters
-    ----------
-    rationales : sequence of n_documents sequences of (start, end)
-        Characters of each text; the spans may overlap and have any order.
-    sources : sequence of n_documents Source
-        Their texts, and the positions of their words.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_words,)
-        The words of all documents, concatenated.
-
-    Raises
-    ------
-    ValueError
-        If the number of rationales is not that of the documents, or a span is empty, reversed or
-        outside its text.
-    TypeError
-        If rationales are no lists of spans, or a span is not two integers.
-    """
+    """Check rationales and mark the words (T,) that they cover, completely or in part."""
     if not isinstance(rationales, Collection):
         raise TypeError(
             f"rationales must have one list of spans for each of the {len(sources)} documents; got "
@@ -61,22 +40,10 @@ def rationale_words(
 def agreement(
     scores: NDArray[np.floating], marked: NDArray[np.bool_], lengths: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compare the scores of words with the words that people marked.
+    """Compare the scores of words (T,) with people's marks: AUPRC and token F1, (D,) each.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_words,)
-    marked : ndarray of bool, shape (n_words,)
-    lengths : ndarray of int64, shape (n_documents,)
-        Words of each document.
-
-    Returns
-    -------
-    auprc : ndarray of shape (n_documents,)
-        Area under the precision-recall curve, as average precision. NaN where no word is marked.
-    token_f1 : ndarray of shape (n_documents,)
-        F1 of the k words of the highest scores, if k words are marked. Precision, recall and F1
-        are then equal, since as many words are chosen as marked. NaN where no word is marked.
+    Where k words are marked, F1 is of the k words of the highest scores, so precision and recall
+    are equal to it. Where none is marked, both are NaN.
     """
     starts = starts_of(lengths)
     auprc, token_f1 = np.full((2, len(lengths)), np.nan)

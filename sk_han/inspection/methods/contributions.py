@@ -33,27 +33,15 @@ __all__ = [
 
 
 class Contributions(NamedTuple):
-    """The numbers that explain a batch of documents.
+    """The numbers that explain a batch of documents."""
 
-    Attributes
-    ----------
-    logits : ndarray of shape (D, C)
-        Of the classifier.
-    word_attention, sentence_attention : ndarray of shape (n_words,) and (n_sentences,)
-    words, sentences : ndarray of shape (n_words,) and (n_sentences,)
-        The contributions.
-    ngrams : ndarray of shape (n_words,)
-        The contributions of the parts beside the network.
-    completeness_error : ndarray of shape (D,), or None
-    """
-
-    logits: NDArray[np.float64]
-    word_attention: NDArray[np.float64]
-    sentence_attention: NDArray[np.float64]
-    words: NDArray[np.float64]
-    sentences: NDArray[np.float64]
-    ngrams: NDArray[np.float64]
-    completeness_error: NDArray[np.float64] | None = None
+    logits: NDArray[np.float64]  # (D, K), of the pool
+    word_attention: NDArray[np.float64]  # (T,)
+    sentence_attention: NDArray[np.float64]  # (N,)
+    words: NDArray[np.float64]  # (T,)
+    sentences: NDArray[np.float64]  # (N,)
+    ngrams: NDArray[np.float64]  # (T,), what the parts beside the network bring to words
+    completeness_error: NDArray[np.float64] | None = None  # (D,)
 
 
 class Batch(NamedTuple):

@@ -30,11 +30,7 @@ def contributions_to(
     how: How,
     random: np.random.Generator | np.random.RandomState,
 ) -> Contributions:
-    """Compute the contributions of a batch's words and sentences to the targets' log-odds.
-
-    `targets`, shape (D,), are numbers of labels, -1 for the most probable one. Ids of the
-    documents are within the vocabulary.
-    """
+    """Explain a batch for labels, by their numbers (D,), of which -1 is the most probable one."""
     batch = Batch(documents, LogOdds.of(pool, documents, targets), how, random)
     return METHODS[how.method](batch)
 

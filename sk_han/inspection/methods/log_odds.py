@@ -22,19 +22,11 @@ class LogOdds:
     With the logits ``z`` of the pool and one class ``t`` of several the log-odds are
     ``z_t - log(sum_{c != t} exp(z_c))``, and ``z_t - sum_{c != t} q_c z_c`` has the same gradient,
     with the softmax ``q`` over the other classes. For two classes both are ``z_t - z_o``.
-
-    Attributes
-    ----------
-    pool : Pool
-    added : ndarray of shape (D, K)
-        The scaled logits of the parts beside the network, which are added.
-    targets : ndarray of int64, shape (D,)
-        Number of the label; -1 for the most probable one.
     """
 
     pool: Pool
-    added: NDArray[np.float64]
-    targets: NDArray[np.int64]
+    added: NDArray[np.float64]  # (D, K), scaled logits of the parts beside the network
+    targets: NDArray[np.int64]  # (D,), numbers of the labels; -1 for the most probable one
 
     @classmethod
     def of(cls, pool: Pool, documents: DocumentArray, targets: NDArray[np.int64]) -> LogOdds:

@@ -48,23 +48,7 @@ def keep_words(documents: DocumentArray, kept: NDArray[np.bool_]) -> DocumentArr
 
 
 def each_sentence_alone(documents: DocumentArray) -> DocumentArray:
-    """Return each sentence as a document of its own.
-
-    Parameters
-    ----------
-    documents : DocumentArray of shape (n_documents,)
-
-    Returns
-    -------
-    DocumentArray of shape (n_sentences,)
-
-    Examples
-    --------
-    >>> from sk_han import DocumentArray
-    >>> X = DocumentArray.from_nested([[[2, 3], [4]], [], [[5]]])
-    >>> each_sentence_alone(X).to_nested()
-    [[[2, 3]], [[4]], [[5]]]
-    """
+    """Return each sentence as a document of its own, shape (N,)."""
     starts = np.arange(documents.n_sentences + 1)
     alone = DocumentArray(documents.word_ids, documents.sentence_starts, starts)
     if isinstance(documents, SentenceArray):
@@ -73,20 +57,7 @@ def each_sentence_alone(documents: DocumentArray) -> DocumentArray:
 
 
 def without_each_word(documents: DocumentArray, max_words: int = 65_536) -> Iterator[DocumentArray]:
-    """Yield, for each word, a copy of its document without it.
-
-    Parameters
-    ----------
-    documents : DocumentArray of shape (n_documents,)
-    max_words : int, default=65_536
-        Most words of a batch before the removal. A longer document makes batches of one.
-
-    Yields
-    ------
-    DocumentArray
-        The next copies, in the order of the words left out; ``n_words`` of them over all
-        batches.
-    """
+    """Yield a copy of its document without each word; batches of about `max_words` words."""
     one = np.ones(documents.n_words, dtype=np.int64)
     starts = documents.sentence_starts[documents.document_starts]
     document = np.repeat(np.arange(len(documents)), documents.words_per_document)
@@ -98,20 +69,7 @@ def without_each_word(documents: DocumentArray, max_words: int = 65_536) -> Iter
 def without_each_sentence(
     documents: DocumentArray, max_words: int = 65_536
 ) -> Iterator[DocumentArray]:
-    """Yield, for each sentence, a copy of its document without it.
-
-    Parameters
-    ----------
-    documents : DocumentArray of shape (n_documents,)
-    max_words : int, default=65_536
-        Most words of a batch before the removal. A longer document makes batches of one.
-
-    Yields
-    ------
-    DocumentArray
-        The next copies, in the order of the sentences left out; ``n_sentences`` of them over
-        all batches.
-    """
+    """Yield a copy of its document without each sentence; batches of about `max_words`."""
     starts = documents.sentence_starts[documents.document_starts]
     document = np.repeat(np.arange(len(documents)), documents.sentences_per_document)
     lengths = documents.words_per_sentence

@@ -14,22 +14,12 @@ __all__ = ["Occurrences", "occurrences_of"]
 
 
 class Occurrences(NamedTuple):
-    """Where the shown terms stand, ordered by term, then by document.
+    """Where the shown terms stand, ordered by term, then by document; each (n_occurrences,)."""
 
-    Attributes
-    ----------
-    terms : ndarray of int64, shape (n_occurrences,)
-        Position of the term in the sorted keys of the shown terms.
-    rows : ndarray of int64, shape (n_occurrences,)
-        The document.
-    first_words, sizes : ndarray of int64, shape (n_occurrences,)
-        Number of the first word in the document, and number of words.
-    """
-
-    terms: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    first_words: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    terms: NDArray[np.int64]  # positions in the sorted keys of the shown terms
+    rows: NDArray[np.int64]  # documents
+    first_words: NDArray[np.int64]  # numbers of words in the document
+    sizes: NDArray[np.int64]  # numbers of words of the term
 
     @classmethod
     def of(

@@ -42,24 +42,7 @@ def decisions(
     n_terms: int,
     random: Any,
 ) -> Decisions:
-    """Take each term out of a sample of the documents that have it, and predict again.
-
-    Parameters
-    ----------
-    pool : Pool
-    documents : DocumentArray of shape (D,)
-    predicted : ndarray of int64, shape (D,)
-        Class numbers.
-    found : Occurrences
-        Where the terms stand.
-    n_terms : int
-    random : Generator or RandomState
-        Of the samples.
-
-    Returns
-    -------
-    Decisions
-    """
+    """Take each term out of a sample of the documents that have it, and predict again."""
     mean_words = documents.n_words / max(len(documents), 1)
     most = int(_WORDS_OF_REMOVALS / max(n_terms * mean_words, 1))
     most = min(max(most, _FEWEST_REMOVALS), _MOST_REMOVALS)
@@ -104,23 +87,9 @@ def honesty(
     marked: NDArray[np.bool_],
     random: Any,
 ) -> tuple[Removal | None, list[Removal | None]]:
-    """Predict without the marked words, without as many drawn at random, and without any.
+    """Predict without the marked words (T,), without as many drawn at random, and without any.
 
-    Parameters
-    ----------
-    pool : Pool
-    documents : DocumentArray of shape (D,)
-    probabilities : ndarray of shape (D, C)
-        Those of the model for the whole documents.
-    marked : ndarray of bool, shape (n_words,)
-    random : Generator or RandomState
-
-    Returns
-    -------
-    Removal or None
-        Of all documents.
-    list of C Removal or None
-        Of those for which each class is predicted; None if there are none.
+    Return the falls over all documents, and over those for which each class is predicted.
     """
     lengths, predicted = documents.words_per_document, probabilities.argmax(axis=1)
     rows = np.arange(len(lengths))

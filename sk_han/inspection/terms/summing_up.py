@@ -35,51 +35,25 @@ N_CONTEXTS = 3
 
 
 class Corpus(NamedTuple):
-    """Documents that are summarized.
+    """Documents that are summarized, (D,) of the `n_given`."""
 
-    Attributes
-    ----------
-    sources : sequence of D objects with `text` and `word_spans`
-    predicted : ndarray of int64, shape (D,)
-        Class numbers.
-    numbers : ndarray of int64, shape (D,)
-        Numbers of the documents among those given.
-    n_given : int
-        Number of these.
-    """
-
-    sources: Sequence[Any]
-    predicted: NDArray[np.int64]
-    numbers: NDArray[np.int64]
+    sources: Sequence[Any]  # with `text` and `word_spans`
+    predicted: NDArray[np.int64]  # class numbers
+    numbers: NDArray[np.int64]  # of the documents, among those given
     n_given: int
 
 
 class Measured(NamedTuple):
-    """What only a model can tell of the shown terms, in the order of their keys.
-
-    Attributes
-    ----------
-    decisions : Decisions or None
-    weights : ndarray of shape (n_terms, C) or None
-        Of the linear models.
-    removal : Removal or None
-    removal_of_class : sequence of Removal or None, or None
-    """
+    """What only a model can tell of the shown terms, in the order of their keys."""
 
     decisions: Decisions | None = None
-    weights: NDArray[np.float64] | None = None
+    weights: NDArray[np.float64] | None = None  # (n_terms, K), of the linear models
     removal: Removal | None = None
     removal_of_class: Sequence[Removal | None] | None = None
 
 
 def drawn(n_given: int, most: int | None, random: Any) -> NDArray[np.int64]:
-    """Return the numbers of the documents that are read, in rising order.
-
-    Raises
-    ------
-    ValueError
-        If there are none, or `most` is no count.
-    """
+    """Draw the numbers of the documents that are read, in rising order."""
     if most is not None:
         check_count("max_documents", most)
     if n_given == 0:
@@ -100,25 +74,9 @@ def summary_of_model(
     n_given: int,
     random: Any,
 ) -> Summary:
-    """Summarize what a model says over documents.
+    """Summarize what a model says over all documents of the batches.
 
-    Parameters
-    ----------
-    pool : Pool
-    batches : iterable of (DocumentArray, list of Source)
-        All documents.
-    tokenizer : HierarchicalTokenizer, SentenceEmbedder, ServedTokenizer or None
-        It names the words of ids.
-    k : int
-        Terms for and against each class, of each part.
-    numbers, n_given
-        As of `Corpus`.
-    random : Generator or RandomState
-        Of the documents from which a term is taken out, and of the words drawn at random.
-
-    Returns
-    -------
-    Summary
+    `numbers` (D,) are theirs among `n_given`; `random` is for samples of them.
     """
     classes = pool.target.names.tolist()
     with_ngrams = pool.only(name for name, part in pool.parts.items() if part.sums_ngrams)
@@ -153,24 +111,7 @@ def put_together(
     names: Sequence[str],
     measured: Measured,
 ) -> Summary:
-    """Put a summary together.
-
-    Parameters
-    ----------
-    classes : sequence of C labels
-    corpus : Corpus
-    tallies : Tallies
-    shown : Shown
-    found : Occurrences
-        Of the shown terms, in the order of their keys.
-    names : sequence of str
-        What the terms are called, in the same order.
-    measured : Measured
-
-    Returns
-    -------
-    Summary
-    """
+    """Put a summary together; the occurrences and the names are of the shown terms."""
     removals = measured.removal_of_class or [None] * len(classes)
 
     def term_of(part: Part, number: int, term: ShownTerm) -> Term:

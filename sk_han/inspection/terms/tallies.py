@@ -21,19 +21,10 @@ _MOST_PENDING = 1 << 20  # sums of a batch each, before they are added up; it bo
 
 
 class Values(NamedTuple):
-    """Contributions of terms in a batch of documents; a term may stand in a document repeatedly.
+    """Contributions of terms in a batch of documents, (n_values,) each; terms may be repeated."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_values,)
-        Number of the document in the batch.
-    keys : ndarray of uint64, shape (n_values,)
-        The term.
-    values : ndarray of float64, shape (n_values,)
-    """
-
-    rows: NDArray[np.int64]
-    keys: NDArray[np.uint64]
+    rows: NDArray[np.int64]  # documents of the batch
+    keys: NDArray[np.uint64]  # terms
     values: NDArray[np.float64]
 
     def against(self) -> Values:
@@ -58,19 +49,11 @@ class ShownTerm(NamedTuple):
 
 
 class Tallies:
-    """For each class: its documents, what each part brings to them, and the sums of each term.
-
-    Attributes
-    ----------
-    n_documents, n_predicted : ndarray of int64, shape (C,)
-        Documents that were explained for a class, and those for which it is predicted.
-    totals : dict of part to ndarray of float64, shape (C,)
-        Sums of all contributions to the documents for which the class is predicted.
-    """
+    """For each class: its documents, what each part brings to them, and the sums of each term."""
 
     def __init__(self, n_classes: int) -> None:
-        self.n_documents = np.zeros(n_classes, dtype=np.int64)
-        self.n_predicted = np.zeros(n_classes, dtype=np.int64)
+        self.n_documents = np.zeros(n_classes, dtype=np.int64)  # explained for a class
+        self.n_predicted = np.zeros(n_classes, dtype=np.int64)  # and predicted as it
         self.totals = {part: np.zeros(n_classes) for part in PARTS}
         self._terms = {part: [_Terms() for _ in range(n_classes)] for part in PARTS}
 
