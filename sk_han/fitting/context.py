@@ -33,40 +33,20 @@ _MAY_DIFFER_BETWEEN_RANKS = {
 
 @dataclass
 class FitContext:
-    """The services of one fit, and what it goes on from.
-
-    Attributes
-    ----------
-    settings : Settings
-    before : FittedModel or None
-        The fitted model that the fit goes on from.
-    is_portion : bool
-        Whether it is one epoch at the constant learning rate, on all documents (`partial_fit`).
-    device : str
-    rng : RandomState
-        Source of all random numbers.
-    checkpoints : FitCheckpoints
-    ranks : Ranks or None
-        The processes that train the network together.
-    stages : Stages
-        What measures the time, and tells of progress.
-    begin_task : callable
-        Takes documents, labels, the number of epochs, and what gives the attributes that are
-        fitted so far; returns the task of the fit for scikit-learn's callbacks.
-    task : FitTasks or None
-        That task, from when the number of epochs is known.
-    """
+    """The services of one fit, and what it goes on from."""
 
     settings: Settings
-    before: FittedModel | None
-    is_portion: bool
+    before: FittedModel | None  # which the fit goes on from
+    is_portion: bool  # one epoch at the constant learning rate, on all documents (`partial_fit`)
     device: str
-    rng: np.random.RandomState
+    rng: np.random.RandomState  # source of all random numbers
     checkpoints: FitCheckpoints
-    ranks: Ranks | None
-    stages: Stages
+    ranks: Ranks | None  # the processes that train the network together
+    stages: Stages  # measure the time, and tell of progress
+    # Takes documents, labels, the number of epochs, and what gives the attributes that are fitted
+    # so far; returns the task of the fit for scikit-learn's callbacks.
     begin_task: Callable[..., FitTasks]
-    task: FitTasks | None = None
+    task: FitTasks | None = None  # from when the number of epochs is known
 
     @classmethod
     def begin(
@@ -114,18 +94,7 @@ class FitContext:
         return self.ranks is None and not self.checkpoints.is_kept
 
     def check_same_fit(self, fingerprint: Callable[[], dict[str, str]]) -> None:
-        """Check that a checkpoint is of these data, and that all ranks have the same.
-
-        Parameters
-        ----------
-        fingerprint : callable
-            Describes the data as short strings by name.
-
-        Raises
-        ------
-        ValueError
-            If they are not.
-        """
+        """Raise a ValueError unless a checkpoint is of these data, and all ranks have the same."""
         self.checkpoints.check(fingerprint)
         if self.ranks is None:
             return

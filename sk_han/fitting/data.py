@@ -48,42 +48,19 @@ __all__ = ["FitData", "Given", "read_data"]
 
 @dataclass(frozen=True)
 class FitData:
-    """What a fit learns from.
-
-    Attributes
-    ----------
-    tokenizer : HierarchicalTokenizer or None
-    vocabulary_size : int
-    documents : DocumentArray
-        X, those of weight 0 too.
-    labels : ndarray of shape (n_documents,)
-        y.
-    target : Target
-        What the labels mean.
-    labelled : LabelledDocuments of D documents
-        Those of positive weight.
-    training : ndarray of int64
-        Rows of `labelled` that the network learns from.
-    held_out : ndarray of int64 or None
-        The other rows, if there are any.
-    given_validation : LabelledDocuments or None
-        The validation documents that the user gives.
-    unlabelled : DocumentArray or None
-    n_conflicting : int
-        Documents of `labelled` with the same words as a document of another class.
-    """
+    """What a fit learns from: the documents and labels of the user, checked."""
 
     tokenizer: HierarchicalTokenizer | None
     vocabulary_size: int
-    documents: DocumentArray
-    labels: NDArray[Any]
+    documents: DocumentArray  # X, those of weight 0 too
+    labels: NDArray[Any]  # y
     target: Target
-    labelled: LabelledDocuments
-    training: NDArray[np.int64]
-    held_out: NDArray[np.int64] | None
-    given_validation: LabelledDocuments | None
+    labelled: LabelledDocuments  # those of positive weight, D documents
+    training: NDArray[np.int64]  # rows of `labelled` that the network learns from
+    held_out: NDArray[np.int64] | None  # the other rows, if there are any
+    given_validation: LabelledDocuments | None  # by the user
     unlabelled: DocumentArray | None
-    n_conflicting: int
+    n_conflicting: int  # of `labelled`, with the words of a document of another class
 
     @property
     def n_classes(self) -> int:
@@ -158,20 +135,7 @@ class Given(NamedTuple):
 def read_data(given: Given, context: FitContext) -> FitData:
     """Check the user's data, tokenize it, and hold out documents.
 
-    Parameters
-    ----------
-    given : Given
-    context : FitContext
-        With a fitted model before, its tokenizer and target are used.
-
-    Returns
-    -------
-    FitData
-
-    Raises
-    ------
-    TypeError, ValueError
-        If documents, labels, weights or parameters are invalid.
+    With a fitted model before, its tokenizer and target are used.
     """
     settings, before, is_whole = context.settings, context.before, not context.is_portion
     # Checks come before the texts are tokenized, which may take minutes.

@@ -23,34 +23,17 @@ class ScalePrior(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """What a learner has learnt.
+    """What a learner has learnt."""
 
-    Attributes
-    ----------
-    pool : Pool
-        One part, or several with scales to each other; empty if nothing could be learnt.
-    title : str
-        What the summary of the fit calls it.
-    unseen : ndarray of float64, shape (H, K), or None
-        Logits of the documents of `FitData.validation` by models that have not learnt from them;
-        NaN where there is none. None if nothing is known of them.
-    prior : ScalePrior or None
-        Of the factor of all its scales; None for what the network says of others, `beside`.
-    beside : ScalePrior or None
-        Of other parts beside this one; the network tells it.
-    holds_factor : bool
-        Whether the scales come from an earlier fit, with the factor that they had in it.
-    is_of_new_kind : bool
-        Whether scales of an earlier fit say nothing of it.
-    """
-
-    pool: Pool
-    title: str
+    pool: Pool  # one part, or several with scales to each other; empty if nothing was learnt
+    title: str  # what the summary of the fit calls it
+    # Logits (H, K) of `FitData.validation` by models that have not learnt from it; NaN where there
+    # is none, and None if nothing is known of them.
     unseen: NDArray[np.float64] | None
-    prior: ScalePrior | None = None
-    beside: ScalePrior | None = None
-    holds_factor: bool = False
-    is_of_new_kind: bool = False
+    prior: ScalePrior | None = None  # of the factor of its scales; None for what the network says
+    beside: ScalePrior | None = None  # of other parts beside this one; the network tells it
+    holds_factor: bool = False  # whether its scales have the factor of an earlier fit
+    is_of_new_kind: bool = False  # whether scales of an earlier fit say nothing of it
 
 
 class Learner(ABC):

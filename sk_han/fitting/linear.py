@@ -29,16 +29,10 @@ _ENOUGH_TO_PRETRAIN = 5_000
 
 
 class LinearLearner(Learner):
-    """Linear models on n-grams, and on directions that text without labels has shown.
-
-    Parameters
-    ----------
-    ngram_range : tuple of int or None
-        None where linear models only go on from an earlier portion.
-    """
+    """Linear models on n-grams, and on directions that text without labels has shown."""
 
     def __init__(self, ngram_range: tuple[int, int] | None) -> None:
-        self.ngram_range = ngram_range
+        self.ngram_range = ngram_range  # None where models only go on from an earlier portion
         self.space: LatentSpace | None = None
 
     @classmethod

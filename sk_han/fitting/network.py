@@ -63,13 +63,7 @@ class NetworkLearner(Learner):
 
     @classmethod
     def of(cls, data: FitData, context: FitContext) -> NetworkLearner:
-        """Return the learner, by what the documents hold.
-
-        Raises
-        ------
-        ValueError
-            If sentence vectors are not to be learnt from alone.
-        """
+        """Return the learner by what the documents hold; a ValueError if it cannot share them."""
         if data.sentences is None:
             return cls()
         if not context.is_alone:

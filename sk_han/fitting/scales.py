@@ -21,39 +21,20 @@ _ALONE = 1.0  # the usual scale of a part without others
 
 
 class UnseenLogits(NamedTuple):
-    """Logits of H documents by models that have not learnt from them.
+    """Logits of H documents by models that have not learnt from them."""
 
-    Attributes
-    ----------
-    of_learners : ndarray of float64, shape (L, H, K)
-        Of each learner's parts, before its factor.
-    targets : ndarray of H rows
-    weights : ndarray of float64, shape (H,)
-    """
-
-    of_learners: NDArray[np.float64]
+    of_learners: NDArray[np.float64]  # (L, H, K), of each learner's parts before its factor
     targets: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    weights: NDArray[np.float64]  # (H,)
 
 
 class Scaled(NamedTuple):
-    """A pool, and how its scales came about.
-
-    Attributes
-    ----------
-    pool : Pool
-    titles : tuple of str
-        Of the learners that have learnt something, the network's first.
-    factors : tuple of float or None
-        What the scales of each learner's parts were multiplied by; None without a common factor.
-    unseen : UnseenLogits or None
-        None if no document is new to all parts.
-    """
+    """A pool, and how its scales came about."""
 
     pool: Pool
-    titles: tuple[str, ...]
-    factors: tuple[float | None, ...]
-    unseen: UnseenLogits | None
+    titles: tuple[str, ...]  # of the learners that have learnt something, the network's first
+    factors: tuple[float | None, ...]  # of each learner's scales; None without a common one
+    unseen: UnseenLogits | None  # None if no document is new to all parts
 
 
 def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) -> Scaled:
@@ -62,21 +43,10 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
     Learners learn apart: a linear model separates its training documents, so a network trained
     together with it has little left to learn. Training on the residual of cross-fitted logits of
     the linear model was not better (docs/what_was_tried.md). What the parts of one learner count
-    among each other it has fitted itself, on many documents.
+    among each other it has fitted itself, on many documents. The network's comes first.
 
     A fit that goes on without documents given for validation keeps the scales of before: its
     network may have learnt from any document that it could hold out now.
-
-    Parameters
-    ----------
-    fitted : sequence of Fitted
-        The network's first; those that learnt nothing are left out.
-    data : FitData
-    context : FitContext
-
-    Returns
-    -------
-    Scaled
     """
     network, *others = [each for each in fitted if each.pool.parts]
     learnt = [network, *others]

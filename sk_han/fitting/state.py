@@ -29,21 +29,7 @@ NETWORKS: dict[str, type[Part]] = {
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """The fitted attributes of a classifier, without the underscore behind their names.
-
-    Attributes
-    ----------
-    pool : Pool
-    tokenizer : HierarchicalTokenizer or None
-    vocabulary_size : int
-    encoder : EncoderFingerprint or None
-    device : str
-    history : list of dict
-    n_iter : int
-    best_epoch : int or None
-    best_score : float or None
-    fit_summary : FitSummary or None
-    """
+    """The fitted attributes of a classifier, without the underscore behind their names."""
 
     pool: Pool
     tokenizer: HierarchicalTokenizer | None
@@ -68,10 +54,7 @@ class FittedModel:
     def documents(self, documents: DocumentArray) -> DocumentArray:
         """Return documents as the model knows them: without words beyond its vocabulary.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If it reads sentence vectors, and the documents have none, or those of another encoder.
+        Its encoder must have made the sentence vectors that it reads, or a TypeError or ValueError.
         """
         dimension = self.pool.network.dimension
         return known_documents(documents, dimension, self.encoder, self.vocabulary_size)
@@ -92,13 +75,7 @@ class FittedModel:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> FittedModel:
-        """Restore a model, after a check of all entries.
-
-        Raises
-        ------
-        ModelFormatError
-            If an entry is missing or invalid.
-        """
+        """Restore a model, after a check of all entries; a wrong one is a ModelFormatError."""
         with restoring("HANClassifier"):
             check(classifier_schema(), state)
             pool = Pool.from_state(state, PARTS | NETWORKS, device_of(state))
@@ -117,13 +94,7 @@ class FittedModel:
 
 
 def check_is_first_rank(estimator: Any) -> None:
-    """Check that an estimator was not fitted as one of several processes but the first.
-
-    Raises
-    ------
-    NotFittedError
-        If it was, and so has no fitted attributes.
-    """
+    """Raise a NotFittedError for an estimator fitted as one of several processes but the first."""
     rank = vars(estimator).get("_rank")
     if rank is not None:
         raise NotFittedError(

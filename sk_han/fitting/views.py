@@ -15,12 +15,7 @@ __all__ = ["PoolViews"]
 
 
 class PoolViews:
-    """What an estimator with a pool shows of it, read-only; see `HANClassifier`.
-
-    Attributes
-    ----------
-    pool_ : Pool
-    """
+    """What an estimator with a pool shows of it, read-only; see `HANClassifier`."""
 
     pool_: Pool
 

@@ -25,33 +25,14 @@ def fit_scales(
     weights: NDArray[np.float64],
     prior: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Find the scales of the logits with the smallest negative log-likelihood of the targets.
+    """Return the scales (P,), from 0 on, with which logits (P, D, K) have the smallest loss.
 
-    With one model this is temperature scaling (Guo et al., 2017; the scale is one over the
-    temperature). With several it is a logarithmic opinion pool (Heskes, 1998). The loss is the
-    weighted negative log-likelihood plus half the squared distance to `prior`; it is convex.
+    For one model this is temperature scaling (Guo et al., 2017), with a scale of at least 0.01; for
+    several a logarithmic opinion pool (Heskes, 1998). Half the squared distance to `prior` is added
+    to the weighted loss, which stays convex: with few documents the result is close to the prior.
 
-    Parameters
-    ----------
-    target : Target
-    logits : sequence of n_models ndarrays of shape (D, K)
-    targets : ndarray of D rows
-        Encoded by the target.
-    weights : ndarray of shape (D,)
-        Positive.
-    prior : ndarray of shape (n_models,)
-        Scales without documents; with few documents, the result is close to them.
-
-    Returns
-    -------
-    ndarray of shape (n_models,)
-        At least 0; for a single model at least 0.01.
-
-    References
-    ----------
-    Guo, Pleiss, Sun, Weinberger (2017). On Calibration of Modern Neural Networks. ICML.
-
-    Heskes (1998). Selecting Weighting Factors in Logarithmic Opinion Pools. NIPS.
+    Guo, Pleiss, Sun, Weinberger. On Calibration of Modern Neural Networks. ICML.
+    Heskes. Selecting Weighting Factors in Logarithmic Opinion Pools. NIPS.
     """
     loss_at = _Loss(target, logits, targets, weights)
 
@@ -77,24 +58,10 @@ def fit_scales_near(
     usual: NDArray[np.float64],
     spreads: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Find scales as `fit_scales`, where documents are few and usual scales are known.
+    """Find scales as `fit_scales`, where documents are few and usual scales (P,) are known.
 
-    The prior of a scale is log-normal: with thirty held-out documents the result is close to the
-    usual scales, and with a thousand it is that of the documents.
-
-    Parameters
-    ----------
-    target, logits, targets, weights
-        As of `fit_scales`.
-    usual : ndarray of shape (n_models,)
-        Medians of the prior; positive.
-    spreads : ndarray of shape (n_models,)
-        Standard deviations of the scales' logarithms.
-
-    Returns
-    -------
-    ndarray of shape (n_models,)
-        Positive.
+    The prior of a scale is log-normal, of which `spreads` (P,) are the standard deviations: with
+    thirty documents the result is close to the usual scales, with a thousand it is the documents'.
     """
     loss_at = _Loss(target, logits, targets, weights)
 
@@ -112,10 +79,7 @@ def fit_scales_near(
 
 
 class _Loss:
-    """Negative log-likelihood of the targets, by the scales of the logits.
-
-    Weights are scaled to a mean of 1.
-    """
+    """Negative log-likelihood by the scales of the logits (P, D, K); weights get a mean of 1."""
 
     def __init__(
         self,

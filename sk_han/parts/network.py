@@ -28,21 +28,12 @@ NETWORK_SCHEMAS = {"network": _reading("words"), SENTENCE_NETWORK: _reading("vec
 
 
 class Attribution(NamedTuple):
-    """What a network says of a batch of documents, and the contribution of each word to a score.
+    """What a network says of a batch of documents, and what each word brings to a score."""
 
-    Attributes
-    ----------
-    logits : ndarray of shape (D, K)
-    word_attention : ndarray of shape (n_words,)
-    sentence_attention : ndarray of shape (n_sentences,)
-    words : ndarray of shape (n_words,)
-        Zeros where no contributions were asked for.
-    """
-
-    logits: NDArray[np.float64]
-    word_attention: NDArray[np.float64]
-    sentence_attention: NDArray[np.float64]
-    words: NDArray[np.float64]
+    logits: NDArray[np.float64]  # (D, K)
+    word_attention: NDArray[np.float64]  # (T,)
+    sentence_attention: NDArray[np.float64]  # (N,)
+    words: NDArray[np.float64]  # (T,), zeros where no contributions were asked for
 
 
 class NetworkPart(Part):
@@ -61,12 +52,8 @@ class NetworkPart(Part):
     ) -> Attribution:
         """Multiply the attention by the gradient of a score at it.
 
-        Parameters
-        ----------
-        documents : DocumentArray of shape (D,)
-        score : callable
-            Takes logits of shape (D, K), returns the factor of each in the score of its document.
-            ``score[rows]`` is that of some of the documents.
+        The score takes logits (D, K) and returns the factor of each in the score of its document;
+        ``score[rows]`` is that of some of the documents.
         """
 
     def attributions(

@@ -20,19 +20,12 @@ class Part(ABC):
 
     A part is learnt once and does not change. Loading one loads neither PyTorch nor SciPy.
 
-    Attributes
-    ----------
-    kind : str
-        The name under which its kind is stored.
-    SCHEMA : kind of `sk_han.storage.schema`
-        What its state holds, in letters of the target: K scores, B binary problems.
-    sums_ngrams : bool
-        Whether its scores are sums over n-grams; it then has `ngram_range`, `ngram_attributions`
-        and `class_weights` of an `NgramModel`.
     """
 
-    kind: ClassVar[str]
-    SCHEMA: ClassVar[Schema | Variants]
+    kind: ClassVar[str]  # the name under which its kind is stored
+    SCHEMA: ClassVar[Schema | Variants]  # of its state; letters: K scores, B binary problems
+    # Whether its scores are sums over n-grams; it then has `ngram_range`, `ngram_attributions` and
+    # `class_weights` of an `NgramModel`.
     sums_ngrams: ClassVar[bool] = False
 
     @abstractmethod
@@ -43,18 +36,7 @@ class Part(ABC):
     def attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Divide a linear score of the logits among the words.
-
-        Parameters
-        ----------
-        documents : DocumentArray of shape (D,)
-        factors : ndarray of shape (D, K)
-            Factors of the logits in the score of each document.
-
-        Returns
-        -------
-        ndarray of shape (n_words,)
-        """
+        """Divide a linear score of the logits, by factors (D, K), among the words, (T,)."""
 
     @abstractmethod
     def to_state(self) -> dict[str, Any]:

@@ -27,23 +27,11 @@ NETWORK, NGRAMS, LATENT = "network", "ngrams", "latent"
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Parts, their scales, and what their scores mean: a logarithmic opinion pool.
-
-    Parameters
-    ----------
-    target : Target
-    parts : mapping of str to Part
-    scales : mapping of str to float
-        Factors of the logits of each part, at least 0.
-
-    References
-    ----------
-    Heskes (1998). Selecting Weighting Factors in Logarithmic Opinion Pools. NIPS.
-    """
+    """Parts, their factors, what scores mean: a logarithmic opinion pool (Heskes, 1998)."""
 
     target: Target
     parts: Mapping[str, Part]
-    scales: Mapping[str, float]
+    scales: Mapping[str, float]  # at least 0
 
     def __post_init__(self) -> None:
         if self.parts.keys() != self.scales.keys():
@@ -103,16 +91,7 @@ class Pool:
     def from_state(
         cls, state: Mapping[str, Any], kinds: Mapping[str, type[Part]], device: str = "cpu"
     ) -> Pool:
-        """Restore a pool from a state that `pool_fields` have checked.
-
-        Parameters
-        ----------
-        state : mapping
-            As `to_state` returns it.
-        kinds : mapping of str to type
-            What restores each kind of part: which engine computes the network is told here.
-        device : str
-        """
+        """Restore a checked pool; `kinds` tell which engine computes the network, among others."""
         target, parts, scales = target_from_state(state["target"]), {}, {}
         for name, stored in state["parts"].items():
             parts[name] = kinds[stored["kind"]].from_state(stored["learnt"], target, device)
@@ -128,15 +107,7 @@ class Pool:
 
 
 def pool_fields(parts: Mapping[str, Kind], targets: Mapping[str, Schema]) -> tuple[Field, ...]:
-    """Return what a stored pool holds.
-
-    Parameters
-    ----------
-    parts : mapping of str to kind
-        What the state of each kind of part holds.
-    targets : mapping of str to Schema
-        The same of each kind of target.
-    """
+    """Return what a stored pool holds, by what each kind of part and of target holds."""
     of_parts = {
         kind: Schema((Field("scale", _SCALE), Field("learnt", learnt)))
         for kind, learnt in parts.items()

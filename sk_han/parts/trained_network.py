@@ -25,12 +25,7 @@ _Score = Callable[[NDArray[Any]], NDArray[np.float64]]
 
 
 class TrainedNetwork(NetworkPart):
-    """A network that has learnt to read words.
-
-    Parameters
-    ----------
-    net : Net
-    """
+    """A network that has learnt to read words."""
 
     def __init__(self, net: Net) -> None:
         self.net = net

@@ -15,26 +15,7 @@ TARGETS: dict[str, type[Target]] = {kind.kind: kind for kind in (OneOfClasses, A
 
 
 def learnt_target(y: Any, n_documents: int, classes: Any = None) -> tuple[Target, NDArray[Any]]:
-    """Find out what labels mean.
-
-    Parameters
-    ----------
-    y : labels of n_documents documents
-    n_documents : int
-    classes : array-like or None
-        All labels of a fit in portions.
-
-    Returns
-    -------
-    target : Target
-    encoded : ndarray
-        `y` as `Target.encode` returns it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If labels are invalid, or too many or too few.
-    """
+    """Find out what labels mean, and encode them; `classes` are all labels of a fit in portions."""
     kind = next(kind for kind in reversed(TARGETS.values()) if kind.takes(y))
     return kind.learnt(y, n_documents, classes)
 

@@ -31,19 +31,12 @@ class AnyOfLabels(Target):
     """The target of a classifier whose documents have none, one or several of L labels.
 
     Encoded labels are an indicator, bool of shape (D, L). Each label is a binary problem.
-
-    Parameters
-    ----------
-    names : ndarray of shape (L,)
-        In the order of the user's columns.
-    thresholds : ndarray of float64, shape (L,)
-        The least probability with which a document gets a label.
-    sides : ndarray of float64, shape (2, L), or None
-        Of a fit with class weights: those of documents without and with each label.
+    Names are in the order of the user's columns. A document gets a label from its threshold on.
     """
 
-    names: NDArray[Any]
-    thresholds: NDArray[np.float64]
+    names: NDArray[Any]  # (L,)
+    thresholds: NDArray[np.float64]  # (L,)
+    # (2, L) of a fit with class weights: those of documents without and with each label.
     sides: NDArray[np.float64] | None = None
 
     kind = "any_of_labels"

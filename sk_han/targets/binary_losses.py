@@ -11,14 +11,8 @@ __all__ = ["BinaryLosses"]
 class BinaryLosses(nn.Module):
     """The sum of the binary cross-entropies of a document's labels.
 
-    Parameters
-    ----------
-    positive, negative : Tensor of shape (L,) or None
-        Weights of the documents with a label, and of those without it; None for 1.
-    reduction : {"none"}
-        As PyTorch's losses.
-    label_smoothing : float
-        Share of the truth that is divided among both sides (Szegedy et al., 2016).
+    Documents with a label and without it may have weights, (L,) each. `label_smoothing` is the
+    share of the truth that is divided among both sides (Szegedy et al., 2016).
     """
 
     positive: Tensor | None

@@ -28,18 +28,13 @@ def _bind_problems(state: Any, where: str, sizes: Sizes) -> None:
 
 @dataclass(frozen=True, eq=False)
 class OneOfClasses(Target):
-    """The target of a classifier: each document has one class of K.
+    """The target of a classifier: each document has one class of K, which are sorted.
 
     Encoded labels are numbers of classes, int64 of shape (D,). Two classes are one binary problem,
     the log-odds of the second; more are one against the rest each.
-
-    Parameters
-    ----------
-    names : ndarray of shape (K,)
-        The classes, sorted.
     """
 
-    names: NDArray[Any]
+    names: NDArray[Any]  # (K,)
 
     kind = "one_of_classes"
     SCHEMA = Schema((Field("classes", labels),), rules=(_bind_problems,))

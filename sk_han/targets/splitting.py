@@ -18,25 +18,11 @@ def hold_out(
     random_state: np.random.RandomState,
     groups: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """Split documents into training and validation documents, stratified by label.
+    """Split rows (D,) into training and held-out ones, stratified by the numbers of their labels.
 
-    The only document of a label is a training document. If there are too few documents to have
-    one of each other label on both sides, or all have one group, none is held out.
-
-    Parameters
-    ----------
-    codes : ndarray of int64, shape (D,)
-        Number of the label of each document.
-    fraction : float
-        Share of the documents held out, about; groups are not divided.
-    random_state : RandomState
-    groups : ndarray of int64, shape (D,), or None
-        Documents of a group stay together.
-
-    Returns
-    -------
-    training, held_out : ndarray of int64
-        Rows; None for no held-out documents.
+    The only document of a label is a training document, and documents of a group stay together. If
+    there are too few documents to have one of each other label on both sides, or all have one
+    group, none is held out.
     """
     from sklearn.model_selection import train_test_split
 

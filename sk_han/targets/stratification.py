@@ -18,20 +18,9 @@ def dealt_out(
 
     The rarest label that is left is dealt out first, each document of it to the subset that lacks
     it most (Sechidis et al., 2011). Documents of a group go together, to the subset that lacks
-    their labels most.
+    their labels most. Shares (S,) sum to 1; `order` (D,) is that of documents among equals.
 
-    Parameters
-    ----------
-    t : ndarray of bool, shape (D, L)
-    shares : ndarray of shape (S,)
-        Sizes of the subsets; they sum to 1.
-    order : ndarray of int64, shape (D,)
-        The order of documents among equals.
-    groups : ndarray of int64, shape (D,), or None
-
-    References
-    ----------
-    Sechidis, Tsoumakas, Vlahavas (2011). On the Stratification of Multi-Label Data. ECML PKDD.
+    Sechidis, Tsoumakas, Vlahavas. On the Stratification of Multi-Label Data. ECML PKDD.
     """
     unit_of = np.arange(len(t)) if groups is None else np.unique(groups, return_inverse=True)[1]
     n_units = int(unit_of.max()) + 1

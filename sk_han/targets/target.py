@@ -21,20 +21,11 @@ class Target(ABC):
     Letters: D documents, K scores of each, B binary problems of a linear part. Encoded labels `t`
     are arrays of D rows, of a shape that the target alone knows. Implementations are immutable,
     and loading one loads neither PyTorch nor scikit-learn nor SciPy.
-
-    Attributes
-    ----------
-    kind : str
-        The name under which it is stored.
-    SCHEMA : Schema
-        What its state holds besides its kind; it binds the letters K, scores, and B, problems.
-    names : ndarray of shape (K,)
-        The labels as the user wrote them, in the order of the scores.
     """
 
-    kind: ClassVar[str]
-    SCHEMA: ClassVar[Schema]
-    names: NDArray[Any]
+    kind: ClassVar[str]  # the name under which it is stored
+    SCHEMA: ClassVar[Schema]  # of its state; it binds the letters K, scores, and B, problems
+    names: NDArray[Any]  # (K,), as the user wrote them, in the order of the scores
 
     @property
     def n_scores(self) -> int:

@@ -20,16 +20,7 @@ def best_thresholds(p: NDArray[np.float64], t: NDArray[np.bool_]) -> NDArray[np.
     documents have the label, and else of the probabilities. With few documents of a label, this is
     the F1 that its probabilities promise.
 
-    Parameters
-    ----------
-    p : ndarray of float64, shape (D, L)
-        Calibrated probabilities.
-    t : ndarray of bool, shape (D, L)
-
-    References
-    ----------
-    Lipton, Elkan, Naryanaswamy (2014). Optimal Thresholding of Classifiers to Maximize F1 Measure.
-    ECML PKDD.
+    Lipton, Elkan, Naryanaswamy. Optimal Thresholding of Classifiers to Maximize F1. ECML PKDD.
     """
     thresholds = np.full(p.shape[1], 0.5)
     for label in range(p.shape[1]):

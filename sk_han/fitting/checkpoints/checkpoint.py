@@ -59,13 +59,7 @@ class Checkpoint:
 
 
 def as_checkpoint(checkpoint: Any) -> Checkpoint | None:
-    """Return what `fit` takes as a Checkpoint.
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
-    """
+    """Return what `fit` takes as a Checkpoint, or raise a TypeError."""
     if checkpoint is None or isinstance(checkpoint, Checkpoint):
         return checkpoint
     if isinstance(checkpoint, (str, os.PathLike)):

@@ -25,21 +25,7 @@ _LONGEST = 1000  # characters of the description of a parameter
 def settings_fingerprint(
     params: Mapping[str, Any], device: str, weights: Mapping[str, NDArray[Any]] | None
 ) -> dict[str, str]:
-    """Describe what a fit computes with.
-
-    Parameters
-    ----------
-    params : mapping
-        The parameters of the estimator, nested ones included.
-    device : str
-        That computes.
-    weights : mapping of str to ndarray, or None
-        Those that the fit goes on from, if it does.
-
-    Returns
-    -------
-    dict of str to str
-    """
+    """Describe what a fit computes with: parameters, device, weights that it goes on from."""
     weights = weights or {}
     return {
         # verbose changes no number

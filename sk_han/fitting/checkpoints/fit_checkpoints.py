@@ -29,24 +29,10 @@ _ERRORS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError
 
 
 class FitCheckpoints:
-    """The checkpoints of one fit, which goes on from the one that it finds.
+    """The checkpoints of one fit, which goes on from the one that it finds; with None none.
 
-    Parameters
-    ----------
-    checkpoint : str, path-like, Checkpoint or None
-        With None nothing is stored, and all methods do nothing.
-    writes : bool
-        Whether this process stores and deletes it. Of several that train together one does, and the
-        others only read.
-
-    Raises
-    ------
-    ModelFormatError
-        If the file is damaged, or no checkpoint.
-    OSError
-        If the folder cannot be made, read or written to.
-    TypeError
-        If `checkpoint` is something else.
+    Of several processes that train together one writes, and the others only read. A file that is
+    damaged or no checkpoint is a ModelFormatError, a folder that cannot be used an OSError.
     """
 
     def __init__(self, checkpoint: Any, *, writes: bool = True) -> None:
@@ -74,18 +60,7 @@ class FitCheckpoints:
         return self._checkpoint is not None
 
     def check(self, describe: Callable[..., dict[str, str]], *args: Any) -> None:
-        """Add a part to the fingerprint of the fit; refuse a checkpoint of another one.
-
-        Parameters
-        ----------
-        describe : callable
-            Returns the part as short strings by name, called with `args`.
-
-        Raises
-        ------
-        ValueError
-            If that of the checkpoint differs.
-        """
+        """Add strings to the fingerprint; a ValueError if those of the checkpoint differ."""
         if self._checkpoint is None or not self._writes:
             return
         part = describe(*args)
@@ -108,12 +83,7 @@ class FitCheckpoints:
     def random_state(self, given: np.random.RandomState, *, own: bool) -> np.random.RandomState:
         """Return the source of random numbers in the state that it had when the fit began.
 
-        Parameters
-        ----------
-        given : RandomState
-        own : bool
-            Whether it belongs to the user or to the fit. NumPy's global generator does not, and
-            is not set back.
+        NumPy's global generator is not the fit's `own`, and is not set back.
         """
         if self._checkpoint is None:
             return given

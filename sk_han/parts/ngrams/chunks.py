@@ -63,6 +63,7 @@ def fit_ngram_models_in_chunks(
 ) -> list[NgramModel | None]:
     """Fit the model of `fit_ngram_model` in passes over the documents, a chunk in memory at a time.
 
+    The model after each part of the rows, of all parts so far; None as of `fit_ngram_model`.
     A first pass finds the n-grams of two documents or more, a second one counts them in each class,
     and a third one learns the coefficients: those after a chunk minimize its loss plus what the
     documents before say of them, as a Gaussian distribution with a precision for each coefficient.
@@ -71,29 +72,7 @@ def fit_ngram_models_in_chunks(
     from the chunks that it occurs in, and a frequent one from all. One strength for all of them, as
     `partial_fit_ngram_model` has it, cost a point with 20 chunks (docs/what_was_tried.md).
 
-    Parameters
-    ----------
-    data : LabelledDocuments
-    target : Target
-    ngram_range : tuple of int
-        Smallest and largest number of words in an n-gram.
-    parts : sequence of ndarray of int64
-        Rows to learn from, part after part.
-
-    Returns
-    -------
-    list of NgramModel or None
-        After each part, the model of all parts so far. Which n-grams it knows was found in all
-        documents, which tells nothing of their classes. None as of `fit_ngram_model`.
-
-    Notes
-    -----
-    It takes about 0.7 GB of memory for a chunk, and ``16 + 56 * n_scores`` bytes for each of at
-    most 4 million n-grams.
-
-    References
-    ----------
-    Chapelle, Li (2011). An Empirical Evaluation of Thompson Sampling. NIPS.
+    Chapelle, Li. An Empirical Evaluation of Thompson Sampling. NIPS.
     """
     counts = document_counts(data.documents, ngram_range)
     buckets = np.flatnonzero(counts >= MIN_DOCUMENTS)
@@ -142,17 +121,10 @@ def _add(sums: NDArray[np.float32], present: csr_matrix, values: NDArray[np.floa
 
 
 class _Coefficients(NamedTuple):
-    """What is known of the coefficients: their mean, and their precision.
+    """What is known of the coefficients, and of the intercept behind them."""
 
-    Attributes
-    ----------
-    values : ndarray of float64, shape (S, F + 1)
-        The last one is the intercept.
-    precision : ndarray of float32, shape (S, F + 1)
-    """
-
-    values: NDArray[np.float64]
-    precision: NDArray[np.float32]
+    values: NDArray[np.float64]  # (B, F + 1)
+    precision: NDArray[np.float32]  # (B, F + 1)
 
     @classmethod
     def of_nothing(cls, n_scores: int, n_features: int) -> _Coefficients:

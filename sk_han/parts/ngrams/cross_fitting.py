@@ -30,22 +30,8 @@ def cross_fitted_logits(
 ) -> tuple[NDArray[np.int64], list[NDArray[np.float64]]]:
     """Score the documents of each fold by models of all other documents.
 
-    Parameters
-    ----------
-    data : LabelledDocuments
-    fit : callable
-        Takes the rows to learn from and returns the models. None stands for a model that cannot
-        be fitted to them; the fold is then left out.
-    folds : iterator of ndarray of int64
-    views : callable
-        Takes documents and returns what of them is scored: arrays of as many documents.
-
-    Returns
-    -------
-    rows : ndarray of int64, shape (n_rows,)
-        The scored documents; each as often as it has views.
-    logits : list of n_models ndarrays of shape (n_rows, C)
-        Empty if no document is scored.
+    `fit` takes the rows to learn from; a fold for which one of its models is None is left out.
+    Return the rows (n_rows,), each as often as it has views, and for each model logits (n_rows, K).
     """
     rows, parts = [np.empty(0, dtype=np.int64)], []
     for fold in folds:

@@ -40,13 +40,7 @@ _Sliceable = TypeVar("_Sliceable", DocumentArray, NDArray[np.float64])
 
 
 def check_ngram_range(ngram_range: Any) -> None:
-    """Check that the range is None or a pair of numbers of words.
-
-    Raises
-    ------
-    ValueError
-        If it is not.
-    """
+    """Raise a ValueError unless the range is None or a pair of numbers of words."""
     if ngram_range is None:
         return
     whole = all(isinstance(n, Integral) and not isinstance(n, bool) for n in ngram_range)
@@ -60,14 +54,7 @@ def check_ngram_range(ngram_range: Any) -> None:
 def hash_ngrams(
     documents: DocumentArray, ngram_range: tuple[int, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Hash every n-gram of every sentence.
-
-    Returns
-    -------
-    bucket : ndarray of int64, shape (n_ngrams,)
-    first_word : ndarray of int64, shape (n_ngrams,)
-        Position of the n-gram's first word in ``documents.word_ids``.
-    """
+    """Return the bucket of every n-gram, and the position of its first word in ``word_ids``."""
     keys, first_words, _ = keyed_ngrams(documents, ngram_range)
     return buckets_of(keys), first_words
 
@@ -119,10 +106,9 @@ def occurrences(
 
 
 def column_table(buckets: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return a look-up table from a hash value to the number of its column, from 1.
+    """Return a look-up table from a hash value to the number of its column, from 1, else 0.
 
-    Other hash values have 0: the system gives a page of zeros when one of it is first read, so the
-    table of few n-grams costs little.
+    The system gives a page of zeros when one of it is first read, so few n-grams cost little.
     """
     table = np.zeros(1 << BITS, dtype=np.int32)
     table[buckets] = np.arange(1, len(buckets) + 1)

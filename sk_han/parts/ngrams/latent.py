@@ -37,27 +37,15 @@ _C_OF_PORTIONS = 1.0  # the same for the portions of `partial_fit`; not tuned
 
 
 class LatentSpace(NamedTuple):
-    """Directions in which documents differ most, as combinations of n-grams.
-
-    Attributes
-    ----------
-    ngram_range : tuple of int
-        Smallest and largest number of words in an n-gram.
-    buckets : ndarray of int64, shape (F,)
-        Hash values of the known n-grams, in rising order.
-    ratios : ndarray of float32, shape (F, 1)
-        Squared logarithm of all documents by those with the n-gram.
-    projection : ndarray of float32, shape (F, K)
-        Each direction, times its singular value.
-    """
+    """Directions in which documents differ most, as combinations of n-grams."""
 
     ngram_range: tuple[int, int]
-    buckets: NDArray[np.int64]
-    ratios: NDArray[np.float32]
-    projection: NDArray[np.float32]
+    buckets: NDArray[np.int64]  # (F,), in rising order
+    ratios: NDArray[np.float32]  # (F, 1), squared inverse document frequencies
+    projection: NDArray[np.float32]  # (F, R), each direction times its singular value
 
     def vectors(self, documents: DocumentArray) -> NDArray[np.float32]:
-        """Project documents, shape (D, K)."""
+        """Project documents, (D, R)."""
         parts = [
             _rows(presences(batch, self.ngram_range, self.buckets), self.ratios) @ self.projection
             for batch in batches(documents)
@@ -70,36 +58,15 @@ def fit_latent_space(
     ngram_range: tuple[int, int],
     random_state: np.random.RandomState,
 ) -> LatentSpace | None:
-    """Learn the directions in which documents differ most, from their words alone.
+    """Learn the directions in which documents differ most; None if too few n-grams are in 20.
 
     This is latent semantic analysis (Deerwester et al., 1990): a truncated singular value
     decomposition of the documents' n-grams. An n-gram counts once a document, by the square of its
     inverse document frequency; the row of a document has length 1. The square, and directions
-    times singular values, are what helps with few labels (docs/what_was_tried.md).
+    times singular values, are what helps with few labels (docs/what_was_tried.md). 100,000 reviews
+    of 26 million words take 4 GB of memory, and 80 s on two threads.
 
-    Parameters
-    ----------
-    documents : DocumentArray
-        With or without labels.
-    ngram_range : tuple of int
-        Smallest and largest number of words in an n-gram.
-    random_state : RandomState
-        Source of the decomposition's start and, if there are more than 32 million words, of the
-        sample of documents that is learnt from.
-
-    Returns
-    -------
-    LatentSpace or None
-        None if fewer than two n-grams occur in 20 documents.
-
-    Notes
-    -----
-    100,000 reviews of 26 million words take 4 GB of memory, and 80 s on two threads.
-
-    References
-    ----------
-    Deerwester, Dumais, Furnas, Landauer, Harshman (1990). Indexing by Latent Semantic Analysis.
-    Journal of the American Society for Information Science.
+    Deerwester, Dumais, Furnas, Landauer, Harshman. Indexing by Latent Semantic Analysis. JASIS.
     """
     if documents.n_words > _MOST_WORDS:
         rows = sampled_rows(documents.words_per_document, _MOST_WORDS, random_state)
@@ -126,25 +93,7 @@ def fit_latent_model(
     weights: NDArray[np.float64],
     target: Target,
 ) -> NgramModel | None:
-    """Fit logistic regression on the vectors of labelled documents.
-
-    Parameters
-    ----------
-    space : LatentSpace
-    vectors : ndarray of float32, shape (D, K)
-        Of `LatentSpace.vectors`.
-    targets : ndarray of D rows
-        Encoded by the target.
-    weights : ndarray of float64, shape (D,)
-        Positive.
-    target : Target
-
-    Returns
-    -------
-    NgramModel or None
-        A score of it is linear in the n-grams of a document. None if a class has no document, or
-        there is only one.
-    """
+    """Fit logistic regression on the vectors (D, R) of documents; None if it cannot learn."""
     if not target.is_learnable(targets):
         return None
     in_class, points = target.problems(targets), vectors.astype(np.float64)
@@ -167,12 +116,6 @@ class LatentLearner:
     """Fits latent models to some of the labelled documents, whose vectors are computed once.
 
     Of more than 131,072 documents a random sample is learnt from, which is the same for all fits.
-
-    Parameters
-    ----------
-    space : LatentSpace
-    data : LabelledDocuments
-    target : Target
     """
 
     def __init__(self, space: LatentSpace, data: LabelledDocuments, target: Target) -> None:
@@ -204,24 +147,11 @@ def _sample(targets: NDArray[np.int64]) -> NDArray[np.int64]:
 def partial_fit_latent_model(
     model: NgramModel, data: LabelledDocuments, n_documents: float
 ) -> NgramModel:
-    """Learn from one more portion of documents.
+    """Learn from one more portion; `n_documents` are those so far, by their weights.
 
     The directions are no longer known; the weights of n-grams move as those of the n-gram model
     do, so as to minimize the loss of the portion plus ``n / (2 C m)`` times the squared distance
     to the previous ones, where m of the n documents so far are in the portion.
-
-    Parameters
-    ----------
-    model : NgramModel
-        Of `fit_latent_model`.
-    data : LabelledDocuments
-        The portion; classes may be missing in it.
-    n_documents : float
-        Number of documents so far, by their weights.
-
-    Returns
-    -------
-    NgramModel
     """
     rows = _rows(presences(data.documents, model.ngram_range, model.buckets), model.ratios)
     known = model.ratios[:, 0] > 0

@@ -37,22 +37,10 @@ def check_memory_of_linear_model(
     before: NgramModel | None = None,
     in_portions: bool = False,
 ) -> None:
-    """Check that there is memory for numbers of each class and n-gram, before it is taken.
+    """Raise a MemoryError unless there is memory for numbers of each class and n-gram.
 
-    Parameters
-    ----------
-    documents : DocumentArray
-    n_classes : int
-    ngram_range : tuple of int
-    before : NgramModel or None, default=None
-        The model of earlier portions; its n-grams are kept.
-    in_portions : bool, default=False
-        Whether n-grams of a single document are kept, since the next portion may have them.
-
-    Raises
-    ------
-    MemoryError
-        If there is not.
+    In portions n-grams of a single document are kept, since the next one may have them, and so
+    are those of the model before.
     """
     limit = memory_limit()
     if limit is None:

@@ -56,47 +56,26 @@ _ARRAYS = ("buckets", "ratios", "weights", "intercept")
 
 
 class NgramCounts(NamedTuple):
-    """Counts of n-grams in the training documents.
+    """Counts of n-grams in the training documents."""
 
-    Attributes
-    ----------
-    n_seen : ndarray of float32, shape (n_features,)
-        Number of documents with the n-gram.
-    inside, outside : ndarray of float32, shape (n_features, n_scores)
-        Sum of the weights of these documents inside each class, and outside of it.
-    n_documents : ndarray of float64, shape (1 + n_scores,)
-        Sum of the weights of all documents, and of those of each class.
-    """
-
-    n_seen: NDArray[np.float32]
-    inside: NDArray[np.float32]
-    outside: NDArray[np.float32]
-    n_documents: NDArray[np.float64]
+    n_seen: NDArray[np.float32]  # (F,), documents with the n-gram
+    inside: NDArray[np.float32]  # (F, B), the sum of their weights in each class
+    outside: NDArray[np.float32]  # (F, B), and outside of it
+    n_documents: NDArray[np.float64]  # (1 + B,), weights of all, and of each class
 
     def of(self, features: NDArray[np.bool_]) -> NgramCounts:
-        """Return the counts of some of the n-grams, marked in an array of shape (n_features,)."""
+        """Return the counts of some of the n-grams, marked in an array (F,)."""
         return NgramCounts(
             self.n_seen[features], self.inside[features], self.outside[features], self.n_documents
         )
 
 
 class NgramAttributions(NamedTuple):
-    """What each occurrence of a known n-gram brings to a score.
+    """What each occurrence of a known n-gram brings to a score."""
 
-    Attributes
-    ----------
-    keys : ndarray of uint64, shape (n_occurrences,)
-        As of `hashing.keyed_ngrams`.
-    first_words : ndarray of int64, shape (n_occurrences,)
-        Position of the first word in ``documents.word_ids``.
-    sizes : ndarray of int64, shape (n_occurrences,)
-        Number of words.
-    values : ndarray of float64, shape (n_occurrences,)
-    """
-
-    keys: NDArray[np.uint64]
-    first_words: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    keys: NDArray[np.uint64]  # as of `hashing.keyed_ngrams`
+    first_words: NDArray[np.int64]  # positions in `DocumentArray.word_ids`
+    sizes: NDArray[np.int64]  # in words
     values: NDArray[np.float64]
 
 
@@ -130,33 +109,20 @@ class NgramModel(Part):
     """A linear classifier on the n-grams of a document: its score is a sum over them.
 
     An n-gram is `n` neighbouring words of a sentence. It counts once a document.
-    With the known n-grams ``g`` of a document, the score of class ``c`` is
-    ``intercept[c] + sum_g(weights[g, c]) / sqrt(sum_g(ratios[g, c] ** 2))``.
+    With the known n-grams ``g`` of a document, the score of problem ``b`` is
+    ``intercept[b] + sum_g(weights[g, b]) / sqrt(sum_g(ratios[g, b] ** 2))``.
 
-    Attributes
-    ----------
-    target : Target
-        What the scores mean: of those of B binary problems it makes those of K classes.
-    ngram_range : tuple of int
-        Smallest and largest number of words in an n-gram.
-    buckets : ndarray of int64, shape (n_features,)
-        Hash values of the known n-grams, in rising order.
-    ratios : ndarray of float32, shape (n_features, n_scores) or (n_features, 1)
-        Log-count ratios of each class against the rest. Two classes have one score, the log-odds
-        of the second. Those of a latent model do not depend on the class.
-    weights : ndarray of float32, shape (n_features, n_scores)
-        The ratios times their coefficients from logistic regression.
-    intercept : ndarray of float32, shape (n_scores,)
-    counts : NgramCounts or None
-        Input of the next `partial_fit_ngram_model`; None for a latent model.
+    Ratios are log-count ratios of each class against the rest; those of a latent model, (F, 1), do
+    not depend on the class. Weights are ratios times their coefficients from logistic regression.
+    `counts` are what `partial_fit_ngram_model` goes on from; a latent model has none.
     """
 
     target: Target
     ngram_range: tuple[int, int]
-    buckets: NDArray[np.int64]
-    ratios: NDArray[np.float32]
-    weights: NDArray[np.float32]
-    intercept: NDArray[np.float32]
+    buckets: NDArray[np.int64]  # (F,), hash values of the known n-grams, in rising order
+    ratios: NDArray[np.float32]  # (F, B) or (F, 1)
+    weights: NDArray[np.float32]  # (F, B)
+    intercept: NDArray[np.float32]  # (B,)
     counts: NgramCounts | None = None
 
     kind = "ngrams"
@@ -211,12 +177,7 @@ class NgramModel(Part):
         return cls(target, tuple(state["ngram_range"]), counts=counts, **learnt)
 
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
-        """Score documents.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_classes)
-        """
+        """Score documents, (D, K)."""
         compiled = kernels("ngrams")
         if compiled is None:
             scores = np.concatenate([self._scores(batch) for batch in batches(documents)])
@@ -231,22 +192,11 @@ class NgramModel(Part):
     def attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Divide a linear score of the logits among the words, exactly.
+        """Divide a linear score of the logits among the words, exactly, (T,).
 
         The contribution of an n-gram is divided evenly among its occurrences, and that of each
-        occurrence among its words. The intercept belongs to no word.
-
-        Parameters
-        ----------
-        documents : DocumentArray of shape (n_documents,)
-        factors : ndarray of shape (n_documents, n_classes)
-            Factors of the logits in the score of each document.
-
-        Returns
-        -------
-        ndarray of shape (n_words,)
-            Those of a document's words sum to
-            ``factors @ (logits - the logits of a document without known n-grams)``.
+        occurrence among its words. The intercept belongs to no word: those of a document sum to
+        ``factors @ (logits - the logits of a document without known n-grams)``.
         """
         factors = self.target.restrict(factors)  # (D, K) -> (D, B)
         compiled = kernels("ngrams")
@@ -258,24 +208,13 @@ class NgramModel(Part):
     def ngram_attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
     ) -> NgramAttributions:
-        """Divide a linear score of the logits among the n-grams, exactly.
-
-        Parameters
-        ----------
-        documents, factors
-            As of `attributions`; a batch, since this takes more memory.
-
-        Returns
-        -------
-        NgramAttributions
-            The contribution of an n-gram is divided evenly among its occurrences.
-        """
+        """Divide a linear score of the logits of a batch among the occurrences of n-grams."""
         return self._ngram_attributions(documents, self.target.restrict(factors))
 
     def class_weights(self, keys: NDArray[np.uint64]) -> NDArray[np.float32]:
-        """Return the weights of n-grams for each class, shape (n_keys, n_classes).
+        """Return the weights of n-grams for each class, (n_keys, K); zeros for unknown ones.
 
-        Zeros for unknown n-grams. With two classes, those of the log-odds of each.
+        With two classes, those of the log-odds of each.
         """
         columns = self._column_table[buckets_of(keys)] - 1
         known = (columns >= 0)[:, np.newaxis]

@@ -42,30 +42,13 @@ def fit_ngram_model(
     """Fit one-vs-rest logistic regression on the log-count ratios of n-grams.
 
     It is the NB-SVM of Wang and Manning (2012) with the logistic loss. The vectors of documents
-    are normalized to length 1, so that long documents do not outweigh short ones.
+    are normalized to length 1, so that long documents do not outweigh short ones. None if no n-gram
+    occurs in two documents, or the target cannot be learnt from these.
 
-    Parameters
-    ----------
-    data : LabelledDocuments
-    target : Target
-    ngram_range : tuple of int
-        Smallest and largest number of words in an n-gram.
-
-    Returns
-    -------
-    NgramModel or None
-        None if no n-gram occurs in two documents, a class has no document, or there is only one
-        class.
-
-    Notes
-    -----
     It takes about 150 bytes of memory a word of the documents, with n-grams of 1 to 3 words. Of
     more words than memory holds in this way, `chunks.fit_ngram_models_in_chunks` learns.
 
-    References
-    ----------
-    Wang, Manning (2012). Baselines and Bigrams: Simple, Good Sentiment and Topic Classification.
-    ACL.
+    Wang, Manning. Baselines and Bigrams: Simple, Good Sentiment and Topic Classification. ACL.
     """
     ngram_range = int(ngram_range[0]), int(ngram_range[1])  # a search passes NumPy integers
     buckets, present = frequent_ngrams(data.documents, ngram_range, MIN_DOCUMENTS)  # (D, F)
@@ -102,37 +85,17 @@ def partial_fit_ngram_model(
     target: Target,
     ngram_range: tuple[int, int],
 ) -> NgramModel | None:
-    """Learn from one more portion of documents.
+    """Learn from one more portion of documents, in which classes may be missing.
 
     Counts are added, and ratios are those of all documents so far. The new weights and intercept
     minimize the loss of the portion plus ``n / (2 C m)`` times the squared distance to the
     previous ones, where m of the n documents so far are in the portion (implicit online learning,
     Kulis and Bartlett, 2010). For the first portion this is logistic regression with a penalty on
-    the intercept too.
+    the intercept too. Later ones keep the range of n-grams; for a single class there is no model.
 
-    Parameters
-    ----------
-    model : NgramModel or None
-        The model of the earlier portions; None for the first portion.
-    data : LabelledDocuments
-        The portion; classes may be missing in it.
-    target : Target
-    ngram_range : tuple of int
-        Used for the first portion; later ones use that of the model.
+    It holds every n-gram of all portions: about ``16 + 16 * B`` bytes each, of at most 4 million.
 
-    Returns
-    -------
-    NgramModel or None
-        None for a single class.
-
-    Notes
-    -----
-    It holds every n-gram of all portions: about ``16 + 16 * n_scores`` bytes each, of at most 4
-    million.
-
-    References
-    ----------
-    Kulis, Bartlett (2010). Implicit Online Learning. ICML.
+    Kulis, Bartlett. Implicit Online Learning. ICML.
     """
     if target.n_scores == 1:
         return None
@@ -181,10 +144,7 @@ def partial_fit_ngram_model(
 def _counts(
     present: csr_matrix, in_class: NDArray[np.float32], weights: NDArray[np.float64]
 ) -> NgramCounts:
-    """Count the documents with each n-gram, inside and outside of each class.
-
-    Weights are scaled to a mean of 1.
-    """
+    """Count documents with each n-gram in and outside of each class; weights get a mean of 1."""
     weights = (weights / weights.mean())[:, np.newaxis]
     return NgramCounts(
         present.getnnz(axis=0).astype(np.float32),
@@ -220,13 +180,7 @@ def log_count_ratios(counts: NgramCounts) -> NDArray[np.float32]:
 
 
 class Features:
-    """Ratios of the n-grams of each document, normalized to length 1.
-
-    Parameters
-    ----------
-    present : csr_matrix of shape (D, F)
-    ratios : ndarray of shape (F, S)
-    """
+    """Ratios (F, B) of the n-grams of each document, (D, F), normalized to length 1."""
 
     def __init__(self, present: csr_matrix, ratios: NDArray[np.float32]) -> None:
         self.matrix, self.ratios = present.copy(), ratios

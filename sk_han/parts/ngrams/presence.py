@@ -20,21 +20,9 @@ def presences(
     ngram_range: tuple[int, int],
     buckets: NDArray[np.int64] | None = None,
 ) -> csr_matrix:
-    """Mark the n-grams of each document.
+    """Mark the n-grams of each document with 1, (D, F), or (D, number of hash values) for all.
 
-    Parameters
-    ----------
-    documents : DocumentArray of shape (D,)
-        At least one.
-    ngram_range : tuple of int
-        Smallest and largest number of words in an n-gram.
-    buckets : ndarray of int64, shape (F,), default=None
-        Hash values of the n-grams that are marked, in rising order; None for all.
-
-    Returns
-    -------
-    csr_matrix of float32, shape (D, F), or (D, number of hash values)
-        1 where an n-gram occurs in a document, once or more often. Rows have sorted indices.
+    Of the `buckets`, in rising order. Rows have sorted indices.
     """
     n_columns, column_of = 1 << BITS, None
     if buckets is not None:
@@ -51,14 +39,7 @@ def presences(
 def frequent_ngrams(
     documents: DocumentArray, ngram_range: tuple[int, int], least: int
 ) -> tuple[NDArray[np.int64], csr_matrix]:
-    """Mark those n-grams of each document that occur in so many documents.
-
-    Returns
-    -------
-    buckets : ndarray of int64, shape (F,)
-        Their hash values, in rising order.
-    present : csr_matrix of float32, shape (D, F)
-    """
+    """Mark n-grams that occur in at least so many documents: their hash values (F,), and (D, F)."""
     present = presences(documents, ngram_range)
     buckets = None
     if present.nnz < _FEW:

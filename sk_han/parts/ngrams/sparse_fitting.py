@@ -26,19 +26,13 @@ _SMALLEST = 0.02  # weights below this share of a problem's largest are left out
 class SparseLearner:
     """Fits one-vs-rest logistic regression of many problems to the same features.
 
-    Parameters
-    ----------
-    data : LabelledDocuments
-    target : Target
-    ngram_range : tuple of int
+    By dual coordinate descent (Yu, Huang and Lin, 2011); small weights are left out (DiSMEC, Babbar
+    and Schölkopf, 2017).
 
-    References
-    ----------
-    Yu, Huang, Lin (2011). Dual Coordinate Descent Methods for Logistic Regression and Maximum
-    Entropy Models. Machine Learning 85.
-
-    Babbar, Schölkopf (2017). DiSMEC: Distributed Sparse Machines for Extreme Multi-Label
-    Classification. WSDM.
+    Yu, Huang, Lin. Dual Coordinate Descent Methods for Logistic Regression and Maximum Entropy
+    Models. Machine Learning 85.
+    Babbar, Schölkopf. DiSMEC: Distributed Sparse Machines for Extreme Multi-Label Classification.
+    WSDM.
     """
 
     def __init__(

@@ -39,23 +39,12 @@ def range_of_sparse(ngram_range: tuple[int, int]) -> tuple[int, int]:
 
 
 class Terms(NamedTuple):
-    """The distinct known n-grams of documents, by document.
-
-    Attributes
-    ----------
-    rows, columns : ndarray of int64, shape (n_terms,)
-        Document, and number of the n-gram.
-    values : ndarray of float64, shape (n_terms,)
-        Those of a document have the length 1.
-    of_occurrence : ndarray of int64, shape (n_occurrences,)
-        The term of each occurrence of a known n-gram.
-    counts : ndarray of int64, shape (n_terms,)
-    """
+    """The distinct known n-grams of documents, by document; their values have the length 1."""
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
     values: NDArray[np.float64]
-    of_occurrence: NDArray[np.int64]
+    of_occurrence: NDArray[np.int64]  # the term of each occurrence of a known n-gram
     counts: NDArray[np.int64]
 
     @classmethod
@@ -89,32 +78,18 @@ class SparseNgramModel(Part):
 
     Where `NgramModel` weighs n-grams anew for each class, all classes share one vector of a
     document here: 1 plus the logarithm of the count of each n-gram, times its inverse document
-    frequency, of length 1. So time and memory grow little with the number of classes.
-
-    Attributes
-    ----------
-    target : Target
-    ngram_range : tuple of int
-    buckets : ndarray of int64, shape (n_features,)
-        Hash values of the known n-grams, in rising order.
-    idf : ndarray of float32, shape (n_features,)
-        Inverse document frequency, times a factor for the number of words.
-    n_weights : ndarray of int32, shape (n_features,)
-        Number of problems for which an n-gram has a weight.
-    problems : ndarray of int32, shape (n_entries,)
-        The problem of each weight, n-gram by n-gram.
-    weights : ndarray of float32, shape (n_entries,)
-    intercept : ndarray of float32, shape (n_problems,)
+    frequency (and a factor for the number of words), of length 1. So time and memory grow little
+    with the number of classes. Weights are stored n-gram by n-gram, as in a sparse matrix.
     """
 
     target: Target
     ngram_range: tuple[int, int]
-    buckets: NDArray[np.int64]
-    idf: NDArray[np.float32]
-    n_weights: NDArray[np.int32]
-    problems: NDArray[np.int32]
-    weights: NDArray[np.float32]
-    intercept: NDArray[np.float32]
+    buckets: NDArray[np.int64]  # (F,), hash values of the known n-grams, in rising order
+    idf: NDArray[np.float32]  # (F,)
+    n_weights: NDArray[np.int32]  # (F,), problems for which an n-gram has a weight
+    problems: NDArray[np.int32]  # (E,), that of each weight
+    weights: NDArray[np.float32]  # (E,)
+    intercept: NDArray[np.float32]  # (B,)
 
     kind = "sparse_ngrams"
     sums_ngrams = True

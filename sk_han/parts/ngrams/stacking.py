@@ -40,8 +40,7 @@ MOST_CROSS_FITTED = 10_000
 def with_earlier_latent_model(new: Pool, before: Pool) -> Pool:
     """Return a new n-gram model, if there is one, beside an earlier latent model.
 
-    Scales are the earlier ones. An n-gram model that the earlier pool lacks gets the usual scale
-    beside the latent model.
+    Scales are the earlier ones, or the usual one beside the latent model.
     """
     latent = before.only([LATENT])
     if NGRAMS not in new.parts:
@@ -67,29 +66,10 @@ def fit_linear_parts(
     documents in chunks, scores these, and learns on from them. More than 30 problems are learnt by
     `SparseLearner`, to which the held-out documents or a fifth also tell the strength.
 
-    Parameters
-    ----------
-    data : LabelledDocuments of D documents
-    target : Target
-    ngram_range : tuple of int
-    space : LatentSpace or None
-        None for no latent model.
-    held_out : ndarray of int64 or None
-        Rows of H documents that must be scored.
-    views : callable
-        As of `cross_fitted_logits`: what the scales are fitted for.
+    Return the pool and, for the rows of `held_out`, scaled logits (H, K) by models that have not
+    learnt from them; NaN where there are none. Scales are fitted for the `views`.
 
-    Returns
-    -------
-    pool : Pool
-        Of the models that there are: "ngrams", "latent".
-    scored : ndarray of shape (H, K) or None
-        For each row of `held_out`, the sum of the scaled logits of models that have not learnt from
-        the document; NaN where there are none.
-
-    References
-    ----------
-    Wolpert (1992). Stacked Generalization. Neural Networks.
+    Wolpert. Stacked Generalization. Neural Networks.
     """
     everything, folds = np.arange(len(data)), target.folds(data.targets, data.groups)
     sparse = None
@@ -145,25 +125,10 @@ def partial_fit_linear_parts(
     ngram_range: tuple[int, int] | None,
     space: LatentSpace | None,
 ) -> Pool:
-    """Update the linear models by one more portion of documents.
+    """Update the linear models by one more portion of documents, or begin them with the first.
 
-    Parameters
-    ----------
-    before : Pool or None
-        The linear models of the earlier portions; None for the first portion. Models do not begin
-        later: beside a trained network they would change what its scale was fitted to.
-    data : LabelledDocuments
-        The portion.
-    target : Target
-    ngram_range : tuple of int or None
-        For models that begin with this portion.
-    space : LatentSpace or None
-        For a latent model that begins with this portion; it needs documents of every class.
-
-    Returns
-    -------
-    Pool
-        Scales are those of before, or typical ones for models that begin.
+    Models do not begin later: beside a trained network they would change what its scale was fitted
+    to. A latent model begins only with documents of every class. Scales stay, or are usual ones.
     """
     if before is None:
         if ngram_range is None:
