@@ -33,7 +33,7 @@ def explain_classes(
         As of `explain`.
     classes : sequence of labels, default=None
         The classes to explain, in the order of their columns; None for all.
-    y_true : array-like of n_documents labels, default=None
+    y_true : array-like of n_documents labels, or indicator of several labels, default=None
         True labels of the documents.
     **how
         ``method``, ``spread`` and other parameters of `explain`, but no ``target``.
@@ -67,8 +67,8 @@ def explain_classes(
     >>> explanations.numbers.tolist()
     [0, 0, 1, 1]
     """
-    if "target" in how:
-        raise TypeError("explain_classes takes classes in place of target.")
+    for name in {"target", "targets"} & how.keys():
+        raise TypeError(f"explain_classes takes classes in place of {name}.")
     if not hasattr(X, "__len__"):  # each class reads all documents
         X = list(X) if isinstance(X, Iterable) else check_texts(X)
     if classes is None:

@@ -22,7 +22,8 @@ from sk_han.inspection.methods.target_labels import class_numbers, wrong_length
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.training.computing import computing
-from sk_han.utils.argument_checks import random_source
+from sk_han.utils.argument_checks import check_choice, random_source
+from sk_han.utils.containers import rows_of
 from sk_han.utils.progress import Progress
 from sk_han.validation.texts import check_texts
 
@@ -40,6 +41,7 @@ def explain(
     *,
     y_true: Any = None,
     target: Any = None,
+    targets: str | None = None,
     **how: Any,
 ) -> ExplanationList:
     """Compute the contribution of each word and sentence to the log-odds of a class.
@@ -52,11 +54,15 @@ def explain(
         StackingClassifier of such. Notes say what is explained where several models predict.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         As the estimator's ``predict`` takes them.
-    y_true : array-like of n_documents labels, default=None
+    y_true : array-like of n_documents labels, or indicator of several labels, default=None
         True labels, which the list of explanations keeps: for `ExplanationList.mistakes`, its
         tables and its page. They change no explanation.
     target : label or array-like of n_documents labels, default=None
-        The class that is explained; None for the predicted one.
+        The class that is explained; None for the predicted one, which of several labels a document
+        is the most probable one.
+    targets : {"predicted", None}, default=None
+        "predicted" explains each label that a document gets, one after the other, with the same
+        number of the document; of a document without any, the most probable one.
     method : str, default="sentence_alone"
         How contributions are computed.
 
@@ -162,8 +168,41 @@ def explain(
     >>> bool(abs(explanations[0].sentence_attention.sum() - 1) < 1e-6)
     True
     """
-    explanations = explain_iter(estimator, X, target=target, **how)
-    return ExplanationList(explanations, y_true=y_true)
+    if targets is None:
+        return ExplanationList(explain_iter(estimator, X, target=target, **how), y_true=y_true)
+    check_choice("targets", targets, ("predicted",))
+    if target is not None:
+        raise ValueError(f"target is {target!r} and targets 'predicted'; give one of them.")
+    return _explained_for_answers(estimator, X, y_true, how)
+
+
+def _explained_for_answers(
+    estimator: Any, X: Any, y_true: Any, how: dict[str, Any]
+) -> ExplanationList:
+    """Explain the most probable label of each document, then the others that it gets."""
+    X = list(X) if isinstance(X, Iterator) else X
+    likeliest = ExplanationList(explain_iter(estimator, X, **how), y_true=y_true)
+    wanted = [e.labels or (e.predicted,) for e in likeliest]
+    others = [
+        (number, label)
+        for number, labels in enumerate(wanted)
+        for label in labels
+        if label != likeliest[number].predicted
+    ]
+    found = {(number, e.predicted): e for number, e in enumerate(likeliest)}
+    if others:
+        numbers, target = zip(*others, strict=True)
+        documents = rows_of(X, np.array(numbers))
+        found |= dict(
+            zip(others, explain_iter(estimator, documents, target=target, **how), strict=True)
+        )
+    pairs = [(number, label) for number, labels in enumerate(wanted) for label in labels]
+    true = likeliest.y_true
+    return ExplanationList(
+        [found[pair] for pair in pairs],
+        y_true=None if true is None else [true[number] for number, _ in pairs],
+        numbers=[number for number, _ in pairs],
+    )
 
 
 @takes_how

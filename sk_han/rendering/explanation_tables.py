@@ -89,14 +89,14 @@ def _documents(explanations: ExplainedDocuments) -> DataFrame:
     columns = {
         "document": explanations.numbers,
         "text": [e.text for e in explanations],
-        "predicted": [e.predicted for e in explanations],
+        "predicted": [e.answer for e in explanations],
         "probability": [e.predicted_probability for e in explanations],
     }
     y_true = explanations.y_true
     if y_true is not None:
         columns["true"] = y_true.tolist()
         columns["correct"] = [
-            bool(e.predicted == true) for e, true in zip(explanations, y_true, strict=True)
+            bool(e.answer == true) for e, true in zip(explanations, y_true, strict=True)
         ]
     return frame_of(
         columns

@@ -10,7 +10,7 @@ import numpy as np
 
 from sk_han.rendering.colors import shades, theme_of
 from sk_han.rendering.fonts import drawable, families_for
-from sk_han.rendering.notes import NO_WORDS, attention_note, methods_note
+from sk_han.rendering.notes import NO_WORDS, attention_note, likeliest, methods_note, named
 from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.rendering.rows import FEWEST_WORDS, Row, chunks_of, rows_of, shortened, words_for_each
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
@@ -200,12 +200,12 @@ class Sheet:
 
 
 def paint_head(sheet: Sheet, explanation: Explained, before: str = "") -> None:
-    """Write the predicted class, and at the right the probabilities of the likeliest classes."""
-    order = np.argsort(-explanation.probabilities, kind="stable")[:CLASSES_SHOWN].tolist()
+    """Write what is predicted, and at the right the probabilities of the likeliest classes."""
     probabilities = "   ".join(
-        f"{in_one_line(explanation.classes[i])} {explanation.probabilities[i]:.3f}" for i in order
+        f"{in_one_line(explanation.classes[i])} {explanation.probabilities[i]:.3f}"
+        for i in likeliest(explanation, CLASSES_SHOWN)
     )
-    head = f"{before}predicted {in_one_line(explanation.predicted)}"
+    head = f"{before}predicted {named(explanation.answer, in_one_line)}"
     predicted = sheet.text(0, head, weight="bold")
     _paint_at_end(sheet, sheet.length(predicted), probabilities, color=sheet.theme.muted)
     sheet.y += LINE + 2 * GAP

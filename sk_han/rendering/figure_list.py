@@ -19,6 +19,7 @@ from sk_han.rendering.figure import (
     paint_row,
     undo,
 )
+from sk_han.rendering.notes import explains_its_answer, named
 from sk_han.rendering.protocols import ExplainedDocuments, Quantity
 from sk_han.rendering.rows import rows_of, words_for_each
 from sk_han.rendering.shading import Shading, side_by_side
@@ -88,7 +89,7 @@ def _paint_document(
     sheet: Sheet, document: ExplainedDocuments, shadings: list[Shading], max_sentences: int
 ) -> None:
     first = document[0]
-    true = "" if document.y_true is None else f"true {in_one_line(document.y_true[0])}, "
+    true = "" if document.y_true is None else f"true {named(document.y_true[0], in_one_line)}, "
     paint_head(sheet, first, f"{document.numbers[0]}  {true}")
     width = (sheet.width - GUTTER * (len(document) - 1)) / len(document)
     columns = [
@@ -101,7 +102,7 @@ def _paint_document(
         )
         for i in range(len(document))
     ]
-    if len(document) > 1 or first.target != first.predicted:
+    if len(document) > 1 or not explains_its_answer(first):
         for column, explanation in zip(columns, document, strict=True):
             column.y = sheet.y - GAP
             column.text(0, f"for or against {in_one_line(explanation.target)}", size=SMALL)

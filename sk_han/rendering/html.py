@@ -18,7 +18,7 @@ from sk_han.rendering.markup import (
     page,
     with_minus,
 )
-from sk_han.rendering.notes import fold_note
+from sk_han.rendering.notes import explains_its_answer, fold_note, likeliest, named
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Explained, ExplainedDocuments, Quantity
 from sk_han.rendering.rows import Piece, Row, folded, rows_of
@@ -43,7 +43,9 @@ def render_html(
 
     No sentence is shortened: the size of the page is linear in the length of the text.
     """
-    title = f"{escaped(in_one_line(explanation.predicted))} {explanation.predicted_probability:.3f}"
+    title = escaped(named(explanation.answer, in_one_line))
+    if explanation.labels is None:
+        title += f" {explanation.predicted_probability:.3f}"
     shading = shading_of(explanation, show)
     body = _head(explanation) + legend_markup([explanation], show) + _text(explanation, shading)
     return page(body, title, full_page)
@@ -91,18 +93,20 @@ def render_html_list(
 
 
 def _is_wrong(document: ExplainedDocuments) -> bool:
-    return document.y_true is not None and bool(document[0].predicted != document.y_true[0])
+    return document.y_true is not None and bool(document[0].answer != document.y_true[0])
 
 
 def _summary(document: ExplainedDocuments, is_wrong: bool) -> str:
     explanation, verdict = document[0], f"{_WRONG} " if is_wrong else ""
     if document.y_true is not None:
-        verdict += f'<span class="han-small">true: {isolated(document.y_true[0])}</span> '
+        verdict += f'<span class="han-small">true: {named(document.y_true[0], isolated)}</span> '
     beginning = excerpt(explanation.text, EXCERPT)
+    probability = ""
+    if explanation.labels is None:  # those of several labels are below
+        probability = f'<span class="han-number">{explanation.predicted_probability:.3f}</span> '
     return (
         f'<span class="han-number">{document.numbers[0]}</span> '
-        f"<b>{isolated(explanation.predicted)}</b> "
-        f'<span class="han-number">{explanation.predicted_probability:.3f}</span> {verdict}'
+        f"<b>{named(explanation.answer, isolated)}</b> {probability}{verdict}"
         f'<span class="han-small han-excerpt"><bdi>{beginning}</bdi></span>'
     )
 
@@ -158,13 +162,12 @@ def _probability(explanation: Explained) -> float:
 
 
 def _head(explanation: Explained, names_target: bool = True) -> str:
-    """Return the predicted label and the probabilities of the likeliest classes and the target."""
+    """Return what is predicted and the probabilities of the likeliest classes and the target."""
     labels = explanation.classes.tolist()
-    order = np.argsort(-explanation.probabilities, kind="stable").tolist()
-    shown = order[:CLASSES_SHOWN]
+    shown = likeliest(explanation, CLASSES_SHOWN)
     target = labels.index(explanation.target)
     if target not in shown and names_target:
-        shown[-1] = target
+        shown = [*(shown[:-1] if explanation.labels is None else shown), target]
     rows = "".join(
         f"{isolated(labels[i])}{bar(float(explanation.probabilities[i]))}"
         f'<span class="han-number">{explanation.probabilities[i]:.3f}</span>'
@@ -173,11 +176,11 @@ def _head(explanation: Explained, names_target: bool = True) -> str:
     more = len(labels) - len(shown)
     rest = f'<span class="han-small">and {more} more</span>' if more else ""
     explained = ""
-    if names_target and explanation.target != explanation.predicted:
+    if names_target and not explains_its_answer(explanation):
         explained = f'<div class="han-small">explained: {isolated(explanation.target)}</div>'
     return (
         '<div class="han-head"><div><div class="han-small">predicted</div>'
-        f'<div class="han-label">{isolated(explanation.predicted)}</div>{explained}</div>'
+        f'<div class="han-label">{named(explanation.answer, isolated)}</div>{explained}</div>'
         f'<div class="han-classes">{rows}{rest}</div></div>'
     )
 

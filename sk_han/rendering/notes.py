@@ -16,8 +16,11 @@ __all__ = [
     "NOTES",
     "NO_WORDS",
     "attention_note",
+    "explains_its_answer",
     "fold_note",
+    "likeliest",
     "methods_note",
+    "named",
     "target_of",
 ]
 
@@ -48,14 +51,37 @@ def attention_note(combine: str) -> str:
     return note
 
 
+def named(answer: Any, write: Callable[[Any], str]) -> str:
+    """Name a class, or the labels of a document that may have several, a tuple."""
+    if not isinstance(answer, tuple):
+        return write(answer)
+    return ", ".join(map(write, answer)) or "no label"
+
+
+def explains_its_answer(explanation: Explained) -> bool:
+    """Return whether an explanation is for what is predicted, and for nothing less."""
+    if explanation.labels is None:
+        return bool(explanation.predicted == explanation.target)
+    return explanation.labels == (explanation.target,)
+
+
+def likeliest(explanation: Explained, n: int) -> list[int]:
+    """Return the numbers of the n likeliest labels, and of all that the document gets."""
+    order = np.argsort(-explanation.probabilities, kind="stable").tolist()
+    given = explanation.labels or ()
+    return [i for place, i in enumerate(order) if place < n or explanation.classes[i] in given]
+
+
 def target_of(explanations: Sequence[Explained], write: Callable[[Any], str]) -> str:
     """Name the class that explanations are for, in words if they are for several."""
     targets = {write(explanation.target) for explanation in explanations}
     if len(targets) == 1:
         return targets.pop()
     if all(explanation.target == explanation.predicted for explanation in explanations):
-        return "the predicted class"
-    return "the class named above them"
+        is_class = explanations[0].labels is None
+        return "the predicted class" if is_class else "the most probable label"
+    kind = "class" if explanations[0].labels is None else "label"
+    return f"the {kind} named above them"
 
 
 def methods_note(explanations: Sequence[Explained], write: Callable[[Any], str]) -> str:

@@ -9,9 +9,16 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from sk_han.rendering.notes import GRADIENT_METHODS, NO_WORDS, NOTES, fold_note, target_of
+from sk_han.rendering.notes import (
+    GRADIENT_METHODS,
+    NO_WORDS,
+    NOTES,
+    explains_its_answer,
+    fold_note,
+    likeliest,
+    named,
+    target_of,
+)
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Explained, ExplainedDocuments, Quantity
 from sk_han.rendering.rows import Piece, Row, chunks_of, folded, rows_of, shortened, words_for_each
@@ -81,7 +88,9 @@ def render_text_list(
     shown = documents[:max_documents]
     blocks = []
     for document in shown:
-        true = "" if document.y_true is None else f", true: {in_one_line(document.y_true[0])}"
+        true = (
+            "" if document.y_true is None else f", true: {named(document.y_true[0], in_one_line)}"
+        )
         for explanation, shading in zip(document, side_by_side(list(document), show), strict=True):
             head = f"[{document.numbers[0]}] {_head(explanation)}{true}"
             blocks.append("\n".join(_document(explanation, shading, color, width, head)))
@@ -148,13 +157,13 @@ def terminal_has_color() -> bool:
 
 
 def _head(explanation: Explained) -> str:
-    """Return the predicted class, the likeliest probabilities, and the class that is explained."""
-    order = np.argsort(-explanation.probabilities, kind="stable")[:CLASSES_SHOWN].tolist()
+    """Return what is predicted, the likeliest probabilities, and the class that is explained."""
     probabilities = ", ".join(
-        f"{in_one_line(explanation.classes[i])} {explanation.probabilities[i]:.3f}" for i in order
+        f"{in_one_line(explanation.classes[i])} {explanation.probabilities[i]:.3f}"
+        for i in likeliest(explanation, CLASSES_SHOWN)
     )
-    head = f"predicted {in_one_line(explanation.predicted)} ({probabilities})"
-    if explanation.target != explanation.predicted:
+    head = f"predicted {named(explanation.answer, in_one_line)} ({probabilities})"
+    if not explains_its_answer(explanation):
         head += f", explained {in_one_line(explanation.target)}"
     return head
 

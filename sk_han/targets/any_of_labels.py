@@ -218,6 +218,10 @@ class AnyOfLabels(Target):
         """Return the share of the most frequent set of labels."""
         return float(np.bincount(self.codes(t)).max() / len(t))
 
+    def label_sets(self, z: NDArray[np.float64]) -> list[tuple[Any, ...]]:
+        """Return the names of the labels that reach their thresholds, for each document."""
+        return [tuple(self.names[row].tolist()) for row in self.decide(z)]
+
     def log_odds(self, z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the score of the label, which is its log-odds."""
         return z[np.arange(len(z)), of]

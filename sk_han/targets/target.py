@@ -173,6 +173,10 @@ class Target(ABC):
         """Return the number of the most probable label of each document, (D,)."""
         return z.argmax(axis=1)
 
+    def label_sets(self, z: NDArray[np.float64]) -> list[tuple[Any, ...]] | None:
+        """Return the names of the labels that each document gets; None if it has one class."""
+        return None
+
     @abstractmethod
     def log_odds(self, z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the log-odds of a label of each document, (D,)."""

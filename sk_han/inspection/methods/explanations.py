@@ -43,6 +43,7 @@ def explanations_of(
     """
     classes, proba = target.names, target.probabilities(found.logits)
     predicted = target.likeliest(found.logits)
+    label_sets = target.label_sets(found.logits)
     explained = np.where(targets < 0, predicted, targets)
     word_starts = documents.sentence_starts[documents.document_starts]
     unknown = documents.word_ids == UNKNOWN_ID
@@ -66,4 +67,5 @@ def explanations_of(
             ngram_contributions=found.ngrams[words],
             completeness_error=None if error is None else float(error[i]),
             spread=how.spread if how.method in SPREADING else None,
+            labels=None if label_sets is None else label_sets[i],
         )

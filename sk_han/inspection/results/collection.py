@@ -30,7 +30,8 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     ----------
     explanations : iterable of DocumentExplanation
     y_true : array-like of shape (n_explanations,), default=None
-        True labels, if they are known.
+        True labels, if they are known. Of several labels a document an indicator of shape
+        (n_explanations, n_labels), or a list of tuples of names.
     numbers : array-like of int, shape (n_explanations,), default=None
         Number of the document that each is about; None for 0, 1, 2, ...
 
@@ -40,7 +41,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         Number of the document among those that were explained. Lists that are selected or sorted
         keep these numbers, and tables and pages name documents by them.
     y_true : ndarray of object, shape (n_explanations,), or None
-        True labels.
+        True labels; of several labels a document tuples of names.
 
     Raises
     ------
@@ -132,7 +133,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         return iter(self._explanations)
 
     def mistakes(self, y_true: ArrayLike | None = None) -> ExplanationList:
-        """Return the documents whose predicted label is not the true one.
+        """Return the documents whose predicted label is not the true one, or not all are right.
 
         Parameters
         ----------
@@ -154,12 +155,12 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         wrong = [
             i
             for i, (explanation, true) in enumerate(zip(self, labelled._y_true or (), strict=True))
-            if bool(explanation.predicted != true)
+            if bool(explanation.answer != true)
         ]
         return labelled._selected(wrong).by_confidence()
 
     def by_confidence(self, *, ascending: bool = False) -> ExplanationList:
-        """Return the same explanations, sorted by the probability of the predicted class.
+        """Return the same explanations, sorted by the probability of `predicted`.
 
         Parameters
         ----------
@@ -244,7 +245,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         """Return all documents as one HTML page, the first ones open and the others folded.
 
         The page begins with what the colours mean, in words; how the numbers were computed is
-        behind a fold. The heading of each document is its number, the predicted class and its
+        behind a fold. The heading of each document is its number, what is predicted and its
         probability. Explanations of one document for several classes stand side by side.
 
         Parameters

@@ -19,6 +19,7 @@ from sk_han.inspection.results.span_checks import (
     check_sum_by_group,
     frozen,
 )
+from sk_han.utils.containers import plain_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +95,7 @@ class DocumentExplanation(Result):
     probabilities : ndarray of float64, shape (n_classes,)
         Probability of each class.
     predicted : object
-        The predicted label.
+        The predicted class; of several labels a document, the most probable one.
     target : object
         The label that the contributions are for.
     unknown : ndarray of bool, shape (n_words,)
@@ -112,6 +113,9 @@ class DocumentExplanation(Result):
     spread : float, default=None
         Share of a sentence's contribution by the network that "sentence_alone" and
         "gradient_attention" divided evenly among its words; None for other methods.
+    labels : sequence, default=None
+        Of a model of several labels a document, those that the document gets by the model's
+        thresholds; None for a model of one class a document.
 
     Raises
     ------
@@ -181,6 +185,7 @@ class DocumentExplanation(Result):
     ngram_contributions: NDArray[np.float64] | None = None
     completeness_error: float | None = None
     spread: float | None = None
+    labels: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
         n_words, n_sentences = len(self.word_spans), len(self.sentence_spans)
@@ -202,6 +207,8 @@ class DocumentExplanation(Result):
         for name, (shape, dtype) in shapes.items():
             object.__setattr__(self, name, frozen(getattr(self, name), name, shape, dtype))
         object.__setattr__(self, "truncated", bool(self.truncated))
+        if self.labels is not None:
+            object.__setattr__(self, "labels", tuple(map(plain_label, self.labels)))
         self._check()
 
     @property
@@ -226,8 +233,13 @@ class DocumentExplanation(Result):
         return combine_attention(self.word_attention, sentence_attention, self.combine)
 
     @property
+    def answer(self) -> Any:
+        """What the model says: `predicted`, or of several labels a document the tuple `labels`."""
+        return self.predicted if self.labels is None else self.labels
+
+    @property
     def predicted_probability(self) -> float:
-        """Probability of the predicted class."""
+        """Probability of `predicted`."""
         return float(self.probabilities[self.classes.tolist().index(self.predicted)])
 
     @property
@@ -300,6 +312,7 @@ class DocumentExplanation(Result):
             "classes": plain(self.classes),
             "probabilities": self.probabilities.tolist(),
             "predicted": plain(self.predicted),
+            "labels": plain(self.labels),
             "target": plain(self.target),
             "truncated": self.truncated,
             "sentences": sentences,
@@ -445,9 +458,11 @@ class DocumentExplanation(Result):
         check_probabilities(self.probabilities, "probabilities")
         check_sum_by_group(self.word_attention, self.sentence_of_word, "word_attention", "sentence")
         labels = self.classes.tolist()
-        for name in ("predicted", "target"):
-            if getattr(self, name) not in labels:
-                raise ValueError(f"{name} must be one of {labels}; got {getattr(self, name)!r}.")
+        given = [("predicted", self.predicted), ("target", self.target)]
+        given += [("labels", label) for label in self.labels or ()]
+        for name, label in given:
+            if label not in labels:
+                raise ValueError(f"{name} must be one of {labels}; got {label!r}.")
 
     def _at(
         self, level: Level

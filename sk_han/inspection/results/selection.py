@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sk_han.inspection.results.document import DocumentExplanation
-from sk_han.utils.containers import label_list
+from sk_han.utils.containers import label_list, plain_label
+from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 
 __all__ = ["checked_labels", "checked_positions"]
 
@@ -53,11 +55,15 @@ def checked_positions(index: Any, n: int) -> list[int]:
 def checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) -> list[Any]:
     """Return true labels, one for each explanation, each of them a class.
 
+    Of several labels a document, a tuple for each explanation.
+
     Raises
     ------
-    ValueError
+    TypeError, ValueError
     """
     n_documents = len(explanations)
+    if n_documents and explanations[0].labels is not None:
+        return _label_sets(y_true, explanations[0].classes, n_documents)
     true = label_list(y_true)
     if len(true) != n_documents or any(map(np.ndim, true)):
         raise ValueError(
@@ -73,3 +79,25 @@ def checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) -> 
                 "on."
             )
     return true
+
+
+def _label_sets(y_true: Any, classes: NDArray[Any], n_documents: int) -> list[tuple[Any, ...]]:
+    """Return the true labels of each document, of an indicator or of tuples of names."""
+    if isinstance(y_true, (list, np.ndarray)) and all(isinstance(row, tuple) for row in y_true):
+        found = [tuple(map(plain_label, row)) for row in y_true]
+        unknown = {label for row in found for label in row} - set(classes.tolist())
+        if len(found) != n_documents or unknown:
+            raise ValueError(
+                f"y_true must hold the labels of each of the {n_documents} documents, of "
+                f"{classes.tolist()[:20]}; got {len(found)} tuples, and unknown are "
+                f"{list(unknown)[:5]}."
+            )
+        return [tuple(label for label in classes.tolist() if label in row) for row in found]
+    if not is_indicator(y_true):
+        raise ValueError(
+            "A model of several labels a document has an indicator as y_true, of shape "
+            f"({n_documents}, {len(classes)}): 1 where a document has the label of the column, "
+            f"else 0; got a {type(y_true).__name__}."
+        )
+    t = in_order(*check_indicator(y_true, n_documents, "y_true"), classes, "y_true")
+    return [tuple(classes[row].tolist()) for row in t]

@@ -40,6 +40,7 @@ OTHERS = {
     "ngram_contributions": [0.0, 1.0, 2.0, 3.0, 4.0],
     "completeness_error": 0.25,
     "spread": 0.25,
+    "labels": ["pos"],
 }
 FIELDS = [field.name for field in dataclasses.fields(DocumentExplanation)]
 OF_WORDS = [name for name in ARRAYS if len(getattr(explained(), name)) == 5]

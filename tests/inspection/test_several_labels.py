@@ -1,0 +1,153 @@
+"""What inspects a classifier of several labels a document."""
+
+import json
+
+import numpy as np
+import pytest
+
+from sk_han import HANClassifier, explain, explain_classes
+from sk_han.datasets import make_reviews
+from tests.html_page import Page
+
+pandas = pytest.importorskip("pandas")
+
+N = 160
+TEXTS, OPINIONS = make_reviews(N, random_state=0)
+_HAS = np.random.RandomState(0).rand(N, 2) < [0.4, 0.2]
+Y = pandas.DataFrame(
+    {"late": _HAS[:, 0], "<broken>": _HAS[:, 1], "good": OPINIONS == "positive"}
+).astype(int)
+X = [
+    text + " It was delivered late." * late + " The screen is broken." * broken
+    for text, (late, broken) in zip(TEXTS, _HAS.tolist(), strict=True)
+]
+SMALL = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "random_state": 0}
+TRAIN, TEST = slice(0, 120), slice(120, N)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return HANClassifier(**SMALL, max_epochs=2, threshold=[0.5, 0.5, 0.6]).fit(X[TRAIN], Y[TRAIN])
+
+
+@pytest.fixture(scope="module")
+def explained(fitted):
+    return explain(fitted, X[TEST], y_true=Y[TEST])
+
+
+def names(row):
+    return tuple(label for label, has in zip(Y.columns, row, strict=True) if has)
+
+
+def test_an_explanation_knows_the_labels_that_the_document_gets(fitted, explained):
+    decided = fitted.predict(X[TEST])
+    assert [e.labels for e in explained] == list(map(names, decided))
+    assert [e.answer for e in explained] == [e.labels for e in explained]
+    likeliest = fitted.predict_proba(X[TEST]).argmax(axis=1)
+    assert [e.predicted for e in explained] == fitted.classes_[likeliest].tolist()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        Y[TEST][["good", "late", "<broken>"]],
+        Y[TEST].to_numpy(),
+        Y[TEST].to_numpy().tolist(),
+        list(map(names, Y[TEST].to_numpy())),
+    ],
+)
+def test_true_labels_come_as_an_indicator_or_as_names(explained, given):
+    true = explained[:].to_html(y_true=given)
+    assert true == explained.to_html()
+    assert explained.y_true.tolist() == list(map(names, Y[TEST].to_numpy()))
+
+
+def test_true_labels_come_sparse(fitted):
+    sparse = pytest.importorskip("scipy.sparse")
+    given = sparse.csr_array(Y[TEST].to_numpy()[:2])
+    assert explain(fitted, X[TEST][:2], y_true=given).y_true.tolist() == [
+        names(row) for row in Y[TEST].to_numpy()[:2]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["late"] * 40, "has an indicator as y_true"),
+        (Y[TEST].to_numpy()[:, :2], "y_true has 2 columns"),
+        (Y[TEST].to_numpy()[:7], "40 documents"),
+        ([("late",)] * 7, "7 tuples"),
+        ([("early",)] * 40, "'early'"),
+    ],
+)
+def test_other_true_labels_are_refused(explained, given, message):
+    with pytest.raises(ValueError, match=message):
+        explained.mistakes(given)
+
+
+def test_mistakes_are_documents_whose_labels_are_not_all_right(fitted, explained):
+    wrong = np.flatnonzero((fitted.predict(X[TEST]) != Y[TEST].to_numpy()).any(axis=1))
+    assert 0 < len(wrong) < 40
+    mistakes = explained.mistakes()
+    assert sorted(mistakes.numbers.tolist()) == wrong.tolist()
+    assert f"{len(wrong)} of 40 documents misclassified" in Page(explained.to_html()).all_text
+    frame = explained.to_frame()
+    assert np.flatnonzero(~frame["correct"]).tolist() == wrong.tolist()
+    assert frame["predicted"].tolist() == [e.labels for e in explained]
+
+
+def test_a_label_or_one_for_each_document_is_explained(fitted):
+    of_one = explain(fitted, X[TEST][:2], target="<broken>")
+    of_each = explain(fitted, X[TEST][:2], target=["late", "<broken>"])
+    assert [e.target for e in (*of_one, *of_each)] == ["<broken>", "<broken>", "late", "<broken>"]
+    assert of_one[1] == of_each[1]
+
+
+def test_all_predicted_labels_are_explained_document_by_document(fitted, explained):
+    found = explain(fitted, iter(X[TEST]), targets="predicted", y_true=Y[TEST])
+    expected = [
+        (number, label)
+        for number, e in enumerate(explained)
+        for label in e.labels or (e.predicted,)
+    ]
+    assert [(n, e.target) for n, e in zip(found.numbers, found, strict=True)] == expected
+    assert {len(e.labels) for e in explained} >= {0, 1, 2}
+    late = explain(fitted, X[TEST], target="late")
+    assert [e for e in found if e.target == "late"] == [
+        late[number] for number, label in expected if label == "late"
+    ]
+    assert [list(d.y_true) for d in found.by_document()] == [
+        [explained.y_true[d.numbers[0]]] * len(d) for d in found.by_document()
+    ]
+
+
+def test_targets_are_predicted_or_none(fitted):
+    with pytest.raises(ValueError, match="targets must be"):
+        explain(fitted, X[:1], targets="all")
+    with pytest.raises(ValueError, match="give one of them"):
+        explain(fitted, X[:1], target="late", targets="predicted")
+    with pytest.raises(TypeError, match="classes in place of targets"):
+        explain_classes(fitted, X[:1], targets="predicted")
+
+
+def test_text_and_page_show_all_labels_and_no_predicted_class(fitted, explained):
+    both = next(i for i, e in enumerate(explained) if e.labels == ("late", "good"))
+    none = next(i for i, e in enumerate(explained) if not e.labels)
+    shown = explained[[both, none]]
+    text = shown.to_text(color=False, width=400)
+    assert "predicted late, good (" in text
+    assert "predicted no label (" in text
+    assert f"true: {', '.join(explained.y_true[both]) or 'no label'}" in text
+    page = shown.to_html()
+    assert "<b><bdi>late</bdi>, <bdi>good</bdi></b>" in page
+    assert "<broken>" not in page
+    for rendered in (text, page, shown[0].to_text(color=False), shown[0].to_html()):
+        assert "predicted class" not in rendered
+    assert json.loads(shown.to_json())[0]["labels"] == ["late", "good"]
+
+
+def test_figures_show_all_labels(fitted):
+    pytest.importorskip("matplotlib")
+    found = explain(fitted, X[TEST][:2], targets="predicted", y_true=Y[TEST][:2])
+    ax = found.plot()
+    assert f"predicted {', '.join(found[0].labels)}" in " ".join(t.get_text() for t in ax.texts)
