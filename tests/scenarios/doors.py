@@ -353,7 +353,7 @@ def _dask(trial: Trial) -> None:
     bag = dask.bag.from_sequence(trial.texts_of_some, npartitions=2)
     with dask.config.set(scheduler="synchronous"):
         found = predict_proba_of_dask(trial.estimator, bag).compute()
-    np.testing.assert_allclose(found, trial.probabilities, atol=1e-6)
+    np.testing.assert_allclose(found, trial.probabilities, atol=trial.atol)
 
 
 def _learn_on(trial: Trial) -> None:
