@@ -96,7 +96,7 @@ REFUSED = {
     "NaN": ([*LABELS[:-1], float("nan")], ValueError, "missing labels .* position 11"),
     "null in Arrow": (pa.array([None, *LABELS[1:]]), ValueError, "missing labels .* position 0"),
     "continuous": (np.linspace(0, 1, 12), ValueError, "continuous"),
-    "two columns": (np.ones((12, 2), dtype=int), ValueError, r"1d array.*\(12, 2\)"),
+    "two columns": (np.full((12, 2), 3), ValueError, r"\(12, 2\) holds 3; .* 0 and 1 alone"),
     "objects that are int": (np.array(twelve(3, 1), object), ValueError, r"astype\(int64\)"),
     "objects that are float": (
         np.array(twelve(3.0, 1.0), object),
@@ -110,7 +110,7 @@ REFUSED = {
     ),
     "integers beyond 64 bits": (twelve(10**30, 1), ValueError, r"astype\(str\)"),
     "a column of objects": (pd.DataFrame({"y": [3, 1] * 6}, dtype=object), ValueError, "int64"),
-    "lists": ([["a"], ["a", "b"]] * 6, TypeError, "y holds labels of type list"),
+    "lists": ([["a"], ["a", "b"]] * 6, TypeError, "collection of labels.*MultiLabelBinarizer"),
     "dates": (list(pd.date_range("2020", periods=12)), TypeError, "type Timestamp.*str"),
     "too few": (LABELS[:-1], ValueError, "12 documents in X, 11 labels in y"),
     "too many": ([*LABELS, "pos"], ValueError, "12 documents in X, 13 labels in y"),
