@@ -20,6 +20,7 @@ examples:
   zcat new.csv.gz | sk-han predict stars.han - --text review | head
   sk-han report stars.han test.csv --text review --label stars -o report.html
   sk-han explain stars.han new.csv --text review --rows 50 -o page.html
+  sk-han fit news.csv --label topics --separator ";" -o topics.han
 
 exit codes: 0 done, 1 an error of data or model, 2 an error of usage, 130 interrupted,
 141 nobody reads the output any more
@@ -51,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"sk-han {sk_han.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
     _fit(_command(commands, "fit", "learn from labelled documents, and store the model", "LABEL"))
-    _predict(_command(commands, "predict", "write the most probable label of each document"))
+    _predict(_command(commands, "predict", "write the label of each document, or all its labels"))
     _explain(_command(commands, "explain", "show what each word and sentence did", "optional"))
     _evaluate(_command(commands, "evaluate", "measure a model on labelled documents", "LABEL"))
     _report(_command(commands, "report", "show where a model fails, on one page", "LABEL"))
@@ -97,6 +98,14 @@ def _command(
             help="column of the labels (default: label)"
             if label == "LABEL"
             else "column of the true labels: mistakes are marked on the page",
+        )
+    if name != "explain":
+        command.add_argument(
+            "--separator",
+            metavar="S",
+            help="documents have several labels, with this between them in their column"
+            if name == "fit"
+            else "what stands between several labels of a document (default: ;)",
         )
     kind = command.add_mutually_exclusive_group()
     kind.add_argument("--sep", metavar="C", help='character between columns, such as ";" or tab')

@@ -9,9 +9,9 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sk_han.cli.arguments import STANDARD, UsageError
+from sk_han.cli.several_labels import LabelColumns, read_labelled
 from sk_han.cli.tables import check_files, records
 from sk_han.utils.progress import tell
 from sk_han.utils.visible_text import in_one_line
@@ -37,11 +37,13 @@ def fit(arguments: argparse.Namespace) -> None:
     quiet, started = arguments.quiet, time.monotonic()
     model = _classifier(settings, arguments)
     texts, labels = _labelled(arguments.data, arguments)
-    n_classes = len(np.unique(labels))
-    tell(f"Read {len(texts):,} documents of {n_classes} classes.", quiet=quiet)
+    several = isinstance(labels, LabelColumns)
+    names = labels.columns if several else np.unique(labels).tolist()
+    kind = "labels" if several else "classes"
+    tell(f"Read {len(texts):,} documents of {len(names)} {kind}.", quiet=quiet)
     more: dict[str, Any] = {}
     if arguments.validation is not None:
-        more["X_val"], more["y_val"] = _labelled(arguments.validation, arguments)
+        more["X_val"], more["y_val"] = _labelled(arguments.validation, arguments, names)
     if arguments.unlabelled is not None:
         unlabelled = records(arguments.unlabelled, arguments)
         more["X_unlabelled"] = (record.text for record in unlabelled)
@@ -58,7 +60,12 @@ def fit(arguments: argparse.Namespace) -> None:
     )
 
 
-def _labelled(name: str, arguments: argparse.Namespace) -> tuple[list[str], NDArray[Any]]:
+def _labelled(
+    name: str, arguments: argparse.Namespace, names: list[Any] | None = None
+) -> tuple[list[str], Any]:
+    """Return texts, and a label of each or an indicator; with names, it has these labels."""
+    if arguments.separator is not None:
+        return read_labelled(name, arguments, names)
     found = list(records(name, arguments, arguments.label))
     return [record.text for record in found], np.array([record.label for record in found])
 

@@ -6,6 +6,7 @@ import argparse
 import time
 from typing import Any
 
+from sk_han.cli.several_labels import read_labelled, sets_of
 from sk_han.cli.tables import ClassNames, check_files, named, records, writing
 from sk_han.utils.progress import tell
 
@@ -24,11 +25,13 @@ def report(arguments: argparse.Namespace) -> None:
         ) from error
     started = time.monotonic()
     model = load(arguments.model)
+    target = getattr(model, "steps", [(None, model)])[-1][1].pool_.target
+    is_several = sets_of(target, arguments) is not None
     classes = ClassNames(model.classes_.tolist())
-    texts, labels = _labelled(arguments.data, classes, arguments)
+    texts, labels = _labelled(arguments.data, classes, arguments, is_several)
     train: tuple[Any, Any] = (None, None)
     if arguments.train is not None:
-        train = _labelled(arguments.train, classes, arguments)
+        train = _labelled(arguments.train, classes, arguments, is_several)
     found = report_on(
         model, texts, labels, X_train=train[0], y_train=train[1], n_mistakes=arguments.mistakes
     )
@@ -39,9 +42,12 @@ def report(arguments: argparse.Namespace) -> None:
 
 
 def _labelled(
-    name: str, classes: ClassNames, arguments: argparse.Namespace
-) -> tuple[list[str], list[Any]]:
+    name: str, classes: ClassNames, arguments: argparse.Namespace, is_several: bool
+) -> tuple[list[str], Any]:
     """Return texts and labels of a table; a label of CSV is text, and a class may be a number."""
+    if is_several:
+        found, indicator = read_labelled(name, arguments, classes.labels)
+        return found, indicator.values
     texts, labels = [], []
     for record in records(name, arguments, arguments.label):
         number = classes.number(record.label)

@@ -7,16 +7,18 @@ import csv
 import json
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
 from sk_han.cli.arguments import STANDARD, UsageError
+from sk_han.cli.several_labels import LabelSets, sets_of, where_of
 from sk_han.cli.tables import ClassNames, check_files, named, records, writing
 from sk_han.datasets.tables import Record
 from sk_han.inspection.results import DocumentExplanation, ExplanationList
 from sk_han.serving import Scorer
-from sk_han.utils.metrics import figures
+from sk_han.targets import AnyOfLabels
+from sk_han.utils.metrics import figures, label_figures
 from sk_han.utils.progress import Progress, tell
 
 __all__ = ["evaluate", "explain", "predict"]
@@ -31,6 +33,7 @@ def predict(arguments: argparse.Namespace) -> None:
     """Write a row for each document: kept columns, prediction, probabilities."""
     check_files([arguments.model, arguments.data], arguments.output)
     scorer = Scorer.load(arguments.model)
+    sets = sets_of(scorer._pool.target, arguments)
     labels = [named(label) for label in scorer.classes_.tolist()]
     of_classes = [f"probability_{label}" for label in labels] if arguments.proba else []
     header = [*arguments.keep, _PREDICTION, *of_classes]
@@ -43,10 +46,13 @@ def predict(arguments: argparse.Namespace) -> None:
             if number_of_batch == 0:  # a table that cannot be read leaves no header behind
                 writer.writerow(header)
             probabilities = scorer.predict_proba([record.text for record in batch])
-            best = probabilities.argmax(axis=1)
-            for record, number, row in zip(batch, best, probabilities.tolist(), strict=True):
+            if sets is None:
+                decided = [labels[number] for number in probabilities.argmax(axis=1)]
+            else:
+                decided = [sets.written(row) for row in sets.decided(probabilities)]
+            for record, label, row in zip(batch, decided, probabilities.tolist(), strict=True):
                 kept = [_as_text(value) for value in record.others]
-                writer.writerow([*kept, labels[number], *(map(_brief, row) if of_classes else ())])
+                writer.writerow([*kept, label, *(map(_brief, row) if of_classes else ())])
             file.flush()
             progress.advance(len(batch))
 
@@ -55,6 +61,8 @@ def explain(arguments: argparse.Namespace) -> None:
     """Write explanations of the first documents as an HTML page or as text."""
     check_files([arguments.model, arguments.data], arguments.output)
     scorer = Scorer.load(arguments.model)
+    if arguments.label is not None and isinstance(scorer._pool.target, AnyOfLabels):
+        raise UsageError("--label marks mistakes of models of one label a document; leave it out.")
     classes = ClassNames(scorer.classes_.tolist())
     target = arguments.target
     if target is not None:
@@ -85,6 +93,10 @@ def evaluate(arguments: argparse.Namespace) -> None:
     """Print how well the model predicts the labels of a table."""
     check_files([arguments.model, arguments.data], None)
     scorer = Scorer.load(arguments.model)
+    sets = sets_of(scorer._pool.target, arguments)
+    if sets is not None:
+        _evaluate_sets(scorer, sets, arguments)
+        return
     classes = ClassNames(scorer.classes_.tolist())
     probabilities, targets = [], []
     with Progress("Scored", quiet=arguments.quiet) as progress:
@@ -99,14 +111,49 @@ def evaluate(arguments: argparse.Namespace) -> None:
             found |= {"classes": classes.labels, "confusion": confusion}
             file.write(json.dumps(found) + "\n")
             return
-        for name, value in found.items():
-            shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
-            file.write(f"{name.replace('_', ' '):<18}{shown:>9}\n")
+        _write_figures(file, found)
         if len(classes.names) <= _CLASSES_IN_A_TABLE:
             file.write("\n" + _table(classes.names, confusion))
         else:
             n_classes = len(classes.names)
             tell(f"The confusion of {n_classes} classes is in --json.", quiet=arguments.quiet)
+
+
+def _evaluate_sets(scorer: Scorer, sets: LabelSets, arguments: argparse.Namespace) -> None:
+    """Print how well the model predicts the sets of labels of a table."""
+    probabilities, numbers = [], []
+    with Progress("Scored", quiet=arguments.quiet) as progress:
+        for batch in _batches(records(arguments.data, arguments, others=[arguments.label])):
+            for record in batch:
+                where = where_of(arguments.data, record, arguments)
+                numbers.append(sets.numbers(record.others[0], where))
+            probabilities.append(scorer.predict_proba([record.text for record in batch]))
+            progress.advance(len(batch))
+    p = np.concatenate(probabilities)
+    found = label_figures(p, sets.decided(p), sets.indicator(numbers))
+    by_label = found.pop("by_label")
+    with writing(None) as file:
+        if arguments.json:
+            found["labels"] = [
+                {"label": label, **dict(zip(by_label, values, strict=True))}
+                for label, *values in zip(sets.classes.labels, *by_label.values(), strict=True)
+            ]
+            file.write(json.dumps(found) + "\n")
+            return
+        _write_figures(file, found)
+        shown = [_in_a_cell(name) for name in sets.classes.names]
+        width = max(len(name) for name in ["label", *shown])
+        heads = "".join(f"{name:>11}" for name in by_label)
+        file.write(f"\n{'label':<{width}}{heads}\n")
+        for name, *values in zip(shown, *by_label.values(), strict=True):
+            cells = (f"{v:,}" if isinstance(v, int) else f"{v:.4f}" for v in values)
+            file.write(f"{name:<{width}}{''.join(f'{cell:>11}' for cell in cells)}\n")
+
+
+def _write_figures(file: TextIO, found: dict[str, Any]) -> None:
+    for name, value in found.items():
+        shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+        file.write(f"{name.replace('_', ' '):<18}{shown:>9}\n")
 
 
 def _progress(done: str, arguments: argparse.Namespace) -> Progress:
@@ -123,7 +170,7 @@ def _number(record: Record, classes: ClassNames, arguments: argparse.Namespace) 
     """Return the number of a record's class."""
     number = classes.number(record.label)
     if number is None:
-        where = f"{arguments.data}, line {record.line}: {arguments.label!r}"
+        where = where_of(arguments.data, record, arguments)
         raise ValueError(f"{where}: {classes.no_class(record.label)}")
     return number
 

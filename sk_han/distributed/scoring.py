@@ -89,9 +89,10 @@ def predict(model: Any, documents: Any) -> Any:
 
     Returns
     -------
-    dask.array.Array or dask.dataframe.Series
+    dask.array.Array, dask.dataframe.Series or dask.dataframe.DataFrame
         Of a bag or of delayed parts an array of shape (n_documents,); of a Series a Series with
-        its index. Labels are of the type of ``classes_``.
+        its index. Labels are of the type of ``classes_``. Of several labels a document an
+        indicator of integers, as `predict_proba` returns probabilities.
 
     Raises
     ------
@@ -209,7 +210,8 @@ def _rows_of_series(part: Any, model: Any, method: str, partition_info: Any = No
 def _of_none(model: Any, method: str) -> NDArray[Any]:
     """Return what the method says of no documents."""
     if method == "predict":
-        return np.asarray(model.classes_)[:0]
+        found: NDArray[Any] = model.predict([""])[:0]  # one column, or one of each label
+        return found
     return np.empty((0, len(model.classes_)))
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "calibration_error",
     "difference_interval",
     "figures",
+    "label_figures",
     "reliability",
     "share_interval",
 ]
@@ -51,6 +52,33 @@ def figures(probabilities: NDArray[np.float64], targets: NDArray[np.int64]) -> d
         "log_loss": float(-np.log(np.maximum(of_true, np.finfo(float).eps)).mean()),
         "calibration_error": calibration_error(probabilities, targets),
         "confusion": confusion,
+    }
+
+
+def label_figures(
+    probabilities: NDArray[np.float64], decided: NDArray[np.bool_], t: NDArray[np.bool_]
+) -> dict[str, Any]:
+    """Return figures of several labels a document, (D, L) each, and those of each label.
+
+    A share of nothing is 0; macro F1 is of the labels that are true or predicted somewhere, log
+    loss the mean over documents and labels.
+    """
+    right, predicted, true = (decided & t).sum(axis=0), decided.sum(axis=0), t.sum(axis=0)
+    f1 = 2 * right / np.maximum(predicted + true, 1)
+    occurring = predicted + true > 0
+    of_true = np.maximum(np.where(t, probabilities, 1 - probabilities), np.finfo(float).eps)
+    return {
+        "documents": len(t),
+        "subset_accuracy": float((decided == t).all(axis=1).mean()),
+        "micro_f1": float(2 * right.sum() / max(predicted.sum() + true.sum(), 1)),
+        "macro_f1": float(f1[occurring].mean()) if occurring.any() else 0.0,
+        "log_loss": float(-np.log(of_true).mean()),
+        "by_label": {
+            "precision": (right / np.maximum(predicted, 1)).tolist(),
+            "recall": (right / np.maximum(true, 1)).tolist(),
+            "f1": f1.tolist(),
+            "documents": true.tolist(),
+        },
     }
 
 

@@ -115,6 +115,31 @@ class TestSeries:
         assert found.compute().tolist() == classifier.predict(UNSEEN).tolist()
 
 
+class TestSeveralLabels:
+    @pytest.fixture
+    def of_topics(self):
+        topics = pd.DataFrame({"good": LABELS == "pos", "long": [len(t) > 14 for t in TEXTS]})
+        return tiny(max_epochs=3, lr=0.05, threshold=[0.5, 0.3]).fit(TEXTS, topics)
+
+    def test_rows_of_a_bag_are_indicators(self, of_topics):
+        bag = db.from_sequence(UNSEEN, npartitions=3)
+        found = predict(of_topics, bag)
+        assert found.shape[1] == 2
+        assert found.dtype == found.compute().dtype == np.int64
+        np.testing.assert_array_equal(found.compute(), of_topics.predict(UNSEEN))
+        nothing = predict(of_topics, bag.filter(lambda text: False)).compute()
+        assert nothing.shape == (0, 2)
+
+    def test_a_frame_has_a_column_for_each_label(self, of_topics):
+        for method in ("predict", "predict_proba"):
+            found = getattr(scoring, method)(of_topics, series())
+            computed = found.compute()
+            assert list(found.columns) == list(computed.columns) == ["good", "long"]
+            assert list(found.dtypes) == list(computed.dtypes)
+            assert computed.index.tolist() == list(range(50, 50 + len(UNSEEN)))
+            np.testing.assert_allclose(computed, getattr(of_topics, method)(UNSEEN), **EXACT)
+
+
 class TestDelayedParts:
     def test_rows_are_those_of_the_model_in_order(self, classifier):
         parts = [dask.delayed(UNSEEN[:3]), dask.delayed(np.array(UNSEEN[3:], dtype=object))]

@@ -37,6 +37,7 @@ FAULTS = {
     "two columns": lambda: fit(pd.DataFrame({"a": TEXTS, "b": TEXTS})),
     "a list of words": lambda: fit([["a", "b"], *TEXTS[1:]]),
     "a label too few": lambda: fit(y=LABELS[:-1]),
+    "collections of labels": lambda: fit(y=[["a", "b"], *(["a"] for _ in TEXTS[1:])]),
     "a missing label": lambda: fit(y=[*LABELS[:-1], np.nan]),
     "fractions": lambda: fit(y=np.linspace(0, 1, 60)),
     "a new class": lambda: fit(warm_start=True).fit(TEXTS, EVERY_OTHER),

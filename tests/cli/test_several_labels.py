@@ -1,0 +1,150 @@
+"""A column with several labels a document, from fit to evaluate."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+
+import sk_han
+from sk_han.serving import Scorer
+from tests.cli.test_fitting import SMALL
+from tests.tiny_models import TEXTS, tiny
+
+CELLS = 3 * ["good;sun", " good", "good ; praise;", "bad;rain", "bad", ""]
+NAMES = ["bad", "good", "praise", "rain", "sun"]
+Y = np.array(
+    [[name in [part.strip() for part in cell.split(";")] for name in NAMES] for cell in CELLS]
+)
+HEADER = ("id", "text", "topics")
+TOPICS = ("--label", "topics", "--separator", ";")
+
+
+@pytest.fixture
+def topics(table):
+    """Write texts and cells of labels; give the path."""
+
+    def write(cells=CELLS, name="topics.csv"):
+        rows = [(i, TEXTS[i % len(TEXTS)], cell) for i, cell in enumerate(cells)]
+        return table(rows, name, HEADER)
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path_factory.mktemp("topics") / "topics.han"
+    model = tiny(max_epochs=3, lr=0.05, threshold=[0.3, 0.5, 0.2, 0.2, 0.2])
+    sk_han.save(model.fit(TEXTS, pandas.DataFrame(Y, columns=NAMES)), path)
+    return str(path)
+
+
+def test_a_model_of_several_labels_is_that_of_python(run, topics, tmp_path):
+    path = tmp_path / "m.han"
+    code, _, told = run("fit", topics(), "-o", path, *SMALL, "--set=pooling='attention'", *TOPICS)
+    assert code == 0
+    assert "Read 18 documents of 5 labels." in told
+    expected = tiny(pooling="attention", max_epochs=2).fit(TEXTS, Y)
+    model = sk_han.load(path)
+    assert model.classes_.tolist() == NAMES
+    np.testing.assert_array_equal(model.predict_proba(TEXTS), expected.predict_proba(TEXTS))
+
+
+def test_validation_documents_have_the_labels_of_the_others(run, topics, tmp_path):
+    validation = topics(["sun;good", "", "bad"], "validation.csv")
+    arguments = ["fit", topics(), "-o", tmp_path / "m.han", *SMALL, *TOPICS, "--validation"]
+    assert run(*arguments, validation)[0] == 0
+    code, _, told = run(*arguments, topics(["sun", "snow"], "validation.csv"))
+    assert code == 1
+    assert "line 3: 'topics': 'snow' is no class of the model" in told
+
+
+def test_predictions_are_joined_and_probabilities_stand_by_label(run, topics, stored):
+    code, output, _ = run("predict", stored, topics(), "--proba", "--separator", "|")
+    header, *rows = csv.reader(io.StringIO(output))
+    assert code == 0
+    assert header == ["prediction", *(f"probability_{name}" for name in NAMES)]
+    scorer = Scorer.load(stored)
+    decided = scorer.predict(TEXTS)
+    assert 0 < decided.sum() < decided.size
+    expected = ["|".join(np.array(NAMES)[row == 1]) for row in decided]
+    assert [row[0] for row in rows] == expected
+    found = np.array([row[1:] for row in rows], dtype=float)
+    np.testing.assert_allclose(found, scorer.predict_proba(TEXTS), rtol=1e-5)
+
+
+def test_figures_are_those_of_the_decisions(run, topics, stored):
+    code, output, _ = run("evaluate", stored, topics(), *TOPICS, "--json")
+    assert code == 0
+    found, decided = json.loads(output), Scorer.load(stored).predict(TEXTS)
+    assert found["documents"] == 18
+    assert found["subset_accuracy"] == pytest.approx((decided == Y).all(axis=1).mean())
+    assert found["micro_f1"] == pytest.approx(f1_score(Y, decided, average="micro"))
+    by_label = f1_score(Y, decided, average=None, zero_division=0)
+    assert [label["f1"] for label in found["labels"]] == pytest.approx(by_label)
+    assert [label["documents"] for label in found["labels"]] == Y.sum(axis=0).tolist()
+    _, printed, _ = run("evaluate", stored, topics(), "--label", "topics")
+    assert printed.startswith("documents                18\nsubset accuracy")
+    assert [line.split()[0] for line in printed.splitlines()[-5:]] == NAMES
+
+
+def test_lists_of_json_lines_are_sets_of_labels(run, stored, tmp_path):
+    path = tmp_path / "topics.jsonl"
+    cells = [["good", "sun"], [], None, "bad;rain"]
+    lines = [json.dumps({"text": "Good.", "topics": cell}) for cell in cells]
+    path.write_text("\n".join(lines))
+    code, output, _ = run("evaluate", stored, path, *TOPICS, "--json")
+    assert code == 0
+    counts = [label["documents"] for label in json.loads(output)["labels"]]
+    assert counts == [1, 1, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        (["good;sun"], "line 1: 'topics': the label 'good;sun' holds the separator ';'"),
+        ({"good": 1}, "labels are a string, or a list of strings"),
+        (["snow"], "'snow' is no class of the model; it has 'bad', 'good'"),
+    ],
+)
+def test_wrong_cells_are_told_with_their_line(run, stored, tmp_path, cell, why):
+    path = tmp_path / "topics.jsonl"
+    path.write_text(json.dumps({"text": "Good.", "topics": cell}))
+    code, _, told = run("evaluate", stored, path, *TOPICS)
+    assert code == 1
+    assert why in told
+
+
+def test_a_separator_inside_of_a_label_of_the_model_is_told(run, topics, stored):
+    code, _, told = run("predict", stored, topics(), "--separator", "o")
+    assert code == 1
+    assert "the label 'good' holds the separator 'o'; give another one" in told
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "report"])
+def test_a_separator_for_a_model_of_classes_is_an_error_of_usage(run, model, table, command):
+    code, _, told = run(command, model, table(), "--separator", ";")
+    assert code == 2
+    assert "this one gives each document one of its classes" in told
+
+
+def test_marks_of_mistakes_are_for_one_label(run, stored, topics):
+    assert run("explain", stored, topics())[0] == 0
+    code, _, told = run("explain", stored, topics(), "--label", "topics")
+    assert code == 2
+    assert "leave it out" in told
+
+
+@pytest.mark.parametrize(
+    ("separator", "code", "why"), [("", 2, "stands between labels"), ("/", 1, "Is another")]
+)
+def test_a_separator_that_separates_nothing_is_told(run, topics, tmp_path, separator, code, why):
+    data = topics(["good"] * 18)
+    found, _, told = run(
+        "fit", data, "-o", tmp_path / "m.han", "--label", "topics", "--separator", separator
+    )
+    assert found == code
+    assert why in told
