@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,14 @@ __all__ = [
     "MIX_1",
     "MIX_2",
     "WORDS_AT_ONCE",
+    "Occurrences",
     "batches",
     "buckets_of",
     "check_ngram_range",
     "column_table",
     "hash_ngrams",
     "keyed_ngrams",
+    "known_ngrams",
     "occurrences",
 ]
 
@@ -113,3 +115,25 @@ def column_table(buckets: NDArray[np.int64]) -> NDArray[np.int32]:
     table = np.zeros(1 << BITS, dtype=np.int32)
     table[buckets] = np.arange(1, len(buckets) + 1)
     return table
+
+
+class Occurrences(NamedTuple):
+    """Each occurrence of an n-gram that has a column."""
+
+    keys: NDArray[np.uint64]
+    first_words: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # in words
+    rows: NDArray[np.int64]  # its document
+    columns: NDArray[np.int64]
+
+
+def known_ngrams(
+    documents: DocumentArray, ngram_range: tuple[int, int], column_of: NDArray[np.int32]
+) -> Occurrences:
+    """Find the occurrences of n-grams that have a column in a `column_table`."""
+    keys, first, sizes = keyed_ngrams(documents, ngram_range)
+    columns = column_of[buckets_of(keys)] - 1
+    known = columns >= 0
+    first = first[known]
+    rows = np.repeat(np.arange(len(documents)), documents.words_per_document)[first]
+    return Occurrences(keys[known], first, sizes[known], rows, columns[known].astype(np.int64))

@@ -14,7 +14,11 @@ from sk_han.documents import DocumentArray, LabelledDocuments
 from sk_han.embeddings.svd import left_singular_vectors
 from sk_han.parts.ngrams.hashing import batches
 from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.ngrams.ngram_fitting import logistic_regression, updated
+from sk_han.parts.ngrams.ngram_fitting import (
+    coefficients_of,
+    logistic_regression,
+    update_problems,
+)
 from sk_han.parts.ngrams.presence import document_counts, lengths_of, presences
 from sk_han.targets import Target
 from sk_han.utils.sampling import sampled_rows
@@ -104,7 +108,7 @@ def fit_latent_model(
         sample_weight = target.problem_weights(targets, weights / weights.mean())
         for c in range(in_class.shape[1]):
             coefficients[:, c], intercept[c] = logistic_regression(
-                points, in_class[:, c], sample_weight[:, c], _C
+                points, in_class[:, c], sample_weight[:, c], C=_C
             )
         weights_of_ngrams = space.ratios * (space.projection @ coefficients)
     return NgramModel(
@@ -154,22 +158,9 @@ def partial_fit_latent_model(
     to the previous ones, where m of the n documents so far are in the portion.
     """
     rows = _rows(presences(data.documents, model.ngram_range, model.buckets), model.ratios)
-    known = model.ratios[:, 0] > 0
-    n_scores = len(model.intercept)
-    coefficients = np.zeros((len(known), n_scores))
-    coefficients[known] = model.weights[known] / model.ratios[known]
-    intercept = model.intercept.astype(np.float64)
-    in_class = model.target.problems(data.targets)
-    sample_weight = model.target.problem_weights(data.targets, data.weights / data.weights.mean())
-    for c in range(n_scores):
-        coefficients[:, c], intercept[c] = updated(
-            rows,
-            in_class[:, c],
-            sample_weight[:, c],
-            coefficients[:, c],
-            intercept[c],
-            n_documents / (_C_OF_PORTIONS * len(data)),
-        )
+    coefficients, intercept = coefficients_of(model), model.intercept.astype(np.float64)
+    strength = n_documents / (_C_OF_PORTIONS * len(data))
+    update_problems(lambda _: rows, data, model.target, coefficients, intercept, strength)
     weights = (model.ratios * coefficients).astype(np.float32)
     return replace(model, weights=weights, intercept=intercept.astype(np.float32))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,44 +15,24 @@ from sk_han.documents import DocumentArray
 from sk_han.documents.lazy import divided
 from sk_han.engines.loading import kernels
 from sk_han.engines.tasks import run_tasks
-from sk_han.parts.ngrams.hashing import (
-    BITS,
-    WORDS_AT_ONCE,
-    batches,
-    buckets_of,
-    check_ngram_range,
-    column_table,
-    keyed_ngrams,
-    occurrences,
+from sk_han.parts.ngrams.hashing import WORDS_AT_ONCE, batches, buckets_of
+from sk_han.parts.ngrams.ngram_part import (
+    LARGEST_RATIO,
+    LARGEST_WEIGHT,
+    NGRAM_FIELDS,
+    NgramAttributions,
+    NgramPart,
 )
-from sk_han.parts.part import Part
 from sk_han.storage.schema import Array, Field, Schema, Sizes
 from sk_han.targets import Target
-from sk_han.utils.caching import cached_property
 
-__all__ = [
-    "LARGEST_RATIO",
-    "LARGEST_WEIGHT",
-    "NgramAttributions",
-    "NgramCounts",
-    "NgramModel",
-    "check_range",
-    "over_words",
-]
-
-_MOST_WORDS = 1 << 31  # of an n-gram that a document can have
+__all__ = ["NgramCounts", "NgramModel"]
 
 _TASK_SIZE = 64  # documents that a thread takes at once
 
 # Of the table of a document's n-grams, of 64 bits and odd: another one in each process, so that no
 # document is written against it.
 _FACTOR = np.uint64(secrets.randbits(64) | 1)
-
-# Far beyond what fits find: ratios are logarithms of counts, or their squares. Sums of these and of
-# their squares over the n-grams of a document stay within single precision.
-LARGEST_RATIO, LARGEST_WEIGHT = 1e6, 1e12
-
-_ARRAYS = ("buckets", "ratios", "weights", "intercept")
 
 
 class NgramCounts(NamedTuple):
@@ -70,27 +50,6 @@ class NgramCounts(NamedTuple):
         )
 
 
-class NgramAttributions(NamedTuple):
-    """What each occurrence of a known n-gram brings to a score."""
-
-    keys: NDArray[np.uint64]  # as of `hashing.keyed_ngrams`
-    first_words: NDArray[np.int64]  # positions in `DocumentArray.word_ids`
-    sizes: NDArray[np.int64]  # in words
-    values: NDArray[np.float64]
-
-
-def check_range(value: Any, where: str, sizes: Sizes) -> None:
-    """Check a range of a state."""
-    # What is no number is not shown: it may be as long as the file.
-    is_pair = isinstance(value, list) and [type(n) for n in value] == [int, int]
-    if not is_pair or value[0] > _MOST_WORDS:
-        raise ValueError(f"its {where} is no range: it must be two numbers of words")
-    try:
-        check_ngram_range(tuple(value))
-    except ValueError as error:
-        raise ValueError(f"its {where} is no range: {error}") from error
-
-
 def _check_ratios(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
     """Check what tells a model that has learnt by counts from a latent one, which has none."""
     if sizes["K"] == 1:
@@ -105,7 +64,7 @@ def _check_ratios(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
 
 
 @dataclass(frozen=True)
-class NgramModel(Part):
+class NgramModel(NgramPart):
     """A linear classifier on the n-grams of a document: its score is a sum over them.
 
     An n-gram is `n` neighbouring words of a sentence. It counts once a document.
@@ -117,21 +76,16 @@ class NgramModel(Part):
     `counts` are what `partial_fit_ngram_model` goes on from; a latent model has none.
     """
 
-    target: Target
-    ngram_range: tuple[int, int]
-    buckets: NDArray[np.int64]  # (F,), hash values of the known n-grams, in rising order
     ratios: NDArray[np.float32]  # (F, B) or (F, 1)
     weights: NDArray[np.float32]  # (F, B)
     intercept: NDArray[np.float32]  # (B,)
     counts: NgramCounts | None = None
 
     kind = "ngrams"
-    sums_ngrams = True
     # f n-grams, B binary problems of the target.
     SCHEMA: ClassVar[Schema] = Schema(
         (
-            Field("ngram_range", check_range),
-            Field("buckets", Array("int64", "f", 0, (1 << BITS) - 1, rising=True)),
+            *NGRAM_FIELDS,
             Field("ratios", Array("float32", "f r", -LARGEST_RATIO, LARGEST_RATIO)),
             Field("weights", Array("float32", "f B", -LARGEST_WEIGHT, LARGEST_WEIGHT)),
             Field("intercept", Array("float32", "B", -LARGEST_WEIGHT, LARGEST_WEIGHT)),
@@ -152,29 +106,22 @@ class NgramModel(Part):
         letters={"d": lambda sizes: 1 + sizes["B"]},
     )
 
-    @cached_property
-    def _column_table(self) -> NDArray[np.int32]:
-        """Look-up table of `column_table`; a binary search took a third of the time."""
-        return column_table(self.buckets)
-
     def to_state(self) -> dict[str, Any]:
         """Return the learnt state as arrays and plain values."""
-        return {
-            "ngram_range": list(self.ngram_range),
-            **{name: getattr(self, name) for name in _ARRAYS},
-            "counts": None if self.counts is None else self.counts._asdict(),
-        }
+        counts = None if self.counts is None else self.counts._asdict()
+        return super().to_state() | {"counts": counts}
 
     @classmethod
     def from_state(
         cls, state: Mapping[str, Any], target: Target, device: str = "cpu"
     ) -> NgramModel:
         """Create a model from the result of `to_state`, which has been checked by `SCHEMA`."""
-        counts = state["counts"]
-        if counts is not None:
-            counts = NgramCounts(**{name: array.copy() for name, array in counts.items()})
-        learnt = {name: state[name].copy() for name in _ARRAYS}
-        return cls(target, tuple(state["ngram_range"]), counts=counts, **learnt)
+        learnt = {name: value for name, value in state.items() if name != "counts"}
+        model: NgramModel = super().from_state(learnt, target, device)
+        if state["counts"] is None:
+            return model
+        copies = {name: array.copy() for name, array in state["counts"].items()}
+        return replace(model, counts=NgramCounts(**copies))
 
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Score documents, (D, K)."""
@@ -192,24 +139,25 @@ class NgramModel(Part):
     def attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Divide a linear score of the logits among the words, exactly, (T,).
-
-        The contribution of an n-gram is divided evenly among its occurrences, and that of each
-        occurrence among its words. The intercept belongs to no word: those of a document sum to
-        ``factors @ (logits - the logits of a document without known n-grams)``.
-        """
-        factors = self.target.restrict(factors)  # (D, K) -> (D, B)
+        """Divide a linear score of the logits among the words; see `NgramPart`."""
         compiled = kernels("ngrams")
-        if compiled is not None:
-            return self._compiled(compiled, documents, factors)[1]
-        pairs = zip(batches(documents), batches(factors), strict=True)
-        return np.concatenate([self._attributions(*pair) for pair in pairs])
+        if compiled is None:
+            return super().attributions(documents, factors)
+        return self._compiled(compiled, documents, self.target.restrict(factors))[1]
 
     def ngram_attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
     ) -> NgramAttributions:
         """Divide a linear score of the logits of a batch among the occurrences of n-grams."""
-        return self._ngram_attributions(documents, self.target.restrict(factors))
+        factors = self.target.restrict(factors)  # (D, K) -> (D, B)
+        keys, first, n, rows, columns = self._known(documents)
+        distinct, number, count = np.unique(
+            rows * len(self.buckets) + columns, return_inverse=True, return_counts=True
+        )
+        rows, columns = np.divmod(distinct, len(self.buckets))
+        lengths = self._lengths(rows, columns, len(documents))
+        values = (factors[rows] / lengths[rows] * self.weights[columns]).sum(axis=1)
+        return NgramAttributions(keys, first, n, (values / count)[number])
 
     def class_weights(self, keys: NDArray[np.uint64]) -> NDArray[np.float32]:
         """Return the weights of n-grams for each class, (n_keys, K); zeros for unknown ones.
@@ -260,35 +208,12 @@ class NgramModel(Part):
         return scores, contributions
 
     def _scores(self, documents: DocumentArray) -> NDArray[np.float64]:
-        rows, buckets = occurrences(documents, self.ngram_range)
-        columns = self._column_table[buckets] - 1
-        known = columns >= 0
-        each_once = np.unique(rows[known] * len(self.buckets) + columns[known])
+        """Return scores without the intercept, (D, B)."""
+        known = self._known(documents)
+        each_once = np.unique(known.rows * len(self.buckets) + known.columns)
         rows, columns = np.divmod(each_once, len(self.buckets))
         lengths = self._lengths(rows, columns, len(documents))
         return _sums(rows, self.weights[columns], len(documents)) / lengths
-
-    def _attributions(
-        self, documents: DocumentArray, factors: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        return over_words(self._ngram_attributions(documents, factors), documents.n_words)
-
-    def _ngram_attributions(
-        self, documents: DocumentArray, factors: NDArray[np.float64]
-    ) -> NgramAttributions:
-        keys, first, n = keyed_ngrams(documents, self.ngram_range)
-        rows = np.repeat(np.arange(len(documents)), documents.words_per_document)[first]
-        columns = self._column_table[buckets_of(keys)] - 1
-        known = columns >= 0
-        distinct, number, count = np.unique(
-            rows[known] * len(self.buckets) + columns[known],
-            return_inverse=True,
-            return_counts=True,
-        )
-        rows, columns = np.divmod(distinct, len(self.buckets))
-        lengths = self._lengths(rows, columns, len(documents))
-        values = (factors[rows] / lengths[rows] * self.weights[columns]).sum(axis=1)
-        return NgramAttributions(keys[known], first[known], n[known], (values / count)[number])
 
     def _lengths(
         self, rows: NDArray[np.int64], columns: NDArray[np.integer[Any]], n_documents: int
@@ -296,16 +221,6 @@ class NgramModel(Part):
         """Return the norms of the documents' vectors of ratios, shape (D, S); 1 if it is 0."""
         lengths = np.sqrt(_sums(rows, self.ratios[columns] ** 2, n_documents))
         return np.where(lengths > 0, lengths, 1)
-
-
-def over_words(found: NgramAttributions, n_words: int) -> NDArray[np.float64]:
-    """Divide what n-grams bring evenly among their words, (n_words,)."""
-    word_values = found.values / found.sizes
-    contributions = np.zeros(n_words)
-    for k in range(int(found.sizes.max(initial=0))):
-        reaches = found.sizes > k
-        contributions += np.bincount(found.first_words[reaches] + k, word_values[reaches], n_words)
-    return contributions
 
 
 def _sums(rows: NDArray[np.int64], values: NDArray[Any], n_rows: int) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,12 @@ __all__ = [
     "INVERSE_STRENGTH",
     "MIN_DOCUMENTS",
     "Features",
+    "coefficients_of",
     "fit_ngram_model",
     "log_count_ratios",
     "logistic_regression",
     "partial_fit_ngram_model",
+    "update_problems",
     "updated",
 ]
 
@@ -50,7 +53,6 @@ def fit_ngram_model(
 
     Wang, Manning. Baselines and Bigrams: Simple, Good Sentiment and Topic Classification. ACL.
     """
-    ngram_range = int(ngram_range[0]), int(ngram_range[1])  # a search passes NumPy integers
     buckets, present = frequent_ngrams(data.documents, ngram_range, MIN_DOCUMENTS)  # (D, F)
     if not len(buckets) or not target.is_learnable(data.targets):
         return None
@@ -62,20 +64,21 @@ def fit_ngram_model(
     sample_weight = target.problem_weights(data.targets, data.weights / data.weights.mean())
     for c in range(ratios.shape[1]):
         coefficients, intercept[c] = logistic_regression(
-            features.of_score(c), in_class[:, c], sample_weight[:, c], INVERSE_STRENGTH
+            features.of_score(c), in_class[:, c], sample_weight[:, c], C=INVERSE_STRENGTH
         )
         weights[:, c] = coefficients * ratios[:, c]
     return NgramModel(target, ngram_range, buckets, ratios, weights, intercept, counts)
 
 
 def logistic_regression(
-    points: Any, is_positive: NDArray[np.float32], weights: NDArray[np.float64], C: float
-) -> tuple[NDArray[np.float64] | float, float]:
+    points: Any, is_positive: NDArray[np.float32], weights: NDArray[np.float64], **options: Any
+) -> tuple[NDArray[np.float64], float]:
     """Return the coefficients (F,) and the intercept; of one side alone the share of documents."""
     n_positive = np.count_nonzero(is_positive)
     if n_positive in (0, len(is_positive)):
-        return 0.0, float(np.log((n_positive + 0.5) / (len(is_positive) - n_positive + 0.5)))
-    model = LogisticRegression(C=C, max_iter=1000).fit(points, is_positive, weights)
+        log_odds = float(np.log((n_positive + 0.5) / (len(is_positive) - n_positive + 0.5)))
+        return np.zeros(points.shape[1]), log_odds
+    model = LogisticRegression(max_iter=1000, **options).fit(points, is_positive, weights)
     return model.coef_[0], float(model.intercept_[0])
 
 
@@ -99,7 +102,6 @@ def partial_fit_ngram_model(
     """
     if target.n_scores == 1:
         return None
-    ngram_range = int(ngram_range[0]), int(ngram_range[1])
     if model is not None:
         ngram_range = model.ngram_range
     of_portion, present = frequent_ngrams(data.documents, ngram_range, 1)
@@ -113,11 +115,8 @@ def partial_fit_ngram_model(
         assert model.counts is not None  # latent models have none, and are of another function
         buckets = np.union1d(of_portion, model.buckets)
         columns, before = (np.searchsorted(buckets, some) for some in (of_portion, model.buckets))
-        known = model.ratios != 0
         coefficients = np.zeros((len(buckets), n_scores))
-        coefficients[before] = np.divide(
-            model.weights, model.ratios, out=np.zeros(known.shape), where=known
-        )
+        coefficients[before] = coefficients_of(model)
         intercept = model.intercept.astype(np.float64)
         counts = _sum_of_counts(len(buckets), [(counts, columns), (model.counts, before)])
     seen_again = counts.n_seen >= MIN_DOCUMENTS  # other n-grams have no effect yet
@@ -125,16 +124,7 @@ def partial_fit_ngram_model(
     ratios[seen_again] = log_count_ratios(counts.of(seen_again))
     features = Features(present, ratios[columns])
     strength = counts.n_documents[0] / (INVERSE_STRENGTH * len(data))
-    sample_weight = target.problem_weights(data.targets, data.weights / data.weights.mean())
-    for c in range(n_scores):
-        coefficients[columns, c], intercept[c] = updated(
-            features.of_score(c),
-            in_class[:, c],
-            sample_weight[:, c],
-            coefficients[columns, c],
-            intercept[c],
-            strength,
-        )
+    update_problems(features.of_score, data, target, coefficients, intercept, strength, columns)
     weights = (coefficients * ratios).astype(np.float32)
     return NgramModel(
         target, ngram_range, buckets, ratios, weights, intercept.astype(np.float32), counts
@@ -192,6 +182,35 @@ class Features:
         matrix = self.matrix
         matrix.data = self.ratios[matrix.indices, c] / self.lengths[self.row_of_entry, c]
         return matrix
+
+
+def coefficients_of(model: NgramModel) -> NDArray[np.float64]:
+    """Return the coefficients of the ratios, (F, B); 0 where a ratio is."""
+    nothing, known = np.zeros(model.weights.shape), model.ratios != 0
+    return np.divide(model.weights, model.ratios, out=nothing, where=known)
+
+
+def update_problems(
+    features: Callable[[int], csr_matrix],
+    data: LabelledDocuments,
+    target: Target,
+    coefficients: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    strength: float,
+    places: Any = slice(None),
+) -> None:
+    """Update the coefficients (F, B) at some places, and the intercepts (B,), by a portion."""
+    is_positive = target.problems(data.targets)  # (D, B)
+    sample_weight = target.problem_weights(data.targets, data.weights / data.weights.mean())
+    for b in range(is_positive.shape[1]):
+        coefficients[places, b], intercept[b] = updated(
+            features(b),
+            is_positive[:, b],
+            sample_weight[:, b],
+            coefficients[places, b],
+            intercept[b],
+            strength,
+        )
 
 
 def updated(

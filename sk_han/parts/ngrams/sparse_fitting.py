@@ -5,11 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix
-from sklearn.linear_model import LogisticRegression
 
 from sk_han.documents import LabelledDocuments
-from sk_han.parts.ngrams.hashing import BITS, batches, buckets_of, keyed_ngrams
-from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
+from sk_han.parts.ngrams.hashing import (
+    BITS,
+    batches,
+    buckets_of,
+    column_table,
+    keyed_ngrams,
+    known_ngrams,
+)
+from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS, logistic_regression
 from sk_han.parts.ngrams.presence import document_counts
 from sk_han.parts.ngrams.sparse_model import SparseNgramModel, Terms, range_of_sparse
 from sk_han.targets import Target
@@ -54,7 +60,7 @@ class SparseLearner:
         n_positive = np.minimum(t[rows].sum(axis=0), t[held_out].sum(axis=0))
         problems = np.argsort(-n_positive, kind="stable")[:: max(1, t.shape[1] // 2 // 30)]
         problems = problems[n_positive[problems] > 0][:_ENOUGH_PROBLEMS]
-        if not len(problems):
+        if not len(problems) or not len(self.buckets):
             return
         losses: list[float] = []
         for strength in _STRENGTHS:
@@ -94,15 +100,14 @@ class SparseLearner:
 
     def _features(self) -> csr_matrix:
         """Return the vectors of all documents, (D, F)."""
-        empty = np.empty(0, dtype=np.int32)
-        nothing = np.empty(0, dtype=np.float32)
-        model = SparseNgramModel(
-            self.target, self.ngram_range, self.buckets, self.idf, empty, empty, nothing, nothing
-        )
-        terms: list[Terms] = [model._terms(batch)[-1] for batch in batches(self.data.documents)]
+        column_of, documents = column_table(self.buckets), self.data.documents
+        terms = [
+            Terms.of(known_ngrams(batch, self.ngram_range, column_of), len(batch), self.idf)
+            for batch in batches(documents)
+        ]
         lengths = [
             np.bincount(found.rows, minlength=len(batch))
-            for found, batch in zip(terms, batches(self.data.documents), strict=True)
+            for found, batch in zip(terms, batches(documents), strict=True)
         ]
         return csr_matrix(
             (
@@ -124,22 +129,20 @@ class SparseLearner:
         intercept = np.empty(len(problems))
         columns, values = [], []
         for place, problem in enumerate(problems):
-            n_positive = int(is_positive[:, problem].sum())
-            if n_positive in (0, len(rows)):
-                share = (n_positive + 0.5) / (len(rows) + 1)
-                intercept[place] = np.log(share / (1 - share))
-                columns.append(np.empty(0, dtype=np.int64))
-                values.append(np.empty(0))
-                continue
-            model = LogisticRegression(
-                C=strength, solver="liblinear", dual=True, tol=0.1, max_iter=1000, random_state=0
+            found, intercept[place] = logistic_regression(
+                features,
+                is_positive[:, problem],
+                sample_weight[:, problem],
+                C=strength,
+                solver="liblinear",
+                dual=True,
+                tol=0.1,
+                random_state=0,
             )
-            model.fit(features, is_positive[:, problem], sample_weight[:, problem])
-            found = model.coef_[0]
-            kept = np.flatnonzero(np.abs(found) >= _SMALLEST * np.abs(found).max())
+            large = np.abs(found) >= _SMALLEST * np.abs(found).max(initial=0)
+            kept = np.flatnonzero(large & (found != 0))
             columns.append(kept)
             values.append(found[kept])
-            intercept[place] = model.intercept_[0]
         starts = np.append(0, np.cumsum([len(each) for each in columns]))
         entries = np.concatenate(values), np.concatenate(columns), starts
         return csc_matrix(entries, shape=(features.shape[1], len(problems))), intercept

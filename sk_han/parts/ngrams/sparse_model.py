@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.parts.ngrams.hashing import BITS, batches, buckets_of, column_table, keyed_ngrams
-from sk_han.parts.ngrams.model import (
+from sk_han.parts.ngrams.hashing import Occurrences, batches, buckets_of
+from sk_han.parts.ngrams.ngram_part import (
     LARGEST_RATIO,
     LARGEST_WEIGHT,
+    NGRAM_FIELDS,
     NgramAttributions,
-    check_range,
-    over_words,
+    NgramPart,
 )
-from sk_han.parts.part import Part
 from sk_han.storage.schema import Array, Field, Schema, Sizes
-from sk_han.targets import Target
 from sk_han.utils.caching import cached_property
 
 __all__ = ["MOST_DENSE", "SparseNgramModel", "Terms", "range_of_sparse"]
@@ -48,16 +46,10 @@ class Terms(NamedTuple):
     counts: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls,
-        rows: NDArray[np.int64],
-        columns: NDArray[np.int64],
-        n_documents: int,
-        idf: NDArray[np.float32],
-    ) -> Terms:
+    def of(cls, known: Occurrences, n_documents: int, idf: NDArray[np.float32]) -> Terms:
         """Weigh the occurrences of known n-grams in documents."""
         found, number, counts = np.unique(
-            rows * len(idf) + columns, return_inverse=True, return_counts=True
+            known.rows * len(idf) + known.columns, return_inverse=True, return_counts=True
         )
         rows, columns = np.divmod(found, max(len(idf), 1))
         values = (1 + np.log(counts)) * idf[columns]
@@ -73,7 +65,7 @@ def _check_entries(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
 
 
 @dataclass(frozen=True)
-class SparseNgramModel(Part):
+class SparseNgramModel(NgramPart):
     """A linear classifier on the n-grams of a document, whose weights are mostly zero.
 
     Where `NgramModel` weighs n-grams anew for each class, all classes share one vector of a
@@ -82,9 +74,6 @@ class SparseNgramModel(Part):
     with the number of classes. Weights are stored n-gram by n-gram, as in a sparse matrix.
     """
 
-    target: Target
-    ngram_range: tuple[int, int]
-    buckets: NDArray[np.int64]  # (F,), hash values of the known n-grams, in rising order
     idf: NDArray[np.float32]  # (F,)
     n_weights: NDArray[np.int32]  # (F,), problems for which an n-gram has a weight
     problems: NDArray[np.int32]  # (E,), that of each weight
@@ -92,12 +81,10 @@ class SparseNgramModel(Part):
     intercept: NDArray[np.float32]  # (B,)
 
     kind = "sparse_ngrams"
-    sums_ngrams = True
     # f n-grams, e weights that are not zero, B binary problems of the target.
     SCHEMA: ClassVar[Schema] = Schema(
         (
-            Field("ngram_range", check_range),
-            Field("buckets", Array("int64", "f", 0, (1 << BITS) - 1, rising=True)),
+            *NGRAM_FIELDS,
             Field("idf", Array("float32", "f", 1e-6, LARGEST_RATIO)),
             Field("n_weights", Array("int32", "f", 0)),
             Field("problems", Array("int32", "e", 0)),
@@ -108,53 +95,27 @@ class SparseNgramModel(Part):
     )
 
     @cached_property
-    def _column_table(self) -> NDArray[np.int32]:
-        return column_table(self.buckets)
-
-    @cached_property
     def _starts(self) -> NDArray[np.int64]:
         """Where the weights of each n-gram start."""
         return np.cumsum(self.n_weights, dtype=np.int64) - self.n_weights
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the learnt state as arrays and plain values."""
-        state = {field.name: getattr(self, field.name) for field in fields(self)}
-        del state["target"]
-        return state | {"ngram_range": list(self.ngram_range)}
-
-    @classmethod
-    def from_state(
-        cls, state: Mapping[str, Any], target: Target, device: str = "cpu"
-    ) -> SparseNgramModel:
-        """Create a model from the result of `to_state`, which has been checked by `SCHEMA`."""
-        learnt = {name: value for name, value in state.items() if name != "ngram_range"}
-        copies = {name: array.copy() for name, array in learnt.items()}
-        return cls(target, tuple(state["ngram_range"]), **copies)
 
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Score documents, (D, K)."""
         scores = np.concatenate([self._scores(batch) for batch in batches(documents)])
         return self.target.expand(scores + self.intercept)
 
-    def attributions(
-        self, documents: DocumentArray, factors: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Divide a linear score of the logits among the words as `NgramModel.attributions`."""
-        pairs = zip(batches(documents), batches(factors), strict=True)
-        return np.concatenate(
-            [over_words(self.ngram_attributions(*pair), pair[0].n_words) for pair in pairs]
-        )
-
     def ngram_attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
     ) -> NgramAttributions:
         """Divide a linear score of the logits among the n-grams."""
-        keys, first, n, terms = self._terms(documents)
+        found = self._known(documents)
+        terms = Terms.of(found, len(documents), self.idf)
         owner, entries = self._entries(terms.columns)
         factors = self.target.restrict(factors)
         shares = self.weights[entries] * factors[terms.rows[owner], self.problems[entries]]
         values = terms.values * np.bincount(owner, shares, len(terms.rows)) / terms.counts
-        return NgramAttributions(keys, first, n, values[terms.of_occurrence])
+        by_occurrence = values[terms.of_occurrence]
+        return NgramAttributions(found.keys, found.first_words, found.sizes, by_occurrence)
 
     def class_weights(self, keys: NDArray[np.uint64]) -> NDArray[np.float32]:
         """Return the weights of n-grams for each class, (n_keys, K); zeros for unknown ones."""
@@ -166,18 +127,8 @@ class SparseNgramModel(Part):
         weights[known[owner], self.problems[entries]] = of_terms
         return self.target.expand(weights)
 
-    def _terms(self, documents: DocumentArray) -> tuple[Any, Any, Any, Terms]:
-        """Return key, first word and size of each occurrence of a known n-gram, and the terms."""
-        keys, first, n = keyed_ngrams(documents, self.ngram_range)
-        columns = self._column_table[buckets_of(keys)] - 1
-        known = columns >= 0
-        keys, first, n = keys[known], first[known], n[known]
-        rows = np.repeat(np.arange(len(documents)), documents.words_per_document)[first]
-        terms = Terms.of(rows, columns[known].astype(np.int64), len(documents), self.idf)
-        return keys, first, n, terms
-
     def _scores(self, documents: DocumentArray) -> NDArray[np.float64]:
-        terms = self._terms(documents)[-1]
+        terms = Terms.of(self._known(documents), len(documents), self.idf)
         owner, entries = self._entries(terms.columns)
         n_problems = len(self.intercept)
         cells = terms.rows[owner] * n_problems + self.problems[entries]

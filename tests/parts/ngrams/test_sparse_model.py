@@ -7,7 +7,7 @@ import sk_han
 from sk_han import HANClassifier, HierarchicalTokenizer, explain, summarize
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams.sparse_fitting import SparseLearner
-from sk_han.parts.ngrams.sparse_model import MOST_DENSE, SparseNgramModel
+from sk_han.parts.ngrams.sparse_model import MOST_DENSE, SparseNgramModel, Terms
 from sk_han.serving import Scorer
 from sk_han.storage.schema import check
 from sk_han.targets import AnyOfLabels, OneOfClasses
@@ -46,6 +46,10 @@ def dense(model):
     return weights
 
 
+def terms_of(model, documents):
+    return Terms.of(model._known(documents), len(documents), model.idf)
+
+
 def test_documents_not_learnt_from_are_recognized(model):
     logits = model.logits(DOCUMENTS[4 * K :])
     assert (logits.argmax(axis=1) == NUMBERS[4 * K :]).mean() > 0.9
@@ -53,7 +57,7 @@ def test_documents_not_learnt_from_are_recognized(model):
 
 def test_scores_are_those_of_dense_weights(model):
     document = EMPTY_AND_OTHERS[1:]
-    _, _, _, terms = model._terms(document)
+    terms = terms_of(model, document)
     vector = np.zeros(len(model.buckets))
     vector[terms.columns] = (1 + np.log(terms.counts)) * model.idf[terms.columns]
     vector /= np.linalg.norm(vector)
@@ -80,7 +84,8 @@ def test_contributions_of_words_sum_to_the_score(model):
 
 
 def test_weights_of_terms_are_those_of_the_model(model):
-    keys, _, _, terms = model._terms(DOCUMENTS[:5])
+    some = DOCUMENTS[:5]
+    keys, terms = model._known(some).keys, terms_of(model, some)
     expected = (dense(model) * model.idf[:, np.newaxis])[terms.columns[terms.of_occurrence]]
     np.testing.assert_allclose(model.class_weights(keys), expected, rtol=1e-5)
 
@@ -148,3 +153,9 @@ def test_it_stays_as_it_is_in_later_portions(fitted):
     again.from_state(fitted.to_state())
     again.partial_fit(TEXTS[:40], [f"class {number}" for number in NUMBERS[:40]])
     np.testing.assert_array_equal(again.ngram_model_.weights, before.weights)
+
+
+def test_without_an_n_gram_of_two_documents_the_network_learns_alone():
+    texts, labels = [f"a{i} b{i}" for i in range(2 * K)], np.arange(2 * K) % K
+    classifier = HANClassifier(max_epochs=1, embedding_dim=5, random_state=0).fit(texts, labels)
+    assert classifier.ngram_model_ is None
