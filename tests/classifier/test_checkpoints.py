@@ -30,8 +30,6 @@ from tests.thorough import first_fast
 from tests.tiny_models import LABELS, TEXTS, UNSEEN
 
 FAMILY = {
-    "defaults": {},
-    "averages": {"weight_averaging": 0.9},
     "frozen first": {"freeze_embedding": 2, "lr_schedule": "constant"},
     "early stopping": {"n_iter_no_change": 3, "lr": 0.05},
     "adam": {"optimizer": "adam", "adversarial_noise": 0.0},
@@ -59,7 +57,7 @@ class TestTheSameBits:
         again = classifier_of(**params).fit(TEXTS, LABELS, checkpoint=tmp_path)
         assert_same(again, whole_fit(**params))
 
-    @pytest.mark.parametrize("params", first_fast(FAMILY.values(), 3))
+    @pytest.mark.parametrize("params", first_fast(FAMILY.values(), 2))
     def test_whatever_it_trains(self, params, tmp_path):
         stop_fit(classifier_of(**params), tmp_path, step=3 * N_STEPS + 2)
         again = classifier_of(**params).fit(TEXTS, LABELS, checkpoint=tmp_path)
@@ -76,7 +74,7 @@ class TestTheSameBits:
         assert_same(with_them, whole_fit())
 
     def test_it_may_stop_again_and_again(self, tmp_path):
-        for step in (1, 2, 9, 9, 14, 23):
+        for step in (1, 9, 9, 23):
             stop_fit(classifier_of(), tmp_path, step=step)
         again = classifier_of().fit(TEXTS, LABELS, checkpoint=tmp_path)
         assert_same(again, whole_fit())
@@ -154,7 +152,7 @@ class TestPretraining:
             unlabelled.LABELLED, unlabelled.Y, X_unlabelled=unlabelled.UNLABELLED, **arguments
         )
 
-    def test_it_goes_on_within_pre_training(self, tmp_path, monkeypatch):
+    def test_it_goes_on_within_it_and_behind_it_pre_trains_no_more(self, tmp_path, monkeypatch):
         whole = self.fit(self.classifier())
         from sk_han.training.net import Net
 
@@ -170,10 +168,6 @@ class TestPretraining:
             patched.setattr(Net, "train_step", stop_at_five)
             with pytest.raises(Stopped):
                 self.fit(self.classifier(), checkpoint=Checkpoint(tmp_path, minutes=0))
-        assert_same(self.fit(self.classifier(), checkpoint=tmp_path), whole, unlabelled.UNSEEN)
-
-    def test_behind_it_the_network_is_not_pre_trained_again(self, tmp_path, monkeypatch):
-        whole = self.fit(self.classifier())
         StopAt.step = 5
         try:
             with pytest.raises(Stopped):

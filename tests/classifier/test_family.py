@@ -115,25 +115,32 @@ def first_valid_loss(pooling):
     return classifier.fit(TEXTS, LABELS).history_[0]["valid_loss"]
 
 
-class TestHopPenalty:
-    def test_it_enters_the_loss_by_its_factor(self):
-        plain, once, twice = (
-            first_loss(MultiHopAttention(size=4, hops=2, penalty=factor)) for factor in (0, 1, 2)
-        )
+def with_hop_penalty(factor):
+    return MultiHopAttention(size=4, hops=2, penalty=factor)
+
+
+def with_diversity_penalty(factor):
+    return Attention(size=4, diversity_penalty=factor)
+
+
+@pytest.mark.parametrize("pooling", [with_hop_penalty, with_diversity_penalty])
+class TestPenalties:
+    def test_they_enter_the_loss_by_their_factor(self, pooling):
+        plain, once, twice = (first_loss(pooling(factor)) for factor in (0, 1, 2))
         assert once - plain > 0.1
         assert twice - plain == pytest.approx(2 * (once - plain), abs=1e-5)
 
+    def test_they_are_no_part_of_the_validation_loss(self, pooling):
+        plain, punished = (first_valid_loss(pooling(factor)) for factor in (0, 1))
+        assert punished == pytest.approx(plain, abs=1e-5)
+
+
+class TestHopPenalty:
     def test_one_hop_is_not_punished(self):
         plain, punished = (
             first_loss(MultiHopAttention(size=4, hops=1, penalty=factor)) for factor in (0, 2)
         )
         assert punished == plain
-
-    def test_it_is_no_part_of_the_validation_loss(self):
-        plain, punished = (
-            first_valid_loss(MultiHopAttention(size=4, hops=2, penalty=factor)) for factor in (0, 1)
-        )
-        assert punished == pytest.approx(plain, abs=1e-5)
 
     def test_hops_come_to_read_different_words(self):
         overlaps = []
@@ -191,25 +198,12 @@ class TestSparseAttention:
 
 
 class TestDiversityPenalty:
-    def test_it_enters_the_loss_by_its_factor(self):
-        plain, once, twice = (
-            first_loss(Attention(size=4, diversity_penalty=factor)) for factor in (0, 1, 2)
-        )
-        assert once - plain > 0.1
-        assert twice - plain == pytest.approx(2 * (once - plain), abs=1e-5)
-
     def test_it_adds_up_with_that_of_the_hops(self):
         none, hops, states, both = (
             first_loss(MultiHopAttention(size=4, hops=2, penalty=hop, diversity_penalty=diversity))
             for hop, diversity in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)]
         )
         assert both - none == pytest.approx((hops - none) + (states - none), abs=1e-5)
-
-    def test_it_is_no_part_of_the_validation_loss(self):
-        plain, punished = (
-            first_valid_loss(Attention(size=4, diversity_penalty=factor)) for factor in (0, 1)
-        )
-        assert punished == pytest.approx(plain, abs=1e-5)
 
     def test_states_come_to_differ(self):
         found = []

