@@ -1,7 +1,5 @@
 """Accents are removed as scikit-learn removes them."""
 
-import sys
-
 import pytest
 from sklearn.feature_extraction.text import strip_accents_ascii, strip_accents_unicode
 
@@ -13,7 +11,8 @@ OF_SCIKIT_LEARN = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicod
 @pytest.mark.parametrize("name", OF_SCIKIT_LEARN)
 def test_every_character_becomes_what_scikit_learn_makes_of_it(name):
     ours, theirs = ACCENT_STRIPPERS[name], OF_SCIKIT_LEARN[name]
-    for start in range(0, sys.maxunicode + 1, 4096):  # a line each, since a call takes longer
+    assigned = [*range(0, 0x40000, 4096), *range(0xE0000, 0xF0000, 4096)]  # planes with characters
+    for start in assigned:  # a character a line, since a call takes longer
         lines = "\n".join(map(chr, range(start, start + 4096)))
         assert ours(lines).split("\n") == theirs(lines).split("\n"), f"from {start:#x} on"
 

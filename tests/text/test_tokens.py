@@ -1,5 +1,4 @@
 import re
-import sys
 import unicodedata
 from pathlib import Path
 
@@ -135,7 +134,8 @@ def test_character_tables_hold_every_letter_mark_and_digit_of_living_scripts():
 
 def test_character_tables_do_not_overlap():
     tables = [re.compile(f"[{t}]") for t in (WORD_CHARACTERS, CHARACTER_WORDS, CHARACTER_MARKS)]
-    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    assigned = [*range(0x40000), *range(0xE0000, 0xF0000)]  # other planes have no characters
+    every = "".join(map(chr, assigned))
     found = [set(table.findall(every)) for table in tables]
     assert sum(map(len, found)) == len(set().union(*found))
 
