@@ -31,7 +31,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sk_han import DocumentArray, HANClassifier, explain, faithfulness_report
 from sk_han.inspection.methods.perturbation import (
     each_sentence_alone,
-    keep_words,
     without_each_sentence,
 )
 from sk_han.nn.attribution import Attribution, gradient_of
@@ -197,8 +196,8 @@ def shapley(case: Case) -> NDArray:
                 kept = np.concatenate([places <= step for step in range(n[d])])
                 values = log_odds(
                     case,
-                    keep_words(
-                        copies, np.repeat(kept, np.tile(lengths[first : first + n[d]], n[d]))
+                    copies.keep_words(
+                        np.repeat(kept, np.tile(lengths[first : first + n[d]], n[d]))
                     ),
                 )
                 found[first : first + n[d]] += np.diff(values, prepend=nothing)[places] / N_ORDERS
@@ -262,7 +261,7 @@ def sentence_comprehensiveness(case: Case, ranking: NDArray) -> float:
     falls = []
     for fraction in FRACTIONS:
         stays = rank >= np.maximum(1, np.ceil(fraction * n))[of]
-        rest = keep_words(documents, np.repeat(stays, documents.words_per_sentence))
+        rest = documents.keep_words(np.repeat(stays, documents.words_per_sentence))
         falls.append((whole - han.predict_proba(rest))[rows, predicted].mean())
     return float(np.mean(falls))
 

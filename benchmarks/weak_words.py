@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from results import add_save, publish
 
 from sk_han import HANClassifier, explain
-from sk_han.inspection.methods.perturbation import keep_words
 from sk_han.rendering.shading import too_weak
 
 DATA = ("movies", "imdb", "make_reviews")
@@ -25,7 +24,7 @@ SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 def without(classifier: HANClassifier, texts: list[str], out: list[NDArray]) -> NDArray:
     """Give the probabilities of texts without the marked words."""
     documents = classifier.tokenizer_.transform(texts)
-    return classifier.predict_proba(keep_words(documents, ~np.concatenate(out)))
+    return classifier.predict_proba(documents.keep_words(~np.concatenate(out)))
 
 
 def main() -> None:

@@ -23,7 +23,6 @@ __all__ = ["describe"]
 _LOOKED_INTO = 1_000  # texts; their characters are gone through one by one
 _DROPPED_SHOWN = 20
 _SAMPLES = 3
-_QUANTILES = {"shortest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "longest": 1.0}
 
 
 def describe(
@@ -121,12 +120,14 @@ def describe(
 def _quantiles(lengths: NDArray[np.int64]) -> dict[str, float]:
     if not len(lengths):
         return {}
-    found = {name: float(np.quantile(lengths, share)) for name, share in _QUANTILES.items()}
-    # In rising order, as a row of a table.
-    mean = {"mean": float(lengths.mean())}
+    shortest, low, median, high, longest = np.quantile(lengths, [0, 0.1, 0.5, 0.9, 1]).tolist()
     return {
-        name: (found | mean)[name]
-        for name in ("shortest", "10 %", "median", "mean", "90 %", "longest")
+        "shortest": shortest,
+        "10 %": low,
+        "median": median,
+        "mean": float(lengths.mean()),
+        "90 %": high,
+        "longest": longest,
     }
 
 
@@ -147,9 +148,7 @@ def _script(word: str) -> str | None:
         if character.isalpha():
             if character.isascii():
                 return "Latin"
-            name = unicodedata.name(character, "other")
-            if name.startswith("FULLWIDTH "):
-                name = name.removeprefix("FULLWIDTH ")
+            name = unicodedata.name(character, "other").removeprefix("FULLWIDTH ")
             first = name.partition(" ")[0].partition("-")[0]
             return {"CJK": "Han", "MODIFIER": "other"}.get(first, first.capitalize())
     return None

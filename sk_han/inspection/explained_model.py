@@ -82,22 +82,16 @@ class ExplainedModel(NamedTuple):
         return self.tokenizer is not None and not holds_word_ids(X)
 
     def _batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
-        for chunk in in_portions(X, size):
-            for documents, sources in self._with_sources(self._apply_steps(chunk), size):
-                yield self._known(documents), sources
-
-    def _known(self, documents: DocumentArray) -> DocumentArray:
-        """Return documents as the model knows them."""
         model = self.classifier
-        return known_documents(
-            documents, model.pool_.network.dimension, model.encoder_, model.vocabulary_size_
-        )
-
-    def _apply_steps(self, X: Any) -> Any:
-        """Transform X by the steps before the tokenizer."""
-        for step in self.steps:
-            X = step.transform(X)
-        return X
+        dimension = model.pool_.network.dimension
+        for chunk in in_portions(X, size):
+            for step in self.steps:
+                chunk = step.transform(chunk)
+            for documents, sources in self._with_sources(chunk, size):
+                yield (
+                    known_documents(documents, dimension, model.encoder_, model.vocabulary_size_),
+                    sources,
+                )
 
     def _with_sources(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
         if holds_word_ids(X) or self.tokenizer is None:

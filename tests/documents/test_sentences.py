@@ -11,7 +11,7 @@ import pytest
 from sklearn.model_selection import KFold
 
 from sk_han.documents import DocumentArray, EncoderFingerprint, SentenceArray
-from sk_han.inspection.methods.perturbation import keep_words, without_each_sentence
+from sk_han.inspection.methods.perturbation import without_each_sentence
 from sk_han.validation.documents import within_vocabulary
 
 # Documents of 2, 0 and 3 sentences; the second sentence occurs twice.
@@ -103,7 +103,7 @@ def test_a_word_cannot_be_left_out_of_a_vector() -> None:
     kept = np.ones(8, dtype=bool)
     kept[0] = False
     with pytest.raises(ValueError, match="words cannot be left out"):
-        keep_words(sentences(), kept)
+        sentences().keep_words(kept)
 
 
 def test_vectors_without_text_have_an_unknown_word_for_each_sentence() -> None:

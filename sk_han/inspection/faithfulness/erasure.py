@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.inspection.methods.perturbation import keep_words
 
 __all__ = [
     "FLIP_GRID",
@@ -47,7 +46,7 @@ def comprehensiveness_and_sufficiency(
     whole: NDArray[np.float64],
     rank: NDArray[np.int64],
     fractions: Sequence[float],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> NDArray[np.float64]:
     """Measure the fall of the predicted class's probability, (2, D), a mean over fractions.
 
     Without the words of the highest ranks, and with these alone. `whole`, (D, K), are the
@@ -59,9 +58,9 @@ def comprehensiveness_and_sufficiency(
     for fraction in fractions:
         top = rank < np.repeat(top_counts(lengths, fraction), lengths)
         for fall, kept in zip(falls, (~top, top), strict=True):
-            reduced = predict(keep_words(documents, kept))
+            reduced = predict(documents.keep_words(kept))
             fall += (whole - reduced)[rows, predicted] / len(fractions)
-    return falls[0], falls[1]
+    return falls
 
 
 def flip_shares(
@@ -86,7 +85,7 @@ def flip_shares(
         if len(rows) == 0:
             continue
         removed = counts
-        reduced = keep_words(documents, rank >= np.repeat(counts, lengths))[rows]
+        reduced = documents.keep_words(rank >= np.repeat(counts, lengths))[rows]
         flipped = rows[predict(reduced).argmax(axis=1) != decision[rows]]
         shares[flipped] = counts[flipped] / lengths[flipped]
         unchanged[flipped] = False

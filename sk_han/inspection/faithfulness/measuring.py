@@ -14,7 +14,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from sk_han.documents import DocumentArray
 from sk_han.inspection.explained_model import ExplainedModel
 from sk_han.inspection.explaining import explain_iter
 from sk_han.inspection.faithfulness.erasure import (
@@ -31,6 +30,7 @@ __all__ = ["faithfulness_report"]
 T = TypeVar("T")
 
 CONTROL = "random"
+REMOVALS = ("comprehensiveness", "sufficiency", "flip")
 N_RESAMPLES = 1_000
 
 Method = str | Callable[[Any, Any], Sequence[NDArray[np.floating]]]
@@ -166,19 +166,25 @@ def faithfulness_report(
     seconds: dict[str, float] = {}
     for name, method in chosen.items():
         start = perf_counter()
-        scores = method(estimator, X) if callable(method) else _scores(model, X, method, seed)
+        if callable(method):
+            scores = method(estimator, X)
+        else:
+            explanations = explain_iter(model.estimator, X, method=method, random_state=seed)
+            scores = [explanation.contributions for explanation in explanations]
         seconds[name] = (perf_counter() - start) / len(documents)
         flat = _checked_scores(scores, name, lengths)
-        of_metric = _measured(predict, read, whole, ranked(read, flat), shares)
-        measured = {metric: np.full(len(documents), np.nan) for metric in of_metric}
-        for metric, found in of_metric.items():
-            measured[metric][with_words] = found
+        rank = ranked(read, flat)
+        removals = np.full((3, len(documents)), np.nan)
+        removals[:2, with_words] = comprehensiveness_and_sufficiency(
+            predict, read, whole, rank, shares
+        )
+        removals[2, with_words] = flip_shares(predict, read, whole, rank)
+        measured = dict(zip(REMOVALS, removals, strict=True))
         if marked is not None:
-            measured |= dict(
-                zip(("auprc", "token_f1"), agreement(flat, marked, lengths), strict=True)
-            )
-        for metric, found in measured.items():
-            values.setdefault(metric, {})[name] = found
+            found = agreement(flat, marked, lengths)
+            measured |= dict(zip(("auprc", "token_f1"), found, strict=True))
+        for metric, of_documents in measured.items():
+            values.setdefault(metric, {})[name] = of_documents
     n_without_words = len(documents) - len(with_words)
     n_without_rationale = None
     if marked is not None:
@@ -234,12 +240,6 @@ def _checked_fractions(fractions: Sequence[float]) -> tuple[float, ...]:
     return tuple(map(float, shares))
 
 
-def _scores(model: ExplainedModel, X: Any, method: str, seed: int) -> list[NDArray[np.float64]]:
-    """Score the words of each document by a method of `explain`."""
-    explanations = explain_iter(model.estimator, X, method=method, random_state=seed)
-    return [explanation.contributions for explanation in explanations]
-
-
 def _checked_scores(
     scores: Sequence[Any], name: str, lengths: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -263,24 +263,6 @@ def _checked_scores(
                 "must be finite. Give a word that nothing is known of the score 0."
             )
     return np.concatenate(arrays)
-
-
-def _measured(
-    predict: Callable[[DocumentArray], NDArray[np.float64]],
-    documents: DocumentArray,
-    whole: NDArray[np.float64],
-    rank: NDArray[np.int64],
-    fractions: Sequence[float],
-) -> dict[str, NDArray[np.float64]]:
-    """Measure the removal of words, for each document."""
-    comprehensiveness, sufficiency = comprehensiveness_and_sufficiency(
-        predict, documents, whole, rank, fractions
-    )
-    return {
-        "comprehensiveness": comprehensiveness,
-        "sufficiency": sufficiency,
-        "flip": flip_shares(predict, documents, whole, rank),
-    }
 
 
 def _differences(

@@ -13,7 +13,6 @@ from sk_han.inspection.methods.how import How
 from sk_han.inspection.methods.log_odds import LogOdds
 from sk_han.inspection.methods.perturbation import (
     each_sentence_alone,
-    keep_words,
     without_each_sentence,
     without_each_word,
 )
@@ -82,7 +81,7 @@ def _by_sentence_alone(batch: Batch) -> Contributions:
         batch.how.spread,
     )
     first = documents[:1]
-    nothing = pool.logits(keep_words(first, np.zeros(first.n_words, dtype=bool)))
+    nothing = pool.logits(first.keep_words(np.zeros(first.n_words, dtype=bool)))
     of_nothing = score.of_logits(nothing.repeat(len(alone), axis=0))
     sentences = score.of_logits(found.logits) - of_nothing
     lengths = documents.words_per_sentence

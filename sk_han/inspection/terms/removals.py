@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, concatenated_ranges
-from sk_han.inspection.methods.perturbation import keep_words
 from sk_han.inspection.results.summary import Removal
 from sk_han.inspection.terms.occurrences import Occurrences
 from sk_han.inspection.terms.tallies import Shown
@@ -59,7 +58,7 @@ def decisions(
         kept = np.ones(copies.n_words, dtype=bool)
         kept[concatenated_ranges(first, places.sizes[sampled])] = False
         before.append(predicted[rows])
-        after.append(pool.target.likeliest(pool.logits(keep_words(copies, kept))))
+        after.append(pool.target.likeliest(pool.logits(copies.keep_words(kept))))
     return Decisions(before, after)
 
 
@@ -101,7 +100,7 @@ def honesty(
     by_lot[order[concatenated_ranges(starts, counts)]] = True
     falls, changes = [], []
     for left_out in (marked, by_lot, np.ones(len(marked), dtype=bool)):
-        reduced = pool.target.probabilities(pool.logits(keep_words(documents, ~left_out)))
+        reduced = pool.target.probabilities(pool.logits(documents.keep_words(~left_out)))
         falls.append((probabilities - reduced)[rows, predicted])
         changes.append(reduced.argmax(axis=1) != predicted)
 
