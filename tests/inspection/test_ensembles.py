@@ -51,6 +51,16 @@ def stack():
     return StackingClassifier(voters(0, 1), cv=2).fit(OF_TWO, TWO)
 
 
+@pytest.fixture(scope="module")
+def search():
+    return GridSearchCV(tiny(), {"lr": [0.01]}, cv=2).fit(OF_TWO, TWO)
+
+
+@pytest.fixture(scope="module")
+def calibration():
+    return CalibratedClassifierCV(tiny(), cv=2).fit(OF_TWO, TWO)
+
+
 @pytest.mark.parametrize("search", [GridSearchCV, RandomizedSearchCV])
 def test_a_search_is_explained_by_its_best_estimator(search):
     options = {"n_iter": 1} if search is RandomizedSearchCV else {}
@@ -215,12 +225,7 @@ def with_mistakes(estimator, texts):
 
 @pytest.mark.parametrize("name", ["vote", "stack", "calibration", "search"])
 def test_a_report_explains_mistakes_of_ensembles_and_searches(name, request):
-    if name in ("vote", "stack"):
-        estimator = request.getfixturevalue(name)
-    elif name == "search":
-        estimator = GridSearchCV(tiny(), {"lr": [0.01]}, cv=2).fit(OF_TWO, TWO)
-    else:
-        estimator = CalibratedClassifierCV(tiny(), cv=2).fit(OF_TWO, TWO)
+    estimator = request.getfixturevalue(name)
     found = with_mistakes(estimator, OF_TWO)
     worst = [OF_TWO[row] for row in found.mistake_rows]
     same(found.mistakes, explain(estimator, worst))
@@ -238,20 +243,17 @@ def test_a_report_says_why_mistakes_are_not_explained():
     assert any("not explained" in note and "named_estimators_" in note for note in found.notes)
 
 
-def test_a_search_is_summarized_and_a_vote_names_its_members(vote):
-    search = GridSearchCV(tiny(), {"lr": [0.01]}, cv=2).fit(OF_TWO, TWO)
-    found = summarize(search, OF_TWO, k=2)
-    assert found.to_dict() == summarize(search.best_estimator_, OF_TWO, k=2).to_dict()
-    with pytest.raises(TypeError, match=r"2 models.*estimator.named_estimators_\['seed 0'\]"):
-        summarize(vote, TEXTS)
-
-
-def test_faithfulness_is_measured_of_a_search_and_of_one_member(vote):
-    search = GridSearchCV(tiny(), {"lr": [0.01]}, cv=2).fit(OF_TWO, TWO)
-    report = faithfulness_report(search, OF_TWO, methods=["attention"], random_state=0)
-    alone = faithfulness_report(
-        search.best_estimator_, OF_TWO, methods=["attention"], random_state=0
+def test_a_search_is_summarized_and_measured_as_its_best_estimator(search):
+    best = search.best_estimator_
+    assert summarize(search, OF_TWO, k=2) == summarize(best, OF_TWO, k=2)
+    measured, alone = (
+        faithfulness_report(each, OF_TWO, methods=["attention"], random_state=0)
+        for each in (search, best)
     )
-    assert report.means == alone.means
+    assert measured.means == alone.means
+
+
+@pytest.mark.parametrize("measure", [summarize, faithfulness_report])
+def test_what_measures_one_model_names_the_members_of_a_vote(vote, measure):
     with pytest.raises(TypeError, match=r"2 models.*estimator.named_estimators_\['seed 0'\]"):
-        faithfulness_report(vote, TEXTS)
+        measure(vote, TEXTS)

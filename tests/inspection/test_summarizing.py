@@ -294,39 +294,43 @@ class TestOfExplanations:
     def test_one_explanation_is_a_list_of_one(self, fitted):
         assert summarize(fitted.explain(TEXTS[:1])[0]).n_documents == 1
 
-    def test_a_method_without_parts_is_refused(self):
-        with pytest.raises(ValueError, match=r"Explanation 0 is by 'attention'.*Explain with"):
-            summarize([explained()])
-
-    def test_explanations_of_two_models_are_refused(self):
-        one = signed(method="gradient_attention")
-        other = signed(method="gradient_attention", classes=["x", "pos"])
-        with pytest.raises(ValueError, match=r"Explanation 1 has the classes \['x', 'pos'\]"):
-            summarize([one, other])
-
-    def test_something_else_is_refused(self):
-        with pytest.raises(TypeError, match="number 0 is a str"):
-            summarize(TEXTS)
+    @pytest.mark.parametrize(
+        ("explanations", "error", "message"),
+        [
+            ([explained()], ValueError, r"Explanation 0 is by 'attention'.*Explain with"),
+            (
+                [
+                    signed(method="gradient_attention"),
+                    signed(method="gradient_attention", classes=["x", "pos"]),
+                ],
+                ValueError,
+                r"Explanation 1 has the classes \['x', 'pos'\]",
+            ),
+            (TEXTS, TypeError, "number 0 is a str"),
+            ([], ValueError, "There are no documents to summarize"),
+        ],
+    )
+    def test_what_cannot_be_added_up_is_refused(self, explanations, error, message):
+        with pytest.raises(error, match=message):
+            summarize(explanations)
 
 
 class TestRefusals:
-    def test_no_documents(self, fitted):
-        with pytest.raises(ValueError, match="There are no documents to summarize"):
-            summarize(fitted, [])
-        with pytest.raises(ValueError, match="There are no documents to summarize"):
-            summarize([])
-
-    def test_documents_that_are_missing(self, fitted):
-        with pytest.raises(TypeError, match=r"Pass the documents, summarize\(estimator, doc"):
-            summarize(fitted)
+    @pytest.mark.parametrize(
+        ("X", "error", "message"),
+        [
+            ([], ValueError, "There are no documents to summarize"),
+            (None, TypeError, r"Pass the documents, summarize\(estimator, doc"),
+            ("A good day.", ValueError, "list"),
+        ],
+    )
+    def test_what_is_no_collection(self, fitted, X, error, message):
+        with pytest.raises(error, match=message):
+            summarize(fitted, X)
 
     def test_documents_beside_explanations(self, fitted):
         with pytest.raises(TypeError, match=r"explanations alone; got ExplanationList and"):
             summarize(fitted.explain(TEXTS), TEXTS)
-
-    def test_one_text(self, fitted):
-        with pytest.raises(ValueError, match="list"):
-            summarize(fitted, "A good day.")
 
     @pytest.mark.parametrize("name", ["k", "max_documents"])
     @pytest.mark.parametrize("value", [0, -1, 2.5, True, "3"])

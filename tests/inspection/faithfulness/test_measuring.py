@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray, explain, faithfulness_report
+from sk_han.inspection.faithfulness.measuring import _interval
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
 
 
@@ -39,18 +40,16 @@ def report_of(estimator, X=UNSEEN, **params):
 
 
 class TestMethods:
-    def test_the_control_is_added(self, report) -> None:
-        assert report.methods == ("attention", "random")
-
-    def test_the_control_is_not_added_twice(self, classifier) -> None:
-        assert report_of(classifier, methods=["random", "attention"]).methods == (
-            "random",
-            "attention",
-        )
-
-    def test_a_mapping_gives_methods_names_of_their_own(self, classifier) -> None:
-        found = report_of(classifier, methods={"ours": "attention", "first": reading_order})
-        assert found.methods == ("ours", "first", "random")
+    @pytest.mark.parametrize(
+        ("methods", "expected"),
+        [
+            (["attention"], ("attention", "random")),
+            (["random", "attention"], ("random", "attention")),
+            ({"ours": "attention", "first": reading_order}, ("ours", "first", "random")),
+        ],
+    )
+    def test_the_control_is_added(self, classifier, methods, expected) -> None:
+        assert report_of(classifier, methods=methods).methods == expected
 
     def test_a_name_and_a_function_that_gives_its_numbers_are_measured_alike(
         self, classifier
@@ -74,50 +73,47 @@ class TestMethods:
         report_of(classifier, methods={"own": method})
         assert seen == [(classifier, UNSEEN)]
 
-    def test_scores_of_another_number_of_documents_are_refused(self, classifier) -> None:
-        with pytest.raises(ValueError, match="'own' gave scores for 7 documents; there are 8"):
-            report_of(classifier, methods={"own": lambda e, X: reading_order(e, X)[1:]})
-
-    def test_scores_of_another_number_of_words_name_the_document(self, classifier) -> None:
+    @pytest.mark.parametrize(
+        ("document", "scores", "message"),
+        [
+            (8, [0.0], "gave scores for 9 documents; there are 8"),
+            (3, np.zeros(9), r"gave scores of the shape \(9,\) for document 3; it has 10 words"),
+            (7, [0.0, np.nan, 0, 0, 0, 0], "gave nan for word 1 of document 7"),
+            (7, [-np.inf, 0, 0, 0, 0, 0], "gave -inf for word 0 of document 7"),
+        ],
+    )
+    def test_scores_that_do_not_fit_the_words_are_refused(
+        self, classifier, document, scores, message
+    ) -> None:
         def method(estimator, X):
-            scores = reading_order(estimator, X)
-            scores[3] = scores[3][:-1]
-            return scores
+            found = reading_order(estimator, X)
+            return [*found[:document], scores, *found[document + 1 :]]
 
-        message = r"'own' gave scores of the shape \(9,\) for document 3; it has 10 words"
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=f"'own' {message}"):
             report_of(classifier, methods={"own": method})
 
-    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-    def test_scores_that_are_not_finite_name_document_and_word(self, classifier, value) -> None:
-        def method(estimator, X):
-            scores = reading_order(estimator, X)
-            scores[5][2] = value
-            return scores
-
-        with pytest.raises(ValueError, match=f"gave {value} for word 2 of document 5"):
-            report_of(classifier, methods={"own": method})
-
-    @pytest.mark.parametrize("methods", ["attention", reading_order, None, 3])
-    def test_a_lone_method_is_refused(self, classifier, methods) -> None:
-        with pytest.raises(TypeError, match=r"methods must be a sequence.* Put a lone method into"):
+    @pytest.mark.parametrize(
+        ("methods", "error", "message"),
+        [
+            *(
+                (lone, TypeError, "methods must be a sequence.* Put a lone method into")
+                for lone in ("attention", reading_order, None, 3)
+            ),
+            *(
+                (methods, TypeError, "must be a name that explain knows")
+                for methods in ({"own": 3}, [reading_order], {3: "attention"}, [["attention"]])
+            ),
+            (["lime"], ValueError, "lime"),
+        ],
+    )
+    def test_what_is_no_method_is_refused(self, classifier, methods, error, message) -> None:
+        with pytest.raises(error, match=message):
             report_of(classifier, methods=methods)
 
     @pytest.mark.parametrize("method", ["attention", reading_order])
     def test_the_control_cannot_be_replaced(self, classifier, method) -> None:
         with pytest.raises(ValueError, match="'random' is the name of the control"):
             report_of(classifier, methods={"random": method})
-
-    @pytest.mark.parametrize(
-        "methods", [{"own": 3}, [reading_order], {3: "attention"}, [["attention"]]]
-    )
-    def test_what_is_no_method_is_refused(self, classifier, methods) -> None:
-        with pytest.raises(TypeError, match="must be a name that explain knows"):
-            report_of(classifier, methods=methods)
-
-    def test_a_name_that_explain_does_not_know_is_refused(self, classifier) -> None:
-        with pytest.raises(ValueError, match="lime"):
-            report_of(classifier, methods=["lime"])
 
 
 class TestDocuments:
@@ -137,9 +133,17 @@ class TestDocuments:
                 values[~np.isnan(values)], part.values[metric]["first"], atol=1e-6
             )
 
-    def test_a_lone_text_is_refused(self, classifier) -> None:
-        with pytest.raises(ValueError, match="string object received"):
-            report_of(classifier, UNSEEN[0])
+    @pytest.mark.parametrize(
+        ("X", "message"),
+        [
+            (UNSEEN[0], "string object received"),
+            ([], "0 sample"),
+            (["", " "], "None of the 2 documents has a word"),
+        ],
+    )
+    def test_what_has_nothing_to_remove_is_refused(self, classifier, X, message) -> None:
+        with pytest.raises(ValueError, match=message):
+            report_of(classifier, X)
 
     def test_whole_documents_are_predicted_once_for_all_methods(
         self, classifier, monkeypatch
@@ -154,14 +158,6 @@ class TestDocuments:
         monkeypatch.setattr(classifier, "predict_proba", remembered)
         report_of(classifier, fractions=[0.1])
         assert asked.count(n_words) == 1
-
-    def test_no_document_is_refused(self, classifier) -> None:
-        with pytest.raises(ValueError, match="0 sample"):
-            report_of(classifier, [])
-
-    def test_documents_that_are_all_empty_are_refused(self, classifier) -> None:
-        with pytest.raises(ValueError, match="None of the 2 documents has a word"):
-            report_of(classifier, ["", " "])
 
     def test_an_iterator_is_read_once_for_all_methods(self, classifier) -> None:
         listed, iterated = report_of(classifier), report_of(classifier, iter(UNSEEN))
@@ -230,16 +226,12 @@ class TestNumbers:
                 assert low <= report.means[metric][method] <= high
 
     def test_an_interval_is_that_of_the_normal_distribution_for_many_documents(self) -> None:
-        from sk_han.inspection.faithfulness.measuring import _interval
-
         values = np.random.RandomState(0).normal(size=2_000)
         low, high = _interval(values, seed=0)
         error = values.std() / np.sqrt(len(values))
         assert high - low == pytest.approx(2 * 1.96 * error, rel=0.1)
 
     def test_an_interval_of_a_difference_is_that_of_the_pairs(self, classifier) -> None:
-        from sk_han.inspection.faithfulness.measuring import _interval
-
         found = report_of(classifier)
         for metric, by_method in found.values.items():
             pairs = by_method["first"] - by_method["random"]
@@ -269,24 +261,15 @@ class TestNumbers:
 
 
 class TestSeeds:
-    def test_the_same_seed_gives_the_same_report(self, classifier) -> None:
-        first, second = report_of(classifier), report_of(classifier)
-        assert first.means == second.means
-        assert first.intervals == second.intervals
-
-    def test_another_seed_gives_another_control(self, classifier) -> None:
-        first, second = report_of(classifier), report_of(classifier, random_state=1)
-        assert (
-            first.means["comprehensiveness"]["random"]
-            != (second.means["comprehensiveness"]["random"])
+    @pytest.mark.parametrize("source", [int, np.random.default_rng])
+    def test_the_same_seed_gives_the_same_report_and_another_another(
+        self, classifier, source
+    ) -> None:
+        first, again, other = (
+            report_of(classifier, random_state=source(seed)) for seed in (0, 0, 1)
         )
-
-    def test_a_generator_is_a_source_of_the_control(self, classifier) -> None:
-        def found(seed):
-            return report_of(classifier, random_state=np.random.default_rng(seed)).means
-
-        assert found(0) == found(0)
-        assert found(0) != found(1)
+        assert first.means == again.means != other.means
+        assert first.intervals == again.intervals
 
     @pytest.mark.parametrize("random_state", [None, 0])
     def test_the_global_random_state_is_left_alone(self, classifier, random_state) -> None:
@@ -365,28 +348,15 @@ class TestReport:
         assert frame.columns[-1] == "seconds"
 
 
-class TestFigure:
-    @pytest.fixture(autouse=True)
-    def _drawn_without_a_window(self):
-        matplotlib = pytest.importorskip("matplotlib")
-        matplotlib.use("agg")
-        yield
-        matplotlib.pyplot.close("all")
-
-    def test_each_method_has_a_line_with_both_means(self, report) -> None:
-        ax = report.plot()
-        assert [label.get_text() for label in ax.get_yticklabels()] == ["attention", "random"]
-        drawn = [container.lines[0].get_xdata().tolist() for container in ax.containers]
-        assert drawn == [
-            [report.means[metric][method] for method in report.methods]
-            for metric in ("comprehensiveness", "sufficiency")
-        ]
-
-    def test_it_draws_on_the_axes_given(self, report) -> None:
-        from matplotlib.figure import Figure
-
-        ax = Figure().subplots()
-        assert report.plot(ax=ax) is ax
+def test_each_method_has_a_line_with_both_means(report):
+    pytest.importorskip("matplotlib").use("agg")
+    ax = report.plot()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["attention", "random"]
+    drawn = [container.lines[0].get_xdata().tolist() for container in ax.containers]
+    assert drawn == [
+        [report.means[metric][method] for method in report.methods]
+        for metric in ("comprehensiveness", "sufficiency")
+    ]
 
 
 def test_rationales_of_word_ids_are_refused(classifier):
@@ -418,9 +388,3 @@ class TestOneDocument:
         found = report_of(classifier, UNSEEN[:2])
         assert np.isfinite(found.intervals["flip"]["first"]).all()
         assert "[-]" not in str(found)
-
-    def test_it_is_drawn_without_interval(self, lone) -> None:
-        pytest.importorskip("matplotlib").use("agg")
-        ax = lone.plot()
-        ax.figure.canvas.draw()
-        assert len(ax.lines) > 0

@@ -11,36 +11,26 @@ from tests.by_hand import explained
 TEXT = "aa bb cc. dd"  # words aa, bb, cc, dd
 
 
-def marked(*spans: tuple[int, int]) -> list[bool]:
-    return rationale_words([list(spans)], [explained(TEXT)]).tolist()
-
-
 class TestRationaleWords:
-    def test_words_within_a_span_are_marked(self) -> None:
-        assert marked((3, 9)) == [False, True, True, False]
-
-    def test_words_that_a_span_cuts_are_marked(self) -> None:
-        assert marked((1, 4)) == [True, True, False, False]
-
-    def test_words_that_a_span_touches_are_not_marked(self) -> None:
-        assert marked((2, 3)) == marked((5, 6)) == [False] * 4
-
-    def test_spans_may_overlap_and_have_any_order(self) -> None:
-        assert marked((6, 8), (0, 5), (3, 5)) == [True, True, True, False]
-
-    def test_spans_may_start_at_the_same_word(self) -> None:
-        assert marked((0, 2), (0, 8)) == [True, True, True, False]
-
-    def test_no_span_marks_nothing(self) -> None:
-        assert marked() == [False] * 4
+    @pytest.mark.parametrize(
+        ("spans", "expected"),
+        [
+            ([(3, 9)], [False, True, True, False]),
+            ([(1, 4)], [True, True, False, False]),  # cut
+            ([(2, 3)], [False] * 4),  # touched
+            ([(5, 6)], [False] * 4),
+            ([(6, 8), (0, 5), (3, 5)], [True, True, True, False]),  # overlapping, in any order
+            ([(0, 2), (0, 8)], [True, True, True, False]),  # from the same word
+            ([], [False] * 4),
+            (np.array([[0, 2], [3, 5]]), [True, True, False, False]),
+        ],
+    )
+    def test_words_that_a_span_overlaps_are_marked(self, spans, expected) -> None:
+        assert rationale_words([spans], [explained(TEXT)]).tolist() == expected
 
     def test_documents_follow_each_other(self) -> None:
         found = rationale_words([[(0, 2)], [], [(10, 12)]], [explained(TEXT)] * 3)
         assert np.flatnonzero(found).tolist() == [0, 11]
-
-    def test_spans_may_be_an_array(self) -> None:
-        found = rationale_words([np.array([[0, 2], [3, 5]])], [explained(TEXT)])
-        assert found.tolist() == [True, True, False, False]
 
     @pytest.mark.parametrize("span", [(-1, 2), (3, 3), (4, 2), (0, 13)])
     def test_spans_outside_the_text_or_without_length_are_refused(self, span) -> None:
@@ -58,13 +48,12 @@ class TestRationaleWords:
         with pytest.raises(TypeError, match=rf"document 1 must be a list of spans.*; got {spans}"):
             rationale_words([[], spans], [explained(TEXT)] * 2)
 
-    def test_rationales_that_are_no_list_are_refused(self) -> None:
-        with pytest.raises(TypeError, match="each of the 2 documents; got 5"):
-            rationale_words(5, [explained(TEXT)] * 2)
-
-    def test_another_number_of_documents_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="each of the 2 documents; got 1"):
-            rationale_words([[]], [explained(TEXT)] * 2)
+    @pytest.mark.parametrize(
+        ("rationales", "error", "got"), [(5, TypeError, "5"), ([[]], ValueError, "1")]
+    )
+    def test_another_number_of_lists_is_refused(self, rationales, error, got) -> None:
+        with pytest.raises(error, match=f"each of the 2 documents; got {got}"):
+            rationale_words(rationales, [explained(TEXT)] * 2)
 
 
 class TestAgreement:

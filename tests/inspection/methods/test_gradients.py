@@ -41,9 +41,9 @@ def three():
     return tiny(max_epochs=3).fit(TEXTS, THREE)
 
 
-@pytest.fixture(scope="module")
-def pure():
-    return tiny(max_epochs=3, linear_ngrams=None).fit(TEXTS, LABELS)
+@pytest.fixture(params=["two", "three"])
+def either(request):
+    return request.getfixturevalue(request.param)
 
 
 def log_odds(classifier, texts, label):
@@ -86,13 +86,11 @@ def test_spread_leaves_sentences_and_ngrams_as_they_are(two, method):
 
 
 @each_method
-def test_an_explanation_remembers_its_spread(two, method):
+def test_an_explanation_keeps_the_spread_and_the_error_of_its_method(two, method):
     explanation = two.explain(TEXTS[:1], method=method, spread=0.125)[0]
     assert explanation.spread == (0.125 if method in SPREADING else None)
-
-
-def test_a_quarter_is_spread_by_default(two):
-    assert two.explain(TEXTS[:1])[0].spread == 0.25
+    error = explanation.completeness_error
+    assert (error is not None) == (method == "integrated_gradients")
 
 
 @pytest.mark.parametrize("spread", [-0.1, 1.1, "half", None])
@@ -156,10 +154,6 @@ def test_unknown_words_have_no_part(two):
     assert explanation.ngram_contributions.tolist() == [0, 0]
 
 
-def test_without_an_ngram_model_its_contributions_are_zero(pure):
-    assert not np.any(pure.explain(TEXTS[:1])[0].ngram_contributions)
-
-
 @pytest.mark.parametrize("method", [method for method in METHODS if method != "sentence_alone"])
 def test_every_method_that_reads_documents_tells_what_the_ngrams_bring(two, method):
     expected = two.explain(TEXTS[:2], method="gradient_attention")
@@ -204,27 +198,25 @@ def test_the_other_class_of_two_turns_every_sign(two, method):
             np.testing.assert_allclose(getattr(one, name), -getattr(other, name), atol=1e-7)
 
 
-@pytest.mark.parametrize("model", ["two", "three"])
-def test_integrated_gradients_sum_to_the_change_of_the_log_odds(model, request):
-    classifier = request.getfixturevalue(model)
-    label = classifier.classes_[-1]
-    explanations = classifier.explain(TEXTS[:3], method="integrated_gradients", target=label)
-    weight, ngrams = classifier.net_.module_.embedding.weight, classifier.ngram_model_
-    whole = log_odds(classifier, TEXTS[:3], label)
-    kept, pool = weight.detach().clone(), classifier.pool_
+def test_integrated_gradients_sum_to_the_change_of_the_log_odds(either):
+    label = either.classes_[-1]
+    explanations = either.explain(TEXTS[:3], method="integrated_gradients", target=label)
+    weight, ngrams = either.net_.module_.embedding.weight, either.ngram_model_
+    whole = log_odds(either, TEXTS[:3], label)
+    kept, pool = weight.detach().clone(), either.pool_
     try:  # a document of zero vectors, without n-grams
         with torch.no_grad():
             weight.zero_()
-        classifier.net_.prepare_to_predict()
+        either.net_.prepare_to_predict()
         nothing = ngrams.buckets[:0], ngrams.ratios[:0], ngrams.weights[:0], ngrams.intercept
         empty = NgramModel(ngrams.target, ngrams.ngram_range, *nothing)
-        classifier.pool_ = replace(pool, parts={**pool.parts, NGRAMS: empty})
-        start = log_odds(classifier, TEXTS[:3], label)
+        either.pool_ = replace(pool, parts={**pool.parts, NGRAMS: empty})
+        start = log_odds(either, TEXTS[:3], label)
     finally:
         with torch.no_grad():
             weight.copy_(kept)
-        classifier.net_.prepare_to_predict()
-        classifier.pool_ = pool
+        either.net_.prepare_to_predict()
+        either.pool_ = pool
     for explanation, change in zip(explanations, whole - start, strict=True):
         assert explanation.contributions.sum() == pytest.approx(change, abs=1e-5)
         assert explanation.completeness_error < 1e-5
@@ -241,38 +233,28 @@ def test_fewer_steps_leave_a_larger_completeness_error(two):
     assert errors[1] < errors[0] / 10
 
 
-@each_method
-def test_only_integrated_gradients_have_a_completeness_error(two, method):
-    error = two.explain(TEXTS[:1], method=method)[0].completeness_error
-    assert (error is not None) == (method == "integrated_gradients")
-
-
 # Sentences alone
 
 SENTENCES = ["It was a bad day.", "The rain fell.", "A good zebra!"]
 
 
-@pytest.mark.parametrize("model", ["two", "three"])
-def test_a_sentence_brings_what_the_classifier_says_to_it_alone(model, request):
-    classifier = request.getfixturevalue(model)
-    label = classifier.classes_[1]
-    explanation = classifier.explain([" ".join(SENTENCES)], target=label)[0]
-    alone = log_odds(classifier, SENTENCES, label) - log_odds(classifier, [""], label)
+def test_a_sentence_brings_what_the_classifier_says_to_it_alone(either):
+    label = either.classes_[1]
+    explanation = either.explain([" ".join(SENTENCES)], target=label)[0]
+    alone = log_odds(either, SENTENCES, label) - log_odds(either, [""], label)
     np.testing.assert_allclose(explanation.sentence_contributions, alone, atol=1e-5)
 
 
-@pytest.mark.parametrize("model", ["two", "three"])
-def test_sentences_around_it_change_no_contribution_of_a_sentence(model, request):
-    classifier = request.getfixturevalue(model)
-    label = classifier.classes_[1]
-    whole = classifier.explain([" ".join(SENTENCES)], target=label)[0]
-    parts = classifier.explain(SENTENCES, target=label)
+def test_sentences_around_it_change_no_contribution_of_a_sentence(either):
+    label = either.classes_[1]
+    whole = either.explain([" ".join(SENTENCES)], target=label)[0]
+    parts = either.explain(SENTENCES, target=label)
     for name in ("contributions", "ngram_contributions", "word_attention"):
         together = np.concatenate([getattr(part, name) for part in parts])
         np.testing.assert_allclose(getattr(whole, name), together, atol=1e-6)
     assert whole.sentence_attention.max() < 1
     np.testing.assert_allclose(
-        whole.probabilities, classifier.predict_proba([" ".join(SENTENCES)])[0], atol=1e-6
+        whole.probabilities, either.predict_proba([" ".join(SENTENCES)])[0], atol=1e-6
     )
 
 
@@ -294,34 +276,26 @@ def test_words_of_a_sentence_alone_share_evenly_what_gradients_leave(two):
 # Occlusion
 
 
-@pytest.mark.parametrize("model", ["two", "three"])
-def test_occlusion_is_the_drop_without_the_word(model, request):
-    classifier = request.getfixturevalue(model)
+def test_occlusion_is_the_drop_without_the_word_or_the_sentence(either):
     sentences = [["it", "was", "a", "bad", "day"], ["the", "rain", "fell"], ["good"]]
 
     def text(sentences):
         return "<br>".join(" ".join(words) for words in sentences if words)
 
-    label = classifier.classes_[1]
-    explanation = classifier.explain([text(sentences)], method="occlusion", target=label)[0]
-    whole = log_odds(classifier, [text(sentences)], label)[0]
+    label = either.classes_[1]
+    explanation = either.explain([text(sentences)], method="occlusion", target=label)[0]
+    whole = log_odds(either, [text(sentences)], label)[0]
     expected = []
     for i, words in enumerate(sentences):
         for j in range(len(words)):
             rest = [*sentences[:i], words[:j] + words[j + 1 :], *sentences[i + 1 :]]
-            expected.append(whole - log_odds(classifier, [text(rest)], label)[0])
+            expected.append(whole - log_odds(either, [text(rest)], label)[0])
     np.testing.assert_allclose(explanation.contributions, expected, atol=1e-5)
-
-
-def test_occlusion_of_sentences_is_the_drop_without_the_sentence(two):
-    sentences = ["It was a bad day.", "The rain fell.", "Good."]
-    explanation = two.explain([" ".join(sentences)], method="occlusion", target="neg")[0]
-    whole = log_odds(two, [" ".join(sentences)], "neg")[0]
-    expected = [
-        whole - log_odds(two, [" ".join(sentences[:i] + sentences[i + 1 :])], "neg")[0]
+    dropped = [
+        whole - log_odds(either, [text(sentences[:i] + sentences[i + 1 :])], label)[0]
         for i in range(3)
     ]
-    np.testing.assert_allclose(explanation.sentence_contributions, expected, atol=1e-5)
+    np.testing.assert_allclose(explanation.sentence_contributions, dropped, atol=1e-5)
 
 
 # Sentences, attention, chance
@@ -391,6 +365,7 @@ def test_every_member_of_the_family_is_explained_by_every_method(member, method)
     explanations = member.explain(UNSEEN, method=method, steps=2)
     assert [len(e.words) for e in explanations] == [len(e.contributions) for e in explanations]
     assert any(np.any(e.contributions) for e in explanations)
+    assert not any(np.any(e.ngram_contributions) for e in explanations)
 
 
 def test_integrated_gradients_of_every_member_sum_to_the_change(member):

@@ -6,7 +6,6 @@ import pytest
 from sk_han import DocumentArray, SentenceArray
 from sk_han.inspection.methods.perturbation import (
     each_sentence_alone,
-    keep_words,
     without_each_sentence,
     without_each_word,
 )
@@ -19,28 +18,15 @@ def nested(batches):
 
 
 class TestKeepWords:
-    def test_only_marked_words_stay_in_their_sentences(self, documents, nested_ids) -> None:
-        kept = documents.word_ids > 2
+    @pytest.mark.parametrize("least", [0, 3, 1_000])
+    def test_marked_words_stay_in_their_sentences_and_documents_stay(
+        self, documents, nested_ids, least
+    ) -> None:
         expected = [
-            [chosen for sentence in document if (chosen := [i for i in sentence if i > 2])]
+            [chosen for sentence in document if (chosen := [i for i in sentence if i >= least])]
             for document in nested_ids
         ]
-        assert keep_words(documents, kept).to_nested() == expected
-
-    def test_a_document_that_loses_all_its_words_stays(self, documents) -> None:
-        none = keep_words(documents, np.zeros(documents.n_words, dtype=bool))
-        assert none.to_nested() == [[], [], [], [], []]
-
-    def test_keeping_all_changes_nothing(self, documents, nested_ids) -> None:
-        everything = keep_words(documents, np.ones(documents.n_words, dtype=bool))
-        assert everything.to_nested() == nested_ids
-
-    @pytest.mark.parametrize(
-        "kept", [np.ones(21, dtype=bool), np.ones(22, dtype=int), np.ones((22, 1), dtype=bool)]
-    )
-    def test_marks_that_do_not_fit_the_words_are_refused(self, documents, kept) -> None:
-        with pytest.raises(ValueError, match="one value for each of the 22 words; got dtype"):
-            keep_words(documents, kept)
+        assert documents.keep_words(documents.word_ids >= least).to_nested() == expected
 
 
 class TestEachSentenceAlone:

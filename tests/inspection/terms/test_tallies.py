@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from sk_han.inspection.terms import tallies as tallies_module
+from sk_han.inspection.terms.removals import Decisions
 from sk_han.inspection.terms.tallies import Shown, Tallies, Values
 
 # Documents 0 and 1 are explained for class 0, document 2 for class 1. Term 5 stands twice in 0.
@@ -43,26 +44,30 @@ def test_adding_up_early_changes_nothing(monkeypatch, most):
     assert tallied(times=7).strongest("network", 0, 9) == expected
 
 
+def of_one_class(rows, keys, contributions):
+    tallies, n = Tallies(1), max(rows) + 1
+    values = Values(np.array(rows), np.array(keys, dtype=np.uint64), np.array(contributions))
+    tallies.add(np.zeros(n, int), np.zeros(n, int), {"network": values})
+    return tallies
+
+
 def test_a_term_of_one_document_comes_after_others():
-    tallies = Tallies(1)
-    keys = np.array([1, 2, 3, 1], dtype=np.uint64)
-    values = Values(np.array([0, 0, 0, 1]), keys, np.array([0.5, 9.0, 2.0, 0.5]))
-    tallies.add(np.zeros(2, int), np.zeros(2, int), {"network": values})
+    tallies = of_one_class([0, 0, 0, 1], [1, 2, 3, 1], [0.5, 9.0, 2.0, 0.5])
     assert [term.key for term in tallies.strongest("network", 0, 2)] == [1, 2]
 
 
 def test_noise_is_not_shown():
-    tallies = Tallies(1)
-    keys, values = np.array([1, 2, 3], dtype=np.uint64), np.array([-8.0, 0.0079, 0.0081])
-    added = Values(np.zeros(3, int), keys, values)
-    tallies.add(np.zeros(1, int), np.zeros(1, int), {"network": added})
+    tallies = of_one_class([0, 0, 0], [1, 2, 3], [-8.0, 0.0079, 0.0081])
     assert [term.key for term in tallies.strongest("network", 0, 9)] == [3, 1]
 
 
 def test_zeros_are_not_shown():
-    tallies = Tallies(1)
-    values = Values(np.array([0]), np.array([1], dtype=np.uint64), np.array([0.0]))
-    tallies.add(np.zeros(1, int), np.zeros(1, int), {"ngrams": values})
-    shown = Shown.of(tallies, 3)
+    shown = Shown.of(of_one_class([0], [1], [0.0]), 3)
     assert shown.terms == {("network", 0): [], ("ngrams", 0): []}
     assert shown.keys.tolist() == []
+
+
+def test_a_term_decides_for_the_classes_that_a_change_leads_from_and_to():
+    # Without the term, the second of four documents goes from class 0 to class 1.
+    found = Decisions([np.array([0, 0, 1, 2])], [np.array([0, 1, 1, 2])])
+    assert [found.share(0, number) for number in range(3)] == [0.25, 0.25, 0.0]
