@@ -151,12 +151,7 @@ def faithfulness_report(
                 f"({type(X).__name__}): pass the texts, to the whole Pipeline."
             )
         marked = rationale_words(rationales, sources)
-    if isinstance(random_state, np.random.Generator):
-        seed = int(random_state.integers(2**31 - 1))
-    else:
-        # With None, scikit-learn would draw from NumPy's global generator and change its state.
-        rng = np.random.RandomState() if random_state is None else check_random_state(random_state)
-        seed = int(rng.randint(2**31 - 1))
+    seed = _seed(random_state)
 
     # The documents left out have no words, so the scores of all words remain the same.
     read = documents[with_words]
@@ -166,11 +161,7 @@ def faithfulness_report(
     seconds: dict[str, float] = {}
     for name, method in chosen.items():
         start = perf_counter()
-        if callable(method):
-            scores = method(estimator, X)
-        else:
-            explanations = explain_iter(model.estimator, X, method=method, random_state=seed)
-            scores = [explanation.contributions for explanation in explanations]
+        scores = method(estimator, X) if callable(method) else _scores(model, X, method, seed)
         seconds[name] = (perf_counter() - start) / len(documents)
         flat = _checked_scores(scores, name, lengths)
         rank = ranked(read, flat)
@@ -238,6 +229,21 @@ def _checked_fractions(fractions: Sequence[float]) -> tuple[float, ...]:
             f"example (0.1,); got {fractions!r}."
         )
     return tuple(map(float, shares))
+
+
+def _seed(random_state: Any) -> int:
+    """Draw one seed for all methods, so that their control and their resamples are the same."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    # With None, scikit-learn would draw from NumPy's global generator and change its state.
+    rng = np.random.RandomState() if random_state is None else check_random_state(random_state)
+    return int(rng.randint(2**31 - 1))
+
+
+def _scores(model: ExplainedModel, X: Any, method: str, seed: int) -> list[NDArray[np.float64]]:
+    """Score the words of each document by a method of `explain`."""
+    explanations = explain_iter(model.estimator, X, method=method, random_state=seed)
+    return [explanation.contributions for explanation in explanations]
 
 
 def _checked_scores(
