@@ -13,9 +13,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from sk_han.targets.stratification import dealt_out
 from sk_han.utils.warnings import taking_many_classes
 
-__all__ = ["FOLDS", "cross_validated", "tfidf", "trained"]
+__all__ = [
+    "FOLDS",
+    "cross_validated",
+    "cross_validated_labels",
+    "tfidf",
+    "trained",
+    "trained_labels",
+]
 
 FOLDS = 5
 WORD = r"\w+"
@@ -45,8 +53,7 @@ def trained(
     """Return the probabilities (D, n_labels) of texts by a baseline fitted to training texts."""
     if len(np.unique(targets_train)) < 2:
         raise ValueError("it needs documents of two labels to learn from")
-    if not any(map(re.compile(WORD).search, texts_train)):
-        raise ValueError("it needs documents with words to learn from")
+    _check_words(texts_train)
     with taking_many_classes():
         model = tfidf(len(texts_train)).fit(texts_train, targets_train)
     probabilities = np.zeros((len(texts), n_labels))
@@ -73,3 +80,43 @@ def cross_validated(
             [texts[i] for i in these], [texts[i] for i in others], targets[others], n_labels
         )
     return probabilities
+
+
+def trained_labels(
+    texts: Sequence[str], texts_train: Sequence[str], t_train: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the probabilities of labels, (D, L), by a regression for each; t_train is (N, L).
+
+    A label that all or no training documents have gets its share among them.
+    """
+    _check_words(texts_train)
+    vectorizer, regression = tfidf(len(texts_train))
+    features = vectorizer.fit_transform(texts_train)
+    shown = vectorizer.transform(texts)
+    # Many binary problems of few documents each: liblinear takes a fraction of lbfgs' time.
+    regression.set_params(solver="liblinear")
+    probabilities = np.tile(t_train.mean(axis=0), (len(texts), 1))
+    for label, t in enumerate(t_train.T):
+        if t.any() and not t.all():
+            probabilities[:, label] = regression.fit(features, t).predict_proba(shown)[:, 1]
+    return probabilities
+
+
+def cross_validated_labels(texts: Sequence[str], t: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the same, (D, L), of regressions that are fitted to four fifths of the others."""
+    if len(texts) < FEWEST_DOCUMENTS:
+        raise ValueError(f"{len(texts)} documents are too few to cross-validate it")
+    fold = dealt_out(t, np.full(FOLDS, 1 / FOLDS), np.arange(len(t)))
+    probabilities = np.zeros(t.shape)
+    for number in range(FOLDS):
+        these, others = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        if len(these):
+            probabilities[these] = trained_labels(
+                [texts[i] for i in these.tolist()], [texts[i] for i in others.tolist()], t[others]
+            )
+    return probabilities
+
+
+def _check_words(texts: Sequence[str]) -> None:
+    if not any(map(re.compile(WORD).search, texts)):
+        raise ValueError("it needs documents with words to learn from")

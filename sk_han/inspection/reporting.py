@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,24 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents.repeated import groups_of_same, text_key
-from sk_han.inspection.baselines import FOLDS, cross_validated, trained
-from sk_han.inspection.explained_model import what_shows
+from sk_han.inspection.baselines import (
+    FOLDS,
+    cross_validated,
+    cross_validated_labels,
+    trained,
+    trained_labels,
+)
+from sk_han.inspection.explained_model import ExplainedModel, what_shows
 from sk_han.inspection.explaining import explain
 from sk_han.inspection.read_documents import ReadDocuments, read, reader_of, words_of
 from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.label_report import MultilabelReport
 from sk_han.inspection.results.report import Report
 from sk_han.inspection.suspects import suspected_labels
+from sk_han.targets import AnyOfLabels
 from sk_han.utils.argument_checks import check_choice, check_count
 from sk_han.utils.containers import rows_of
+from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 from sk_han.validation.labels import check_labels
 from sk_han.validation.texts import check_texts
 
@@ -27,6 +37,7 @@ __all__ = ["report"]
 
 LABELS_NAMED = 5
 FEW_DOCUMENTS = 30
+FEW_NOTE = "So few documents tell little about others: mind the intervals."
 
 
 def report(
@@ -38,7 +49,7 @@ def report(
     y_train: Any = None,
     baseline: str | None = "tfidf",
     n_mistakes: int = 10,
-) -> Report:
+) -> Report | MultilabelReport:
     """Find out where a fitted model fails, on documents that it has not learnt from.
 
     Parameters
@@ -50,22 +61,24 @@ def report(
     X : n_documents raw texts, DocumentArray, or ndarray of int
         As the estimator's ``predict`` takes them. Held out: scores on documents that it was
         fitted on tell nothing about others.
-    y : array-like of shape (n_documents,)
-        True labels. One that the model does not know is counted as a mistake.
+    y : array-like of shape (n_documents,), or indicator of shape (n_documents, n_labels)
+        True labels. One that the model does not know is counted as a mistake. For a model of
+        several labels a document an indicator, as `HANClassifier.fit` takes it.
     X_train, y_train : as X and y, default=None
         What the model was fitted on. Then the baseline learns from the same documents, and held-out
         documents that occur among them are found. Without them, the baseline is cross-validated
         within X.
     baseline : {"tfidf", None}, default="tfidf"
         What the model is compared with: TF-IDF of words and pairs of words with logistic
-        regression, or nothing.
+        regression (for several labels a document, one for each label), or nothing.
     n_mistakes : int, default=10
         How many of the worst mistakes are explained: those with the highest probability of a
-        wrong label.
+        wrong label. Of several labels a document, those with the most wrong probability of a
+        label that is missed or wrongly given.
 
     Returns
     -------
-    Report
+    Report or MultilabelReport
         Its ``to_html(path)`` writes the page.
 
     Raises
@@ -90,7 +103,8 @@ def report(
 
     Documents that look mislabelled are found by confident learning (Northcutt et al., 2021): the
     model gives the document a probability of another class that is at least its mean probability
-    for the documents labelled so. Of these, documents that are predicted right are left out.
+    for the documents labelled so. Of these, documents that are predicted right are left out. Of
+    several labels a document, each is looked at by itself: a document has it, or has not.
 
     References
     ----------
@@ -114,8 +128,29 @@ def report(
     if (X_train is None) != (y_train is None):
         raise ValueError("X_train and y_train go together: give both or neither.")
     classes = _classes_of(estimator)
-    model, predicts_alone = reader_of(estimator)
+    model, _ = reader_of(estimator)
     X, X_train = _with_length(X), None if X_train is None else _with_length(X_train)
+    if _takes_indicator(y, model):
+        t, t_train = (
+            None if given is None else _indicator(given, documents, classes, name)
+            for given, documents, name in ((y, X, "y"), (y_train, X_train, "y_train"))
+        )
+        return _report_on_labels(estimator, X, t, X_train, t_train, baseline, n_mistakes)
+    return _report_on_classes(estimator, X, y, X_train, y_train, baseline, n_mistakes)
+
+
+def _report_on_classes(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    X_train: Any,
+    y_train: Any,
+    baseline: str | None,
+    n_mistakes: int,
+) -> Report:
+    """Report on a model of one class a document."""
+    classes = _classes_of(estimator)
+    model, predicts_alone = reader_of(estimator)
     y = check_labels(y, len(X))
     y_train = None if X_train is None else check_labels(y_train, len(X_train), "y_train")
     labels = _all_labels(classes, y, y_train)
@@ -124,12 +159,14 @@ def report(
     probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
     held_out = read(model, X)
     training = None if X_train is None else words_of(model, X_train)
-    numbers_train = None if y_train is None else _numbers(y_train, labels)
-    by_baseline, baseline_note = None, "It is compared with no baseline."
-    if baseline is not None:
-        by_baseline, baseline_note = _baseline(
-            held_out.words, targets, training, numbers_train, len(labels)
-        )
+    numbers_train = np.empty(0, np.int64) if y_train is None else _numbers(y_train, labels)
+    by_baseline, baseline_note = _baseline(
+        baseline,
+        held_out.words,
+        training,
+        partial(cross_validated, targets=targets, n_labels=len(labels)),
+        partial(trained, targets_train=numbers_train, n_labels=len(labels)),
+    )
     wrong = probabilities.argmax(axis=1) != targets
     known = np.flatnonzero(targets < len(classes))
     suspects = known[suspected_labels(probabilities[known], targets[known])]
@@ -165,6 +202,123 @@ def report(
             *([note] if note else []),
         ),
     )
+
+
+def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
+    """Return whether y is an indicator, and check that the model knows several labels then."""
+    found = is_indicator(y)
+    if model is None or isinstance(model.classifier.pool_.target, AnyOfLabels) == found:
+        return found
+    if found:
+        raise ValueError(
+            "y is an indicator of several labels a document, and this model gives one class; "
+            "give one label for each document."
+        )
+    raise ValueError(
+        "This model gives several labels a document, so y must be an indicator of shape "
+        f"(n_documents, {len(model.classifier.classes_)}): 1 where a document has the label of "
+        "the column, else 0."
+    )
+
+
+def _indicator(y: Any, X: Any, classes: NDArray[Any], name: str) -> NDArray[np.bool_]:
+    """Check an indicator, and put its columns in the order of the labels, (D, L)."""
+    return in_order(*check_indicator(y, len(X), name), classes, name)
+
+
+def _report_on_labels(
+    estimator: Any,
+    X: Any,
+    t: Any,
+    X_train: Any,
+    t_train: Any,
+    baseline: str | None,
+    n_mistakes: int,
+) -> MultilabelReport:
+    """Report on a model of several labels a document; t is (D, L), t_train (N, L) or None."""
+    model, predicts_alone = reader_of(estimator)
+    labels = np.asarray(estimator.classes_)
+    probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    predicted = estimator.predict(X)
+    predicted = np.asarray(predicted.toarray() if hasattr(predicted, "toarray") else predicted)
+    if probabilities.shape != t.shape or predicted.shape != t.shape:
+        raise ValueError(
+            f"y is an indicator of shape {t.shape}, and the model predicts the shape "
+            f"{predicted.shape} with probabilities of {probabilities.shape}; a report on several "
+            "labels a document needs one column for each label in all of them."
+        )
+    predicted = predicted.astype(bool)
+    held_out = read(model, X)
+    training = None if X_train is None else words_of(model, X_train)
+    by_baseline, baseline_note = _baseline(
+        baseline,
+        held_out.words,
+        training,
+        partial(cross_validated_labels, t=t),
+        partial(trained_labels, t_train=t_train),
+    )
+    errors = np.where(predicted != t, np.abs(probabilities - t), -1.0)  # (D, L)
+    most_wrong = errors.argmax(axis=1)
+    wrong = np.flatnonzero((predicted != t).any(axis=1))
+    worst = wrong[np.argsort(-errors.max(axis=1)[wrong], kind="stable")[:n_mistakes]]
+    explanations, note = ExplanationList(), None
+    if len(worst):
+        target = labels[most_wrong[worst]]
+        explanations, note = _explained(
+            estimator, predicts_alone, held_out, rows_of(X, worst), target
+        )
+    keys = [] if held_out.words is None else list(map(text_key, held_out.words))
+    return MultilabelReport(
+        estimator=type(_last(estimator)).__name__,
+        labels=tuple(labels.tolist()),
+        targets=t,
+        predicted=predicted,
+        probabilities=probabilities,
+        n_words=held_out.n_words,
+        texts=held_out.texts,
+        mistakes=explanations,
+        mistake_rows=worst,
+        mistake_labels=most_wrong[worst],
+        suspects=_suspects(probabilities, t, predicted),
+        duplicates=tuple(map(tuple, groups_of_same(keys))),
+        trained_on=None if training is None else _in_training(keys, training),
+        baseline=by_baseline,
+        baseline_note=baseline_note,
+        history=tuple(model.classifier.history_) if model and predicts_alone else (),
+        notes=(
+            *_notes_on_columns(t, labels),
+            *_notes_on_documents(keys),
+            *([note] if note else []),
+        ),
+    )
+
+
+def _suspects(
+    probabilities: NDArray[np.float64], t: NDArray[np.bool_], predicted: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Return documents and labels, (S, 2), of confident learning for each label by itself."""
+    found = []
+    for label, (p, has) in enumerate(zip(probabilities.T, t.T, strict=True)):
+        rows = suspected_labels(np.column_stack([1 - p, p]), has.astype(np.int64))
+        rows = rows[predicted[rows, label] != has[rows]]
+        found.append(np.column_stack([rows, np.full(len(rows), label)]))
+    suspects = np.concatenate(found)
+    errors = np.abs(probabilities - t)[suspects[:, 0], suspects[:, 1]]
+    return suspects[np.argsort(-errors, kind="stable")]
+
+
+def _notes_on_columns(t: NDArray[np.bool_], labels: NDArray[Any]) -> Iterator[str]:
+    n_without = int((~t.any(axis=1)).sum())
+    if n_without:
+        yield f"{_counted(n_without)} no label."
+    missing = np.flatnonzero(~t.any(axis=0)).tolist()
+    if missing:
+        yield (
+            f"No document has the label {_named(labels.tolist(), missing)}: nothing here tells how "
+            "well it is found."
+        )
+    if len(t) < FEW_DOCUMENTS:
+        yield FEW_NOTE
 
 
 def _classes_of(estimator: Any) -> NDArray[Any]:
@@ -227,23 +381,25 @@ def _numbers(y: NDArray[Any], labels: list[Any]) -> NDArray[np.int64]:
 
 
 def _baseline(
+    baseline: str | None,
     words: tuple[str, ...] | None,
-    targets: NDArray[np.int64],
     words_train: Sequence[str] | None,
-    targets_train: NDArray[np.int64] | None,
-    n_labels: int,
+    cross_validated: Callable[[Sequence[str]], NDArray[np.float64]],
+    trained: Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]],
 ) -> tuple[NDArray[np.float64] | None, str]:
     """Return the probabilities of the baseline, if it can learn, and what it learnt from."""
+    if baseline is None:
+        return None, "It is compared with no baseline."
     if words is None:
         return None, "It is compared with no baseline, since the documents are no texts."
     try:
-        if words_train is None or targets_train is None:
-            return cross_validated(words, targets, n_labels), (
+        if words_train is None:
+            return cross_validated(words), (
                 "No training documents were given, so the baseline learnt from the other held-out "
                 f"documents, by cross-validation in up to {FOLDS} parts. The model may have "
                 "learnt from far more: X_train and y_train make the comparison fair."
             )
-        return trained(words, words_train, targets_train, n_labels), (
+        return trained(words, words_train), (
             f"The baseline learnt from the {len(words_train):,} training documents that were given."
         )
     except ValueError as error:
@@ -290,7 +446,7 @@ def _notes_on_labels(
             "is found."
         )
     if len(targets) < FEW_DOCUMENTS:
-        yield "So few documents tell little about others: mind the intervals."
+        yield FEW_NOTE
 
 
 def _notes_on_documents(keys: list[str]) -> Iterator[str]:

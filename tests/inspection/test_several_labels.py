@@ -4,9 +4,24 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.metrics import (
+    average_precision_score,
+    f1_score,
+    precision_recall_fscore_support,
+)
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
-from sk_han import HANClassifier, explain, explain_classes
+from sk_han import (
+    ExplanationList,
+    HANClassifier,
+    HierarchicalTokenizer,
+    explain,
+    explain_classes,
+    report,
+)
 from sk_han.datasets import make_reviews
+from sk_han.inspection import MultilabelReport
 from tests.html_page import Page
 
 pandas = pytest.importorskip("pandas")
@@ -151,3 +166,122 @@ def test_figures_show_all_labels(fitted):
     found = explain(fitted, X[TEST][:2], targets="predicted", y_true=Y[TEST][:2])
     ax = found.plot()
     assert f"predicted {', '.join(found[0].labels)}" in " ".join(t.get_text() for t in ax.texts)
+
+
+@pytest.fixture(scope="module")
+def found(fitted):
+    return report(fitted, X[TEST], Y[TEST], X_train=X[TRAIN], y_train=Y[TRAIN], n_mistakes=3)
+
+
+def test_figures_are_those_of_scikit_learn(fitted, found):
+    t, decided = Y[TEST].to_numpy(), fitted.predict(X[TEST])
+    proba = fitted.predict_proba(X[TEST])
+    scores = found.scores["model"]
+    for average in ("micro", "macro", "samples"):
+        expected = precision_recall_fscore_support(
+            t, decided, average=average, zero_division=1.0 if average == "samples" else 0.0
+        )
+        f1 = scores[f"{average}_f1"]
+        assert scores[f"{average}_f1_low"] < f1 < scores[f"{average}_f1_high"]
+        if average != "samples":
+            assert [scores[f"{average}_{m}"] for m in ("precision", "recall", "f1")] == (
+                pytest.approx(list(expected[:3]))
+            )
+    assert scores["samples_f1"] == pytest.approx(
+        f1_score(t, decided, average="samples", zero_division=1.0)
+    )
+    assert scores["subset_accuracy"] == fitted.score(X[TEST], Y[TEST])
+    precisions = average_precision_score(t, proba, average=None)
+    assert scores["mean_average_precision"] == pytest.approx(precisions.mean())
+    frame = found.to_frame("classes")
+    assert frame["average_precision"].tolist() == pytest.approx(precisions.tolist())
+    assert frame["n_documents"].tolist() == t.sum(axis=0).tolist()
+    assert frame["f1"].tolist() == pytest.approx(f1_score(t, decided, average=None).tolist())
+
+
+def test_labels_missed_and_given_are_counted_by_document():
+    targets = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]], bool)
+    predicted = np.array([[0, 1, 0], [1, 0, 0], [1, 0, 1], [0, 0, 0]], bool)
+    nothing = np.empty(0, np.int64)
+    found = MultilabelReport(
+        estimator="Model",
+        labels=("a", "b", "c"),
+        targets=targets,
+        predicted=predicted,
+        probabilities=predicted.astype(float),
+        n_words=None,
+        texts=None,
+        mistakes=ExplanationList(),
+        mistake_rows=nothing,
+        mistake_labels=nothing,
+        suspects=np.empty((0, 2), np.int64),
+        duplicates=(),
+        trained_on=None,
+        baseline=None,
+        baseline_note="",
+        history=(),
+        notes=(),
+    )
+    assert found.taken_for() == [("a", "b", 1), ("b", None, 1), (None, "a", 1)]
+    assert found.scores["model"]["samples_f1"] == pytest.approx((0 + 2 / 3 + 2 / 3 + 1) / 4)
+    assert found.label_scores[2][1:] == (1, 1, 1.0, 1.0, 1.0, 1.0)
+
+
+def test_the_worst_mistakes_are_explained_for_the_label_most_wrong(fitted, found):
+    t, decided = Y[TEST].to_numpy(), fitted.predict(X[TEST])
+    errors = np.where(decided != t, np.abs(fitted.predict_proba(X[TEST]) - t), 0)
+    rows = np.argsort(-errors.max(axis=1), kind="stable")[:3]
+    assert found.mistake_rows.tolist() == rows.tolist()
+    labels = fitted.classes_[errors[rows].argmax(axis=1)].tolist()
+    assert [e.target for e in found.mistakes] == labels
+
+
+def test_a_flipped_mark_is_suspected(fitted):
+    flipped = Y[TEST].copy()
+    row = int(np.flatnonzero(flipped["late"])[0])
+    flipped.iloc[row, 0] = 0
+    found = report(fitted, X[TEST], flipped, baseline=None)
+    assert [row, 0] in found.suspects.tolist()
+    assert found.to_frame()["looks_mislabelled"][row]
+
+
+def test_all_doors_of_a_report_open(found, tmp_path):
+    data = json.loads(found.to_json(tmp_path / "report.json"))
+    assert data == found.to_dict()
+    assert data["scores"].keys() == {"model", "baseline"}
+    assert set(found.to_frame("scores").columns) == set(found.scores["model"])
+    assert found.to_frame("confusion").columns.tolist() == ["missed", "given", "n_documents"]
+    text = found.to_text(width=100)
+    assert "micro F1" in text
+    assert "predicted class" not in text
+    page = found.to_html(tmp_path / "report.html")
+    assert "<broken>" not in page
+    shown = Page(page).all_text
+    assert "predicted class" not in shown
+    for words in ("Micro F1", "Mean average precision", "Wrongly given", "The worst mistakes"):
+        assert words in shown
+    assert "MultilabelReport(HANClassifier, 40 documents, 3 labels" in repr(found)
+
+
+def test_a_report_is_drawn(found):
+    pytest.importorskip("matplotlib")
+    assert found.plot().get_ylabel() == "missed"
+
+
+def test_a_search_and_a_pipeline_are_reported():
+    pipeline = make_pipeline(HierarchicalTokenizer(), HANClassifier(**SMALL, max_epochs=1))
+    search = GridSearchCV(pipeline, {"hanclassifier__dropout": [0.1]}, cv=2)
+    search.fit(X[TRAIN], Y[TRAIN].to_numpy())
+    found = report(search, X[TEST], Y[TEST].to_numpy(), n_mistakes=1)
+    assert found.labels == (0, 1, 2)
+    assert found.n_words is not None
+    assert len(found.mistakes) == 1
+    assert "cross-validation" in found.baseline_note
+
+
+def test_labels_of_the_other_kind_are_refused(fitted):
+    with pytest.raises(ValueError, match=r"an indicator of shape \(n_documents, 3\)"):
+        report(fitted, X[TEST], ["late"] * 40)
+    single = HANClassifier(**SMALL, max_epochs=1).fit(X[:40], OPINIONS[:40])
+    with pytest.raises(ValueError, match="this model gives one class"):
+        report(single, X[TEST], Y[TEST])

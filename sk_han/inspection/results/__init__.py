@@ -5,6 +5,7 @@ from sk_han.inspection.results.description import FitCost, TextDescription
 from sk_han.inspection.results.document import DocumentExplanation, ScoredText
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
 from sk_han.inspection.results.fit_summary import FitSummary
+from sk_han.inspection.results.label_report import LabelScores, MultilabelReport
 from sk_han.inspection.results.report import ClassScores, LengthBin, Report
 from sk_han.inspection.results.result import Result
 from sk_han.inspection.results.summary import ClassSummary, Context, Removal, Summary, Term
@@ -19,7 +20,9 @@ __all__ = [
     "FaithfulnessReport",
     "FitCost",
     "FitSummary",
+    "LabelScores",
     "LengthBin",
+    "MultilabelReport",
     "Removal",
     "Report",
     "Result",

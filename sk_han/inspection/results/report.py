@@ -285,6 +285,14 @@ class Report(Result):
         found = np.flatnonzero((self.targets == label) & (self.predicted == predicted))
         return found[np.argsort(-self.confidence[found], kind="stable")]
 
+    def marked(self, row: int) -> Any:
+        """Return the label that a document has."""
+        return self.labels[self.targets[row]]
+
+    def answer(self, row: int) -> Any:
+        """Return the predicted label of a document."""
+        return self.labels[self.predicted[row]]
+
     def has_conflict(self, group: tuple[int, ...]) -> bool:
         """Return whether the documents of a group of `duplicates` have different labels."""
         return len({int(self.targets[i]) for i in group}) > 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sk_han.rendering.html import document_markup
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import escaped, fold, isolated, with_minus
+from sk_han.rendering.notes import named
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Explained, Reported
 from sk_han.rendering.report.lists import (
@@ -17,7 +18,14 @@ from sk_han.rendering.report.lists import (
 )
 from sk_han.rendering.shading import number
 
-__all__ = ["duplicates", "misleading_sentence", "mistakes", "suspects"]
+__all__ = [
+    "duplicates",
+    "misleading_sentence",
+    "misled",
+    "mistakes",
+    "suspects",
+    "whole_document",
+]
 
 LONGEST_SENTENCE = 1000
 
@@ -44,11 +52,7 @@ def mistakes(report: Reported, bounds: Bounds) -> str:
 
 def _mistake(report: Reported, row: int, explanation: Explained, *, is_open: bool) -> str:
     label, predicted = report.labels[report.targets[row]], explanation.predicted
-    whole = fold(
-        "The whole document, word by word",
-        f'<div class="han-explained">{document_markup(explanation, "contributions")}</div>',
-        is_open=is_open,
-    )
+    whole = whole_document(explanation, is_open=is_open)
     doubt = ""
     if row in report.suspects:
         doubt = (
@@ -59,15 +63,26 @@ def _mistake(report: Reported, row: int, explanation: Explained, *, is_open: boo
         f'<article class="han-mistake" id="{prefix_of(report)}-doc-{row}">'
         f"<h3>Document {row:,}: predicted {isolated(predicted)} "
         f'<span class="han-number">{shown_probability(report, row)}</span>, labelled '
-        f"{isolated(label)}</h3>{_misled(explanation)}{doubt}{whole}</article>"
+        f"{isolated(label)}</h3>{misled(explanation)}{doubt}{whole}</article>"
     )
 
 
-def _misled(explanation: Explained) -> str:
-    sentence = misleading_sentence(explanation)
+def whole_document(explanation: Explained, *, is_open: bool) -> str:
+    """Return the coloured text of a document behind a fold."""
+    return fold(
+        "The whole document, word by word",
+        f'<div class="han-explained">{document_markup(explanation, "contributions")}</div>',
+        is_open=is_open,
+    )
+
+
+def misled(explanation: Explained, sign: int = 1) -> str:
+    """Return the sentence that misled, and how much it says."""
+    sentence = misleading_sentence(explanation, sign)
     if sentence is None:
+        side = "for" if sign > 0 else "against"
         return (
-            f'<p class="han-small">No sentence speaks for {isolated(explanation.predicted)}: the '
+            f'<p class="han-small">No sentence speaks {side} {isolated(explanation.target)}: the '
             "model had little to go by.</p>"
         )
     text, value = sentence
@@ -78,14 +93,17 @@ def _misled(explanation: Explained) -> str:
     )
 
 
-def misleading_sentence(explanation: Explained) -> tuple[str, float] | None:
-    """Return the sentence that spoke most for the explained label, and how much; or None."""
-    values = explanation.sentence_contributions
+def misleading_sentence(explanation: Explained, sign: int = 1) -> tuple[str, float] | None:
+    """Return the sentence that spoke most for the explained label, and how much; or None.
+
+    With a sign of -1, the one that spoke most against it.
+    """
+    values = sign * explanation.sentence_contributions
     if not len(values) or values.max() <= 0:
         return None
     best = int(values.argmax())
     text = " ".join(explanation.sentences[best].split())
-    return text[:LONGEST_SENTENCE], float(values[best])
+    return text[:LONGEST_SENTENCE], float(explanation.sentence_contributions[best])
 
 
 def suspects(report: Reported, bounds: Bounds) -> str:
@@ -130,8 +148,9 @@ def duplicates(report: Reported, bounds: Bounds) -> str:
         "learnt.</p>"
     )
     for group in groups[: bounds.in_a_list]:
-        labels = dict.fromkeys(report.labels[report.targets[row]] for row in group)
-        names = ", ".join(map(isolated, labels))
+        labels = list(dict.fromkeys(report.marked(row) for row in group))
+        between = "; " if isinstance(labels[0], tuple) else ", "
+        names = between.join(named(label, isolated) for label in labels)
         mark = '<span class="han-verdict">different labels</span> ' * report.has_conflict(group)
         entries = judged(report, group[: bounds.in_a_list], bounds)
         title = f'{counted(len(group))} {mark}<span class="han-small">{names}</span>'

@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from sk_han.rendering.markup import escaped, excerpt, fold, isolated
+from sk_han.rendering.notes import named
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.verdicts import probability
 
 __all__ = [
     "Bounds",
     "entries_of",
+    "entry",
     "judged",
     "more",
     "name_markup",
@@ -51,15 +53,12 @@ def name_markup(label: object) -> str:
 
 def entries_of(report: Reported, rows: Iterable[int], bounds: Bounds) -> str:
     """Return documents whose label and prediction are known from the title above them."""
-    return "".join(_entry(report, int(row), "", bounds) for row in rows)
+    return "".join(entry(report, int(row), _shown(report, int(row)), bounds) for row in rows)
 
 
-def _entry(report: Reported, row: int, verdict: str, bounds: Bounds) -> str:
-    """Return a document that opens: number, probability, verdict, beginning of the text."""
-    head = (
-        f'<span class="han-number">{row:,}</span> {verdict}'
-        f'<span class="han-number">{shown_probability(report, row)}</span>'
-    )
+def entry(report: Reported, row: int, verdict: str, bounds: Bounds) -> str:
+    """Return a document that opens: number, verdict, beginning of the text."""
+    head = f'<span class="han-number">{row:,}</span> {verdict}'
     if report.texts is None:
         return f'<div class="han-entry">{head}</div>'
     text = report.texts[row]
@@ -85,13 +84,16 @@ def shown_probability(report: Reported, row: int) -> str:
     return escaped(probability(float(report.confidence[row])))
 
 
+def _shown(report: Reported, row: int) -> str:
+    return f'<span class="han-number">{shown_probability(report, row)}</span>'
+
+
 def judged(report: Reported, rows: Iterable[int], bounds: Bounds) -> str:
     """Return documents with their label and what the model says."""
     entries = []
     for row in rows:
-        label = isolated(report.labels[report.targets[row]])
-        predicted = isolated(report.labels[report.predicted[row]])
-        entries.append(
-            _entry(report, row, f"labelled <b>{label}</b>, predicted <b>{predicted}</b> ", bounds)
-        )
+        label = named(report.marked(row), isolated)
+        predicted = named(report.answer(row), isolated)
+        verdict = f"labelled <b>{label}</b>, predicted <b>{predicted}</b> {_shown(report, row)}"
+        entries.append(entry(report, row, verdict, bounds))
     return "".join(entries)

@@ -13,7 +13,7 @@ from sk_han.rendering.report.figures import history_charts, length_chart, reliab
 from sk_han.rendering.report.lists import Bounds, more, name_markup, prefix_of
 from sk_han.rendering.report.verdicts import BASELINE, always, gain_note, sureness_note
 
-__all__ = ["render_report"]
+__all__ = ["LABELS_OPEN", "MOST_LABELS", "bounds_of", "render_report", "report_page"]
 
 ON_A_PAGE = Bounds(documents=600, in_a_list=20, characters=1500, mistakes=100)
 IN_A_NOTEBOOK = Bounds(documents=120, in_a_list=8, characters=400, mistakes=5)
@@ -36,8 +36,19 @@ MEANINGS = {
 
 def render_report(report: Reported, *, full_page: bool = True) -> str:
     """Return a report as a page or a fragment; see `Report.to_html`."""
-    bounds = ON_A_PAGE if full_page else IN_A_NOTEBOOK
-    sections = list(_sections(report, bounds))
+    sections = list(_sections(report, bounds_of(full_page)))
+    return report_page(report, _head(report), sections, full_page)
+
+
+def bounds_of(full_page: bool) -> Bounds:
+    """Return how much a page shows, or a notebook."""
+    return ON_A_PAGE if full_page else IN_A_NOTEBOOK
+
+
+def report_page(
+    report: Reported, head: str, sections: list[tuple[str, str, str]], full_page: bool
+) -> str:
+    """Return a head and sections, each with a name, a title and its content, with links to them."""
     links = "".join(
         f'<a href="#{prefix_of(report)}-{name}">{title}</a>' for name, title, _ in sections
     )
@@ -46,7 +57,7 @@ def render_report(report: Reported, *, full_page: bool = True) -> str:
         for name, title, content in sections
     )
     title = f"{escaped(report.estimator)} on {counted(report.n_documents)}"
-    content = f"{_head(report)}<nav>{links}</nav>{body}"
+    content = f"{head}<nav>{links}</nav>{body}"
     # A page has one main part, and a notebook or a site has its own.
     main = f"<main>{content}</main>" if full_page else content
     return page(main, title, full_page, "report")

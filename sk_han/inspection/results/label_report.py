@@ -1,0 +1,324 @@
+"""A report on a model of several labels a document: read-only data, without the model."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.result import Result, plain
+from sk_han.inspection.results.span_checks import frozen
+from sk_han.utils.caching import cached_property
+from sk_han.utils.label_metrics import averages, resampled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+__all__ = ["LabelScores", "MultilabelReport"]
+
+_ENDS = (0.025, 0.975)
+
+
+class LabelScores(NamedTuple):
+    """How well one label is found.
+
+    `precision` is None if no document gets the label, `recall` and `average_precision` if none
+    has it.
+    """
+
+    label: Any
+    n_documents: int
+    n_predicted: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    average_precision: float | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MultilabelReport(Result):
+    """Labels given by a fitted model to held-out documents, and where they are wrong.
+
+    `report` returns it for a model of several labels a document. Its page (`to_html`) shows all
+    parts; `print` shows the short form.
+
+    Parameters
+    ----------
+    estimator : str
+        What the model is.
+    labels : sequence of length n_labels
+        In the order of the model's `classes_`.
+    targets : ndarray of bool, shape (n_documents, n_labels)
+        The labels that documents have.
+    predicted : ndarray of bool, shape (n_documents, n_labels)
+        The labels that the model gives them.
+    probabilities : ndarray of float64, shape (n_documents, n_labels)
+    n_words, texts, duplicates, trained_on, history, notes
+        As of `Report`.
+    mistakes : ExplanationList of n_mistakes DocumentExplanation, or empty
+        The worst mistakes, explained for the label that is most wrong; empty if that is not
+        possible.
+    mistake_rows, mistake_labels : ndarray of int64, shape (n_mistakes,)
+        The documents of the worst mistakes, and the position of the label that is missed or wrongly
+        given with the most wrong probability.
+    suspects : ndarray of int64, shape (n_suspects, 2)
+        Documents and labels that look wrongly marked or unmarked, the most suspicious first.
+    baseline : ndarray of float64, shape (n_documents, n_labels), or None
+        Probabilities by TF-IDF and a logistic regression for each label, which gives a label from
+        one half on.
+    baseline_note : str
+        What the baseline learnt from, or why there is none.
+    """
+
+    estimator: str
+    labels: tuple[Any, ...]
+    targets: NDArray[np.bool_]
+    predicted: NDArray[np.bool_]
+    probabilities: NDArray[np.float64]
+    n_words: NDArray[np.int64] | None
+    texts: tuple[str, ...] | None
+    mistakes: ExplanationList
+    mistake_rows: NDArray[np.int64]
+    mistake_labels: NDArray[np.int64]
+    suspects: NDArray[np.int64]
+    duplicates: tuple[tuple[int, ...], ...]
+    trained_on: NDArray[np.int64] | None
+    baseline: NDArray[np.float64] | None
+    baseline_note: str
+    history: tuple[Mapping[str, float], ...]
+    notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        table = self.n_documents, len(self.labels)
+        shapes: dict[str, tuple[tuple[int | None, ...], type[np.generic]]] = {
+            "targets": (table, np.bool_),
+            "predicted": (table, np.bool_),
+            "probabilities": (table, np.float64),
+            "baseline": (table, np.float64),
+            "n_words": (table[:1], np.int64),
+            "mistake_rows": ((None,), np.int64),
+            "mistake_labels": ((len(self.mistake_rows),), np.int64),
+            "suspects": ((None, 2), np.int64),
+            "trained_on": ((None,), np.int64),
+        }
+        for name, (shape, dtype) in shapes.items():
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, frozen(value, name, shape, dtype))
+
+    @property
+    def n_documents(self) -> int:
+        """Number of held-out documents."""
+        return len(self.targets)
+
+    @cached_property
+    def right(self) -> NDArray[np.bool_]:
+        """Whether all labels of each document are right."""
+        return (self.predicted == self.targets).all(axis=1)
+
+    @cached_property
+    def confidence(self) -> NDArray[np.float64]:
+        """The probability of the most probable label of each document."""
+        return self.probabilities.max(axis=1)
+
+    @cached_property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Scores of the model, and of the baseline if there is one.
+
+        Precision, recall and F1 as `micro`, `macro` and `samples` average (`micro_f1`, ...), and
+        `subset_accuracy`, each with the ends of its bootstrap 95 % interval (`micro_f1_low`,
+        `micro_f1_high`), and `mean_average_precision` over the labels that documents have. Labels
+        that no document has or gets are left out of macro averages, and a document that has and
+        gets none is right.
+        """
+        found = {}
+        for name, probabilities, given in self._models():
+            values = averages(given, self.targets)
+            for figure, drawn in self._resampled[name].items():
+                low, high = np.quantile(drawn, _ENDS)
+                values |= {f"{figure}_low": float(low), f"{figure}_high": float(high)}
+            precisions = [
+                p for p in _average_precisions(probabilities, self.targets) if p is not None
+            ]
+            values["mean_average_precision"] = float(np.mean(precisions or [0.0]))
+            found[name] = values
+        return found
+
+    @cached_property
+    def gain(self) -> tuple[float, float, float] | None:
+        """How much higher micro F1 is than the baseline's, and its 95 % interval; or None."""
+        if self.baseline is None:
+            return None
+        drawn = self._resampled
+        low, high = np.quantile(drawn["model"]["micro_f1"] - drawn["baseline"]["micro_f1"], _ENDS)
+        gain = self.scores["model"]["micro_f1"] - self.scores["baseline"]["micro_f1"]
+        return gain, float(low), float(high)
+
+    @cached_property
+    def label_scores(self) -> list[LabelScores]:
+        """Precision, recall, F1 and average precision of each label."""
+        n_right, n_predicted, n = (
+            counts.sum(axis=0).tolist()
+            for counts in (self.predicted & self.targets, self.predicted, self.targets)
+        )
+        precisions = _average_precisions(self.probabilities, self.targets)
+        return [
+            LabelScores(
+                label,
+                n[i],
+                n_predicted[i],
+                n_right[i] / n_predicted[i] if n_predicted[i] else None,
+                n_right[i] / n[i] if n[i] else None,
+                2 * n_right[i] / (n[i] + n_predicted[i]) if n[i] + n_predicted[i] else None,
+                precisions[i],
+            )
+            for i, label in enumerate(self.labels)
+        ]
+
+    @cached_property
+    def taken(self) -> NDArray[np.int64]:
+        """Number of documents by label missed (row) and label wrongly given (column).
+
+        Shape (n_labels + 1, n_labels + 1). The last row counts documents in which none is missed,
+        the last column those in which none is wrongly given; their corner is empty.
+        """
+        missed, wrong = self.targets & ~self.predicted, self.predicted & ~self.targets
+        counts = [
+            np.column_stack([labels, ~labels.any(axis=1)]).astype(np.int64)
+            for labels in (missed, wrong)
+        ]
+        found: NDArray[np.int64] = counts[0].T @ counts[1]
+        found[-1, -1] = 0
+        return found
+
+    def taken_for(self) -> list[tuple[Any, Any, int]]:
+        """Return (missed label, label wrongly given, number of documents), most first.
+
+        A label is None where a document has no label of the kind.
+        """
+        rows, columns = np.nonzero(self.taken)
+        counts = self.taken[rows, columns]
+        names = (*self.labels, None)
+        order = np.argsort(-counts, kind="stable").tolist()
+        return [(names[rows[i]], names[columns[i]], int(counts[i])) for i in order]
+
+    def marked(self, row: int) -> tuple[Any, ...]:
+        """Return the labels that a document has."""
+        return self._names(self.targets[row])
+
+    def answer(self, row: int) -> tuple[Any, ...]:
+        """Return the labels that a document gets."""
+        return self._names(self.predicted[row])
+
+    def has_conflict(self, group: tuple[int, ...]) -> bool:
+        """Return whether the documents of a group of `duplicates` have different labels."""
+        return len({self.marked(row) for row in group}) > 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all data as dicts, lists, strings and numbers, which JSON can hold."""
+        from sk_han.rendering.report.label_tables import document_columns
+
+        same = ("estimator", "labels", "notes", "scores", "gain", "baseline_note", "history")
+        values = {name: getattr(self, name) for name in (*same, "duplicates", "trained_on")} | {
+            "classes": self.label_scores,
+            "taken_for": self.taken_for(),
+            "documents": document_columns(self),
+            "mistakes": [
+                {"row": row, "label": self.labels[label], "explanation": explanation}
+                for row, label, explanation in zip(
+                    self.mistake_rows, self.mistake_labels, self.mistakes, strict=False
+                )
+            ],
+            "suspects": [(row, self.labels[label]) for row, label in self.suspects],
+        }
+        return {name: plain(value) for name, value in values.items()}
+
+    def to_frame(
+        self, what: Literal["documents", "classes", "scores", "confusion"] = "documents"
+    ) -> DataFrame:
+        """Return one part of the report as a pandas DataFrame.
+
+        Parameters
+        ----------
+        what : {"documents", "classes", "scores", "confusion"}, default="documents"
+            A row for each document, each label, or the model and what it is compared with; or how
+            often a label is missed where another is wrongly given, as `taken_for`.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        from sk_han.rendering.report.label_tables import label_report_frame
+
+        return label_report_frame(self, what)
+
+    def to_text(self, *, width: int | None = None) -> str:
+        """Return the report as lines for a terminal.
+
+        Parameters
+        ----------
+        width : int, optional
+            Columns of a line; by default those of the terminal.
+
+        Returns
+        -------
+        str
+        """
+        from sk_han.rendering.report.label_text import render_label_report_text
+
+        return render_label_report_text(self, width=width)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how often a label is missed (rows) where another is wrongly given (columns).
+
+        Of more than 25 labels, those with the most mistakes are drawn. Shades are shares of the
+        row.
+        """
+        from sk_han.rendering.report.label_tables import plot_taken
+
+        return plot_taken(self, ax)
+
+    def _markup(self, *, full_page: bool) -> str:
+        from sk_han.rendering.report.label_page import render_label_report
+
+        return render_label_report(self, full_page=full_page)
+
+    def __repr__(self) -> str:
+        from sk_han.rendering.numbers import counted
+
+        return (
+            f"MultilabelReport({self.estimator}, {counted(self.n_documents)}, "
+            f"{counted(len(self.labels), 'label')}, "
+            f"micro F1 {averages(self.predicted, self.targets)['micro_f1']:.3f})"
+        )
+
+    def _names(self, has: NDArray[np.bool_]) -> tuple[Any, ...]:
+        return tuple(self.labels[i] for i in np.flatnonzero(has).tolist())
+
+    def _models(self) -> list[tuple[str, NDArray[np.float64], NDArray[np.bool_]]]:
+        """Return name, probabilities and labels given, of model and baseline."""
+        found = [("model", self.probabilities, self.predicted)]
+        if self.baseline is not None:
+            found.append(("baseline", self.baseline, self.baseline >= 0.5))
+        return found
+
+    @cached_property
+    def _resampled(self) -> dict[str, dict[str, NDArray[np.float64]]]:
+        return {name: resampled(given, self.targets) for name, _, given in self._models()}
+
+
+def _average_precisions(
+    probabilities: NDArray[np.float64], targets: NDArray[np.bool_]
+) -> list[float | None]:
+    """Return the average precision of each label; None of one that no document has."""
+    from sklearn.metrics import average_precision_score
+
+    return [
+        float(average_precision_score(t, p)) if t.any() else None
+        for t, p in zip(targets.T, probabilities.T, strict=True)
+    ]

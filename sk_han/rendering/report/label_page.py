@@ -1,0 +1,201 @@
+"""A report on several labels a document as one HTML page, or a part of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sk_han.rendering.legend import legend_markup
+from sk_han.rendering.markup import escaped, fold, isolated, table
+from sk_han.rendering.numbers import counted
+from sk_han.rendering.protocols import Reported
+from sk_han.rendering.report.documents import duplicates, misled, whole_document
+from sk_han.rendering.report.figures import history_charts
+from sk_han.rendering.report.label_text import (
+    BASELINE,
+    MEASURES,
+    by_f1,
+    interval,
+    label_gain_note,
+    three_decimals,
+    verdict,
+)
+from sk_han.rendering.report.lists import Bounds, entry, judged, more, name_markup, prefix_of
+from sk_han.rendering.report.page import LABELS_OPEN, MOST_LABELS, bounds_of, report_page
+from sk_han.rendering.report.verdicts import probability
+
+__all__ = ["render_label_report"]
+
+PAIRS = 20
+AVERAGES = {
+    "micro": "of all labels of all documents together: frequent labels count most",
+    "macro": "the mean over labels: a rare label counts as much as a common one",
+    "samples": "the mean over documents",
+}
+
+
+def render_label_report(report: Reported, *, full_page: bool = True) -> str:
+    """Return a report as a page or a fragment; see `MultilabelReport.to_html`."""
+    bounds = bounds_of(full_page)
+    return report_page(report, _head(report), list(_sections(report, bounds)), full_page)
+
+
+def _sections(report: Reported, bounds: Bounds) -> Iterator[tuple[str, str, str]]:
+    """Yield name, title and content of each section."""
+    yield "scores", "Scores", _scores(report)
+    yield "confusion", "What is missed, and what is given instead", _taken(report)
+    history = history_charts(report)
+    if history:
+        note = f"<p>{counted(len(report.history), 'epoch')} of the network alone.</p>"
+        yield "training", "Training", f'{note}<div class="han-figures">{"".join(history)}</div>'
+    yield "mistakes", "The worst mistakes", _mistakes(report, bounds)
+    yield "labels", "Labels that may be marked wrongly", _suspects(report, bounds)
+    if report.texts is not None or report.duplicates:
+        yield "duplicates", "Duplicates", duplicates(report, bounds)
+
+
+def _head(report: Reported) -> str:
+    names = {"model": "the model", "baseline": BASELINE}
+    tiles = "".join(
+        f'<div class="han-tile{" han-first" if key == "model" else ""}">'
+        f'<span class="han-small">{names[key]}</span><b>{found["micro_f1"]:.3f}</b>'
+        f'<span class="han-small">micro F1, {interval(found, "micro_f1")}</span></div>'
+        for key, found in report.scores.items()
+    )
+    notes = [*report.notes]
+    if report.trained_on is not None and len(report.trained_on):
+        n = len(report.trained_on)
+        notes.append(f"{counted(n)} {'is' if n == 1 else 'are'} among the training documents too.")
+    listed = "".join(f"<li>{escaped(note)}</li>" for note in notes)
+    lead = f'<p class="han-lead">{escaped(label_gain_note(report))}</p>' if report.gain else ""
+    return (
+        f"<h1>Where the model fails</h1><p class='han-small'>{escaped(report.estimator)} on "
+        f"{counted(report.n_documents)} of {counted(len(report.labels), 'label')}</p>"
+        f'<div class="han-tiles">{tiles}</div>{lead}'
+        + (f'<ul class="han-notes">{listed}</ul>' if notes else "")
+    )
+
+
+def _scores(report: Reported) -> str:
+    names = {"model": "the model", "baseline": BASELINE}
+    rows = [
+        [
+            names[key],
+            *(
+                f'{found[measure]:.3f}<span class="han-small">{interval(found, measure)}</span>'
+                for measure in MEASURES
+            ),
+            f"{found['mean_average_precision']:.3f}",
+        ]
+        for key, found in report.scores.items()
+    ]
+    head = (
+        "",
+        *(name[:1].upper() + name[1:] for name in MEASURES.values()),
+        "Mean average precision",
+    )
+    model = report.scores["model"]
+    averages = [
+        [
+            f'{name}<span class="han-small">{meaning}</span>',
+            *(
+                f"{model[f'{name}_{measure}']:.3f}"
+                f'<span class="han-small">{interval(model, f"{name}_{measure}")}</span>'
+                for measure in ("precision", "recall", "f1")
+            ),
+        ]
+        for name, meaning in AVERAGES.items()
+    ]
+    averages_head = ("Average, of the model", "Precision", "Recall", "F1")
+    note = escaped(report.baseline_note)
+    return (
+        f'<div class="han-wide">{table(head, rows)}</div><p class="han-small">{note} Below each '
+        "figure is the interval that holds it in 95 of 100 such samples of documents "
+        f"(bootstrap).</p>{_by_label(report)}"
+        f'<h3>Averages</h3><div class="han-wide">{table(averages_head, averages)}</div>'
+    )
+
+
+def _by_label(report: Reported) -> str:
+    found = by_f1(report)
+    rows = [
+        (
+            name_markup(s.label),
+            f"{s.n_documents:,}",
+            *map(three_decimals, (s.precision, s.recall, s.f1, s.average_precision)),
+        )
+        for s in found[:MOST_LABELS]
+    ]
+    head = (
+        *("Label, the worst first", "Documents", "Precision", "Recall", "F1"),
+        "Average precision",
+    )
+    left_out = more(len(found) - MOST_LABELS, "label")
+    markup = f'<div class="han-wide">{table(head, rows)}</div>{left_out}'
+    if len(found) > LABELS_OPEN:
+        return fold("Scores of each label", markup, "han-fold")
+    return f"<h3>Each label</h3>{markup}"
+
+
+def _taken(report: Reported) -> str:
+    pairs = report.taken_for()
+    if not pairs:
+        return "<p>All labels of all documents are right.</p>"
+    rows = [
+        [
+            *("nothing" if label is None else name_markup(label) for label in pair[:2]),
+            f"{pair[2]:,}",
+        ]
+        for pair in pairs[:PAIRS]
+    ]
+    return (
+        "<p>In how many documents a label is missed while another one is wrongly given; nothing "
+        "stands for documents that miss none, or get none too many.</p>"
+        f'<div class="han-wide">{table(("Missed", "Wrongly given", "Documents"), rows)}</div>'
+        f"{more(len(pairs) - PAIRS, 'pair')}"
+    )
+
+
+def _mistakes(report: Reported, bounds: Bounds) -> str:
+    rows = report.mistake_rows[: bounds.mistakes].tolist()
+    if not rows:
+        return "<p>All labels of all documents are right.</p>"
+    n_more = int((~report.right).sum()) - len(rows)
+    intro = "The documents in which the probability of a label is most wrong."
+    if not len(report.mistakes):
+        return f"<p>{intro}</p>{judged(report, rows, bounds)}{more(n_more, 'document')}"
+    articles = []
+    for position, row in enumerate(rows):
+        sign = -1 if report.targets[row, report.mistake_labels[position]] else 1
+        explanation = report.mistakes[position]
+        articles.append(
+            f'<article class="han-mistake" id="{prefix_of(report)}-doc-{row}">'
+            f"<h3>Document {row:,}: {verdict(report, position, isolated)}</h3>"
+            f"{misled(explanation, sign)}{whole_document(explanation, is_open=not position)}"
+            "</article>"
+        )
+    return (
+        f"<p>{intro} The sentence that misled most is quoted: of a label wrongly given, the one "
+        "that speaks most for it; of a label missed, the one that speaks most against it.</p>"
+        f"{legend_markup(list(report.mistakes), 'contributions')}{''.join(articles)}"
+        f"{more(n_more, 'document')}"
+    )
+
+
+def _suspects(report: Reported, bounds: Bounds) -> str:
+    method = (
+        "<p>Found by confident learning (Northcutt, Jiang, Chuang, 2021, Journal of Artificial "
+        "Intelligence Research 70), for each label by itself: a document without the label gets "
+        "at least the probability that documents with it get on average, or the other way round. "
+        "It cannot tell a wrong label from a mistake of the model: a person has to look.</p>"
+    )
+    shown = report.suspects[: bounds.in_a_list].tolist()
+    if not shown:
+        return f"{method}<p>None was found.</p>"
+    entries = []
+    for row, label in shown:
+        has = "marked" if report.targets[row, label] else "not marked"
+        p = escaped(probability(float(report.probabilities[row, label])))
+        said = f'{has} <b>{isolated(report.labels[label])}</b> <span class="han-number">{p}</span>'
+        entries.append(entry(report, row, said, bounds))
+    found = f"<p><b>{counted(len(report.suspects), 'label')}</b>, the most suspicious first.</p>"
+    return f"{method}{found}{''.join(entries)}{more(len(report.suspects) - len(shown), 'label')}"

@@ -1,0 +1,80 @@
+"""Figures of a model of several labels on labelled documents, by NumPy alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["AVERAGES", "averages", "label_figures", "resampled"]
+
+AVERAGES = ("micro", "macro", "samples")
+_RESAMPLES, _PORTION = 1_000, 100
+
+Figures = dict[str, NDArray[np.float64]]
+
+
+def averages(given: NDArray[np.bool_], true: NDArray[np.bool_]) -> dict[str, float]:
+    """Return the averages of `label_figures` over these documents."""
+    found = label_figures(given, true, np.ones((1, len(true))))
+    return {name: float(values[0]) for name, values in found.items()}
+
+
+def resampled(given: NDArray[np.bool_], true: NDArray[np.bool_]) -> Figures:
+    """Return the averages in 1,000 bootstrap samples of the documents, the same for any model."""
+    random = np.random.RandomState(0)
+    n = len(true)
+    found = []
+    for _ in range(0, _RESAMPLES, _PORTION):
+        drawn = random.multinomial(n, np.full(n, 1 / n), size=_PORTION).astype(np.float64)  # (B, D)
+        found.append(label_figures(given, true, drawn))
+    return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+
+
+def label_figures(
+    given: NDArray[np.bool_], true: NDArray[np.bool_], weights: NDArray[np.float64]
+) -> Figures:
+    """Return precision, recall and F1, micro, macro and by document, and subset accuracy.
+
+    A label that no document has or gets is left out of the macro mean, a document without any is
+    right; else a share of nothing is 0.
+
+    Parameters
+    ----------
+    given, true : ndarray of bool, shape (D, L)
+        Labels by the model, and those that the documents have.
+    weights : ndarray of shape (B, D)
+        How often each document counts in each of B samples.
+    """
+    right = (given & true).astype(np.float64)
+    by_label = [weights @ counts for counts in (right, given, true)]  # (B, L) each
+    occurs = by_label[1] + by_label[2] > 0
+    by_document = [counts.sum(axis=1) for counts in (right, given, true)]  # (D,) each
+    nothing = by_document[1] + by_document[2] == 0
+    micro = _shares(*(counts.sum(axis=1) for counts in by_label))
+    found = {}
+    for name, of_all, of_labels, of_documents in zip(
+        ("precision", "recall", "f1"),
+        micro,
+        _shares(*by_label),
+        _shares(*by_document),
+        strict=True,
+    ):
+        found[f"micro_{name}"] = of_all
+        found[f"macro_{name}"] = _divided(of_labels.sum(axis=1), occurs.sum(axis=1))
+        found[f"samples_{name}"] = weights @ np.where(nothing, 1.0, of_documents)
+        found[f"samples_{name}"] /= weights.sum(axis=1)
+    exact = (given == true).all(axis=1)
+    found["subset_accuracy"] = weights @ exact / weights.sum(axis=1)
+    return found
+
+
+def _shares(
+    right: NDArray[np.float64], given: NDArray[np.float64], true: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], ...]:
+    """Return precision, recall and F1 of counts."""
+    return _divided(right, given), _divided(right, true), _divided(2 * right, given + true)
+
+
+def _divided(these: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide, and return 0 where there is nothing to divide by."""
+    return np.divide(these, by, out=np.zeros(these.shape), where=by > 0)
