@@ -16,6 +16,7 @@ ORDER = (
     "summary",
     "report",
     "confusion",
+    "several_labels",
     "calibration",
     # How is it trained?
     "learning_curve",
