@@ -148,3 +148,10 @@ def test_a_separator_that_separates_nothing_is_told(run, topics, tmp_path, separ
     )
     assert found == code
     assert why in told
+
+
+def test_the_report_is_that_of_python(run, topics, stored, tmp_path):
+    page = tmp_path / "report.html"
+    assert run("report", stored, topics(), *TOPICS, "-o", page)[0] == 0
+    found = sk_han.report(sk_han.load(stored), TEXTS, Y)
+    assert page.read_text("utf-8") == found.to_html()
