@@ -15,6 +15,7 @@ from sk_han.documents.repeated import conflicting_rows, first_of_same_words
 from sk_han.inspection.fit_cost import estimated_cost
 from sk_han.inspection.results.description import TextDescription
 from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.validation.indicators import check_indicator, is_indicator
 from sk_han.validation.labels import check_labels
 from sk_han.validation.texts import check_texts
 
@@ -35,8 +36,9 @@ def describe(
     texts : iterable of str, shape (n_documents,)
         Raw texts in any container that `HANClassifier.fit` takes. Those of an iterator are kept in
         memory.
-    labels : array-like of shape (n_documents,), default=None
-        Without them there is nothing on classes and conflicting labels.
+    labels : array-like of shape (n_documents,), or indicator (n_documents, n_labels), default=None
+        Without them there is nothing on classes and conflicting labels. An indicator, as
+        `HANClassifier.fit` takes it, is of several labels a document.
     tokenizer : HierarchicalTokenizer, default=None
         What the fit will use. A clone of it reads the texts; None means
         ``HierarchicalTokenizer()``.
@@ -71,7 +73,7 @@ def describe(
             f"Got {type(texts).__name__}."
         )
     texts = check_texts(texts)
-    checked = None if labels is None else check_labels(labels, len(texts), "labels")
+    class_counts, targets, labels_of_each = _labels(labels, len(texts))
     if tokenizer is None:
         tokenizer = HierarchicalTokenizer()
     elif not isinstance(tokenizer, HierarchicalTokenizer):
@@ -80,30 +82,31 @@ def describe(
         )
     tokenizer = clone(tokenizer)
     documents, _ = tokenizer.fit_transform_both(texts)
-    class_counts, conflicting = None, []
     first = first_of_same_words(documents)
-    if checked is not None:
-        classes, targets = np.unique(checked, return_inverse=True)
-        counts = np.bincount(targets).tolist()
-        class_counts = dict(zip(classes.tolist(), counts, strict=True))
-        conflicting = conflicting_rows(first, targets).tolist()
+    conflicting = [] if targets is None else conflicting_rows(first, targets).tolist()
     dropped, dropped_share = _dropped(texts, tokenizer)
     words = documents.words_per_document
+    lengths = {
+        "words a document": _quantiles(words),
+        "sentences a document": _quantiles(documents.sentences_per_document),
+        "words a sentence": _quantiles(documents.words_per_sentence),
+    }
+    if labels_of_each is not None:
+        lengths["labels a document"] = _quantiles(labels_of_each)
     return TextDescription(
         n_documents=len(documents),
         n_sentences=documents.n_sentences,
         n_words=documents.n_words,
         n_distinct_words=len(tokenizer.vocabulary_),
-        lengths={
-            "words a document": _quantiles(words),
-            "sentences a document": _quantiles(documents.sentences_per_document),
-            "words a sentence": _quantiles(documents.words_per_sentence),
-        },
+        lengths=lengths,
         scripts=_scripts(documents, tokenizer.vocabulary_),
         without_words=np.flatnonzero(words == 0).tolist(),
         repeated=np.flatnonzero(first != np.arange(len(first))).tolist(),
         conflicting=conflicting,
         class_counts=class_counts,
+        without_labels=(
+            None if labels_of_each is None else np.flatnonzero(labels_of_each == 0).tolist()
+        ),
         dropped_characters=dropped,
         dropped_share=dropped_share,
         truncated=_truncated(texts, tokenizer, words),
@@ -115,6 +118,24 @@ def describe(
             n_classes=2 if class_counts is None else len(class_counts),
         ),
     )
+
+
+def _labels(
+    labels: Any, n_documents: int
+) -> tuple[dict[Any, int] | None, NDArray[np.int64] | None, NDArray[np.int64] | None]:
+    """Return documents of each label, numbers of the documents' labels, how many each has (D,)."""
+    if labels is None:
+        return None, None, None
+    if is_indicator(labels):
+        t, columns = check_indicator(labels, n_documents, "labels")
+        names = range(t.shape[1]) if columns is None else columns.tolist()
+        class_counts = dict(zip(names, t.sum(axis=0).tolist(), strict=True))
+        targets = np.unique(t, axis=0, return_inverse=True)[1].reshape(-1)
+        return class_counts, targets, t.sum(axis=1)
+    checked = check_labels(labels, n_documents, "labels")
+    classes, targets = np.unique(checked, return_inverse=True)
+    counts = np.bincount(targets).tolist()
+    return dict(zip(classes.tolist(), counts, strict=True)), targets, None
 
 
 def _quantiles(lengths: NDArray[np.int64]) -> dict[str, float]:

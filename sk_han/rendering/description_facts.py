@@ -59,7 +59,8 @@ def _title(description: Any) -> str:
 def _lengths(description: Any) -> tuple[list[str], list[list[str]]]:
     names = list(next(iter(description.lengths.values())))
     rows = [
-        [what, *(f"{values[name]:,.0f}" for name in names)]
+        # The labels of a document are few: their mean needs a decimal.
+        [what, *(f"{values[name]:,.{int(what == 'labels a document')}f}" for name in names)]
         for what, values in description.lengths.items()
     ]
     return ["", *names], rows
@@ -67,7 +68,10 @@ def _lengths(description: Any) -> tuple[list[str], list[list[str]]]:
 
 def _facts(description: Any) -> list[tuple[str, str]]:
     facts = []
-    if description.class_counts is not None:
+    if description.without_labels is not None:
+        facts.append(("labels", _classes(description)))
+        facts.append(("without a label", _count(description.without_labels)))
+    elif description.class_counts is not None:
         facts.append(("classes", _classes(description)))
     scripts = list(description.scripts.items())[:_SCRIPTS_SHOWN]
     facts.append(("scripts", ", ".join(f"{name} {percent(share)}" for name, share in scripts)))

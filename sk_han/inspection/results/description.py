@@ -52,7 +52,8 @@ class TextDescription(Result):
         Words of the vocabulary.
     lengths : mapping of str to mapping of str to float
         For "words a document", "sentences a document" and "words a sentence" the values "shortest",
-        "10 %", "median", "mean", "90 %" and "longest".
+        "10 %", "median", "mean", "90 %" and "longest". Of several labels a document, "labels a
+        document" too.
     scripts : mapping of str to float
         Share of the words with a letter that are written in each script, the most frequent first.
     without_words : sequence of int
@@ -62,7 +63,7 @@ class TextDescription(Result):
     conflicting : sequence of int
         Rows of texts with the same words as one with another label.
     class_counts : mapping of label to int, or None
-        Number of documents of each class, in the order of `classes_`; None without labels.
+        Number of documents of each class or label, in the order of `classes_`; None without labels.
     dropped_characters : mapping of str to int
         Characters that belong to no word, the most frequent first, in up to 1,000 texts.
     dropped_share : float
@@ -75,6 +76,8 @@ class TextDescription(Result):
         Some rows, each with its sentences as lists of words.
     cost : FitCost
         Estimate of a fit of `HANClassifier()`.
+    without_labels : sequence of int, or None
+        Of several labels a document, rows of texts that have none; None of one class a document.
     """
 
     n_documents: int
@@ -93,6 +96,7 @@ class TextDescription(Result):
     unknown_share: float
     samples: Mapping[int, Sequence[Sequence[str]]]
     cost: FitCost
+    without_labels: Sequence[int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return all values as dicts, lists, strings and numbers, which JSON can hold.
@@ -135,5 +139,6 @@ class TextDescription(Result):
     def __repr__(self) -> str:
         from sk_han.rendering.numbers import counted
 
-        classes = "" if self.class_counts is None else f", {len(self.class_counts)} classes"
+        kind = "classes" if self.without_labels is None else "labels"
+        classes = "" if self.class_counts is None else f", {len(self.class_counts)} {kind}"
         return f"TextDescription({counted(self.n_documents)}{classes})"
