@@ -135,7 +135,7 @@ class Scorer:
             return cls(state, tokenizer)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable label of each document.
+        """Predict the most probable label of each document, or an indicator of its labels.
 
         Parameters
         ----------
@@ -160,7 +160,8 @@ class Scorer:
         Returns
         -------
         ndarray of shape (n_documents, n_classes)
-            Columns in the order of `classes_`; rows sum to 1.
+            Columns in the order of `classes_`; rows sum to 1, but not with several labels a
+            document.
         """
         return self._pool.target.probabilities(self._logits(X))
 
