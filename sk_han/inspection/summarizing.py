@@ -145,6 +145,8 @@ def _of_explanations(
     numbers = drawn(len(all_given), max_documents, random)
     explanations = list(_checked([all_given[number] for number in numbers], numbers))
     classes = explanations[0].classes.tolist()
+    several_labels = explanations[0].labels is not None
+    are_two = len(classes) == 2 and not several_labels
     number_of = {label: number for number, label in enumerate(classes)}
     key_of: dict[str, int] = {}
     tallies = Tallies(len(classes))
@@ -156,7 +158,7 @@ def _of_explanations(
         rows = np.zeros(len(keys), np.int64)
         ngrams = np.asarray(explanation.ngram_contributions)
         target = number_of[explanation.target]
-        for sign, of_class in [(1, target), *([(-1, 1 - target)] if len(classes) == 2 else [])]:
+        for sign, of_class in [(1, target), *([(-1, 1 - target)] if are_two else [])]:
             tallies.add(
                 np.array([of_class]),
                 predicted[row : row + 1],
@@ -175,7 +177,9 @@ def _of_explanations(
     words_by_key = list(key_of)
     names = [words_by_key[key] for key in shown.keys.tolist()]
     corpus = Corpus(explanations, predicted, numbers, len(all_given))
-    return put_together(classes, corpus, tallies, shown, found, names, Measured())
+    return put_together(
+        classes, corpus, tallies, shown, found, names, Measured(), several_labels=several_labels
+    )
 
 
 def _checked(explanations: list[Any], numbers: NDArray[np.int64]) -> Iterator[DocumentExplanation]:

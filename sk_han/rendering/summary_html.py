@@ -48,7 +48,7 @@ def render_summary_html(summary: Summarized, *, full_page: bool = True) -> str:
 
 
 def _heading(summary: Summarized, found: SummarizedClass) -> str:
-    note = escaped(about_class(found, len(summary.classes), with_minus))
+    note = escaped(about_class(found, summary, with_minus))
     return f'<b class="han-label">{isolated(found.label)}</b> <span class="han-small">{note}</span>'
 
 

@@ -42,13 +42,19 @@ def about(summary: Summarized) -> str:
     return documents
 
 
-def about_class(found: SummarizedClass, n_classes: int, write: Callable[[str], str] = str) -> str:
+def about_class(
+    found: SummarizedClass, summary: Summarized, write: Callable[[str], str] = str
+) -> str:
     """Say how often the class is predicted, and what each part brings.
 
     `write` formats the numbers: it may put a true minus sign for the hyphen.
     """
-    near = "" if n_classes < 3 else f", the next likely class of {found.n_others:,} more"
-    said = f"predicted for {counted(found.n_predicted)}{near}"
+    near = ""
+    if len(summary.classes) > 2 or summary.several_labels:
+        kind = "label" if summary.several_labels else "class"
+        near = f", the next likely {kind} of {found.n_others:,} more"
+    verb = "the most probable label of" if summary.several_labels else "predicted for"
+    said = f"{verb} {counted(found.n_predicted)}{near}"
     if found.n_predicted:
         # Exactly 0 is a part that is missing, or that reads vectors of sentences and no words.
         parts = {"network": found.network, "n-gram model": found.ngrams}
@@ -90,7 +96,7 @@ def side_titles(
     summary: Summarized, found: SummarizedClass, write: Callable[[Any], str]
 ) -> list[str]:
     """Return the titles of the terms for a class and of those against it."""
-    if len(summary.classes) == 2:
+    if len(summary.classes) == 2 and not summary.several_labels:
         first, second = summary.classes
         other = first if found is second else second
         return [
@@ -105,6 +111,6 @@ def shown_classes(summary: Summarized) -> list[SummarizedClass]:
 
     What speaks against the second of two classes is what speaks for the first.
     """
-    if len(summary.classes) == 2:
+    if len(summary.classes) == 2 and not summary.several_labels:
         return [summary.classes[1]]
     return sorted(summary.classes, key=lambda found: -found.n_predicted)

@@ -42,9 +42,7 @@ def render_summary_text(summary: Summarized, *, width: int | None = None) -> str
 
 
 def _class(summary: Summarized, found: SummarizedClass, width: int) -> Iterator[str]:
-    yield from prose(
-        f"{in_one_line(found.label)}: {about_class(found, len(summary.classes))}", width
-    )
+    yield from prose(f"{in_one_line(found.label)}: {about_class(found, summary)}", width)
     titles = side_titles(summary, found, in_one_line)
     for part, title in PART_TITLES.items():
         yield f"  {title}"

@@ -40,6 +40,7 @@ class AnyOfLabels(Target):
     sides: NDArray[np.float64] | None = None
 
     kind = "any_of_labels"
+    has_one_label = False
     SCHEMA = Schema(
         (Field("labels", label_names), Field("thresholds", Array("float64", "K", 0, 1))),
         rules=(_bind_problems,),

@@ -20,6 +20,7 @@ from sk_han import (
     explain,
     explain_classes,
     report,
+    summarize,
 )
 from sk_han.datasets import make_reviews
 from sk_han.inspection import MultilabelReport
@@ -306,3 +307,16 @@ def test_a_description_counts_labels():
     assert json.loads(found.to_json())["without_labels"] == found.without_labels
     assert describe(texts, marks.to_numpy()).class_counts.keys() == {0, 1, 2}
     assert describe(texts).without_labels is None
+
+
+def test_a_summary_of_two_labels_takes_neither_for_the_opposite_of_the_other():
+    labels = Y[["late", "<broken>"]]
+    model = HANClassifier(**SMALL, max_epochs=1).fit(X[:120], labels[:120])
+    summary = summarize(model, X[:60], k=2)
+    assert summary.several_labels
+    assert "against <broken>" in summary.to_text()
+    assert "for late, against" not in summary.to_text()
+    assert "the most probable label of" in summary.to_text()
+    assert {"late", "<broken>"} <= set(summary.to_frame()["class"])
+    of_explanations = summarize(explain(model, X[:20], target="late"), k=2)
+    assert of_explanations["<broken>"].n_documents == 0

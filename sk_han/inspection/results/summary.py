@@ -199,6 +199,8 @@ class Summary(Result):
     removal : Removal or None
         What becomes of all predictions without the shown words. None if the model was not at
         hand, or reads sentence vectors.
+    several_labels : bool
+        Whether a document may have several labels. "Predicted" is then its most probable one.
 
     Examples
     --------
@@ -220,6 +222,7 @@ class Summary(Result):
     n_documents: int
     n_given: int
     removal: Removal | None = None
+    several_labels: bool = False
 
     def __getitem__(self, label: Any) -> ClassSummary:
         """Return the summary of the class with this label."""

@@ -99,7 +99,16 @@ def summary_of_model(
             *honesty(pool, read.words, read.probabilities, marked, random),
         )
     names = _names(read, found, len(shown.keys), tokenizer)
-    return put_together(classes, corpus, read.tallies, shown, found, names, measured)
+    return put_together(
+        classes,
+        corpus,
+        read.tallies,
+        shown,
+        found,
+        names,
+        measured,
+        several_labels=not pool.target.has_one_label,
+    )
 
 
 def put_together(
@@ -110,6 +119,8 @@ def put_together(
     found: Occurrences,
     names: Sequence[str],
     measured: Measured,
+    *,
+    several_labels: bool,
 ) -> Summary:
     """Put a summary together; the occurrences and the names are of the shown terms."""
     removals = measured.removal_of_class or [None] * len(classes)
@@ -143,7 +154,9 @@ def put_together(
         )
 
     summaries = tuple(map(summary_of_class, range(len(classes))))
-    return Summary(summaries, len(corpus.predicted), corpus.n_given, measured.removal)
+    return Summary(
+        summaries, len(corpus.predicted), corpus.n_given, measured.removal, several_labels
+    )
 
 
 class _Read(NamedTuple):
@@ -161,8 +174,8 @@ def _read(
 ) -> _Read:
     """Explain each document for the class predicted and for the next likely one.
 
-    With two classes, what speaks for one speaks against the other. With more, the next likely class
-    shows what the model weighs against the one that it predicts, and rare classes are seen.
+    With two classes, what speaks for one speaks against the other. With more, and with several
+    labels a document, the next likely one shows what the model weighs, and rare ones are seen.
     """
     n_classes = pool.target.n_scores
     tallies = Tallies(n_classes)
@@ -178,7 +191,7 @@ def _read(
         tallies.add(predicted, predicted, values)
         if n_classes > 1:
             rival = ranked[:, 1]
-            if n_classes == 2:
+            if n_classes == 2 and pool.target.has_one_label:
                 values = {part: of_part.against() for part, of_part in values.items()}
             else:
                 _, values = _explained(with_ngrams, documents, score.toward(rival))
