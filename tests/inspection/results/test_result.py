@@ -12,7 +12,13 @@ import numpy as np
 import pytest
 
 from sk_han import ExplanationList
-from sk_han.inspection import FaithfulnessReport, FitSummary, TextDescription, TrainingSummary
+from sk_han.inspection import (
+    FaithfulnessReport,
+    FitSummary,
+    MultilabelReport,
+    TextDescription,
+    TrainingSummary,
+)
 from sk_han.inspection.results.description import FitCost
 from sk_han.inspection.results.result import Result, plain
 from sk_han.translation import Alignment
@@ -76,6 +82,25 @@ FAITHFULNESS = FaithfulnessReport(
     n_without_words=1,
     n_without_rationale=None,
 )
+LABELS = MultilabelReport(
+    estimator="HANClassifier",
+    labels=("late", "good"),
+    targets=np.array([[True, False], [True, True]]),
+    predicted=np.array([[True, True], [True, False]]),
+    probabilities=np.array([[0.9, 0.6], [0.8, 0.4]]),
+    n_words=None,
+    texts=None,
+    mistakes=ExplanationList(),
+    mistake_rows=np.array([0]),
+    mistake_labels=np.array([1]),
+    suspects=np.array([[1, 1]]),
+    duplicates=(),
+    trained_on=None,
+    baseline=None,
+    baseline_note="It is compared with no baseline.",
+    history=(),
+    notes=(),
+)
 RESULTS = {
     type(result).__name__: result
     for result in (
@@ -83,6 +108,7 @@ RESULTS = {
         ExplanationList([signed(), explained()]),
         summarized(),
         made(),
+        LABELS,
         DESCRIPTION,
         FIT,
         TRAINING,
