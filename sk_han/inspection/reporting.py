@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,78 +130,107 @@ def report(
     classes = _classes_of(estimator)
     model, _ = reader_of(estimator)
     X, X_train = _with_length(X), None if X_train is None else _with_length(X_train)
+    documents = _Documents(X, X_train, baseline, n_mistakes)
     if _takes_indicator(y, model):
         t, t_train = (
-            None if given is None else _indicator(given, documents, classes, name)
-            for given, documents, name in ((y, X, "y"), (y_train, X_train, "y_train"))
+            None if given is None else _indicator(given, of, classes, name)
+            for given, of, name in ((y, X, "y"), (y_train, X_train, "y_train"))
         )
-        return _report_on_labels(estimator, X, t, X_train, t_train, baseline, n_mistakes)
-    return _report_on_classes(estimator, X, y, X_train, y_train, baseline, n_mistakes)
+        return _report_on_labels(estimator, documents, t, t_train, classes)
+    return _report_on_classes(estimator, documents, y, y_train, classes)
+
+
+class _Documents(NamedTuple):
+    """Held-out and training documents, and what the report is to do with them."""
+
+    X: Any
+    X_train: Any
+    baseline: str | None
+    n_mistakes: int
 
 
 def _report_on_classes(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    X_train: Any,
-    y_train: Any,
-    baseline: str | None,
-    n_mistakes: int,
+    estimator: Any, documents: _Documents, y: Any, y_train: Any, classes: NDArray[Any]
 ) -> Report:
     """Report on a model of one class a document."""
-    classes = _classes_of(estimator)
-    model, predicts_alone = reader_of(estimator)
+    X, X_train = documents.X, documents.X_train
     y = check_labels(y, len(X))
     y_train = None if X_train is None else check_labels(y_train, len(X_train), "y_train")
     labels = _all_labels(classes, y, y_train)
     targets = _numbers(y, labels)
+    numbers_train = np.empty(0, np.int64) if y_train is None else _numbers(y_train, labels)
 
     probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    held_out = read(model, X)
-    training = None if X_train is None else words_of(model, X_train)
-    numbers_train = np.empty(0, np.int64) if y_train is None else _numbers(y_train, labels)
-    by_baseline, baseline_note = _baseline(
-        baseline,
-        held_out.words,
-        training,
-        partial(cross_validated, targets=targets, n_labels=len(labels)),
-        partial(trained, targets_train=numbers_train, n_labels=len(labels)),
-    )
     wrong = probabilities.argmax(axis=1) != targets
     known = np.flatnonzero(targets < len(classes))
     suspects = known[suspected_labels(probabilities[known], targets[known])]
     worst = known[wrong[known]]
     order = np.argsort(-probabilities[worst].max(axis=1, initial=0), kind="stable")
-    worst = worst[order[:n_mistakes]]
-    explanations, note = ExplanationList(), None
-    if len(worst):
-        predicted = classes[probabilities[worst].argmax(axis=1)]
-        explanations, note = _explained(
-            estimator, predicts_alone, held_out, rows_of(X, worst), predicted
-        )
-    keys = [] if held_out.words is None else list(map(text_key, held_out.words))
+    worst = worst[order[: documents.n_mistakes]]
+    counts = np.bincount(targets, minlength=len(labels))
     return Report(
-        estimator=type(_last(estimator)).__name__,
         labels=tuple(labels),
         n_classes=len(classes),
         targets=targets,
         probabilities=probabilities,
-        n_words=held_out.n_words,
-        texts=held_out.texts,
-        mistakes=explanations,
         mistake_rows=worst,
         suspects=suspects[wrong[suspects]],
-        duplicates=tuple(map(tuple, groups_of_same(keys))),
-        trained_on=None if training is None else _in_training(keys, training),
-        baseline=by_baseline,
-        baseline_note=baseline_note,
-        history=tuple(model.classifier.history_) if model and predicts_alone else (),
-        notes=(
-            *_notes_on_labels(targets, labels, len(classes)),
-            *_notes_on_documents(keys),
-            *([note] if note else []),
+        **_shared(
+            estimator,
+            documents,
+            worst,
+            classes[probabilities[worst].argmax(axis=1)],
+            partial(cross_validated, targets=targets, n_labels=len(labels)),
+            partial(trained, targets_train=numbers_train, n_labels=len(labels)),
+            [
+                *_note_on_unknown(counts, labels, len(classes)),
+                *_note_on_missing(counts[: len(classes)], labels),
+            ],
         ),
     )
+
+
+def _shared(
+    estimator: Any,
+    documents: _Documents,
+    worst: NDArray[np.int64],
+    target: NDArray[Any],
+    cross_validated: Callable[[Sequence[str]], NDArray[np.float64]],
+    trained: Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]],
+    notes: list[str],
+) -> dict[str, Any]:
+    """Return the fields that both reports have; `target` explains the `worst` documents."""
+    model, predicts_alone = reader_of(estimator)
+    X = documents.X
+    held_out = read(model, X)
+    training = None if documents.X_train is None else words_of(model, documents.X_train)
+    by_baseline, baseline_note = _baseline(
+        documents.baseline, held_out.words, training, cross_validated, trained
+    )
+    explanations, unexplained = ExplanationList(), None
+    if len(worst):
+        explanations, unexplained = _explained(
+            estimator, predicts_alone, held_out, rows_of(X, worst), target
+        )
+    keys = [] if held_out.words is None else list(map(text_key, held_out.words))
+    if len(X) < FEW_DOCUMENTS:
+        notes = [*notes, FEW_NOTE]
+    if "" in keys:
+        notes = [*notes, f"{_counted(keys.count(''))} no words."]
+    if unexplained:
+        notes = [*notes, unexplained]
+    return {
+        "estimator": type(_last(estimator)).__name__,
+        "n_words": held_out.n_words,
+        "texts": held_out.texts,
+        "mistakes": explanations,
+        "duplicates": tuple(map(tuple, groups_of_same(keys))),
+        "trained_on": None if training is None else _in_training(keys, training),
+        "baseline": by_baseline,
+        "baseline_note": baseline_note,
+        "history": tuple(model.classifier.history_) if model and predicts_alone else (),
+        "notes": tuple(notes),
+    }
 
 
 def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
@@ -227,19 +256,11 @@ def _indicator(y: Any, X: Any, classes: NDArray[Any], name: str) -> NDArray[np.b
 
 
 def _report_on_labels(
-    estimator: Any,
-    X: Any,
-    t: Any,
-    X_train: Any,
-    t_train: Any,
-    baseline: str | None,
-    n_mistakes: int,
+    estimator: Any, documents: _Documents, t: Any, t_train: Any, labels: NDArray[Any]
 ) -> MultilabelReport:
     """Report on a model of several labels a document; t is (D, L), t_train (N, L) or None."""
-    model, predicts_alone = reader_of(estimator)
-    labels = np.asarray(estimator.classes_)
-    probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    predicted = estimator.predict(X)
+    probabilities = np.asarray(estimator.predict_proba(documents.X), dtype=np.float64)
+    predicted = estimator.predict(documents.X)
     predicted = np.asarray(predicted.toarray() if hasattr(predicted, "toarray") else predicted)
     if probabilities.shape != t.shape or predicted.shape != t.shape:
         raise ValueError(
@@ -248,47 +269,30 @@ def _report_on_labels(
             "labels a document needs one column for each label in all of them."
         )
     predicted = predicted.astype(bool)
-    held_out = read(model, X)
-    training = None if X_train is None else words_of(model, X_train)
-    by_baseline, baseline_note = _baseline(
-        baseline,
-        held_out.words,
-        training,
-        partial(cross_validated_labels, t=t),
-        partial(trained_labels, t_train=t_train),
-    )
     errors = np.where(predicted != t, np.abs(probabilities - t), -1.0)  # (D, L)
     most_wrong = errors.argmax(axis=1)
     wrong = np.flatnonzero((predicted != t).any(axis=1))
-    worst = wrong[np.argsort(-errors.max(axis=1)[wrong], kind="stable")[:n_mistakes]]
-    explanations, note = ExplanationList(), None
-    if len(worst):
-        target = labels[most_wrong[worst]]
-        explanations, note = _explained(
-            estimator, predicts_alone, held_out, rows_of(X, worst), target
-        )
-    keys = [] if held_out.words is None else list(map(text_key, held_out.words))
+    worst = wrong[np.argsort(-errors.max(axis=1)[wrong], kind="stable")[: documents.n_mistakes]]
+    n_without = int((~t.any(axis=1)).sum())
     return MultilabelReport(
-        estimator=type(_last(estimator)).__name__,
         labels=tuple(labels.tolist()),
         targets=t,
         predicted=predicted,
         probabilities=probabilities,
-        n_words=held_out.n_words,
-        texts=held_out.texts,
-        mistakes=explanations,
         mistake_rows=worst,
         mistake_labels=most_wrong[worst],
         suspects=_suspects(probabilities, t, predicted),
-        duplicates=tuple(map(tuple, groups_of_same(keys))),
-        trained_on=None if training is None else _in_training(keys, training),
-        baseline=by_baseline,
-        baseline_note=baseline_note,
-        history=tuple(model.classifier.history_) if model and predicts_alone else (),
-        notes=(
-            *_notes_on_columns(t, labels),
-            *_notes_on_documents(keys),
-            *([note] if note else []),
+        **_shared(
+            estimator,
+            documents,
+            worst,
+            labels[most_wrong[worst]],
+            partial(cross_validated_labels, t=t),
+            partial(trained_labels, t_train=t_train),
+            [
+                *([f"{_counted(n_without)} no label."] if n_without else []),
+                *_note_on_missing(t.sum(axis=0), labels.tolist()),
+            ],
         ),
     )
 
@@ -305,20 +309,6 @@ def _suspects(
     suspects = np.concatenate(found)
     errors = np.abs(probabilities - t)[suspects[:, 0], suspects[:, 1]]
     return suspects[np.argsort(-errors, kind="stable")]
-
-
-def _notes_on_columns(t: NDArray[np.bool_], labels: NDArray[Any]) -> Iterator[str]:
-    n_without = int((~t.any(axis=1)).sum())
-    if n_without:
-        yield f"{_counted(n_without)} no label."
-    missing = np.flatnonzero(~t.any(axis=0)).tolist()
-    if missing:
-        yield (
-            f"No document has the label {_named(labels.tolist(), missing)}: nothing here tells how "
-            "well it is found."
-        )
-    if len(t) < FEW_DOCUMENTS:
-        yield FEW_NOTE
 
 
 def _classes_of(estimator: Any) -> NDArray[Any]:
@@ -429,30 +419,22 @@ def _in_training(keys: list[str], words_train: Sequence[str]) -> NDArray[np.int6
     return np.array([i for i, key in enumerate(keys) if key in found], dtype=np.int64)
 
 
-def _notes_on_labels(
-    targets: NDArray[np.int64], labels: list[Any], n_classes: int
-) -> Iterator[str]:
-    counts = np.bincount(targets, minlength=len(labels))
+def _note_on_unknown(counts: NDArray[np.int64], labels: list[Any], n_classes: int) -> Iterator[str]:
     unknown = [i for i in np.flatnonzero(counts).tolist() if i >= n_classes]
     if unknown:
         yield (
             f"{_counted(int(counts[unknown].sum()))} a label that the model does not know, "
             f"{_named(labels, unknown)}: it cannot be right there, and each counts as a mistake."
         )
-    missing = np.flatnonzero(counts[:n_classes] == 0).tolist()
+
+
+def _note_on_missing(counts: NDArray[np.int64], labels: list[Any]) -> Iterator[str]:
+    missing = np.flatnonzero(counts == 0).tolist()
     if missing:
         yield (
             f"No document has the label {_named(labels, missing)}: nothing here tells how well it "
             "is found."
         )
-    if len(targets) < FEW_DOCUMENTS:
-        yield FEW_NOTE
-
-
-def _notes_on_documents(keys: list[str]) -> Iterator[str]:
-    n_empty = keys.count("")
-    if n_empty:
-        yield f"{_counted(n_empty)} no words."
 
 
 def _counted(n: int) -> str:

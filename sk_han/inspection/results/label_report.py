@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.result import Result, plain
-from sk_han.inspection.results.span_checks import frozen
+from sk_han.inspection.results.held_out import HeldOutReport, Shapes
+from sk_han.inspection.results.result import plain
 from sk_han.utils.caching import cached_property
 from sk_han.utils.label_metrics import averages, resampled
 
@@ -41,7 +39,7 @@ class LabelScores(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MultilabelReport(Result):
+class MultilabelReport(HeldOutReport):
     """Labels given by a fitted model to held-out documents, and where they are wrong.
 
     `report` returns it for a model of several labels a document. Its page (`to_html`) shows all
@@ -75,56 +73,13 @@ class MultilabelReport(Result):
         What the baseline learnt from, or why there is none.
     """
 
-    estimator: str
-    labels: tuple[Any, ...]
-    targets: NDArray[np.bool_]
     predicted: NDArray[np.bool_]
-    probabilities: NDArray[np.float64]
-    n_words: NDArray[np.int64] | None
-    texts: tuple[str, ...] | None
-    mistakes: ExplanationList
-    mistake_rows: NDArray[np.int64]
     mistake_labels: NDArray[np.int64]
-    suspects: NDArray[np.int64]
-    duplicates: tuple[tuple[int, ...], ...]
-    trained_on: NDArray[np.int64] | None
-    baseline: NDArray[np.float64] | None
-    baseline_note: str
-    history: tuple[Mapping[str, float], ...]
-    notes: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        table = self.n_documents, len(self.labels)
-        shapes: dict[str, tuple[tuple[int | None, ...], type[np.generic]]] = {
-            "targets": (table, np.bool_),
-            "predicted": (table, np.bool_),
-            "probabilities": (table, np.float64),
-            "baseline": (table, np.float64),
-            "n_words": (table[:1], np.int64),
-            "mistake_rows": ((None,), np.int64),
-            "mistake_labels": ((len(self.mistake_rows),), np.int64),
-            "suspects": ((None, 2), np.int64),
-            "trained_on": ((None,), np.int64),
-        }
-        for name, (shape, dtype) in shapes.items():
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, frozen(value, name, shape, dtype))
-
-    @property
-    def n_documents(self) -> int:
-        """Number of held-out documents."""
-        return len(self.targets)
 
     @cached_property
     def right(self) -> NDArray[np.bool_]:
         """Whether all labels of each document are right."""
         return (self.predicted == self.targets).all(axis=1)
-
-    @cached_property
-    def confidence(self) -> NDArray[np.float64]:
-        """The probability of the most probable label of each document."""
-        return self.probabilities.max(axis=1)
 
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
@@ -215,10 +170,6 @@ class MultilabelReport(Result):
         """Return the labels that a document gets."""
         return self._names(self.predicted[row])
 
-    def has_conflict(self, group: tuple[int, ...]) -> bool:
-        """Return whether the documents of a group of `duplicates` have different labels."""
-        return len({self.marked(row) for row in group}) > 1
-
     def to_dict(self) -> dict[str, Any]:
         """Return all data as dicts, lists, strings and numbers, which JSON can hold."""
         from sk_han.rendering.report.label_tables import document_columns
@@ -296,6 +247,16 @@ class MultilabelReport(Result):
             f"{counted(len(self.labels), 'label')}, "
             f"micro F1 {averages(self.predicted, self.targets)['micro_f1']:.3f})"
         )
+
+    def _shapes(self) -> Shapes:
+        table = self.n_documents, len(self.labels)
+        return {
+            "targets": (table, np.bool_),
+            "predicted": (table, np.bool_),
+            "probabilities": (table, np.float64),
+            "mistake_labels": ((len(self.mistake_rows),), np.int64),
+            "suspects": ((None, 2), np.int64),
+        }
 
     def _names(self, has: NDArray[np.bool_]) -> tuple[Any, ...]:
         return tuple(self.labels[i] for i in np.flatnonzero(has).tolist())

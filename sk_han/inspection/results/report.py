@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.result import Result, plain
-from sk_han.inspection.results.span_checks import frozen
+from sk_han.inspection.results.held_out import HeldOutReport, Shapes
+from sk_han.inspection.results.result import plain
 from sk_han.utils.caching import cached_property
 from sk_han.utils.metrics import (
     Bin,
@@ -61,7 +59,7 @@ class ClassScores(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Report(Result):
+class Report(HeldOutReport):
     """Predictions of a fitted model on held-out documents, and where they are wrong.
 
     `report` returns it. Its page (`to_html`) shows all parts; `print` shows the short form.
@@ -108,68 +106,12 @@ class Report(Result):
     not know counts as a mistake everywhere but in the log loss, which would be infinite.
     """
 
-    estimator: str
-    labels: tuple[Any, ...]
     n_classes: int
-    targets: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
-    n_words: NDArray[np.int64] | None
-    texts: tuple[str, ...] | None
-    mistakes: ExplanationList
-    mistake_rows: NDArray[np.int64]
-    suspects: NDArray[np.int64]
-    duplicates: tuple[tuple[int, ...], ...]
-    trained_on: NDArray[np.int64] | None
-    baseline: NDArray[np.float64] | None
-    baseline_note: str
-    history: tuple[Mapping[str, float], ...]
-    notes: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        n, put = len(self.targets), object.__setattr__
-        put(self, "labels", tuple(self.labels))
-        put(self, "duplicates", tuple(tuple(map(int, group)) for group in self.duplicates))
-        put(self, "history", tuple(dict(epoch) for epoch in self.history))
-        put(self, "notes", tuple(self.notes))
-        shapes: dict[str, tuple[tuple[int | None, ...], type[np.generic]]] = {
-            "targets": ((n,), np.int64),
-            "probabilities": ((n, self.n_classes), np.float64),
-            "n_words": ((n,), np.int64),
-            "mistake_rows": ((None,), np.int64),
-            "suspects": ((None,), np.int64),
-            "trained_on": ((None,), np.int64),
-            "baseline": ((n, len(self.labels)), np.float64),
-        }
-        for name, (shape, dtype) in shapes.items():
-            value = getattr(self, name)
-            if value is not None:
-                put(self, name, frozen(value, name, shape, dtype))
-        if len(self.mistakes) not in (0, len(self.mistake_rows)):
-            raise ValueError(
-                f"mistakes must hold none or {len(self.mistake_rows)} explanations, one for each "
-                f"of mistake_rows; got {len(self.mistakes)}."
-            )
-        if self.texts is not None:
-            put(self, "texts", tuple(self.texts))
-            if len(self.texts) != n:
-                raise ValueError(
-                    f"texts must be {n}, one for each document; got {len(self.texts)}."
-                )
-
-    @property
-    def n_documents(self) -> int:
-        """Number of held-out documents."""
-        return len(self.targets)
 
     @cached_property
     def predicted(self) -> NDArray[np.int64]:
         """The predicted label of each document as its position in `labels`."""
         return self.probabilities.argmax(axis=1)
-
-    @cached_property
-    def confidence(self) -> NDArray[np.float64]:
-        """The probability of the predicted label, shape (n_documents,)."""
-        return self.probabilities.max(axis=1)
 
     @cached_property
     def right(self) -> NDArray[np.bool_]:
@@ -293,10 +235,6 @@ class Report(Result):
         """Return the predicted label of a document."""
         return self.labels[self.predicted[row]]
 
-    def has_conflict(self, group: tuple[int, ...]) -> bool:
-        """Return whether the documents of a group of `duplicates` have different labels."""
-        return len({int(self.targets[i]) for i in group}) > 1
-
     def to_dict(self) -> dict[str, Any]:
         """Return all data as dicts, lists, strings and numbers, which JSON can hold."""
         from sk_han.rendering.report.report_tables import document_columns
@@ -372,6 +310,13 @@ class Report(Result):
 
         accuracy = f"accuracy {self.right.mean():.3f}"
         return f"Report({self.estimator}, {counted(self.n_documents)}, {accuracy})"
+
+    def _shapes(self) -> Shapes:
+        return {
+            "targets": ((self.n_documents,), np.int64),
+            "probabilities": ((self.n_documents, self.n_classes), np.float64),
+            "suspects": ((None,), np.int64),
+        }
 
     @cached_property
     def _padded(self) -> NDArray[np.float64]:

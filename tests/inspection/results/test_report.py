@@ -112,20 +112,6 @@ def test_a_report_is_read_only():
         report.labels = ()
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("probabilities", np.ones((6, 3))),
-        ("texts", ["one"]),
-        ("n_words", [1]),
-        ("mistakes", made().mistakes[:1]),
-    ],
-)
-def test_data_of_another_number_of_documents_are_refused(name, value):
-    with pytest.raises(ValueError, match=f"{name} must"):
-        made(**{name: value})
-
-
 def test_a_pickled_report_is_the_same():
     report = made()
     report.to_html()  # so that computed values are pickled too

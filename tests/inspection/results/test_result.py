@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterator
 from datetime import date
+from inspect import isabstract
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from sk_han.inspection import (
     TrainingSummary,
 )
 from sk_han.inspection.results.description import FitCost
+from sk_han.inspection.results.held_out import HeldOutReport
 from sk_han.inspection.results.result import Result, plain
 from sk_han.translation import Alignment
 from tests.by_hand import explained, signed, summarized
@@ -126,7 +128,23 @@ def _figures_are_closed() -> Iterator[None]:
 
 
 def test_there_are_no_other_results() -> None:
-    assert {result.__name__ for result in Result.__subclasses__()} == RESULTS.keys()
+    kinds = [*Result.__subclasses__(), *HeldOutReport.__subclasses__()]
+    assert {kind.__name__ for kind in kinds if not isabstract(kind)} == RESULTS.keys()
+
+
+@pytest.mark.parametrize("report", [made(), LABELS], ids=lambda report: type(report).__name__)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("probabilities", np.ones((2, 3))),
+        ("texts", ["one"]),
+        ("n_words", [1]),
+        ("mistakes", made().mistakes[[0] * 4]),
+    ],
+)
+def test_reports_refuse_data_of_another_number_of_documents(report, name, value):
+    with pytest.raises(ValueError, match=f"{name} must"):
+        dataclasses.replace(report, **{name: value})
 
 
 @each_result
