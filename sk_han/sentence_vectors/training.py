@@ -94,23 +94,49 @@ def _start_from_means(net: Net, training: LabelledDocuments) -> None:
     center, scale = _spread(documents)
     network = net.module_
     network.start_from(torch.from_numpy(center), torch.full_like(network.scale, scale))
-    found = np.unique(training.targets)
-    if len(found) < 2:
-        return
     means = (_means(documents) - center) * scale
     means[documents.sentences_per_document == 0] = 0
+    weights = training.weights / training.weights.mean()
+    regress = _on_labels if training.targets.ndim == 2 else _on_classes
+    found = regress(means, training.targets, weights, network.output.out_features)
+    if found is not None:
+        network.start_mean_from(*map(torch.from_numpy, found))
+
+
+def _on_classes(
+    means: NDArray[np.float64],
+    targets: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    n_classes: int,
+) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+    """Return coefficients (K, E) and intercepts (K,) of classes; None if there is only one."""
+    found = np.unique(targets)
+    if len(found) < 2:
+        return None
     model = LogisticRegression(C=_C, max_iter=1000)
     with taking_many_classes():
-        model.fit(means, training.targets, training.weights / training.weights.mean())
+        model.fit(means, targets, weights)
     coefficients, intercepts = model.coef_, model.intercept_
     if len(found) == 2:  # scikit-learn has the log-odds of the second class
         coefficients = np.concatenate([-coefficients, coefficients]) / 2
         intercepts = np.concatenate([-intercepts, intercepts]) / 2
-    n_classes = network.output.out_features
-    weight = np.zeros((n_classes, len(center)), dtype=np.float32)
+    weight = np.zeros((n_classes, means.shape[1]), dtype=np.float32)
     bias = np.full(n_classes, intercepts.min() - 1, dtype=np.float32)  # classes not met yet
     weight[found], bias[found] = coefficients, intercepts
-    network.start_mean_from(torch.from_numpy(weight), torch.from_numpy(bias))
+    return weight, bias
+
+
+def _on_labels(
+    means: NDArray[np.float64], t: NDArray[np.bool_], weights: NDArray[np.float64], n_labels: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return coefficients (L, E) and intercepts (L,) of labels; those of one side are constant."""
+    weight = np.zeros((n_labels, means.shape[1]), dtype=np.float32)
+    share = (t.sum(axis=0) + 0.5) / (len(t) + 1)
+    bias = np.log(share / (1 - share)).astype(np.float32)
+    for label in np.flatnonzero(t.any(axis=0) & ~t.all(axis=0)):
+        model = LogisticRegression(C=_C, max_iter=1000).fit(means, t[:, label], weights)
+        weight[label], bias[label] = model.coef_[0], model.intercept_[0]
+    return weight, bias
 
 
 def _spread(documents: SentenceArray) -> tuple[NDArray[np.float32], float]:

@@ -4,11 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 
 import sk_han
-from sk_han import HANClassifier
+from sk_han import HANClassifier, SentenceArray
 from sk_han.datasets import make_reviews
 from sk_han.serving import Scorer
 
@@ -136,6 +136,18 @@ def test_groups_stay_together_when_documents_are_held_out(monkeypatch):
         HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], y, groups=groups)
         data = seen[-1]
         assert not np.isin(groups[data.held_out], groups[data.training]).any()
+
+
+def test_sentence_vectors_learn_labels_too():
+    vectors = np.random.RandomState(0).normal(size=(N, 4, 5)).astype(np.float32)
+    vectors[:, :, 0] += 2 * _HAS[:, :1]
+    vectors[:, :, 1] += 2 * _HAS[:, 1:]
+    documents = SentenceArray.from_vectors(vectors)
+    model = HANClassifier(**SMALL, max_epochs=2, linear_ngrams=None)
+    model.fit(documents[TRAIN], Y[TRAIN])
+    proba = model.predict_proba(documents[TEST])
+    for label in (0, 1):
+        assert roc_auc_score(_HAS[TEST][:, label], proba[:, label]) > 0.9
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ _BYTES_OF_FIT, _BYTES_OF_SCORES = (66, 8), (24, 44)
 _BYTES_OF_PORTION = (46, 8)
 # Of a model of one vector for all classes: features of all documents and of those that a problem
 # learns from, scikit-learn's copy of these, and indicators, weights and logits by class.
-_BYTES_OF_WORD, _BYTES_OF_LOGIT = 100, 40
+_BYTES_OF_WORD, _BYTES_OF_LOGIT = 100, 20
 # In chunks: two models, and what is known of their coefficients.
 _BYTES_OF_CHUNK = (56, 44)
 
