@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn import config_context
 from sklearn.pipeline import Pipeline
 
+import sk_han
 from sk_han.classifier import HANClassifier
 from sk_han.serving.stored_classifier import check_all_taken, pipeline_params, stored_classifier
 from sk_han.storage.archive import read_archive
@@ -22,20 +23,20 @@ from sk_han.storage.decoding import (
 )
 from sk_han.storage.json_values import from_plain
 from sk_han.storage.opening import model_file
-from sk_han.tagging import SequenceTagger
 from sk_han.text.tokenizer_state import stored_tokenizer, tokenizer_params
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.translation import AttentionTranslator
 from sk_han.utils.compat import validate_parameter_constraints
 
-__all__ = ["ESTIMATORS", "Saved", "load", "restored"]
+if TYPE_CHECKING:
+    from sk_han.tagging import SequenceTagger
+    from sk_han.translation import AttentionTranslator
 
-Saved = HANClassifier | HierarchicalTokenizer | SequenceTagger | AttentionTranslator
+    Saved = HANClassifier | HierarchicalTokenizer | SequenceTagger | AttentionTranslator
 
-ESTIMATORS: dict[str, Any] = {
-    estimator.__name__: estimator
-    for estimator in (HANClassifier, HierarchicalTokenizer, SequenceTagger, AttentionTranslator)
-}
+__all__ = ["ESTIMATORS", "load", "restored"]
+
+# Names in `sk_han`, which loads each of them on first use.
+ESTIMATORS = ("HANClassifier", "HierarchicalTokenizer", "SequenceTagger", "AttentionTranslator")
 
 
 def load(path: str | os.PathLike[str]) -> Saved | Pipeline:
@@ -102,7 +103,7 @@ def _estimator(data: Any, arrays: Arrays, *, only: str | None = None) -> Any:
     if name == "HANClassifier":
         return _classifier(data, arrays)
     if isinstance(name, str) and name in ESTIMATORS:
-        return _sibling(ESTIMATORS[name], data, arrays)
+        return _sibling(getattr(sk_han, name), data, arrays)
     raise ValueError(f"it holds a model of the class {name!r}, which sk_han.save does not write")
 
 

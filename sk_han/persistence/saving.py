@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sklearn
@@ -16,12 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 
 import sk_han
 from sk_han.classifier import HANClassifier
-from sk_han.persistence.loading import ESTIMATORS, Saved, restored
+from sk_han.persistence.loading import ESTIMATORS, restored
 from sk_han.storage.archive import read_archive, write_archive
 from sk_han.storage.json_values import to_plain
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.atomic_write import replacing
 from sk_han.utils.compat import validate_parameter_constraints
+
+if TYPE_CHECKING:
+    from sk_han.persistence.loading import Saved
 
 __all__ = ["save"]
 
@@ -115,12 +118,13 @@ def save(estimator: Saved | Pipeline, path: str | os.PathLike[str]) -> None:
 def _described(estimator: Any, arrays: Arrays) -> dict[str, Any]:
     if type(estimator) is Pipeline:
         return _pipeline(estimator, arrays)
-    if type(estimator) not in ESTIMATORS.values():
+    name = type(estimator).__name__
+    if name not in ESTIMATORS or type(estimator) is not getattr(sk_han, name):
         raise TypeError(
             "sk_han.save takes a HANClassifier, a HierarchicalTokenizer, a Pipeline of the two, a "
             "SequenceTagger or an AttentionTranslator; got "
-            f"{type(estimator).__name__}. After a search, save "
-            "search.best_estimator_; for everything else there is joblib.dump."
+            f"{name}. After a search, save search.best_estimator_; for everything else there is "
+            "joblib.dump."
         )
     check_is_fitted(estimator)
     described = _unfitted(estimator, arrays)
