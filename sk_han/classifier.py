@@ -56,8 +56,6 @@ if TYPE_CHECKING:
     from sk_han.fitting.checkpoints import Checkpoint
     from sk_han.inspection.results import ExplanationList, FitSummary
 
-__all__ = ["HANClassifier"]
-
 _OPTIONS = {name: of_option(c) for name, c in NetworkOptions.constraints().items()}
 
 

@@ -12,8 +12,6 @@ import torch
 import sk_han
 from sk_han.engines.loading import engine_in_use
 
-__all__ = ["show_versions"]
-
 _PACKAGES = (
     "torch",
     "scikit-learn",

@@ -7,8 +7,6 @@ from typing import Any
 
 import sk_han
 
-__all__ = ["UsageError", "parser"]
-
 STANDARD = "-"  # standard input or output, as a name of a file
 
 _DESCRIPTION = "Classify documents by a Hierarchical Attention Network, and show what it read."

@@ -16,8 +16,6 @@ from sk_han.cli.tables import check_files, records
 from sk_han.utils.progress import tell
 from sk_han.utils.visible_text import in_one_line
 
-__all__ = ["fit"]
-
 # Parameters that have an option, or need Python.
 _ELSEWHERE = {
     "callbacks": "They need Python.",

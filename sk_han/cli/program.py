@@ -14,8 +14,6 @@ from typing import Any
 
 from sk_han.cli.arguments import UsageError, parser
 
-__all__ = ["main"]
-
 _FAILED, _USAGE, _INTERRUPTED, _NOT_READ = 1, 2, 130, 141
 
 # What data, model and machine bring about. Anything else is our mistake, and shows its traceback.

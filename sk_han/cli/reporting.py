@@ -10,8 +10,6 @@ from sk_han.cli.several_labels import read_labelled, sets_of
 from sk_han.cli.tables import ClassNames, check_files, named, records, writing
 from sk_han.utils.progress import tell
 
-__all__ = ["report"]
-
 
 def report(arguments: argparse.Namespace) -> None:
     """Write the report of a model on labelled documents, as an HTML page or as text."""

@@ -21,8 +21,6 @@ from sk_han.targets import AnyOfLabels
 from sk_han.utils.metrics import figures, label_figures
 from sk_han.utils.progress import Progress, tell
 
-__all__ = ["evaluate", "explain", "predict"]
-
 _BATCH_SIZE = 256  # documents read, scored and written at once
 _PREDICTION = "prediction"
 _CLASSES_IN_A_TABLE = 20

@@ -15,8 +15,6 @@ from sk_han.cli.tables import ClassNames, named, records
 from sk_han.datasets.tables import Record
 from sk_han.targets import AnyOfLabels, Target
 
-__all__ = ["LabelColumns", "LabelSets", "read_labelled", "sets_of", "where_of"]
-
 _SEPARATOR = ";"  # of a model of several labels, if none is given
 
 

@@ -16,8 +16,6 @@ from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.datasets.tables import Record, Table, check_separator, read_records
 from sk_han.utils.atomic_write import check_replaceable, replacing
 
-__all__ = ["ClassNames", "check_files", "named", "records", "writing"]
-
 _SHOWN = 20
 
 

@@ -17,8 +17,6 @@ from sk_han.utils.optional import import_optional
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import check_texts
 
-__all__ = ["predict", "predict_proba"]
-
 
 def predict_proba(model: Any, documents: Any) -> Any:
     """Predict the probability of each class for documents in a collection of Dask.

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from sk_han.documents.checks import PADDING_ID, as_integers, as_starts, check_ids
 from sk_han.documents.offsets import concatenated_ranges, row_numbers, starts_of
 
-__all__ = ["DocumentArray"]
-
 
 class DocumentArray:
     """Documents of sentences of word ids, stored as three flat arrays.

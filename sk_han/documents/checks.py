@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LARGEST_ID", "PADDING_ID", "UNKNOWN_ID", "as_integers", "as_starts", "check_ids"]
-
 PADDING_ID = 0
 UNKNOWN_ID = 1
 LARGEST_ID = int(np.iinfo(np.int32).max)

@@ -31,8 +31,6 @@ from sk_han.documents.offsets import starts_of
 from sk_han.utils.atomic_write import replacing
 from sk_han.utils.signals import from_signal
 
-__all__ = ["DocumentFolder", "FolderWriter", "writing"]
-
 FORMAT_VERSION = 1
 
 _DESCRIPTION = "documents.json"

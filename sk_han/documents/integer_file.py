@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "BlockChecksums", "IntegerFile", "n_blocks"]
-
 BLOCK = 1 << 16  # bytes that are read again for the first document in them
 
 

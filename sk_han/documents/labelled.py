@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from sk_han.documents.array import DocumentArray
 
-__all__ = ["LabelledDocuments"]
-
 
 @dataclass(frozen=True)
 class LabelledDocuments:

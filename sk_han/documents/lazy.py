@@ -13,16 +13,6 @@ from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import UNKNOWN_ID
 from sk_han.documents.offsets import starts_of
 
-__all__ = [
-    "DocumentSource",
-    "JoinedDocuments",
-    "KnownDocuments",
-    "LazyDocuments",
-    "divided",
-    "highest_id",
-    "portions",
-]
-
 # Documents and words that are read at once. Numbers of documents that networks read at once divide
 # the first, so documents of usual length are scored in the batches of those in memory.
 _AT_ONCE, _MOST_WORDS = 1024, 1 << 22

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["concatenated_ranges", "row_numbers", "starts_of"]
-
 
 def starts_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
     """Return the offsets of consecutive pieces of these lengths: ``[0, 2, 5]`` of ``[2, 3]``."""

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from sk_han.documents.array import DocumentArray
 from sk_han.documents.lazy import portions
 
-__all__ = ["conflicting_rows", "first_of_same_words", "groups_of_same", "text_key"]
-
 _WORDS = re.compile(r"\w+")
 
 

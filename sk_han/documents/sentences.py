@@ -12,8 +12,6 @@ from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import UNKNOWN_ID
 from sk_han.documents.offsets import concatenated_ranges, starts_of
 
-__all__ = ["EncoderFingerprint", "SentenceArray", "check_same_encoder"]
-
 # Of the largest number of a fingerprint. Devices and versions of PyTorch differ by less, encoders
 # by more.
 _SAME_WITHIN = 0.02

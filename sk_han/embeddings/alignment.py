@@ -19,13 +19,6 @@ from sk_han.documents.lazy import highest_id, portions
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 from sk_han.embeddings.files import read_vectors
 
-__all__ = [
-    "Embeddings",
-    "embedding_matrix",
-    "learn_embeddings",
-    "load_embeddings",
-]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Embeddings(Mapping[str, NDArray[np.float32]]):

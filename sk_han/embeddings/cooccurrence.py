@@ -13,8 +13,6 @@ from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.embeddings.svd import left_singular_vectors
 from sk_han.utils.sampling import sampled_rows
 
-__all__ = ["cooccurrence_vectors"]
-
 # The exponent of Levy, Goldberg and Dagan (2015). Without it, rare contexts have too much weight.
 _CONTEXT_SMOOTHING = 0.75
 

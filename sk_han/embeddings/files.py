@@ -15,8 +15,6 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["read_vectors"]
-
 # Bytes, unpacked: the numbers of 50,000 dimensions. A line without end would fill the memory.
 _LONGEST_LINE = 1 << 20
 _MOST_DIGITS = 18  # of a number in a header; it fits into 64 bits

@@ -12,8 +12,6 @@ from sk_han.documents import DocumentArray
 from sk_han.embeddings.alignment import embedding_matrix
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 
-__all__ = ["check_embedding_init", "initial_vectors"]
-
 
 def check_embedding_init(init: Any) -> None:
     """Check that `embedding_init` is a known name, an array of finite numbers or a mapping.

@@ -10,8 +10,6 @@ from threadpoolctl import threadpool_limits
 from sk_han.engines.loading import kernels
 from sk_han.engines.tasks import run_tasks
 
-__all__ = ["left_singular_vectors"]
-
 N_ITERATIONS = 2
 N_OVERSAMPLES = 20
 _N_TASKS = 64

@@ -17,19 +17,6 @@ from sk_han.engines.loading import loaded
 from sk_han.engines.memory import lasting
 from sk_han.engines.tasks import n_threads, run_tasks
 
-__all__ = [
-    "Attended",
-    "Recurred",
-    "Sequences",
-    "attend",
-    "attend_gradients",
-    "project",
-    "project_gradients",
-    "recur",
-    "recur_gradients",
-    "update_rows",
-]
-
 Array = NDArray[np.float32]
 Positions = NDArray[np.int64]
 

@@ -17,16 +17,6 @@ from types import ModuleType
 from sk_han.utils.signals import from_signal
 from sk_han.utils.warnings import warn_user
 
-__all__ = [
-    "ENGINES",
-    "compile_kernels",
-    "engine_in_use",
-    "kernels",
-    "loaded",
-    "using_engine",
-    "warm_up",
-]
-
 ENGINES = ("auto", "numba", "torch")
 
 _OF_TRAINING = ("projection", "gru", "attention", "adamw", "ngrams")

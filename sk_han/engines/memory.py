@@ -8,8 +8,6 @@ import weakref
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["lasting"]
-
 SMALLEST_POOLED, LARGEST_POOLED = 1 << 18, 1 << 28  # bytes
 N_POOLED = 12
 

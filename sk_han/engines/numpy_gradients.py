@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from sk_han.engines.numpy_recurrence import RecurrentLayer, gru_gates
 
-__all__ = ["attention_gradient", "gru_gradient"]
-
 Array = NDArray[np.float32]
 Lengths = NDArray[np.int64]
 

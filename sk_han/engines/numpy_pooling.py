@@ -13,8 +13,6 @@ from sk_han.engines.loading import kernels
 from sk_han.engines.numpy_recurrence import sigmoid
 from sk_han.options import Attention, ContextAttention, NetworkOptions
 
-__all__ = ["Pooled", "sentence_pooling", "word_pooling"]
-
 Array = NDArray[np.float32]
 Lengths = NDArray[np.int64]
 Weights = Mapping[str, Array]

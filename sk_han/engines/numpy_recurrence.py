@@ -15,8 +15,6 @@ from sk_han.engines import arrays
 from sk_han.engines.loading import kernels
 from sk_han.options import RNN
 
-__all__ = ["RecurrentLayer", "encoded", "gru_gates", "recurrent_layers", "sigmoid"]
-
 Array = NDArray[np.float32]
 Lengths = NDArray[np.int64]
 # Takes the projected inputs and states (n_directions, n, gates * H), the states and the memory

@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["at_most_per_core", "n_threads", "run_tasks", "using_threads"]
-
 _MOST_PER_CORE = 4  # more wait for each other; thousands take the memory of the machine
 
 _N_THREADS: ContextVar[int | None] = ContextVar("n_threads", default=None)

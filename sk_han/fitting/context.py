@@ -18,8 +18,6 @@ from sk_han.training.data_parallel import Ranks, next_number
 from sk_han.training.devices import resolve_device
 from sk_han.utils.stages import Stages
 
-__all__ = ["FitContext"]
-
 _MAY_DIFFER_BETWEEN_RANKS = {
     "callbacks",
     "device",

@@ -43,8 +43,6 @@ from sk_han.validation.doubtful import (
 from sk_han.validation.groups import check_groups
 from sk_han.validation.texts import check_texts_without_labels
 
-__all__ = ["FitData", "Given", "read_data"]
-
 
 @dataclass(frozen=True)
 class FitData:

@@ -12,8 +12,6 @@ from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import FitData
 from sk_han.parts import Pool
 
-__all__ = ["Fitted", "Learner", "ScalePrior"]
-
 
 class ScalePrior(NamedTuple):
     """What scale the logits of a part usually have beside others; its logarithm is normal."""

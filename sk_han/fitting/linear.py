@@ -21,8 +21,6 @@ from sk_han.parts.ngrams.stacking import (
 from sk_han.parts.pool import LATENT, NGRAMS
 from sk_han.training.pretraining import halves
 
-__all__ = ["LinearLearner"]
-
 # With 3,000 tweets without labels a pre-trained network was no better, with 8,000 messages of
 # newsgroups 2.6 points (docs/what_was_tried.md).
 _ENOUGH_TO_PRETRAIN = 5_000

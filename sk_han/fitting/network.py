@@ -37,8 +37,6 @@ from sk_han.training.pretraining import (
     take_weights,
 )
 
-__all__ = ["NetworkLearner"]
-
 # Scales of the network and of the linear models' sum if no documents were held out: the logits of
 # a network are overconfident. And by what factor, as a standard deviation of the logarithm, they
 # differ between collections. Of five corpora and 300 to 2,000 documents (docs/what_was_tried.md).

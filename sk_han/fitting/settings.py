@@ -7,8 +7,6 @@ from typing import Any
 
 from sk_han.options import NetworkOptions
 
-__all__ = ["Settings"]
-
 
 class Settings(SimpleNamespace):
     """Parameters by name, those of nested objects as ``tokenizer__lowercase`` too.

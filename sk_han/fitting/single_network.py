@@ -26,16 +26,6 @@ from sk_han.utils.stages import Stages
 from sk_han.validation.doubtful import warn_of_early_stopping
 from sk_han.validation.labels import document_weights
 
-__all__ = [
-    "fitted_state",
-    "network_fields",
-    "new_network",
-    "relative_weights",
-    "restored_attributes",
-    "trained_attributes",
-    "warn_of_no_stop",
-]
-
 
 def relative_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
     """Return weights up to 1, shape (n_samples,): only ratios matter, and so sums are finite."""

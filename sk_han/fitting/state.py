@@ -19,8 +19,6 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.stateful import device_of, restored_training, restoring
 from sk_han.validation.documents import known_documents
 
-__all__ = ["FittedModel", "check_is_first_rank"]
-
 NETWORKS: dict[str, type[Part]] = {
     TrainedNetwork.kind: TrainedNetwork,
     TrainedSentenceNetwork.kind: TrainedSentenceNetwork,

@@ -19,8 +19,6 @@ from sk_han.training.data_parallel import Ranks
 from sk_han.training.history import training_attributes
 from sk_han.utils.progress import tell
 
-__all__ = ["LEARNERS", "fit"]
-
 # What learns in a fit, in this order; the network comes first.
 LEARNERS: list[type[Learner]] = [NetworkLearner, LinearLearner]
 

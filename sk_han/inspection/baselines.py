@@ -16,15 +16,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sk_han.targets.stratification import dealt_out
 from sk_han.utils.warnings import taking_many_classes
 
-__all__ = [
-    "FOLDS",
-    "cross_validated",
-    "cross_validated_labels",
-    "tfidf",
-    "trained",
-    "trained_labels",
-]
-
 FOLDS = 5
 WORD = r"\w+"
 FEWEST_DOCUMENTS = 20

@@ -14,8 +14,6 @@ from sk_han.inspection.results.collection import ExplanationList
 from sk_han.utils.containers import plain_label
 from sk_han.validation.texts import check_texts
 
-__all__ = ["explain_classes"]
-
 
 def explain_classes(
     estimator: ClassifierMixin | Pipeline,

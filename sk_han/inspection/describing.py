@@ -19,8 +19,6 @@ from sk_han.validation.indicators import check_indicator, is_indicator
 from sk_han.validation.labels import check_labels
 from sk_han.validation.texts import check_texts
 
-__all__ = ["describe"]
-
 _LOOKED_INTO = 1_000  # texts; their characters are gone through one by one
 _DROPPED_SHOWN = 20
 _SAMPLES = 3

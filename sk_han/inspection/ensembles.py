@@ -20,8 +20,6 @@ from sk_han.targets import OneOfClasses
 if TYPE_CHECKING:
     from sklearn.ensemble import StackingClassifier, VotingClassifier
 
-__all__ = ["Ensemble", "combined", "opened", "probabilities_of"]
-
 # Of a change of the log-odds, to see how a stack follows one of its members.
 STEP = 0.1
 

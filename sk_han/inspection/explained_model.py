@@ -19,8 +19,6 @@ from sk_han.training.stateful import snapshot_of
 from sk_han.validation.documents import as_documents, holds_word_ids, known_documents
 from sk_han.validation.texts import check_texts
 
-__all__ = ["ExplainedModel", "in_portions", "what_shows"]
-
 
 class ExplainedModel(NamedTuple):
     """A fitted classifier, with the tokenizer and the Pipeline steps before it."""

@@ -16,15 +16,6 @@ from sk_han.parts.ngrams.sparse_model import MOST_DENSE, range_of_sparse
 from sk_han.parts.ngrams.stacking import MOST_CROSS_FITTED
 from sk_han.training.builder import batch_size_for, epochs_for
 
-__all__ = [
-    "MEGABYTES",
-    "SECONDS",
-    "SECONDS_OF_CLASSES",
-    "estimated_cost",
-    "of_classes",
-    "quantities",
-]
-
 # Seconds of one thread and megabytes for one of each quantity, measured by benchmarks/fit_cost.py;
 # docs/how_to/how_long.md has the table.
 SECONDS = {

@@ -13,8 +13,6 @@ from sk_han.inspection.explained_model import ExplainedModel
 from sk_han.validation.documents import holds_word_ids
 from sk_han.validation.texts import check_texts
 
-__all__ = ["ReadDocuments", "read", "reader_of", "words_of"]
-
 
 class ReadDocuments(NamedTuple):
     """Held-out or training documents."""

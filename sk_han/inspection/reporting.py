@@ -33,8 +33,6 @@ from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 from sk_han.validation.labels import check_labels
 from sk_han.validation.texts import check_texts
 
-__all__ = ["report"]
-
 LABELS_NAMED = 5
 FEW_DOCUMENTS = 30
 FEW_NOTE = "So few documents tell little about others: mind the intervals."

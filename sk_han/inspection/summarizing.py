@@ -25,8 +25,6 @@ from sk_han.utils.argument_checks import check_count, random_source
 from sk_han.utils.containers import rows_of
 from sk_han.validation.texts import check_texts
 
-__all__ = ["summarize"]
-
 # Those that give the network's part apart from that of the linear models.
 _METHODS = ("sentence_alone", "gradient_attention", "gradient_input", "integrated_gradients")
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["suspected_labels"]
-
 
 def suspected_labels(
     probabilities: NDArray[np.float64], targets: NDArray[np.int64]

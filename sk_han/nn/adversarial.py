@@ -8,8 +8,6 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-__all__ = ["adversarial_noise", "rows_with_gradient"]
-
 
 @contextmanager
 def adversarial_noise(vectors: Tensor, size: float) -> Iterator[None]:

@@ -11,8 +11,6 @@ from torch import Tensor
 from sk_han.nn.han import HierarchicalAttentionNetwork
 from sk_han.nn.ragged.words import in_chunks
 
-__all__ = ["Attribution", "gradient_attention", "gradient_input", "gradient_of"]
-
 # Takes logits (D, C), returns the factors (D, C) of the logits in the score of each document.
 Score = Callable[[Tensor], Tensor]
 

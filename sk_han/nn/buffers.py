@@ -10,8 +10,6 @@ from torch import Tensor
 
 from sk_han.engines import memory
 
-__all__ = ["lasting", "scratch"]
-
 LARGEST_KEPT = 16_000_000  # numbers; 64 MB in single precision
 
 

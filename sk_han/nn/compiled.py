@@ -13,8 +13,6 @@ from torch.autograd.function import once_differentiable
 from sk_han.engines import arrays
 from sk_han.engines.loading import kernels
 
-__all__ = ["attention", "gru_states", "kernels_cover", "projections", "update_rows"]
-
 _Result = TypeVar("_Result")
 
 

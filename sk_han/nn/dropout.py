@@ -10,8 +10,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["dropout", "row_dropout", "word_dropout"]
-
 
 def dropout(vectors: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
     """Set a share `p` of the entries to zero and scale the others by ``1 / (1 - p)``.

@@ -16,8 +16,6 @@ from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
 from sk_han.nn.ragged.words import distinct_words, in_chunks
 from sk_han.options import MultiHopAttention, NetworkOptions
 
-__all__ = ["HANOutput", "HierarchicalAttentionNetwork"]
-
 # Deviation of the numbers in an initial word vector.
 VECTOR_SCALE = 0.1
 # Initial input weights are PyTorch's times these. With PyTorch's, a word changes the argument of a

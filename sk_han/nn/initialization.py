@@ -7,8 +7,6 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-__all__ = ["normal_", "parameter", "uniform_", "with_memory", "xavier_uniform_"]
-
 _Module = TypeVar("_Module", bound=nn.Module)
 
 

@@ -10,8 +10,6 @@ from torch import Tensor
 
 from sk_han.nn.compiled import kernels_cover, update_rows
 
-__all__ = ["RowwiseAdamW", "clip_gradient_norm"]
-
 
 class RowwiseAdamW(torch.optim.AdamW):
     """`torch.optim.AdamW` that takes sparse gradients, and updates their rows alone.

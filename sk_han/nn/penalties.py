@@ -7,8 +7,6 @@ from torch import Tensor
 
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
-__all__ = ["conicity", "document_conicity", "document_overlap", "hop_overlap"]
-
 # The gradient of a cosine grows without bound near zero, so shorter states count as zero.
 SHORTEST = 1e-4
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import Any, TypeVar
 
-__all__ = ["Choice", "Constraint", "Either", "InstanceOf", "Options", "Range", "option"]
-
 
 @dataclass(frozen=True)
 class Range:

@@ -12,8 +12,6 @@ from typing import Any
 
 from sk_han.options.base import Choice, Options, Range, option
 
-__all__ = ["RNN", "Attention", "ContextAttention", "MultiHopAttention", "NetworkOptions"]
-
 _FLAG = Choice((False, True))
 _SIZE = Range(Integral, 1)
 _PENALTY = Range(Real, 0, 1e30)  # a larger one leaves the range of single precision

@@ -10,8 +10,6 @@ from sk_han.options.network import (
     NetworkOptions,
 )
 
-__all__ = ["Shapes", "encoder_shapes", "sentence_network_shapes", "weight_shapes"]
-
 Shapes = dict[str, tuple[int, ...]]
 
 GATES = {"gru": 3, "lstm": 4, "rnn": 1}

@@ -14,8 +14,6 @@ from sk_han.classifier import HANClassifier
 from sk_han.utils.atomic_write import replacing
 from sk_han.utils.optional import import_optional
 
-__all__ = ["export_safetensors"]
-
 
 def export_safetensors(classifier: HANClassifier, path: str | os.PathLike[str]) -> None:
     """Export the weights of a fitted classifier in the safetensors format.

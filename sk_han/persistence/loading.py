@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     Saved = HANClassifier | HierarchicalTokenizer | SequenceTagger | AttentionTranslator
 
-__all__ = ["ESTIMATORS", "load", "restored"]
-
 # Names in `sk_han`, which loads each of them on first use.
 ESTIMATORS = ("HANClassifier", "HierarchicalTokenizer", "SequenceTagger", "AttentionTranslator")
 

@@ -26,8 +26,6 @@ from sk_han.utils.compat import validate_parameter_constraints
 if TYPE_CHECKING:
     from sk_han.persistence.loading import Saved
 
-__all__ = ["save"]
-
 Arrays = dict[str, NDArray[Any]]
 
 _JOBLIB = (

@@ -10,8 +10,6 @@ from sk_han.rendering.colors import themed_axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_bars"]
-
 INCHES_PER_BAR = 0.32
 
 

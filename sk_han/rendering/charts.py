@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from sk_han.rendering.markup import escaped
 
-__all__ = ["Axis", "Chart", "ticks"]
-
 WIDTH, HEIGHT = 460, 300
 LEFT, RIGHT, TOP, BOTTOM = 58, 22, 10, 48
 

@@ -16,18 +16,6 @@ from sk_han.utils.optional import import_optional
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "DARK",
-    "LIGHT",
-    "SCALES",
-    "Theme",
-    "shades",
-    "style",
-    "stylesheet",
-    "theme_of",
-    "themed_axes",
-]
-
 # Attention has one hue. Blue (for) and orange (against) differ for every colour vision.
 # The letter names the CSS classes of a scale, and is short since every word has a class.
 SCALES = {"attention": "w", "toward": "p", "against": "m"}

@@ -18,8 +18,6 @@ from sk_han.rendering.numbers import counted, percent
 from sk_han.utils.progress import duration
 from sk_han.utils.visible_text import in_one_line
 
-__all__ = ["description_html", "description_text"]
-
 _CLASSES_SHOWN = 10
 _SCRIPTS_SHOWN = 5
 _DROPPED_SHOWN = 8

@@ -14,8 +14,6 @@ from sk_han.utils.optional import import_optional
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["explanation_frame", "explanations_frame"]
-
 # A table without rows, of no mistakes for example, has all its columns too.
 _NO_SPANS, _NO_NUMBERS = np.empty((0, 2), dtype=np.int64), np.empty(0)
 _NOTHING: Any = SimpleNamespace(

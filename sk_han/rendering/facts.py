@@ -8,17 +8,6 @@ from typing import Any
 from sk_han.rendering.markup import escaped, page, table
 from sk_han.utils.visible_text import in_one_line
 
-__all__ = [
-    "Facts",
-    "fact_lines",
-    "facts_page",
-    "facts_table",
-    "facts_text",
-    "rows_in_words",
-    "table_lines",
-    "table_markup",
-]
-
 Facts = Sequence[tuple[str, str]]
 
 _ROWS_SHOWN = 5

@@ -14,8 +14,6 @@ from sk_han.utils.visible_text import in_one_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_faithfulness"]
-
 
 def plot_faithfulness(report: Measured, ax: Axes | None = None) -> Axes:
     """Draw comprehensiveness and sufficiency of each method, with their intervals."""

@@ -7,8 +7,6 @@ import math
 from sk_han.rendering.markup import bar, escaped, fold, page, with_minus
 from sk_han.rendering.protocols import Measured
 
-__all__ = ["render_faithfulness"]
-
 _HEADINGS = {
     "comprehensiveness": "fall without its first words",
     "sufficiency": "fall with these alone",

@@ -21,21 +21,6 @@ from sk_han.utils.visible_text import in_one_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "GAP",
-    "LINE",
-    "SMALL",
-    "Sheet",
-    "axes_to_write_on",
-    "families_of",
-    "paint_head",
-    "paint_legend",
-    "paint_rest",
-    "paint_row",
-    "plot_explanation",
-    "undo",
-]
-
 # Lengths are in points, as the size of text is, which does not change with the figure's size.
 FONT_SIZE = 9.0
 LINE = 15.0

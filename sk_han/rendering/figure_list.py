@@ -29,8 +29,6 @@ from sk_han.utils.visible_text import in_one_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_explanations"]
-
 # Inches, and points between two classes.
 WIDTH, WIDTH_OF_CLASS, GUTTER = 8.0, 4.5, 18.0
 MOST_CLASSES = 10

@@ -8,8 +8,6 @@ from sk_han.rendering.facts import Facts
 from sk_han.rendering.numbers import counted, percent
 from sk_han.utils.progress import duration
 
-__all__ = ["fit_facts", "training_facts"]
-
 
 def training_facts(summary: Any) -> tuple[str, Facts]:
     """Return title and facts of a `TrainingSummary`."""

@@ -9,8 +9,6 @@ from typing import Any
 
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["drawable", "families_for", "written"]
-
 # Tried first, since they are made for running text: of systems, and of Linux packages.
 PREFERRED = (
     "Noto Sans CJK SC",

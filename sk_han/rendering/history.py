@@ -12,8 +12,6 @@ from sk_han.utils.visible_text import in_one_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_history"]
-
 LOSSES = ("train_loss", "valid_loss")
 SCORE_MARKERS = "s^Dv<>P"
 

@@ -25,8 +25,6 @@ from sk_han.rendering.rows import Piece, Row, folded, rows_of
 from sk_han.rendering.shading import Shading, shading_of, side_by_side
 from sk_han.utils.visible_text import in_one_line
 
-__all__ = ["document_markup", "render_html", "render_html_list"]
-
 OPEN_SENTENCES = 30
 CLASSES_SHOWN = 5
 REST_SHOWN = 2000

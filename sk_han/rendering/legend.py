@@ -16,8 +16,6 @@ from sk_han.rendering.notes import (
 from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.rendering.shading import LEVELS, WEAK_SHARE, shading_of
 
-__all__ = ["legend_markup"]
-
 _RANDOM = "These colours are random numbers, a control: they say nothing about the document."
 _ATTENTION = (
     "Green words got the model's attention: the stronger the colour, the more. Attention is not a "

@@ -10,18 +10,6 @@ from sk_han.rendering.colors import style, stylesheet
 from sk_han.rendering.shading import brief
 from sk_han.utils.visible_text import visible
 
-__all__ = [
-    "bar",
-    "brief_number",
-    "escaped",
-    "excerpt",
-    "fold",
-    "isolated",
-    "page",
-    "table",
-    "with_minus",
-]
-
 
 def page(body: str, title: str, full_page: bool, kind: str = "") -> str:
     """Return a body with the style sheet, as a fragment or a full page.

@@ -15,8 +15,6 @@ from sk_han.utils.visible_text import in_one_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_matrix"]
-
 INCHES_PER_NAME = 0.32
 LARGEST_FIGURE = 40.0  # inches: beyond it, names of giants are drawn smaller
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["counted", "percent"]
-
 
 def counted(n: int, what: str = "document") -> str:
     """Write a number of things."""

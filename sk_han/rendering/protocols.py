@@ -11,20 +11,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Explained",
-    "ExplainedDocuments",
-    "Level",
-    "Measured",
-    "Part",
-    "Quantity",
-    "Removed",
-    "Reported",
-    "Summarized",
-    "SummarizedClass",
-    "SummarizedTerm",
-]
-
 Level = Literal["word", "sentence"]
 Quantity = Literal["contributions", "attention"]
 Part = Literal["network", "ngrams"]

@@ -14,16 +14,6 @@ from numpy.typing import NDArray
 from sk_han.rendering.protocols import Explained
 from sk_han.utils.visible_text import in_reading_order
 
-__all__ = [
-    "Piece",
-    "Row",
-    "chunks_of",
-    "folded",
-    "rows_of",
-    "shortened",
-    "words_for_each",
-]
-
 # Most words that a rendering without folding shows of a document.
 WORDS_SHOWN = 1000
 FEWEST_WORDS = 20

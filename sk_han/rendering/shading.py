@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.utils.caching import cached_property
 
-__all__ = ["LEVELS", "Shading", "brief", "number", "shading_of", "side_by_side", "too_weak"]
-
 # Shades on each side of zero: about as many as readers can distinguish side by side.
 LEVELS = 8
 

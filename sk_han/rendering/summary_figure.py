@@ -14,8 +14,6 @@ from sk_han.rendering.summary_notes import PART_TITLES, shown_classes, side_titl
 from sk_han.utils.optional import import_optional
 from sk_han.utils.visible_text import in_one_line
 
-__all__ = ["plot_summary"]
-
 INCHES_PER_TERM = 0.22
 LONGEST_TERM = 30
 

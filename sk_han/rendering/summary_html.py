@@ -26,8 +26,6 @@ from sk_han.rendering.summary_notes import (
     side_titles,
 )
 
-__all__ = ["render_summary_html"]
-
 OPEN_CLASSES = 3
 
 

@@ -9,17 +9,6 @@ from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Part, Removed, Summarized, SummarizedClass
 from sk_han.rendering.shading import number
 
-__all__ = [
-    "LEGEND",
-    "PART_TITLES",
-    "about",
-    "about_class",
-    "honesty_note",
-    "removal_note",
-    "shown_classes",
-    "side_titles",
-]
-
 PART_TITLES: dict[Part, str] = {
     "network": "Words, by the network",
     "ngrams": "Words and n-grams, by the n-gram model",

@@ -19,8 +19,6 @@ from sk_han.rendering.summary_notes import (
 from sk_han.rendering.terminal import columns, line_width, prose
 from sk_han.utils.visible_text import in_one_line
 
-__all__ = ["render_summary_text"]
-
 CLASSES_SHOWN = 10
 LONGEST_TERM = 28
 

@@ -26,16 +26,6 @@ from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of, side_by
 from sk_han.utils.argument_checks import check_count
 from sk_han.utils.visible_text import in_one_line
 
-__all__ = [
-    "columns",
-    "line_width",
-    "prose",
-    "render_text",
-    "render_text_list",
-    "terminal_has_color",
-    "wrapped",
-]
-
 OPEN_SENTENCES = 20
 CLASSES_SHOWN = 3
 BAR_CELLS = 6

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from sk_han.documents import EncoderFingerprint
 
-__all__ = ["VectorCache"]
-
 _FILE = "sentence_vectors.sqlite"
 _PATIENCE = 60  # seconds for another process that writes
 

@@ -23,8 +23,6 @@ from sk_han.utils.model_format import checked_state
 from sk_han.validation.params import POSITIVE
 from sk_han.validation.texts import check_texts, text_portions
 
-__all__ = ["SentenceEmbedder"]
-
 # Version of the state in a pickle; it rises when an older release could not read it.
 STATE_FORMAT = 1
 _N_PROBES = 8  # sentences by which a fitted encoder is known again

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from sk_han.documents import EncoderFingerprint
 from sk_han.sentence_vectors.cache import VectorCache
 
-__all__ = ["PROBES", "Encode", "call_of", "encoded", "fingerprint_of"]
-
 Encode = Callable[[list[str]], NDArray[np.float32]]
 
 PROBES = (

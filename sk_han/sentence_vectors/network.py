@@ -19,8 +19,6 @@ from sk_han.nn.pooling.factory import sentence_pooling
 from sk_han.nn.pooling.unweighted import MeanPooling
 from sk_han.options import MultiHopAttention, NetworkOptions
 
-__all__ = ["SentenceNetwork", "sentence_gradient"]
-
 
 class SentenceNetwork(nn.Module):
     """Encode and pool the sentence vectors of documents, and score the documents.

@@ -16,8 +16,6 @@ from sk_han.documents import UNKNOWN_ID
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 from sk_han.tokenizer import HierarchicalTokenizer
 
-__all__ = ["PooledWordEncoder"]
-
 
 class PooledWordEncoder(TransformerMixin, BaseEstimator):
     """Sums of word vectors that are learnt in two ways, one half of the numbers each.

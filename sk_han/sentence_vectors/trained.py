@@ -13,8 +13,6 @@ from sk_han.sentence_vectors.network import sentence_gradient
 from sk_han.sentence_vectors.training import sentence_net_from_state
 from sk_han.targets import Target
 
-__all__ = ["TrainedSentenceNetwork"]
-
 
 class TrainedSentenceNetwork(TrainedNetwork):
     """A network over sentence vectors; words share what their sentence brings."""

@@ -21,8 +21,6 @@ from sk_han.training.net import Net
 from sk_han.training.net_state import stored_net
 from sk_han.utils.warnings import taking_many_classes
 
-__all__ = ["sentence_net", "sentence_net_from_state", "trained_sentence_net"]
-
 SIZES = "input_size", "n_classes", "recurrent"
 
 # Of the logistic regression on the mean sentence, whose vectors are scaled to entries of length 1.

@@ -17,8 +17,6 @@ from sk_han.storage.training_record import TRAINING, check_best_epoch
 from sk_han.targets import TARGETS
 from sk_han.text.tokenizer_state import FittedTokenizer
 
-__all__ = ["classifier_schema"]
-
 
 def classifier_schema() -> Schema:
     """Return the schema, with the kinds of parts and targets that are known now.

@@ -16,8 +16,6 @@ from sk_han.options import RNN, ContextAttention, NetworkOptions
 from sk_han.parts.network import Attribution, NetworkPart
 from sk_han.targets import Target
 
-__all__ = ["ServedNetwork"]
-
 Array = NDArray[np.float32]
 Lengths = NDArray[np.int64]
 

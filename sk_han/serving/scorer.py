@@ -37,8 +37,6 @@ from sk_han.utils.argument_checks import check_count, random_source
 from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
 from sk_han.validation.texts import check_texts
 
-__all__ = ["Scorer"]
-
 _BATCH_SIZE = 64  # documents in memory at once
 
 

@@ -16,8 +16,6 @@ from sk_han.storage.json_values import from_plain
 from sk_han.storage.schema import Field, Schema, Sizes, check
 from sk_han.text.tokenizer_state import tokenizer_params
 
-__all__ = ["StoredClassifier", "check_all_taken", "pipeline_params", "stored_classifier"]
-
 _NONE, _FLAG, _AUTO = Choice((None,)), Choice((False, True)), Choice(("auto",))
 _POSITIVE, _FRACTION = Range(Integral, 1), Range(Real, 0, 1, includes_low=False)
 _DICT = InstanceOf(dict)

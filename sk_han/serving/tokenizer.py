@@ -11,8 +11,6 @@ from sk_han.text.tokenizer_state import stored_tokenizer
 from sk_han.text.tokens import TOKEN_PATTERNS
 from sk_han.validation.texts import check_texts
 
-__all__ = ["ServedTokenizer"]
-
 
 class ServedTokenizer:
     """A fitted `HierarchicalTokenizer` that only transforms, of its description in a model file."""

@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 
 from sk_han.utils.signals import from_signal
 
-__all__ = ["FORMAT_VERSION", "read_archive", "write_archive"]
-
 # Increased when an older release cannot read the file. Golden files of all formats from this one on
 # keep loading: no release has written the first.
 FORMAT_VERSION = 2

@@ -10,16 +10,6 @@ from numpy.typing import NDArray
 
 from sk_han.storage.json_values import from_plain
 
-__all__ = [
-    "Arrays",
-    "classifier_fields",
-    "fields_of",
-    "fitted_state",
-    "model_of",
-    "steps_of",
-    "taken",
-]
-
 Arrays = dict[str, NDArray[Any]]
 
 

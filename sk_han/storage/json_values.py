@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from sk_han.options import Options
 
-__all__ = ["from_plain", "to_plain"]
-
 _KEYS = (str, int, float, NoneType, np.bool_, np.number)
 _SPECIAL_FLOATS = ("nan", "inf", "-inf")
 

@@ -11,8 +11,6 @@ from sk_han.options.network import NetworkOptions
 from sk_han.options.shapes import Shapes, sentence_network_shapes, weight_shapes
 from sk_han.storage.schema import Array, Field, OptionsOf, Schema, Size, Sizes, Variants, check
 
-__all__ = ["NETWORK", "check_weights", "network_of"]
-
 # Far beyond what training finds. Products of two weights and sums of these stay within single
 # precision, so that no finite weights in a file predict NaN.
 _LARGEST_WEIGHT = 1e12

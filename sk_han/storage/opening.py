@@ -12,8 +12,6 @@ from typing import BinaryIO
 from sk_han.utils.model_format import ModelFormatError
 from sk_han.utils.signals import from_signal
 
-__all__ = ["model_file"]
-
 _KINDS = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
 

@@ -20,20 +20,6 @@ import numpy as np
 
 from sk_han.options.base import Constraint, Options
 
-__all__ = [
-    "Array",
-    "ByName",
-    "Field",
-    "Kind",
-    "ListOf",
-    "OptionsOf",
-    "Schema",
-    "Size",
-    "Sizes",
-    "Variants",
-    "check",
-]
-
 Sizes = dict[str, int]
 # Checks a value at a place of a state, such as "network.weights"; binds letters, or compares.
 Check = Callable[[Any, str, Sizes], None]

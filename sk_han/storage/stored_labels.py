@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from sk_han.storage.schema import Sizes
 
-__all__ = ["label_names", "labels"]
-
 
 def labels(value: Any, where: str, sizes: Sizes) -> None:
     """Check sorted labels: a kind of a schema, whose length is K."""

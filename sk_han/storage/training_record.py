@@ -10,8 +10,6 @@ from typing import Any
 from sk_han.options.base import InstanceOf, Range
 from sk_han.storage.schema import ByName, Field, ListOf, Sizes
 
-__all__ = ["TRAINING", "check_best_epoch"]
-
 
 def _number(value: Any, where: str, sizes: Sizes) -> None:
     if type(value) not in (int, float):  # NaN too: a diverged loss is told, and nothing computed

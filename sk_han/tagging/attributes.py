@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID
 
-__all__ = ["Kinds", "attribute_ids", "learn_attributes", "n_values", "token_kinds", "word_shape"]
-
 PREFIXES, SUFFIXES = (1, 2, 3), (1, 2, 3, 4)
 N_FROM_WORD = 1 + len(PREFIXES) + len(SUFFIXES) + 1
 # A letter or shape that a single word has says no more than the word itself.

@@ -27,8 +27,6 @@ from torch.autograd.function import once_differentiable
 from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum, sequence_ends
 
-__all__ = ["best_paths", "log_partition", "marginals", "path_scores"]
-
 # Paths into the labels of a token differ by at most eight times this, and exp(-745) is not 0.
 _LARGEST_SCORE = 80.0
 # exp of it is finite, also summed up over all tokens.

@@ -41,8 +41,6 @@ from sk_han.validation.labels import encode_labels
 if TYPE_CHECKING:
     from sk_han.tagging.tagger import SequenceTagger
 
-__all__ = ["encoded_sentences", "learnt_attributes"]
-
 
 class _Given(NamedTuple):
     """The user's data, checked: D sentences of T tokens with C different labels."""

@@ -15,8 +15,6 @@ from sk_han.nn.ragged.words import distinct_words
 from sk_han.tagging.chain import best_paths, log_partition, marginals, path_scores
 from sk_han.tagging.options import TaggingOptions
 
-__all__ = ["TaggingNetwork", "TaggingOutput"]
-
 # Deviation of the numbers in an initial vector, and the factor of PyTorch's initial input weights.
 VECTOR_SCALE, INPUT_GAIN = 0.1, 3.0
 

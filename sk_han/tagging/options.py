@@ -10,8 +10,6 @@ from sk_han.options.base import Choice, Options, Range, option
 from sk_han.options.network import RNN
 from sk_han.options.shapes import Shapes, encoder_shapes
 
-__all__ = ["TaggingOptions", "tagging_shapes"]
-
 
 @dataclass(kw_only=True)
 class TaggingOptions(Options):

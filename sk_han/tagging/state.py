@@ -24,8 +24,6 @@ from sk_han.training.stateful import restoring
 if TYPE_CHECKING:
     from sk_han.tagging.tagger import SequenceTagger
 
-__all__ = ["TAGGER", "tagger_attributes", "tagger_state"]
-
 
 def _values(value: Any, where: str, sizes: Sizes) -> None:
     """Check the ids of an attribute's values: a kind of a schema."""

@@ -32,8 +32,6 @@ from sk_han.utils.compat import (
 )
 from sk_han.validation.params import FRACTION, LEARNING_RATE, NOT_NEGATIVE, POSITIVE
 
-__all__ = ["SequenceTagger"]
-
 _OPTIONS = {name: of_option(c) for name, c in TaggingOptions.constraints().items()}
 
 

@@ -9,8 +9,6 @@ from sk_han.rendering.markup import escaped, isolated, page
 from sk_han.rendering.terminal import NARROWEST, terminal_has_color, wrapped
 from sk_han.utils.visible_text import in_one_line
 
-__all__ = ["tagged_html", "tagged_text"]
-
 # Black on backgrounds of the 256-colour palette, and shades of the style sheet, for labels in turn.
 _CODES = ("38;5;16;48;5;79", "38;5;16;48;5;117", "38;5;16;48;5;215", "38;5;16;48;5;183")
 _SHADES = ("p4", "m4", "w4", "p7", "m7", "w7")

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from sk_han.validation.labels import as_labels
 
-__all__ = ["as_sentences", "as_tags", "check_iob2", "chunks_of"]
-
 Token = tuple[str, ...]
 
 

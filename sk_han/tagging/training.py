@@ -18,16 +18,6 @@ from sk_han.training.loss import weighted_mean
 from sk_han.training.metrics import accuracy
 from sk_han.training.net import Net
 
-__all__ = [
-    "LabelledSentences",
-    "Sentences",
-    "TaggingNet",
-    "epochs_for_tagging",
-    "sentences_of",
-    "split_tokens",
-    "tagging_net",
-]
-
 
 @dataclass(frozen=True)
 class Sentences:

@@ -8,8 +8,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable
 
-__all__ = ["ACCENT_STRIPPERS"]
-
 
 def _unicode(word: str) -> str:
     """Remove the marks of a word, and keep all letters."""

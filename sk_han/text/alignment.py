@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 
 from sk_han.text.tokens import TOKEN_PATTERNS
 
-__all__ = ["Span", "locate_sentences", "locate_words", "strings_of"]
-
 Span: TypeAlias = tuple[int, int]
 
 _WORD = re.compile(TOKEN_PATTERNS["words"])

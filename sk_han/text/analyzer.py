@@ -12,8 +12,6 @@ from sk_han.text.sentences import sentence_spans
 from sk_han.text.tokens import compile_token_pattern
 from sk_han.utils.caching import cached_property
 
-__all__ = ["LocatedSentence", "TextAnalyzer"]
-
 
 class LocatedSentence(NamedTuple):
     """A sentence with its words, and their positions in the text."""

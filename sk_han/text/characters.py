@@ -9,14 +9,6 @@ are historic, whole blocks are taken.
 
 from __future__ import annotations
 
-__all__ = [
-    "CHARACTER_MARKS",
-    "CHARACTER_WORDS",
-    "STRONG_TERMINATORS",
-    "WEAK_TERMINATORS",
-    "WORD_CHARACTERS",
-]
-
 
 def _character_class(ranges: str) -> str:
     """Write code points and their ranges for use between the brackets of a pattern."""

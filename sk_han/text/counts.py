@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.text.word_types import Numbering, WordTypes
 
-__all__ = ["WordCounts"]
-
 
 class WordCounts:
     """How often each word occurs, exactly; at most 300 bytes a distinct word.

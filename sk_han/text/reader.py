@@ -15,8 +15,6 @@ from sk_han.text.accents import ACCENT_STRIPPERS
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.word_types import WordTypes, read_word_types
 
-__all__ = ["UNKNOWN_WORD", "DocumentReader", "DocumentSpans", "documents_of", "words_of"]
-
 UNKNOWN_WORD = "<unknown>"
 
 

@@ -11,8 +11,6 @@ from typing import Any
 from sk_han.options.base import Choice, Constraint, Either, InstanceOf, Range
 from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
 
-__all__ = ["DEFAULTS", "PARAMETERS", "check_reading"]
-
 _LONGEST_PATTERN = 20_000  # it takes 150 bytes for each character, and our own have up to 9,000
 # To compile a class of characters takes up to 3 ms, and a range that ignores case 15 ms.
 _MOST_CLASSES, _MOST_RANGES_IGNORING_CASE = 500, 50

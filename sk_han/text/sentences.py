@@ -22,8 +22,6 @@ from sk_han.text.abbreviations import (
 )
 from sk_han.text.characters import STRONG_TERMINATORS, WEAK_TERMINATORS
 
-__all__ = ["BREAK", "sentence_spans"]
-
 LINE_ENDS = "\n\r\v\f\x85\u2028\u2029"
 _CLOSERS = "\"')]}*_"
 ALL_CLOSERS = _CLOSERS + "”’»›」』）】〉》］｝〕〗〙〛＂＇"

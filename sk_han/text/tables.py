@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from sk_han.text import abbreviations, characters, sentences, tokens
 from sk_han.text.tokens import TOKEN_PATTERNS
 
-__all__ = ["COMPILED_PATTERNS", "Tables", "tables"]
-
 # Patterns whose words the kernels find too.
 COMPILED_PATTERNS = frozenset(TOKEN_PATTERNS[kind] for kind in ("words", "words+marks"))
 

@@ -13,8 +13,6 @@ from sk_han.storage.schema import Field, ListOf, Schema, Sizes, check
 from sk_han.text.reading_params import DEFAULTS, PARAMETERS, check_reading
 from sk_han.text.vocabulary import check_vocabulary
 
-__all__ = ["FittedTokenizer", "StoredTokenizer", "stored_tokenizer", "tokenizer_params", "words"]
-
 
 @dataclass(frozen=True)
 class FittedTokenizer:

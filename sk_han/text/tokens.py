@@ -10,8 +10,6 @@ import re
 
 from sk_han.text.characters import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS
 
-__all__ = ["EMOJI", "JOINERS", "MARKS", "TOKEN_PATTERNS", "compile_token_pattern"]
-
 JOINERS = "'’·׳״\\u00ad\\u200c\\u200d"
 
 # A word of a script with spaces. Inside it may stand apostrophes (don't), the point of Catalan,

@@ -10,8 +10,6 @@ import numpy as np
 from sk_han.documents import UNKNOWN_ID
 from sk_han.text.counts import WordCounts
 
-__all__ = ["check_vocabulary", "learn_vocabulary", "needs_documents"]
-
 _FIRST_ID = UNKNOWN_ID + 1
 
 

@@ -22,8 +22,6 @@ from sk_han.text.scanning import count_marked, scan_texts
 from sk_han.text.tables import COMPILED_PATTERNS
 from sk_han.utils.dask_tasks import tasks_at_once
 
-__all__ = ["Numbering", "WordTypes", "joined", "read_word_types"]
-
 # With fewer documents a second process costs more than it saves.
 _SMALLEST_CHUNK = 500
 

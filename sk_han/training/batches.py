@@ -13,8 +13,6 @@ from torch import Tensor
 
 from sk_han.documents import DocumentArray
 
-__all__ = ["Batches", "TrainingData", "document_tensors"]
-
 
 class TrainingData(Protocol):
     """Inputs with their targets and weights, such as `LabelledDocuments`."""

@@ -24,16 +24,6 @@ from sk_han.training.callbacks.progress import progress_of
 from sk_han.training.metrics import accuracy
 from sk_han.training.net import Net
 
-__all__ = [
-    "OPTIMIZERS",
-    "batch_size_for",
-    "check_net_params",
-    "check_optimizer",
-    "document_net",
-    "epochs_for",
-    "new_net",
-]
-
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
     "adamw": RowwiseAdamW,

@@ -20,8 +20,6 @@ from sk_han.utils.compat import StrOptions, validate_parameter_constraints
 from sk_han.utils.dask_tasks import tasks_at_once
 from sk_han.validation.params import POSITIVE
 
-__all__ = ["computing", "torch_threads"]
-
 _FORKED_WITHOUT_EXEC = 0x40  # PF_FORKNOEXEC of Linux
 
 

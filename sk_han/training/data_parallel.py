@@ -27,8 +27,6 @@ from sk_han.nn.buffers import scratch
 from sk_han.training.batches import TrainingData
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["Ranks", "joined_ranks", "next_number", "parts_of"]
-
 # How long a rank waits for one that neither answers nor ends. Ranks wait for the slowest one to
 # read its texts, and for the first one to write a checkpoint.
 PATIENCE = timedelta(minutes=30)

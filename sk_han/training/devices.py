@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["available_devices", "resolve_device"]
-
 
 def available_devices() -> list[str]:
     """Return the names of the devices of this machine, the CPU first."""

@@ -9,8 +9,6 @@ from typing import Any
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.net import Net
 
-__all__ = ["best_of", "end_of", "outcome_of", "plain_history", "training_attributes"]
-
 
 def training_attributes(net: Net, epochs_before: Sequence[dict[str, float]] = ()) -> dict[str, Any]:
     """Return the fitted attributes that tell of a trained net, after epochs of earlier fits."""

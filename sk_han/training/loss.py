@@ -9,8 +9,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["weighted_loss", "weighted_mean"]
-
 
 def weighted_loss(
     criterion: Callable[[Tensor, Tensor], Tensor],

@@ -6,8 +6,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-__all__ = ["accuracy"]
-
 
 def accuracy(logits: NDArray[Any], targets: NDArray[Any]) -> float:
     """Compute the share of targets whose class has the highest logit."""

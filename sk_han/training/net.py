@@ -26,8 +26,6 @@ from sk_han.training.computing import torch_threads
 from sk_han.training.data_parallel import Ranks, next_number
 from sk_han.training.loss import weighted_loss, weighted_mean
 
-__all__ = ["Net"]
-
 _Tensors = TypeVar("_Tensors", bound=tuple[Tensor, ...])
 
 

@@ -15,8 +15,6 @@ from sk_han.training.builder import document_net
 from sk_han.training.computing import torch_threads
 from sk_han.training.net import Net
 
-__all__ = ["copied_net", "net_from_state", "net_to_state", "predicting_net", "stored_net"]
-
 SIZES = "vocabulary_size", "n_classes", "max_words"
 
 

@@ -25,16 +25,6 @@ from sk_han.documents import DocumentArray, concatenated_ranges, starts_of
 from sk_han.training.net import Net
 from sk_han.utils.sampling import sampled_rows
 
-__all__ = [
-    "PRETRAINING_BATCH_SIZE",
-    "SoftlyLabelledDocuments",
-    "halves",
-    "labelled_by_other_half",
-    "pretraining_epochs",
-    "sample_to_pretrain",
-    "take_weights",
-]
-
 PRETRAINING_BATCH_SIZE = 64
 # Words of the documents whose halves are learnt from, which are in memory: 130,000 film reviews.
 _MOST_WORDS = 1 << 25

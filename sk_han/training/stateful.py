@@ -13,16 +13,6 @@ from sk_han.training.devices import available_devices
 from sk_han.utils.compat import VisualBlock
 from sk_han.utils.model_format import ModelFormatError, checked_state
 
-__all__ = [
-    "StatefulEstimator",
-    "device_of",
-    "replace_attributes",
-    "restored_training",
-    "restoring",
-    "snapshot_of",
-    "training_state",
-]
-
 _Estimator = TypeVar("_Estimator")
 
 

@@ -15,8 +15,6 @@ from sk_han.training.builder import OPTIMIZERS
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.net import Net
 
-__all__ = ["restore_training", "set_random_state", "training_state"]
-
 
 def training_state(net: Net, order: Any, *, within_epoch: bool) -> dict[str, Any]:
     """Return all that a training needs to go on to the same bits, as arrays and plain values.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["Alignment"]
-
 
 class Alignment(Result):
     """A text, its translation, and where each word of the translation looked in the text.

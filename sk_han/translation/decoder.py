@@ -16,8 +16,6 @@ from torch.autograd.function import once_differentiable
 from sk_han.nn.buffers import lasting, scratch
 from sk_han.nn.ragged.layout import PackedLayout
 
-__all__ = ["DecoderFunction", "DecoderWeights"]
-
 
 class DecoderWeights(NamedTuple):
     """Weights of a step: ``[a, b]`` stands for vectors side by side."""

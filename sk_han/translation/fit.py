@@ -30,8 +30,6 @@ from sk_han.utils.warnings import warn_user
 if TYPE_CHECKING:
     from sk_han.translation.translator import AttentionTranslator
 
-__all__ = ["as_sequences", "learnt_attributes"]
-
 # From so many pairs on, words of a single text are unknown: then the network learns what to do
 # with a word that it does not know.
 _MANY_PAIRS = 1000

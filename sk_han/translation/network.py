@@ -16,8 +16,6 @@ from sk_han.nn.ragged.words import distinct_words
 from sk_han.translation.decoder import DecoderFunction, DecoderWeights
 from sk_han.translation.options import TranslationOptions
 
-__all__ = ["END_ID", "AttentionSeq2Seq", "DecoderState", "Memory", "Seq2SeqOutput"]
-
 # Ends a source, begins and ends a target. Padding has this id elsewhere, and there is none here.
 END_ID = 0
 

@@ -9,8 +9,6 @@ from sk_han.options.base import Options, Range, option
 from sk_han.options.network import RNN
 from sk_han.options.shapes import Shapes, encoder_shapes
 
-__all__ = ["TranslationOptions", "translation_shapes"]
-
 
 @dataclass(kw_only=True)
 class TranslationOptions(Options):

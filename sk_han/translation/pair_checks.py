@@ -6,8 +6,6 @@ from typing import Any
 
 from sk_han.validation.texts import _as_list, _as_texts
 
-__all__ = ["check_pairs"]
-
 
 def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[list[str], list[str]]:
     """Return texts and their translations as lists of strings, by `check_texts`.

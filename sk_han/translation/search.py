@@ -9,8 +9,6 @@ from torch import Tensor
 
 from sk_han.translation.network import END_ID, AttentionSeq2Seq
 
-__all__ = ["Hypothesis", "beam_search"]
-
 
 class Hypothesis(NamedTuple):
     """What was found for a source."""

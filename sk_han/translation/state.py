@@ -18,8 +18,6 @@ from sk_han.translation.training import translation_net
 if TYPE_CHECKING:
     from sk_han.translation.translator import AttentionTranslator
 
-__all__ = ["TRANSLATOR", "translator_attributes", "translator_state"]
-
 
 def _check_weights(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
     options = TranslationOptions.from_plain(state["network"]["options"])

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from sk_han.documents import DocumentArray
 from sk_han.text.characters import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS
 
-__all__ = ["GLUED_AFTER", "GLUED_BEFORE", "SIGN_PATTERN", "learn_forms", "written"]
-
 # No sign may be lost, so each is a word, the hyphen of "T-shirt" too. What follows an apostrophe
 # is a word of its own: "man's" and "woman's" share theirs.
 SIGN_PATTERN = (

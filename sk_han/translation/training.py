@@ -16,8 +16,6 @@ from sk_han.training.net import Net
 from sk_han.translation.network import END_ID, AttentionSeq2Seq
 from sk_han.translation.search import Hypothesis, beam_search
 
-__all__ = ["TextPairs", "TranslationNet", "translation_net", "with_end_marks"]
-
 # So many batches are sorted by length together, and taken in random order.
 SORTED_BATCHES = 50
 # Rows of the decoder at once, one for each beam of a source.

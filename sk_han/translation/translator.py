@@ -28,8 +28,6 @@ from sk_han.utils.optional import import_optional
 from sk_han.validation.params import FRACTION, LEARNING_RATE, POSITIVE
 from sk_han.validation.texts import check_texts
 
-__all__ = ["AttentionTranslator"]
-
 _OPTIONS = {name: of_option(c) for name, c in TranslationOptions.constraints().items()}
 
 

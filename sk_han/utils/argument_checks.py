@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_choice", "check_count", "check_spread", "random_source"]
-
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
     """Check that a parameter is one of some strings."""

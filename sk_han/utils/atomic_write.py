@@ -14,8 +14,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["check_replaceable", "delete_unfinished", "replacing"]
-
 # Nobody writes at one file for so long; a younger one may belong to a process that does.
 _ABANDONED_AFTER = 24 * 3600  # seconds
 

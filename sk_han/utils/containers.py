@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["label_list", "plain_label", "rows_of"]
-
 
 def label_list(labels: Any) -> list[Any]:
     """Return labels (n,), or those of a frame of one column, as a list of Python's own types.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["tasks_at_once"]
-
 
 def tasks_at_once() -> int | None:
     """Return how many tasks run at once in the worker that runs this one; None outside of Dask.

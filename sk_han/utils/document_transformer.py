@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["DocumentTransformer"]
-
 _Transformer = TypeVar("_Transformer", bound="DocumentTransformer")
 
 

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["column_dtype", "frame_of"]
-
 
 def frame_of(columns: Mapping[str, Any]) -> DataFrame:
     """Return a pandas DataFrame of columns, those of strings as objects."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AVERAGES", "averages", "label_figures", "resampled"]
-
 AVERAGES = ("micro", "macro", "samples")
 _RESAMPLES, _PORTION = 1_000, 100
 

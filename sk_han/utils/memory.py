@@ -7,8 +7,6 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["check_memory", "memory_limit"]
-
 # Of a container: the files of control groups, versions 2 and 1, as a process in one sees them.
 _LIMITS_OF_GROUPS = (
     Path("/sys/fs/cgroup/memory.max"),

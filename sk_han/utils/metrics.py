@@ -8,17 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "BINS",
-    "Bin",
-    "calibration_error",
-    "difference_interval",
-    "figures",
-    "label_figures",
-    "reliability",
-    "share_interval",
-]
-
 BINS = 15
 _Z = 1.959964  # 95 % of a normal distribution
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["ModelFormatError", "checked_state"]
-
 
 class ModelFormatError(ValueError):
     """Raised for a stored model that is damaged, of a newer format, or no model at all."""

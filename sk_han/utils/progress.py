@@ -6,8 +6,6 @@ import sys
 import time
 from contextlib import suppress
 
-__all__ = ["Progress", "duration", "rewrites_lines", "tell"]
-
 _SECONDS_ON_TERMINAL = 0.2
 _SECONDS_IN_LOG = 30.0
 

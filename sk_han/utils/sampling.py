@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["sampled_rows"]
-
 
 def sampled_rows(
     words_per_document: NDArray[np.int64], n_words: int, random_state: np.random.RandomState

@@ -5,8 +5,6 @@ from __future__ import annotations
 import signal
 from traceback import walk_tb
 
-__all__ = ["from_signal"]
-
 
 def from_signal(error: BaseException) -> bool:
     """Return whether a handler of a signal raised an error: the code that it interrupts did not.

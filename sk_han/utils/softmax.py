@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["log_softmax", "log_sum_exp", "softmax"]
-
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute probabilities of shape (D, C) from logits of this shape; each row sums to 1."""

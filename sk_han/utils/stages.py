@@ -8,8 +8,6 @@ from time import perf_counter
 
 from sk_han.utils.progress import rewrites_lines, tell
 
-__all__ = ["Stages"]
-
 
 class Stages:
     """Measure the stages of some work, and tell of them on standard error.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["in_one_line", "in_reading_order", "visible"]
-
 # C0 controls have pictures in Unicode. Tab and line breaks are layout and stay.
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
 _PICTURES[0x7F] = 0x2421

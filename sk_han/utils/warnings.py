@@ -7,8 +7,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["taking_many_classes", "warn_user"]
-
 # Packages whose frames may be between the user's line and our warning.
 _BETWEEN = {"contextlib", "joblib", "sk_han", "sklearn", "skorch", "torch"}
 

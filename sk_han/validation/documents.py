@@ -12,16 +12,6 @@ from sk_han.documents.lazy import KnownDocuments, LazyDocuments, highest_id
 from sk_han.documents.sentences import check_same_encoder
 from sk_han.validation.texts import check_texts
 
-__all__ = [
-    "as_documents",
-    "check_documents",
-    "check_sentence_vectors",
-    "holds_word_ids",
-    "known_documents",
-    "vocabulary_size_of",
-    "within_vocabulary",
-]
-
 
 def holds_word_ids(X: Any) -> bool:
     """Return whether X is tokenized, a DocumentArray or an array of integers, and not raw text."""

@@ -11,15 +11,6 @@ from sk_han.documents import PADDING_ID, UNKNOWN_ID, DocumentArray, SentenceArra
 from sk_han.documents.repeated import conflicting_rows, first_of_same_words
 from sk_han.utils.warnings import warn_user
 
-__all__ = [
-    "conflicting_documents",
-    "warn_of_conflicts",
-    "warn_of_early_stopping",
-    "warn_of_features",
-    "warn_of_rare_classes",
-    "warn_of_single_documents",
-]
-
 _FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # the last of rows with words
 # Who has a hundred classes of three documents knows that they are few; who has three classes of a
 # thousand and one of three may not.

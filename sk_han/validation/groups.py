@@ -11,8 +11,6 @@ from sk_han.utils.containers import label_list
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import is_missing
 
-__all__ = ["check_groups"]
-
 
 def check_groups(groups: Any, n_documents: int) -> NDArray[np.int64]:
     """Return the number of each document's group, (D,).

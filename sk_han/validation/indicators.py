@@ -12,15 +12,6 @@ from numpy.typing import NDArray
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import is_missing
 
-__all__ = [
-    "check_indicator",
-    "check_names",
-    "in_order",
-    "is_indicator",
-    "warn_of_labels",
-    "weights_of_sides",
-]
-
 _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 

@@ -16,8 +16,6 @@ from sk_han.utils.compat import check_sample_weight
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import is_missing
 
-__all__ = ["as_labels", "check_labels", "document_weights", "encode_labels"]
-
 # bool comes before number, since True is an int.
 _KINDS: dict[str, tuple[type, ...]] = {
     "str": (str,),

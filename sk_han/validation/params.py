@@ -8,15 +8,6 @@ from typing import Any
 
 from sk_han.utils.compat import Interval, validate_parameter_constraints
 
-__all__ = [
-    "FRACTION",
-    "LEARNING_RATE",
-    "NOT_NEGATIVE",
-    "POSITIVE",
-    "check_nested_params",
-    "check_params",
-]
-
 POSITIVE = Interval(Integral, 1, None, closed="left")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 FRACTION = Interval(Real, 0, 1, closed="neither")

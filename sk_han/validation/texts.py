@@ -9,8 +9,6 @@ import numpy as np
 
 from sk_han.documents import DocumentArray
 
-__all__ = ["check_texts", "check_texts_without_labels", "is_missing", "text_portions"]
-
 _CHUNK_SIZE = 10_000  # documents of an iterator that are in memory at once
 _MOST_CHARACTERS = 1 << 25  # of these, but for the last one
 

@@ -490,9 +490,9 @@ def documented(docstring: str) -> dict[str, str]:
 
 def functions_of(module: Any) -> Iterator[tuple[str, Callable[..., Any], str]]:
     """Public functions, classes and methods of a module, each with its docstring."""
-    for name in getattr(module, "__all__", []):
-        value = getattr(module, name)
-        if getattr(value, "__module__", None) != module.__name__ or not callable(value):
+    for name, value in vars(module).items():
+        is_own = getattr(value, "__module__", None) == module.__name__
+        if name.startswith("_") or not is_own or not callable(value):
             continue
         yield name, value, value.__doc__ or ""
         if inspect.isclass(value):
@@ -550,7 +550,7 @@ float, default="x"
         """
 
     module = type(sys)("drifting")
-    drifted.__module__, module.__all__ = "drifting", ["drifted"]
+    drifted.__module__ = "drifting"
     module.drifted = drifted
     assert [message.split()[1] for message in wrong_defaults(module)] == ["a", "d", "e", "f"]
 

@@ -11,8 +11,6 @@ from sk_han.engines.kernels.compiling import NUMBERS, POSITIONS, SIZE, compiled
 from sk_han.engines.kernels.drawing import draw
 from sk_han.engines.kernels.vectors import load_part, splat, square_root, store_within
 
-__all__ = ["step"]
-
 
 @compiled(types.void, POSITIONS, *(SIZE,) * 2, *(NUMBERS,) * 3, POSITIONS, *(NUMBERS,) * 2)
 def step(

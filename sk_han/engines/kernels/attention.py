@@ -25,8 +25,6 @@ from sk_han.engines.kernels.vectors import (
     total,
 )
 
-__all__ = ["backward", "forward"]
-
 # Rows of gradients whose product with the states is computed at once.
 _PRODUCT_ROWS = 128
 _SUM_ROWS = 256

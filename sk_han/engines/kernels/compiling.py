@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 
 from numba import njit, types
 
-__all__ = ["NUMBERS", "POSITIONS", "SIZE", "compiled", "inlined", "inner", "readonly"]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 NUMBERS, POSITIONS, SIZE = types.float32[::1], types.int64[::1], types.int64

@@ -7,8 +7,6 @@ from typing import Any
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["draw"]
-
 
 def _draw(typing_context: Any, counter: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -23,8 +23,6 @@ from sk_han.engines.kernels.vectors import (
     tanh,
 )
 
-__all__ = ["backward", "forward"]
-
 # Rows of gradients whose product with the states before them is computed at once.
 _PRODUCT_ROWS = 256
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from sk_han.engines.kernels.compiling import compiled, inner, readonly
 from sk_han.engines.kernels.drawing import draw
 
-__all__ = ["scores"]
-
 # As in `sk_han.parts.ngrams.hashing`; stored models know n-grams by these hash values.
 _MIX_1 = np.uint64(0x9E3779B97F4A7C15)
 _MIX_2 = np.uint64(0xBF58476D1CE4E5B9)

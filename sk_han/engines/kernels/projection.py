@@ -20,8 +20,6 @@ from sk_han.engines.kernels.vectors import (
     store_within,
 )
 
-__all__ = ["backward", "forward"]
-
 # Rows whose products with the gradients are computed at once, from fast memory.
 _PRODUCT_ROWS = 128
 

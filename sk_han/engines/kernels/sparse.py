@@ -10,8 +10,6 @@ from sk_han.engines.kernels.compiling import NUMBERS, POSITIONS, SIZE, compiled,
 from sk_han.engines.kernels.drawing import draw
 from sk_han.engines.kernels.vectors import buffer, load, load_within, splat, store, store_within
 
-__all__ = ["product"]
-
 
 @compiled(types.void, POSITIONS, SIZE, SIZE, *(readonly(int32),) * 2, *(NUMBERS,) * 3)
 def product(

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from sk_han.engines.kernels.compiling import compiled, inner, readonly
 from sk_han.engines.kernels.drawing import draw
 
-__all__ = ["number_words", "place_types", "scan"]
-
 # Bits of a character. `sk_han.text.tables` finds the characters of each.
 WORD, CHARACTER_WORD, MARK, JOINER, VIRAMA = 1, 2, 4, 8, 16  # of "words"
 MARK_WORD, EMOJI_WORD = 32, 64  # of "words+marks"; no other table has them

@@ -25,25 +25,6 @@ from numba.extending import intrinsic, models, overload, register_model
 
 from sk_han.engines.kernels.compiling import NUMBERS, SIZE, compiled, inlined
 
-__all__ = [
-    "ROWS",
-    "buffer",
-    "load",
-    "load_part",
-    "load_within",
-    "multiply_add",
-    "n_vectors",
-    "sigmoid",
-    "splat",
-    "square_root",
-    "store",
-    "store_part",
-    "store_within",
-    "tanh",
-    "total",
-    "vector_type",
-]
-
 LANES = 16
 
 _HAS_AVX512 = "+avx512f" in cpu_target.target_context.codegen().magic_tuple()[2]

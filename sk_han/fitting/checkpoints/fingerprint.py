@@ -16,8 +16,6 @@ from sk_han.engines.loading import engine_in_use
 from sk_han.parts.ngrams.hashing import batches
 from sk_han.storage.json_values import to_plain
 
-__all__ = ["crc_of", "crc_of_documents", "crc_of_words", "described", "settings_fingerprint"]
-
 _PACKAGES = ("numba", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 _LONGEST = 1000  # characters of the description of a parameter
 

@@ -19,8 +19,6 @@ from sk_han.utils.model_format import ModelFormatError
 from sk_han.utils.signals import from_signal
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["FitCheckpoints"]
-
 # Increased when an older release cannot read the file; a fit goes on with its own release only.
 _FORMAT = 1
 _KEYS = {"checkpoint_format", "fingerprint", "random_state", "stage", "training"}

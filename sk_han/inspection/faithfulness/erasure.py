@@ -9,14 +9,6 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
 
-__all__ = [
-    "FLIP_GRID",
-    "comprehensiveness_and_sufficiency",
-    "flip_shares",
-    "ranked",
-    "top_counts",
-]
-
 Predict = Callable[[DocumentArray], NDArray[np.float64]]
 
 # Small steps where explanations differ: good ones flip a decision within a tenth of the words.

@@ -25,8 +25,6 @@ from sk_han.inspection.faithfulness.rationales import agreement, rationale_words
 from sk_han.inspection.methods.gradients import METHODS
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
 
-__all__ = ["faithfulness_report"]
-
 T = TypeVar("T")
 
 CONTROL = "random"

@@ -13,8 +13,6 @@ from sklearn.metrics import average_precision_score
 from sk_han.documents import starts_of
 from sk_han.inspection.methods.source_texts import Source
 
-__all__ = ["agreement", "rationale_words"]
-
 
 def rationale_words(
     rationales: Sequence[Sequence[tuple[int, int]]], sources: Sequence[Source]

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from sk_han.rendering.protocols import Level, Quantity
 
-__all__ = ["ExplanationList"]
-
 
 class ExplanationList(Result, Sequence[DocumentExplanation]):
     """Explanations of several documents, in the order of the documents; immutable.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["FitCost", "TextDescription"]
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FitCost:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from sk_han.rendering.protocols import Level, Quantity
 
-__all__ = ["COMBINATIONS", "DocumentExplanation", "ScoredText", "combine_attention"]
-
 COMBINATIONS = ("product", "sqrt")
 
 # What `to_dict` says of a sentence, and of a word.

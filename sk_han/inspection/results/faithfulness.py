@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["HIGHER_IS_BETTER", "FaithfulnessReport"]
-
 HIGHER_IS_BETTER = {
     "comprehensiveness": True,
     "sufficiency": False,

@@ -15,8 +15,6 @@ from sk_han.inspection.results.result import Result
 from sk_han.inspection.results.span_checks import frozen
 from sk_han.utils.caching import cached_property
 
-__all__ = ["HeldOutReport", "Shapes"]
-
 Shapes = dict[str, tuple[tuple[int | None, ...], type[np.generic]]]
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["LabelScores", "MultilabelReport"]
-
 _ENDS = (0.025, 0.975)
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["ClassScores", "LengthBin", "Report"]
-
 What = Literal["documents", "classes", "scores", "confusion"]
 
 LENGTH_BINS = 5

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Result", "plain", "written"]
-
 
 class Result(ABC):
     """What an inspection has found: data, with the doors by which it is looked at."""

@@ -12,8 +12,6 @@ from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.utils.containers import label_list, plain_label
 from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 
-__all__ = ["checked_labels", "checked_positions"]
-
 
 def checked_positions(index: Any, n: int) -> list[int]:
     """Return the positions that integers or booleans choose among n explanations.

@@ -7,16 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "check_finite",
-    "check_nesting",
-    "check_probabilities",
-    "check_spans",
-    "check_sum",
-    "check_sum_by_group",
-    "frozen",
-]
-
 # Weights come from softmax in float32; the error of their sum grows with the document's length.
 SUM_TOLERANCE = 1e-3
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from sk_han.rendering.protocols import Part
 
-__all__ = ["AROUND", "ClassSummary", "Context", "Removal", "Summary", "Term"]
-
 AROUND = 40  # characters of a context on each side of a term
 
 

@@ -16,8 +16,6 @@ from sk_han.utils.progress import duration
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["TrainingSummary"]
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class TrainingSummary(Result):

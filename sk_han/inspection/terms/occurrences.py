@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from sk_han.documents import DocumentArray
 from sk_han.parts.ngrams.hashing import batches, keyed_ngrams
 
-__all__ = ["Occurrences", "occurrences_of"]
-
 
 class Occurrences(NamedTuple):
     """Where the shown terms stand, ordered by term, then by document; each (n_occurrences,)."""

@@ -13,8 +13,6 @@ from sk_han.inspection.terms.occurrences import Occurrences
 from sk_han.inspection.terms.tallies import Shown
 from sk_han.parts import Pool
 
-__all__ = ["Decisions", "decisions", "honesty", "words_for_predicted"]
-
 _MOST_REMOVALS = 100  # documents from which a term is taken out
 _FEWEST_REMOVALS = 10
 _WORDS_OF_REMOVALS = 4_000_000  # of all documents from which terms are taken out, about

@@ -29,8 +29,6 @@ from sk_han.utils.argument_checks import check_count
 if TYPE_CHECKING:
     from sk_han.rendering.protocols import Part
 
-__all__ = ["Corpus", "Measured", "drawn", "put_together", "summary_of_model"]
-
 N_CONTEXTS = 3
 
 

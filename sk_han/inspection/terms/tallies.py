@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from sk_han.rendering.protocols import Part
 
-__all__ = ["PARTS", "Shown", "Tallies", "Values"]
-
 PARTS: tuple[Part, ...] = ("network", "ngrams")
 
 _WEAKEST = 1e-3  # of the strongest term's sum; below, a term is noise and not shown

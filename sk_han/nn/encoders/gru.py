@@ -14,8 +14,6 @@ from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.segments import sequence_ends
 from sk_han.options import RNN
 
-__all__ = ["BidirectionalGRU", "recurrent_encoder"]
-
 
 class _Weights(NamedTuple):
     """Weights of both directions, as kernels take them."""

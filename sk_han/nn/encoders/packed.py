@@ -15,8 +15,6 @@ from torch.nn.utils.rnn import PackedSequence
 from sk_han.nn.initialization import uniform_, with_memory
 from sk_han.nn.ragged.layout import PackedLayout
 
-__all__ = ["Encoded", "PackedRNN", "packed_encoded"]
-
 # States, or states and memory cells of an LSTM.
 Last = Tensor | tuple[Tensor, Tensor]
 

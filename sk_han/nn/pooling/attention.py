@@ -11,8 +11,6 @@ from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.ragged.normalizers import normalizer_of
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
-__all__ = ["AttentionPooling"]
-
 
 class AttentionPooling(Pooling):
     """Weighted mean of the states of a sequence, after Yang et al. (2016), equations 5 to 7.

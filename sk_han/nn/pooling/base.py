@@ -6,8 +6,6 @@ from torch import Tensor, nn
 
 from sk_han.nn.ragged.segments import segment_numbers
 
-__all__ = ["Pooling"]
-
 
 class Pooling(nn.Module):
     """Base class of poolings, which compute one vector from the states of each sequence.

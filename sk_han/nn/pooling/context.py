@@ -11,8 +11,6 @@ from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.normalizers import normalizer_of
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
-__all__ = ["ContextPooling"]
-
 
 class ContextPooling(Pooling):
     """CAHAN: the word attention of a sentence depends on the sentences around it.

@@ -11,8 +11,6 @@ from sk_han.nn.pooling.multi_hop import MultiHopPooling
 from sk_han.nn.pooling.unweighted import LastPooling, MaxPooling, MeanPooling
 from sk_han.options import ContextAttention, MultiHopAttention, NetworkOptions
 
-__all__ = ["sentence_pooling", "word_pooling"]
-
 
 def word_pooling(
     options: NetworkOptions, input_size: int, generator: torch.Generator | None

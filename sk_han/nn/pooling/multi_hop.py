@@ -10,8 +10,6 @@ from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.ragged.normalizers import normalizer_of
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
-__all__ = ["MultiHopPooling"]
-
 
 class MultiHopPooling(Pooling):
     """R weighted means of the states of a sequence, side by side, after Lin et al. (2017).

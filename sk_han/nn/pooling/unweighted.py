@@ -8,8 +8,6 @@ from torch import Tensor
 from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum, sequence_ends
 
-__all__ = ["LastPooling", "MaxPooling", "MeanPooling"]
-
 
 class MeanPooling(Pooling):
     """Mean of the states of a sequence: HN-AVE of Yang et al. (2016).

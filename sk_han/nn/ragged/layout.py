@@ -7,8 +7,6 @@ from torch import Tensor
 
 from sk_han.utils.caching import cached_property
 
-__all__ = ["PackedLayout"]
-
 
 class PackedLayout:
     """Positions of the tokens of N sequences that a recurrence processes step by step.

@@ -11,8 +11,6 @@ from torch.autograd.function import once_differentiable
 
 from sk_han.nn.ragged.segments import segment_softmax
 
-__all__ = ["NORMALIZERS", "normalizer_of", "segment_entmax15", "segment_sparsemax"]
-
 
 def segment_sparsemax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     """Compute sparsemax over each segment: ``p = max(z - tau, 0)``, where tau makes the sum 1.

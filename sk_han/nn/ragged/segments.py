@@ -5,8 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["segment_numbers", "segment_softmax", "segment_sum", "sequence_ends"]
-
 
 def segment_numbers(lengths: Tensor) -> Tensor:
     """Return the number of the segment of every row: lengths ``[2, 0, 1]`` give ``[0, 0, 2]``."""

@@ -9,8 +9,6 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-__all__ = ["distinct_words", "in_chunks"]
-
 
 def distinct_words(word_ids: Tensor, vocabulary_size: int) -> tuple[Tensor, Tensor]:
     """Return the distinct ids of a batch (U,), rising, and each word's position in them (T,).

@@ -18,8 +18,6 @@ from sk_han.persistence.onnx.network import add_network, check_covered
 from sk_han.persistence.onnx.ngrams import NgramBuckets, add_linear_model, check_ngrams_covered
 from sk_han.targets import AnyOfLabels, OneOfClasses
 
-__all__ = ["INPUTS", "OUTPUTS", "onnx_model"]
-
 INPUTS = {
     "word_ids": "the ids of all words in reading order, 0 < id < vocabulary size",
     "words_per_sentence": "the number of words of each sentence, none of them 0",

@@ -20,8 +20,6 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.atomic_write import replacing
 from sk_han.utils.optional import import_optional
 
-__all__ = ["export_onnx"]
-
 
 def export_onnx(model: HANClassifier | Pipeline, path: str | os.PathLike[str]) -> None:
     """Export a fitted classifier as a graph of ONNX operators.

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Graph", "Sequences", "Shaped"]
-
 # The dtype and the shape of values, by name; a string names a size that is not fixed.
 Shaped = Mapping[str, tuple[Any, Sequence[int | str]]]
 

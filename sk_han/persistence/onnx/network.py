@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from sk_han.options import RNN, ContextAttention, NetworkOptions
 from sk_han.persistence.onnx.graph import Graph, Sequences
 
-__all__ = ["NetworkValues", "add_network", "check_covered"]
-
 Weights = Mapping[str, NDArray[np.float32]]
 
 _OPERATORS = {"gru": "GRU", "lstm": "LSTM", "rnn": "RNN"}

@@ -14,8 +14,6 @@ from sk_han.parts.ngrams.hashing import BITS, MIX_1, MIX_2
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.persistence.onnx.graph import Graph
 
-__all__ = ["NgramBuckets", "add_linear_model", "check_ngrams_covered"]
-
 _LONGEST = 16  # words of an n-gram: each length takes operators of its own
 
 

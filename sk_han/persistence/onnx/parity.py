@@ -14,8 +14,6 @@ from sk_han.parts.pool import NETWORK
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
 
-__all__ = ["check_parity", "feeds"]
-
 _TOLERANCE = 1e-5
 _ROUNDING = 2.0**-23  # of float32
 _SHAKES = 3

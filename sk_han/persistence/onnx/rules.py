@@ -11,8 +11,6 @@ from sk_han.text.sentences import BREAK
 if TYPE_CHECKING:
     from sk_han.tokenizer import HierarchicalTokenizer
 
-__all__ = ["tokenizer_rules"]
-
 _STEPS = [
     "Find sentences in the text: see sentences.",
     "Find the words of each sentence: all matches of token_pattern, a regular expression of "

@@ -18,8 +18,6 @@ from sk_han.rendering.shading import LEVELS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["confusion", "plot_confusion"]
-
 MOST_LABELS = 25
 UPRIGHT_FROM = 6  # labels, from which on their names stand upright above the columns
 SMALL_FROM = 11

@@ -18,15 +18,6 @@ from sk_han.rendering.report.lists import (
 )
 from sk_han.rendering.shading import number
 
-__all__ = [
-    "duplicates",
-    "misleading_sentence",
-    "misled",
-    "mistakes",
-    "suspects",
-    "whole_document",
-]
-
 LONGEST_SENTENCE = 1000
 
 

@@ -12,8 +12,6 @@ from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.verdicts import BASELINE
 from sk_han.utils.metrics import BINS, Bin, share_interval
 
-__all__ = ["history_charts", "length_chart", "reliability_chart"]
-
 _SHARES = [(i / 5, f"{20 * i} %") for i in range(6)]
 _HEIGHT_OF_COUNTS = 0.25  # of the chart
 

@@ -23,8 +23,6 @@ from sk_han.rendering.report.lists import Bounds, entry, judged, more, name_mark
 from sk_han.rendering.report.page import LABELS_OPEN, MOST_LABELS, bounds_of, report_page
 from sk_han.rendering.report.verdicts import probability
 
-__all__ = ["render_label_report"]
-
 PAIRS = 20
 AVERAGES = {
     "micro": "of all labels of all documents together: frequent labels count most",

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["document_columns", "label_report_frame", "plot_taken"]
-
 MOST_LABELS = 25
 
 

@@ -15,17 +15,6 @@ from sk_han.rendering.report.verdicts import points, probability
 from sk_han.rendering.terminal import line_width
 from sk_han.utils.visible_text import in_one_line, in_reading_order
 
-__all__ = [
-    "BASELINE",
-    "MEASURES",
-    "by_f1",
-    "interval",
-    "label_gain_note",
-    "render_label_report_text",
-    "three_decimals",
-    "verdict",
-]
-
 BASELINE = "TF-IDF + a logistic regression for each label"
 MEASURES = {
     "micro_f1": "micro F1",

@@ -11,17 +11,6 @@ from sk_han.rendering.notes import named
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.verdicts import probability
 
-__all__ = [
-    "Bounds",
-    "entries_of",
-    "entry",
-    "judged",
-    "more",
-    "name_markup",
-    "prefix_of",
-    "shown_probability",
-]
-
 EXCERPT = 160
 
 

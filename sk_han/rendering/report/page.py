@@ -13,8 +13,6 @@ from sk_han.rendering.report.figures import history_charts, length_chart, reliab
 from sk_han.rendering.report.lists import Bounds, more, name_markup, prefix_of
 from sk_han.rendering.report.verdicts import BASELINE, always, gain_note, sureness_note
 
-__all__ = ["LABELS_OPEN", "MOST_LABELS", "bounds_of", "render_report", "report_page"]
-
 ON_A_PAGE = Bounds(documents=600, in_a_list=20, characters=1500, mistakes=100)
 IN_A_NOTEBOOK = Bounds(documents=120, in_a_list=8, characters=400, mistakes=5)
 LABELS_OPEN = 12

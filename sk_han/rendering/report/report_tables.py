@@ -11,8 +11,6 @@ from sk_han.utils.optional import import_optional
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["document_columns", "report_frame"]
-
 
 def report_frame(report: Reported, what: str) -> DataFrame:
     """Return a part of a report as a pandas DataFrame."""

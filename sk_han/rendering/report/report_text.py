@@ -12,8 +12,6 @@ from sk_han.rendering.report.verdicts import BASELINE, always, gain_note, probab
 from sk_han.rendering.terminal import line_width
 from sk_han.utils.visible_text import in_one_line, in_reading_order
 
-__all__ = ["render_report_text"]
-
 NARROWEST = 40
 MIXED_UP = 5
 MISTAKES = 5

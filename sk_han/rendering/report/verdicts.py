@@ -5,15 +5,6 @@ from __future__ import annotations
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
 
-__all__ = [
-    "BASELINE",
-    "always",
-    "gain_note",
-    "points",
-    "probability",
-    "sureness_note",
-]
-
 BASELINE = "TF-IDF + logistic regression"
 
 _MINUS = "\N{MINUS SIGN}"

@@ -8,8 +8,6 @@ import torch
 from skorch.callbacks import Callback
 from torch import Tensor
 
-__all__ = ["WeightAveraging"]
-
 
 class WeightAveraging(Callback):
     """Replace the weights by their exponential moving average in validation and after training.

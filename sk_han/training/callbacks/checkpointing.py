@@ -10,8 +10,6 @@ from skorch.callbacks import Callback
 
 from sk_han.training.training_state import restore_training, training_state
 
-__all__ = ["Checkpointing", "StateStore"]
-
 
 class StateStore(Protocol):
     """Where the states of a training go."""

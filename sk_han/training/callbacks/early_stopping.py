@@ -10,8 +10,6 @@ from skorch.callbacks import Callback
 
 from sk_han.training.callbacks.interrupts import StopTraining
 
-__all__ = ["EarlyStopping"]
-
 
 class EarlyStopping(Callback):
     """Stop training when the predictions of held-out documents no longer improve.

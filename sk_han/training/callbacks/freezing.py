@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from skorch.callbacks import Callback
 
-__all__ = ["FrozenEmbedding", "epochs_frozen"]
-
 
 class FrozenEmbedding(Callback):
     """Train the word vectors only after the first epochs; infinitely many are all.

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["StopTraining", "interrupts"]
-
 
 class StopTraining(Exception):  # noqa: N818  (no error: training is over)
     """Raised by a callback to end training; the current weights are kept."""

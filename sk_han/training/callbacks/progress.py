@@ -11,8 +11,6 @@ from skorch.callbacks import Callback
 from sk_han.engines.loading import compile_kernels
 from sk_han.utils.progress import duration, rewrites_lines, tell
 
-__all__ = ["TrainingProgress", "progress_of"]
-
 
 def progress_of(n_steps: int, n_epochs: int, verbose: int) -> Callback:
     """Return what shows the progress of a training on standard error.

@@ -9,8 +9,6 @@ from skorch.callbacks import Callback
 
 from sk_han.training.callbacks.interrupts import StopTraining
 
-__all__ = ["FitTasks"]
-
 
 class FitTasks(Callback):
     """Notify scikit-learn's callbacks (1.9 and later) of the start and end of fit and epochs.

@@ -7,8 +7,6 @@ from typing import Any
 
 from skorch.callbacks import Callback
 
-__all__ = ["EpochTimer"]
-
 
 class EpochTimer(Callback):
     """Record the seconds of each epoch as "dur".
