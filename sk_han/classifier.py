@@ -572,10 +572,6 @@ ContextAttention, default="attention"
         y : array-like of shape (n_documents,) or indicator of shape (n_documents, n_labels)
             True labels.
         sample_weight : array-like of shape (n_documents,), default=None
-
-        Returns
-        -------
-        float
         """
         check_is_fitted(self)
         y = self.pool_.target.as_decoded(y)
@@ -637,10 +633,6 @@ ContextAttention, default="attention"
             As in `fit`.
         y_true, target, method, combine, batch_size, steps, spread, random_state
             As of `sk_han.explain`, which also explains a Pipeline.
-
-        Returns
-        -------
-        ExplanationList of n_documents DocumentExplanation
         """
         from sk_han.inspection.explaining import explain
 
@@ -674,10 +666,6 @@ ContextAttention, default="attention"
         """Return the fitted state: arrays, plain values and the fitted tokenizer.
 
         Pickles and files of `save` hold it, without parameters. Arrays are no copies.
-
-        Returns
-        -------
-        dict of str to object
         """
         check_is_fitted(self)
         return FittedModel.of(snapshot_of(self)).to_state()

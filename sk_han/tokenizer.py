@@ -201,10 +201,6 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
             Further texts to learn the vocabulary from, such as those without labels that
             ``HANClassifier.fit`` takes. An iterator is read as X is.
 
-        Returns
-        -------
-        self : HierarchicalTokenizer
-
         Raises
         ------
         ValueError

@@ -117,10 +117,6 @@ class DocumentArray:
         ----------
         parts : sequence of DocumentArray
             Their ids must mean the same words.
-
-        Returns
-        -------
-        DocumentArray
         """
         if len(parts) == 1:
             return parts[0]
@@ -148,11 +144,7 @@ class DocumentArray:
         Parameters
         ----------
         documents : iterable of iterable of sequence of int
-            Sentences without words are dropped.
-
-        Returns
-        -------
-        DocumentArray of shape (n_documents,)
+            Sentences without words are dropped. of shape (n_documents,)
         """
         word_ids: list[int] = []
         sentence_starts, document_starts = [0], [0]
@@ -174,11 +166,7 @@ class DocumentArray:
         ----------
         padded : array-like of int, shape (n_documents, n_sentences, n_words) or \
                 (n_documents, n_words)
-            A two-dimensional array is read as documents of one sentence.
-
-        Returns
-        -------
-        DocumentArray of shape (n_documents,)
+            A two-dimensional array is read as documents of one sentence. of shape (n_documents,)
             Without the padding, which may stand anywhere in the cube.
         """
         cube = as_integers(padded, "padded", ndim=(2, 3))
@@ -200,11 +188,7 @@ class DocumentArray:
         Parameters
         ----------
         folder : str or path-like
-            As `save` and `HierarchicalTokenizer.transform` write it.
-
-        Returns
-        -------
-        DocumentArray of shape (n_documents,)
+            As `save` and `HierarchicalTokenizer.transform` write it. of shape (n_documents,)
             Rows chosen of it stay on the disk too, until one of their three arrays is asked for,
             which is then kept with them. Lengths take 16 bytes a document. Its pickle is the path.
 
@@ -299,11 +283,7 @@ class DocumentArray:
 
         Parameters
         ----------
-        kept : ndarray of bool, shape (n_words,)
-
-        Returns
-        -------
-        DocumentArray of shape (n_documents,)
+        kept : ndarray of bool, shape (n_words,) of shape (n_documents,)
             Sentences that lose all their words are dropped; documents stay, perhaps empty.
         """
         sentence_starts = starts_of(kept)[self.sentence_starts]

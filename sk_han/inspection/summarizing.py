@@ -53,10 +53,6 @@ def summarize(
     random_state : int, RandomState, Generator or None, default=0
         Source of these draws, and of the words that the shown ones are compared with.
 
-    Returns
-    -------
-    Summary
-
     Raises
     ------
     TypeError

@@ -62,10 +62,6 @@ def plot_explanation(
         these have more than 1,000 words, or the first does not fit given axes, long sentences
         are cut to their heaviest words with their neighbours, and the others are counted.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Notes
     -----
     Lines are broken for the current width of the axes, so draw last on a figure of several axes.

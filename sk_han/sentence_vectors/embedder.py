@@ -123,10 +123,6 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         y : array-like, default=None
             Ignored.
 
-        Returns
-        -------
-        SentenceEmbedder
-
         Raises
         ------
         TypeError
@@ -149,10 +145,6 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
         ----------
         X : n_documents raw texts
             Of an iterator, 10,000 texts at a time are in memory, and all distinct sentences.
-
-        Returns
-        -------
-        SentenceArray of shape (n_documents,)
 
         Raises
         ------

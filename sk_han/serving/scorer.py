@@ -107,10 +107,6 @@ class Scorer:
         ----------
         path : str or path-like
 
-        Returns
-        -------
-        Scorer
-
         Raises
         ------
         ModelFormatError
@@ -182,10 +178,6 @@ class Scorer:
             As of `sk_han.explain`; the first two for networks with one layer of a bidirectional
             GRU and attention by softmax.
 
-        Returns
-        -------
-        ExplanationList of n_documents DocumentExplanation
-
         Raises
         ------
         ValueError
@@ -218,10 +210,6 @@ class Scorer:
         ----------
         X, k, max_documents, random_state
             As of `sk_han.summarize`.
-
-        Returns
-        -------
-        Summary
 
         Raises
         ------

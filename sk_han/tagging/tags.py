@@ -40,10 +40,6 @@ def tagged_text(
     width : int, default=None
         Columns of a line; None for those of the terminal.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     ValueError
@@ -78,10 +74,6 @@ def tagged_html(sentences: Any, labels: Any, *, full_page: bool = True) -> str:
         As of `tagged_text`.
     full_page : bool, default=True
         Whether it is a page, or a fragment for a notebook.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -26,10 +26,6 @@ class DocumentTransformer(TransformerMixin):
         ----------
         input_features : array-like of str, default=None
             Ignored.
-
-        Returns
-        -------
-        ndarray of str, shape (1,)
         """
         check_is_fitted(self)
         return np.array(["documents"], dtype=object)

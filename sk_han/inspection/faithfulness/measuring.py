@@ -71,10 +71,6 @@ def faithfulness_report(
     random_state : int, RandomState, Generator or None, default=None
         Source of the random control and of the bootstrap.
 
-    Returns
-    -------
-    FaithfulnessReport
-
     Raises
     ------
     TypeError

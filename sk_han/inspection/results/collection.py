@@ -13,6 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.result import Result, plain, written
 from sk_han.inspection.results.selection import checked_labels, checked_positions
+from sk_han.rendering.explanation_tables import explanations_frame
+from sk_han.rendering.figure_list import plot_explanations
+from sk_han.rendering.html import render_html_list
+from sk_han.rendering.numbers import counted
+from sk_han.rendering.terminal import render_text_list
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,15 +36,8 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         True labels, if they are known. Of several labels a document an indicator of shape
         (n_explanations, n_labels), or a list of tuples of names.
     numbers : array-like of int, shape (n_explanations,), default=None
-        Number of the document that each is about; None for 0, 1, 2, ...
-
-    Attributes
-    ----------
-    numbers : ndarray of int64, shape (n_explanations,)
-        Number of the document among those that were explained. Lists that are selected or sorted
-        keep these numbers, and tables and pages name documents by them.
-    y_true : ndarray of object, shape (n_explanations,), or None
-        True labels; of several labels a document tuples of names.
+        Number of the document that each is about, by which tables and pages name it; None for 0,
+        1, 2, ...
 
     Raises
     ------
@@ -96,12 +94,12 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """Number of the document among those that were explained."""
+        """Number of the document among those that were explained; kept by selections and sorts."""
         return np.array(self._numbers, dtype=np.int64)
 
     @property
     def y_true(self) -> NDArray[np.object_] | None:
-        """True labels, or None."""
+        """True labels, or None; of several labels a document tuples of names."""
         if self._y_true is None:
             return None
         labels = np.empty(len(self), dtype=object)
@@ -188,8 +186,6 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             also ``true`` and ``correct``. Rows of sentences and words have the columns of
             `DocumentExplanation.to_frame` and the explained class, ``target``.
         """
-        from sk_han.rendering.explanation_tables import explanations_frame
-
         return explanations_frame(self, level)
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -220,13 +216,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             As in `DocumentExplanation.to_text`.
         max_documents : int or None, default=10
             Largest number of documents to show; None for all. The others are counted.
-
-        Returns
-        -------
-        str
         """
-        from sk_han.rendering.terminal import render_text_list
-
         return render_text_list(
             self, show=show, color=color, width=width, max_documents=max_documents
         )
@@ -248,20 +238,14 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
 
         Parameters
         ----------
-        path : path-like, optional
-            File to write, in UTF-8.
+        path, show, full_page
+            As of `DocumentExplanation.to_html`.
         y_true : array-like of shape (n_explanations,), default=None
             True labels, in the order of this list; None for those that the list has. With them,
             the heading of every document has its true label, misclassified ones are marked, and
             the page begins with their count.
         misclassified_first : bool, default=False
             Whether misclassified documents come first; needs true labels.
-        show, full_page
-            As in `DocumentExplanation.to_html`.
-
-        Returns
-        -------
-        str
 
         Raises
         ------
@@ -289,26 +273,18 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-        show : {"contributions", "attention"}, default="contributions"
-            What shades and bars show.
+        ax, show
+            As of `rendering.plot_explanation`.
         max_documents : int, default=5
             Largest number of documents; the others are counted.
         max_sentences : int, default=10
             Largest number of sentences of each; those of the largest values are drawn.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
 
         Raises
         ------
         ValueError
             If a document is explained for more than 10 classes.
         """
-        from sk_han.rendering.figure_list import plot_explanations
-
         return plot_explanations(
             self, ax, show=show, max_documents=max_documents, max_sentences=max_sentences
         )
@@ -356,16 +332,12 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         return self
 
     def _markup(self, *, full_page: bool, **how: Any) -> str:
-        from sk_han.rendering.html import render_html_list
-
         return render_html_list(self, full_page=full_page, **how)
 
     def _repr_html_(self) -> str:
         return self._markup(full_page=False, max_documents=self.SHOWN_IN_NOTEBOOK)
 
     def __repr__(self) -> str:
-        from sk_han.rendering.numbers import counted
-
         return f"ExplanationList({counted(len(self))})"
 
     def __eq__(self, other: object) -> bool:

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sk_han.inspection.results.result import Result, plain
+from sk_han.rendering.bar_figure import plot_bars
+from sk_han.rendering.description_facts import description_html, description_text
+from sk_han.rendering.numbers import counted
 from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
@@ -113,8 +116,6 @@ class TextDescription(Result):
 
     def to_text(self) -> str:
         """Return what is worth knowing as lines of text."""
-        from sk_han.rendering.description_facts import description_text
-
         return description_text(self)
 
     def to_frame(self) -> DataFrame:
@@ -124,19 +125,13 @@ class TextDescription(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how many words a document has, from the shortest to the longest."""
-        from sk_han.rendering.bar_figure import plot_bars
-
         words = "words a document"
         return plot_bars(self.lengths[words], words, ax, "TextDescription.plot")
 
     def _markup(self, *, full_page: bool) -> str:
-        from sk_han.rendering.description_facts import description_html
-
         return description_html(self, full_page=full_page)
 
     def __repr__(self) -> str:
-        from sk_han.rendering.numbers import counted
-
         kind = "classes" if self.without_labels is None else "labels"
         classes = "" if self.class_counts is None else f", {len(self.class_counts)} {kind}"
         return f"TextDescription({counted(self.n_documents)}{classes})"

@@ -19,7 +19,12 @@ from sk_han.inspection.results.span_checks import (
     check_sum_by_group,
     frozen,
 )
+from sk_han.rendering.explanation_tables import explanation_frame
+from sk_han.rendering.figure import plot_explanation
+from sk_han.rendering.html import render_html
+from sk_han.rendering.terminal import render_text
 from sk_han.utils.containers import plain_label
+from sk_han.utils.visible_text import in_one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -270,10 +275,7 @@ class DocumentExplanation(Result):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all data as dicts, lists, strings and numbers, which JSON can hold.
-
-        Labels of other types become their `str`.
-        """
+        """Return all data, words within their sentences, as values that JSON can hold."""
         words = [
             dict(zip(_WORD, of_word, strict=True))
             for of_word in zip(
@@ -322,13 +324,7 @@ class DocumentExplanation(Result):
         Parameters
         ----------
         level : {"word", "sentence"}, default="word"
-
-        Returns
-        -------
-        pandas.DataFrame
         """
-        from sk_han.rendering.explanation_tables import explanation_frame
-
         return explanation_frame(self, level)
 
     def to_text(
@@ -352,13 +348,7 @@ class DocumentExplanation(Result):
             and the environment sets neither ``NO_COLOR`` nor ``TERM=dumb``.
         width : int, optional
             Columns of a line; by default those of the terminal.
-
-        Returns
-        -------
-        str
         """
-        from sk_han.rendering.terminal import render_text
-
         return render_text(self, show=show, color=color, width=width)
 
     def to_html(
@@ -368,24 +358,17 @@ class DocumentExplanation(Result):
         show: Quantity = "contributions",
         full_page: bool = True,
     ) -> str:
-        """Return the coloured text as HTML, without scripts and external files.
+        """Return the coloured text as HTML; see `Result.to_html`.
 
-        The page is light or dark like the reader's system. Of a document of more than 30
-        sentences, the 30 with the largest weights are open and the others folded. No sentence is
-        shortened.
+        Of a document of more than 30 sentences, the 30 with the largest weights are open and the
+        others folded. No sentence is shortened.
 
         Parameters
         ----------
-        path : path-like, optional
-            File to write, in UTF-8.
+        path, full_page
+            As of `Result.to_html`.
         show : {"contributions", "attention"}, default="contributions"
             What colours and bars show.
-        full_page : bool, default=True
-            Whether to return a whole page, or a fragment of one.
-
-        Returns
-        -------
-        str
         """
         return written(self._markup(show=show, full_page=full_page), path)
 
@@ -394,27 +377,15 @@ class DocumentExplanation(Result):
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw on; by default those of a new figure.
-        show : {"contributions", "attention"}, default="contributions"
-            What shades and bars show.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
+        ax, show
+            As of `rendering.plot_explanation`.
         """
-        from sk_han.rendering.figure import plot_explanation
-
         return plot_explanation(self, ax=ax, show=show)
 
     def _markup(self, *, show: Quantity = "contributions", full_page: bool) -> str:
-        from sk_han.rendering.html import render_html
-
         return render_html(self, show=show, full_page=full_page)
 
     def __repr__(self) -> str:
-        from sk_han.utils.visible_text import in_one_line
-
         return (
             f"DocumentExplanation({in_one_line(self.predicted)} {self.predicted_probability:.3f}, "
             f"{len(self.sentence_spans)} sentences, {len(self.word_spans)} words, "

@@ -12,6 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.inspection.results.result import Result
+from sk_han.rendering.facts import table_lines
+from sk_han.rendering.faithfulness_figure import plot_faithfulness
+from sk_han.rendering.faithfulness_html import render_faithfulness
+from sk_han.rendering.numbers import counted
 from sk_han.utils.frames import column_dtype
 from sk_han.utils.optional import import_optional
 
@@ -111,19 +115,13 @@ class FaithfulnessReport(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw comprehensiveness and sufficiency of each method, with their intervals."""
-        from sk_han.rendering.faithfulness_figure import plot_faithfulness
-
         return plot_faithfulness(self, ax)
 
     def __repr__(self) -> str:
-        from sk_han.rendering.numbers import counted
-
         return f"FaithfulnessReport({counted(self.n_documents)}, {', '.join(self.methods)})"
 
     def to_text(self) -> str:
         """Return the table as lines of text."""
-        from sk_han.rendering.facts import table_lines
-
         header = ["", *map(_heading, self.metrics), "ms a document"]
         rows = [
             [
@@ -181,8 +179,6 @@ class FaithfulnessReport(Result):
         )
 
     def _markup(self, *, full_page: bool) -> str:
-        from sk_han.rendering.faithfulness_html import render_faithfulness
-
         return render_faithfulness(self, full_page=full_page)
 
     @property

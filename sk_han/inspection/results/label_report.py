@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 
 from sk_han.inspection.results.held_out import HeldOutReport, Shapes
 from sk_han.inspection.results.result import plain
+from sk_han.rendering.numbers import counted
+from sk_han.rendering.report.confusion import plot_taken
+from sk_han.rendering.report.label_page import render_label_report
+from sk_han.rendering.report.label_text import render_label_report_text
+from sk_han.rendering.report.report_tables import document_columns, report_frame, taken_frame
 from sk_han.utils.caching import cached_property
 from sk_han.utils.label_metrics import averages, resampled
 
@@ -45,8 +50,8 @@ class MultilabelReport(HeldOutReport):
 
     Parameters
     ----------
-    estimator : str
-        What the model is.
+    estimator, n_words, texts, duplicates, trained_on, baseline_note, history, notes
+        As of `Report`.
     labels : sequence of length n_labels
         In the order of the model's `classes_`.
     targets : ndarray of bool, shape (n_documents, n_labels)
@@ -54,8 +59,6 @@ class MultilabelReport(HeldOutReport):
     predicted : ndarray of bool, shape (n_documents, n_labels)
         The labels that the model gives them.
     probabilities : ndarray of float64, shape (n_documents, n_labels)
-    n_words, texts, duplicates, trained_on, history, notes
-        As of `Report`.
     mistakes : ExplanationList of n_mistakes DocumentExplanation, or empty
         The worst mistakes, explained for the label that is most wrong; empty if that is not
         possible.
@@ -67,8 +70,6 @@ class MultilabelReport(HeldOutReport):
     baseline : ndarray of float64, shape (n_documents, n_labels), or None
         Probabilities by TF-IDF and a logistic regression for each label, which gives a label from
         one half on.
-    baseline_note : str
-        What the baseline learnt from, or why there is none.
     """
 
     predicted: NDArray[np.bool_]
@@ -170,8 +171,6 @@ class MultilabelReport(HeldOutReport):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all data as dicts, lists, strings and numbers, which JSON can hold."""
-        from sk_han.rendering.report.label_tables import document_columns
-
         same = ("estimator", "labels", "notes", "scores", "gain", "baseline_note", "history")
         values = {name: getattr(self, name) for name in (*same, "duplicates", "trained_on")} | {
             "classes": self.label_scores,
@@ -190,36 +189,14 @@ class MultilabelReport(HeldOutReport):
     def to_frame(
         self, what: Literal["documents", "classes", "scores", "confusion"] = "documents"
     ) -> DataFrame:
-        """Return one part of the report as a pandas DataFrame.
+        """Return one part of the report as a pandas DataFrame; see `Report.to_frame`.
 
-        Parameters
-        ----------
-        what : {"documents", "classes", "scores", "confusion"}, default="documents"
-            A row for each document, each label, or the model and what it is compared with; or how
-            often a label is missed where another is wrongly given, as `taken_for`.
-
-        Returns
-        -------
-        pandas.DataFrame
+        "confusion" is how often a label is missed where another is wrongly given, as `taken_for`.
         """
-        from sk_han.rendering.report.label_tables import label_report_frame
-
-        return label_report_frame(self, what)
+        return report_frame(self, what, self.label_scores, taken_frame)
 
     def to_text(self, *, width: int | None = None) -> str:
-        """Return the report as lines for a terminal.
-
-        Parameters
-        ----------
-        width : int, optional
-            Columns of a line; by default those of the terminal.
-
-        Returns
-        -------
-        str
-        """
-        from sk_han.rendering.report.label_text import render_label_report_text
-
+        """Return the report as lines for a terminal; see `Report.to_text`."""
         return render_label_report_text(self, width=width)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -228,18 +205,12 @@ class MultilabelReport(HeldOutReport):
         Of more than 25 labels, those with the most mistakes are drawn. Shades are shares of the
         row.
         """
-        from sk_han.rendering.report.label_tables import plot_taken
-
         return plot_taken(self, ax)
 
     def _markup(self, *, full_page: bool) -> str:
-        from sk_han.rendering.report.label_page import render_label_report
-
         return render_label_report(self, full_page=full_page)
 
     def __repr__(self) -> str:
-        from sk_han.rendering.numbers import counted
-
         return (
             f"MultilabelReport({self.estimator}, {counted(self.n_documents)}, "
             f"{counted(len(self.labels), 'label')}, "

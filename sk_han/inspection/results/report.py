@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 
 from sk_han.inspection.results.held_out import HeldOutReport, Shapes
 from sk_han.inspection.results.result import plain
+from sk_han.rendering.numbers import counted
+from sk_han.rendering.report.confusion import plot_confusion
+from sk_han.rendering.report.page import render_report
+from sk_han.rendering.report.report_tables import confusion_frame, document_columns, report_frame
+from sk_han.rendering.report.report_text import render_report_text
 from sk_han.utils.caching import cached_property
 from sk_han.utils.metrics import (
     Bin,
@@ -217,10 +222,6 @@ class Report(HeldOutReport):
         ----------
         label, predicted : int
             Positions in `labels`.
-
-        Returns
-        -------
-        ndarray of int64
         """
         found = np.flatnonzero((self.targets == label) & (self.predicted == predicted))
         return found[np.argsort(-self.confidence[found], kind="stable")]
@@ -235,8 +236,6 @@ class Report(HeldOutReport):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all data as dicts, lists, strings and numbers, which JSON can hold."""
-        from sk_han.rendering.report.report_tables import document_columns
-
         same = ("estimator", "labels", "n_classes", "notes", "scores", "gain", "baseline_note")
         values = {name: getattr(self, name) for name in same} | {
             "classes": self.class_scores,
@@ -263,14 +262,8 @@ class Report(HeldOutReport):
         what : {"documents", "classes", "scores", "confusion"}, default="documents"
             A row for each document, each label, or the model and what it is compared with; or
             numbers of documents by label (rows) and predicted label (columns).
-
-        Returns
-        -------
-        pandas.DataFrame
         """
-        from sk_han.rendering.report.report_tables import report_frame
-
-        return report_frame(self, what)
+        return report_frame(self, what, self.class_scores, confusion_frame)
 
     def to_text(self, *, width: int | None = None) -> str:
         """Return the report as lines for a terminal.
@@ -279,13 +272,7 @@ class Report(HeldOutReport):
         ----------
         width : int, optional
             Columns of a line; by default those of the terminal.
-
-        Returns
-        -------
-        str
         """
-        from sk_han.rendering.report.report_text import render_report_text
-
         return render_report_text(self, width=width)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -294,18 +281,12 @@ class Report(HeldOutReport):
         Of more than 25 labels, those with the most mistakes are drawn. Shades are shares of the
         documents of a label.
         """
-        from sk_han.rendering.report.confusion import plot_confusion
-
         return plot_confusion(self, ax)
 
     def _markup(self, *, full_page: bool) -> str:
-        from sk_han.rendering.report.page import render_report
-
         return render_report(self, full_page=full_page)
 
     def __repr__(self) -> str:
-        from sk_han.rendering.numbers import counted
-
         accuracy = f"accuracy {self.right.mean():.3f}"
         return f"Report({self.estimator}, {counted(self.n_documents)}, {accuracy})"
 

@@ -32,10 +32,6 @@ class Result(ABC):
         Parameters
         ----------
         path : path-like, optional
-
-        Returns
-        -------
-        str
             ASCII, with every other character escaped, so that no encoding can change it.
         """
         return written(json.dumps(self.to_dict(), allow_nan=False), path)
@@ -55,10 +51,6 @@ class Result(ABC):
             File to write, in UTF-8.
         full_page : bool, default=True
             Whether to return a whole page, or a fragment of one.
-
-        Returns
-        -------
-        str
         """
         return written(self._markup(full_page=full_page), path)
 
@@ -70,10 +62,6 @@ class Result(ABC):
         ----------
         ax : matplotlib.axes.Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
 
         Raises
         ------

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sk_han.inspection.results.result import Result
+from sk_han.rendering.numbers import counted
+from sk_han.rendering.summary_figure import plot_summary
+from sk_han.rendering.summary_html import render_summary_html
+from sk_han.rendering.summary_text import render_summary_text
 from sk_han.utils.frames import frame_of
 from sk_han.utils.optional import import_optional
 
@@ -234,12 +238,8 @@ class Summary(Result):
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame with one row for each class and term.
 
-        Returns
-        -------
-        pandas.DataFrame
-            With the columns ``class``, ``part``, ``term``, ``contribution``, ``n_documents``,
-            ``share``, ``decides``, ``weight`` and ``contexts``, a list of strings with the term
-            in brackets.
+        Columns are the class, the fields of its `Term`, and contexts as strings with the term in
+        brackets.
         """
         import_optional("pandas", None, "Summary.to_frame")
         found = [(each.label, term) for each in self.classes for term in each.terms]
@@ -271,13 +271,7 @@ class Summary(Result):
         ----------
         width : int, optional
             Columns of a line; by default those of the terminal.
-
-        Returns
-        -------
-        str
         """
-        from sk_han.rendering.summary_text import render_summary_text
-
         return render_summary_text(self, width=width)
 
     def plot(self, ax: Any = None, *, label: Any = None) -> NDArray[np.object_]:
@@ -299,19 +293,11 @@ class Summary(Result):
         ------
         KeyError
             If there is no such class.
-        ModuleNotFoundError
-            If matplotlib, of the extra ``plot``, is not installed.
         """
-        from sk_han.rendering.summary_figure import plot_summary
-
         return plot_summary(self, ax, label)
 
     def _markup(self, *, full_page: bool) -> str:
-        from sk_han.rendering.summary_html import render_summary_html
-
         return render_summary_html(self, full_page=full_page)
 
     def __repr__(self) -> str:
-        from sk_han.rendering.numbers import counted
-
         return f"Summary({len(self.classes)} classes, {counted(self.n_documents)})"

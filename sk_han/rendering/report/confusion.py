@@ -1,4 +1,4 @@
-"""The confusion matrix of a report: on its page, where it leads to documents, and as a figure."""
+"""What a report says is taken for what: on its page, where it leads to documents, and drawn."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sk_han.rendering.colors import theme_of
 from sk_han.rendering.markup import escaped, fold, isolated
@@ -65,13 +66,32 @@ def plot_confusion(report: Reported, ax: Axes | None = None) -> Axes:
     of_label = np.maximum(report.confusion.sum(axis=1)[shown], 1)
     rows, predicted = ([report.labels[i] for i in labels] for labels in (shown, columns))
     ax = plot_matrix(counts / of_label[:, None], rows, predicted, ax, "Report.plot")
+    return _with_numbers(ax, counts, "label", "predicted")
+
+
+def plot_taken(report: Reported, ax: Axes | None = None) -> Axes:
+    """Draw numbers of documents by label missed and label wrongly given, shaded by row."""
+    taken, last = report.taken, len(report.labels)
+    order = np.argsort(-(taken.sum(axis=0) + taken.sum(axis=1))[:last], kind="stable")
+    shown = [*sorted(order[:MOST_LABELS].tolist()), last]
+    counts = taken[np.ix_(shown, shown)]
+    shares = counts / np.maximum(taken.sum(axis=1)[shown], 1)[:, None]
+    names = [report.labels[i] for i in shown[:-1]]
+    ax = plot_matrix(
+        shares, [*names, "none missed"], [*names, "none given"], ax, "MultilabelReport.plot"
+    )
+    return _with_numbers(ax, counts, "missed", "wrongly given")
+
+
+def _with_numbers(ax: Axes, counts: NDArray[np.int64], rows: str, columns: str) -> Axes:
+    """Write counts into the cells of a matrix, and what its rows and columns are."""
     color = theme_of(ax).text
     for row, column in np.argwhere(counts).tolist():
         number = f"{counts[row, column]:,}"
         ax.text(column, row, number, ha="center", va="center", size="small", color=color)
-    ax.set_xlabel("predicted")
+    ax.set_xlabel(columns)
     ax.xaxis.set_label_position("top")
-    ax.set_ylabel("label")
+    ax.set_ylabel(rows)
     return ax
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sk_han.rendering.legend import legend_markup
-from sk_han.rendering.markup import escaped, fold, isolated, table
+from sk_han.rendering.markup import escaped, isolated, table
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.documents import duplicates, misled, whole_document
@@ -13,14 +13,12 @@ from sk_han.rendering.report.figures import history_charts
 from sk_han.rendering.report.label_text import (
     BASELINE,
     MEASURES,
-    by_f1,
     interval,
     label_gain_note,
-    three_decimals,
     verdict,
 )
 from sk_han.rendering.report.lists import Bounds, entry, judged, more, name_markup, prefix_of
-from sk_han.rendering.report.page import LABELS_OPEN, MOST_LABELS, bounds_of, report_page
+from sk_han.rendering.report.page import bounds_of, by_label, page_head, report_page
 from sk_han.rendering.report.verdicts import probability
 
 PAIRS = 20
@@ -59,18 +57,7 @@ def _head(report: Reported) -> str:
         f'<span class="han-small">micro F1, {interval(found, "micro_f1")}</span></div>'
         for key, found in report.scores.items()
     )
-    notes = [*report.notes]
-    if report.trained_on is not None and len(report.trained_on):
-        n = len(report.trained_on)
-        notes.append(f"{counted(n)} {'is' if n == 1 else 'are'} among the training documents too.")
-    listed = "".join(f"<li>{escaped(note)}</li>" for note in notes)
-    lead = f'<p class="han-lead">{escaped(label_gain_note(report))}</p>' if report.gain else ""
-    return (
-        f"<h1>Where the model fails</h1><p class='han-small'>{escaped(report.estimator)} on "
-        f"{counted(report.n_documents)} of {counted(len(report.labels), 'label')}</p>"
-        f'<div class="han-tiles">{tiles}</div>{lead}'
-        + (f'<ul class="han-notes">{listed}</ul>' if notes else "")
-    )
+    return page_head(report, tiles, escaped(label_gain_note(report)) if report.gain else "")
 
 
 def _scores(report: Reported) -> str:
@@ -108,30 +95,9 @@ def _scores(report: Reported) -> str:
     return (
         f'<div class="han-wide">{table(head, rows)}</div><p class="han-small">{note} Below each '
         "figure is the interval that holds it in 95 of 100 such samples of documents "
-        f"(bootstrap).</p>{_by_label(report)}"
+        f"(bootstrap).</p>{by_label(report.label_scores, 'Average precision')}"
         f'<h3>Averages</h3><div class="han-wide">{table(averages_head, averages)}</div>'
     )
-
-
-def _by_label(report: Reported) -> str:
-    found = by_f1(report)
-    rows = [
-        (
-            name_markup(s.label),
-            f"{s.n_documents:,}",
-            *map(three_decimals, (s.precision, s.recall, s.f1, s.average_precision)),
-        )
-        for s in found[:MOST_LABELS]
-    ]
-    head = (
-        *("Label, the worst first", "Documents", "Precision", "Recall", "F1"),
-        "Average precision",
-    )
-    left_out = more(len(found) - MOST_LABELS, "label")
-    markup = f'<div class="han-wide">{table(head, rows)}</div>{left_out}'
-    if len(found) > LABELS_OPEN:
-        return fold("Scores of each label", markup, "han-fold")
-    return f"<h3>Each label</h3>{markup}"
 
 
 def _taken(report: Reported) -> str:

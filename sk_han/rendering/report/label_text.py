@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,10 +9,10 @@ from sk_han.rendering.facts import table_lines
 from sk_han.rendering.notes import named
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Reported
-from sk_han.rendering.report.documents import misleading_sentence
-from sk_han.rendering.report.verdicts import points, probability
+from sk_han.rendering.report.report_text import last_lines, misled_by, wrapped_lines
+from sk_han.rendering.report.verdicts import by_f1, points, probability, three_decimals
 from sk_han.rendering.terminal import line_width
-from sk_han.utils.visible_text import in_one_line, in_reading_order
+from sk_han.utils.visible_text import in_one_line
 
 BASELINE = "TF-IDF + a logistic regression for each label"
 MEASURES = {
@@ -31,12 +30,7 @@ LABEL = 24
 
 def render_label_report_text(report: Reported, *, width: int | None = None) -> str:
     """Return scores, the worst labels and mistakes, and doubtful labels."""
-    width = line_width(width, NARROWEST)
-    lines: list[str] = []
-    for line in map(in_reading_order, _lines(report)):
-        indent = " " * (len(line) - len(line.lstrip()) + 2)
-        lines += textwrap.wrap(line, width, subsequent_indent=indent) or [""]
-    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+    return wrapped_lines(_lines(report), line_width(width, NARROWEST))
 
 
 def _lines(report: Reported) -> Iterator[str]:
@@ -56,7 +50,7 @@ def _lines(report: Reported) -> Iterator[str]:
     head = ["Label, the worst first", "documents", "precision", "recall", "F1", "average precision"]
     rows = [
         [_label(s.label), f"{s.n_documents:,}", *map(three_decimals, (s.precision, *s[4:]))]
-        for s in by_f1(report)[:ROWS]
+        for s in by_f1(report.label_scores)[:ROWS]
     ]
     yield from table_lines(head, rows)
     if len(report.labels) > ROWS:
@@ -72,20 +66,15 @@ def _lines(report: Reported) -> Iterator[str]:
         yield "Worst mistakes"
     for position, row in enumerate(report.mistake_rows[:MISTAKES].tolist()):
         yield f"  document {row}: {verdict(report, position, _label)}"
-        if len(report.mistakes):
-            sign = -1 if report.targets[row, report.mistake_labels[position]] else 1
-            sentence = misleading_sentence(report.mistakes[position], sign)
-            if sentence is not None:
-                yield f"    misled by {sentence[1]:+.2f}: {in_one_line(sentence[0])}"
+        sign = -1 if report.targets[row, report.mistake_labels[position]] else 1
+        yield from misled_by(report, position, sign)
     yield ""
     yield f"{counted(len(report.suspects), 'label')} of documents that may be marked wrongly"
     for row, label in report.suspects[:ROWS].tolist():
         has = "marked" if report.targets[row, label] else "not marked"
         p = probability(float(report.probabilities[row, label]))
         yield f"  document {row}: {has} {_label(report.labels[label])}, probability {p}"
-    if report.trained_on is not None and len(report.trained_on):
-        yield f"{counted(len(report.trained_on))} among the training documents too"
-    yield "The whole report: report.to_html('report.html')"
+    yield from last_lines(report)
 
 
 def verdict(report: Reported, position: int, write: Callable[[Any], str]) -> str:
@@ -116,16 +105,6 @@ def label_gain_note(report: Reported) -> str:
 def interval(found: dict[str, float], measure: str) -> str:
     """Write the ends of an interval."""
     return f"[{found[f'{measure}_low']:.3f}, {found[f'{measure}_high']:.3f}]"
-
-
-def by_f1(report: Reported) -> list[Any]:
-    """Return the scores of labels, those of the lowest F1 first, those without one last."""
-    return sorted(report.label_scores, key=lambda scores: 2.0 if scores.f1 is None else scores.f1)
-
-
-def three_decimals(value: float | None) -> str:
-    """Write a figure; a dash where there is none."""
-    return "\N{EN DASH}" if value is None else f"{value:.3f}"
 
 
 def _label(label: object) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from sk_han.rendering.markup import escaped, fold, isolated, page, table
 from sk_han.rendering.numbers import counted, percent
@@ -11,7 +12,14 @@ from sk_han.rendering.report.confusion import confusion
 from sk_han.rendering.report.documents import duplicates, mistakes, suspects
 from sk_han.rendering.report.figures import history_charts, length_chart, reliability_chart
 from sk_han.rendering.report.lists import Bounds, more, name_markup, prefix_of
-from sk_han.rendering.report.verdicts import BASELINE, always, gain_note, sureness_note
+from sk_han.rendering.report.verdicts import (
+    BASELINE,
+    always,
+    by_f1,
+    gain_note,
+    sureness_note,
+    three_decimals,
+)
 
 ON_A_PAGE = Bounds(documents=600, in_a_list=20, characters=1500, mistakes=100)
 IN_A_NOTEBOOK = Bounds(documents=120, in_a_list=8, characters=400, mistakes=5)
@@ -109,16 +117,21 @@ def _head(report: Reported) -> str:
         f"{isolated(report.labels[j])}, {counted(n)}."
         for i, j, n in mixed
     ]
+    return page_head(report, markup, " ".join(lead))
+
+
+def page_head(report: Reported, tiles: str, lead: str) -> str:
+    """Return the head of a page: what is reported, its main figures, and what one must know."""
     notes = [*report.notes]
     if report.trained_on is not None and len(report.trained_on):
         n = len(report.trained_on)
         notes.append(f"{counted(n)} {'is' if n == 1 else 'are'} among the training documents too.")
     listed = "".join(f"<li>{escaped(note)}</li>" for note in notes)
-    n_labels = counted(len(report.labels), "label")
     return (
         f"<h1>Where the model fails</h1><p class='han-small'>{escaped(report.estimator)} on "
-        f"{counted(report.n_documents)} of {n_labels}</p>"
-        f'<div class="han-tiles">{markup}</div><p class="han-lead">{" ".join(lead)}</p>'
+        f"{counted(report.n_documents)} of {counted(len(report.labels), 'label')}</p>"
+        f'<div class="han-tiles">{tiles}</div>'
+        + (f'<p class="han-lead">{lead}</p>' if lead else "")
         + (f'<ul class="han-notes">{listed}</ul>' if notes else "")
     )
 
@@ -135,35 +148,28 @@ def _scores(report: Reported) -> str:
         cells = [
             names[key],
             f'{percent(found["accuracy"], 1)}<span class="han-small">{interval}</span>',
-            *map(_three_decimals, map(found.get, ("macro_f1", "log_loss", "calibration_error"))),
+            *map(three_decimals, map(found.get, ("macro_f1", "log_loss", "calibration_error"))),
         ]
         rows.append(cells)
     head = ("", "Accuracy", "Macro F1", "Log loss", "Calibration error")
     meanings = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in MEANINGS.items())
     return (
         f'<div class="han-wide">{table(head, rows)}</div>'
-        f'<p class="han-small">{escaped(report.baseline_note)}</p>{_by_label(report)}'
+        f'<p class="han-small">{escaped(report.baseline_note)}</p>{by_label(report.class_scores)}'
         + fold("What these numbers mean", f"<dl>{meanings}</dl>", "han-fold")
     )
 
 
-def _by_label(report: Reported) -> str:
-    found = sorted(report.class_scores, key=lambda scores: 2.0 if scores.f1 is None else scores.f1)
+def by_label(scores: Sequence[Any], *further: str) -> str:
+    """Return a table of the scores of each label, with further columns behind F1."""
+    found = by_f1(scores)
     rows = [
-        (
-            name_markup(scores.label),
-            f"{scores.n_documents:,}",
-            *map(_three_decimals, (scores.precision, scores.recall, scores.f1)),
-        )
-        for scores in found[:MOST_LABELS]
+        (name_markup(each.label), f"{each.n_documents:,}", *map(three_decimals, each[3:]))
+        for each in found[:MOST_LABELS]
     ]
-    head = ("Label, the worst first", "Documents", "Precision", "Recall", "F1")
+    head = ("Label, the worst first", "Documents", "Precision", "Recall", "F1", *further)
     left_out = more(len(found) - MOST_LABELS, "label")
     markup = f'<div class="han-wide">{table(head, rows)}</div>{left_out}'
     if len(found) > LABELS_OPEN:
         return fold("Scores of each label", markup, "han-fold")
     return f"<h3>Each label</h3>{markup}"
-
-
-def _three_decimals(value: float | None) -> str:
-    return "\N{EN DASH}" if value is None else f"{value:.3f}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
@@ -24,15 +24,16 @@ def render_report_text(report: Reported, *, width: int | None = None) -> str:
 
     Control characters of documents and labels are replaced by visible ones.
     """
-    width = line_width(width, NARROWEST)
-    lines: list[str] = []
-    for line in map(in_reading_order, _lines(report)):
-        lines += textwrap.wrap(line, width, subsequent_indent=_indent(line)) or [""]
-    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+    return wrapped_lines(_lines(report), line_width(width, NARROWEST))
 
 
-def _indent(line: str) -> str:
-    return " " * (len(line) - len(line.lstrip()) + 2 * line.startswith(" "))
+def wrapped_lines(lines: Iterable[str], width: int) -> str:
+    """Return lines broken at their blanks; the rest of an indented line is indented further."""
+    found: list[str] = []
+    for line in map(in_reading_order, lines):
+        indent = " " * (len(line) - len(line.lstrip()) + 2 * line.startswith(" "))
+        found += textwrap.wrap(line, width, subsequent_indent=indent) or [""]
+    return "\n".join(found).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _lines(report: Reported) -> Iterator[str]:
@@ -72,10 +73,7 @@ def _lines(report: Reported) -> Iterator[str]:
             f"  document {row}: predicted {_label(predicted)} "
             f"{probability(float(report.confidence[row]))}, labelled {_label(label)}"
         )
-        if len(report.mistakes):
-            found_sentence = misleading_sentence(report.mistakes[position])
-            if found_sentence is not None:
-                yield f"    misled by {found_sentence[1]:+.2f}: {in_one_line(found_sentence[0])}"
+        yield from misled_by(report, position)
     yield ""
     look = "looks" if len(report.suspects) == 1 else "look"
     listed = _listed(report.suspects.tolist())
@@ -84,6 +82,19 @@ def _lines(report: Reported) -> Iterator[str]:
         n_conflicts = sum(map(report.has_conflict, report.duplicates))
         groups = counted(len(report.duplicates), "group")
         yield f"{groups} of documents with the same words, {n_conflicts} with different labels"
+    yield from last_lines(report)
+
+
+def misled_by(report: Reported, position: int, sign: int = 1) -> Iterator[str]:
+    """Yield the sentence that misled most in one of the worst mistakes, if it is known."""
+    if len(report.mistakes):
+        sentence = misleading_sentence(report.mistakes[position], sign)
+        if sentence is not None:
+            yield f"    misled by {sentence[1]:+.2f}: {in_one_line(sentence[0])}"
+
+
+def last_lines(report: Reported) -> Iterator[str]:
+    """Yield how many documents the model has learnt, and where there is more."""
     if report.trained_on is not None and len(report.trained_on):
         yield f"{counted(len(report.trained_on))} among the training documents too"
     yield "The whole report: report.to_html('report.html')"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
 
@@ -13,6 +16,16 @@ _MINUS = "\N{MINUS SIGN}"
 def probability(value: float) -> str:
     """Write a probability with three decimals, and never one that is below 1 as 1."""
     return ">0.999" if 0.9995 <= value < 1 else f"{value:.3f}"
+
+
+def three_decimals(value: float | None) -> str:
+    """Write a figure; a dash where there is none."""
+    return "\N{EN DASH}" if value is None else f"{value:.3f}"
+
+
+def by_f1(scores: Iterable[Any]) -> list[Any]:
+    """Sort the scores of labels, those of the lowest F1 first, those without one last."""
+    return sorted(scores, key=lambda found: 2.0 if found.f1 is None else found.f1)
 
 
 def always(name: str) -> str:
