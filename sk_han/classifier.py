@@ -239,13 +239,7 @@ ContextAttention, default="attention"
     Classification. NAACL.
 
     Wang, Manning (2012). Baselines and Bigrams: Simple, Good Sentiment and Topic Classification.
-    ACL.
-
-    Deerwester, Dumais, Furnas, Landauer, Harshman (1990). Indexing by Latent Semantic Analysis.
-    Journal of the American Society for Information Science.
-
-    Miyato, Dai, Goodfellow (2017). Adversarial Training Methods for Semi-Supervised Text
-    Classification. ICLR. The others are in the user guide.
+    ACL. The others are in the user guide.
 
     Examples
     --------
@@ -495,8 +489,7 @@ ContextAttention, default="attention"
 
         Parameters
         ----------
-        X : n_documents raw texts, DocumentArray, or ndarray of int
-            As in `fit`.
+        X : as of `fit`
 
         Returns
         -------
@@ -514,8 +507,8 @@ ContextAttention, default="attention"
 
         Parameters
         ----------
-        X : n_documents raw texts, DocumentArray, or ndarray of int
-            As in `fit`. An empty document, or one of unknown words only, has a probability too.
+        X : as of `fit`
+            An empty document, or one of unknown words only, has a probability too.
 
         Returns
         -------
@@ -532,8 +525,7 @@ ContextAttention, default="attention"
 
         Parameters
         ----------
-        X : n_documents raw texts, DocumentArray, or ndarray of int
-            As in `fit`.
+        X : as of `fit`
 
         Returns
         -------
@@ -549,8 +541,7 @@ ContextAttention, default="attention"
 
         Parameters
         ----------
-        X : n_documents raw texts, DocumentArray, or ndarray of int
-            As in `fit`.
+        X : as of `fit`
 
         Returns
         -------
@@ -567,11 +558,8 @@ ContextAttention, default="attention"
 
         Parameters
         ----------
-        X : n_documents raw texts, DocumentArray, or ndarray of int
-            As in `fit`.
-        y : array-like of shape (n_documents,) or indicator of shape (n_documents, n_labels)
-            True labels.
-        sample_weight : array-like of shape (n_documents,), default=None
+        X, y, sample_weight
+            As of `fit`.
         """
         check_is_fitted(self)
         y = self.pool_.target.as_decoded(y)
@@ -585,8 +573,7 @@ ContextAttention, default="attention"
 
         Parameters
         ----------
-        X : n_documents raw texts, DocumentArray, or ndarray of int
-            As in `fit`.
+        X : as of `fit`
 
         Returns
         -------
@@ -629,9 +616,8 @@ ContextAttention, default="attention"
 
         Parameters
         ----------
-        X : n_documents raw texts, DocumentArray, or ndarray of int
-            As in `fit`.
-        y_true, target, method, combine, batch_size, steps, spread, random_state
+        X : as of `fit`
+        y_true, target, **how
             As of `sk_han.explain`, which also explains a Pipeline.
         """
         from sk_han.inspection.explaining import explain
@@ -671,23 +657,7 @@ ContextAttention, default="attention"
         return FittedModel.of(snapshot_of(self)).to_state()
 
     def from_state(self, state: Mapping[str, Any]) -> HANClassifier:
-        """Restore a fitted state, after a check of all its entries.
-
-        Parameters
-        ----------
-        state : mapping
-            As `to_state` returns it.
-
-        Returns
-        -------
-        HANClassifier
-            Itself.
-
-        Raises
-        ------
-        ModelFormatError
-            If an entry is missing or invalid.
-        """
+        """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
         with self._computing():
             replace_attributes(self, FittedModel.from_state(state).attributes())
         return self

@@ -58,58 +58,46 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
     ----------
     lowercase : bool, default=True
         Whether words that differ in case only are one word.
-
     strip_accents : {"ascii", "unicode"} or callable, default=None
         Whether words that differ in accents only are one word. As in scikit-learn's
         ``CountVectorizer``: "unicode" removes accents, "ascii" also removes all characters
         that are not ASCII then, and a callable takes a word and returns its replacement. Words
         that become empty are dropped.
-
     tokens : {"words+marks", "words", "web"}, default="words+marks"
         What a word is. "words": letters, accents and digits of all scripts, with apostrophes
         inside ("don't"); in scripts without spaces each character. "words+marks": also each
         emoji, and each run of one of the marks ``. , ; : ! ? ( ) " @ # $ % & * /`` and their
         like in other scripts. "web": these too, but hashtags, mentions, numbers ("$50.99"),
         emoticons, "C++" and "f**k" are one word each.
-
     token_pattern : str, default=None
         Regular expression for a word, instead of `tokens`. It is matched against the raw text,
         before `lowercase` and `strip_accents`, so ``[a-z]+`` misses capitals. If it has a group,
         the group is the word.
-
     stop_words : "english" or list of str, default=None
         Words to leave out, compared after `lowercase` and `strip_accents`. A sentence without
         other words or marks is dropped. "english" is scikit-learn's list, which contains "not"
         and "no".
-
     min_df : int or float, default=1
         Words in fewer documents are unknown; a float is a share of the documents.
-
     max_features : int, default=None
         Size of the vocabulary; less frequent words are unknown.
-
     max_sentences, max_words : int, default=None
         Number of sentences of a document, and of words of a sentence, to keep. The vocabulary
         is learnt from what is kept.
-
     vocabulary : mapping of str to int or iterable of str, default=None
         Words and their ids from 2, or words in the order of their ids. `fit` then learns
         nothing, and `min_df` and `max_features` are not used.
-
     sentence_splitter : callable, default=None
         Takes a text and returns its sentences, for example ``nltk.sent_tokenize`` or pysbd's
         ``Segmenter().segment``. White space may differ from the text, nothing else may.
-
     word_tokenizer : callable, default=None
         Takes a sentence and returns its words, as strings, instead of `token_pattern`. They may
         be lemmas or stems: for `spans`, words that do not occur in the sentence are paired
         with similar words of it where possible.
-
     n_jobs : int, default=None
         Number of processes that read texts, with Numba of threads; of use from some thousand
         documents on. None is one process, -1 all cores; at most four for each core are taken,
         and one in a task of Dask.
-
     output : {"ragged", "padded"}, default="ragged"
         What `transform` returns: a :class:`~sk_han.documents.DocumentArray`, or an array of
         documents x sentences x words padded with 0.
@@ -231,20 +219,15 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
 
         Parameters
         ----------
-        X : iterable of str, shape (n_documents,)
-        y : None
-            Ignored.
-        X_unlabelled : iterable of str, default=None
-            Further texts to learn the vocabulary from; they are not returned.
-        out : str or path-like, default=None
-            As of `transform`.
-        overwrite : bool, default=False
+        X, y, X_unlabelled
+            As of `fit`.
+        out, overwrite
             As of `transform`.
 
         Returns
         -------
         DocumentArray of shape (n_documents,) or ndarray of int32
-            As of `transform`.
+            As of `transform`; those of `X_unlabelled` are not among them.
         """
         if out is None:
             if self.vocabulary is not None:
@@ -301,11 +284,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         Parameters
         ----------
         X : iterable of str or None
-
-        Returns
-        -------
-        DocumentArray or None
-            None for None.
+            None gives None.
         """
         check_is_fitted(self)
         return None if X is None else self._documents(check_texts_without_labels(X))

@@ -85,10 +85,6 @@ def _run(arguments: argparse.Namespace) -> None:
         from sk_han.cli.fitting import fit
 
         fit(arguments)
-    elif arguments.command == "report":
-        from sk_han.cli.reporting import report
-
-        report(arguments)
     elif arguments.command == "warm-up":
         from sk_han.engines.loading import warm_up
 

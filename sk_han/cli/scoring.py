@@ -1,10 +1,11 @@
-"""predict, explain and evaluate: commands of a stored model, without PyTorch."""
+"""predict, explain, evaluate and report: commands of a stored model; the last needs PyTorch."""
 
 from __future__ import annotations
 
 import argparse
 import csv
 import json
+import time
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, TextIO
@@ -12,7 +13,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from sk_han.cli.arguments import STANDARD, UsageError
-from sk_han.cli.several_labels import LabelSets, sets_of, where_of
+from sk_han.cli.several_labels import LabelSets, read_labelled, sets_of, where_of
 from sk_han.cli.tables import ClassNames, check_files, named, records, writing
 from sk_han.datasets.tables import Record
 from sk_han.inspection.results import DocumentExplanation, ExplanationList
@@ -117,6 +118,34 @@ def evaluate(arguments: argparse.Namespace) -> None:
             tell(f"The confusion of {n_classes} classes is in --json.", quiet=arguments.quiet)
 
 
+def report(arguments: argparse.Namespace) -> None:
+    """Write the report of a model on labelled documents, as an HTML page or as text."""
+    check_files([arguments.model, arguments.data, arguments.train], arguments.output)
+    try:
+        from sk_han import load
+        from sk_han import report as report_on
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"report needs {error.name}, which is not installed: pip install sk-han."
+        ) from error
+    started = time.monotonic()
+    model = load(arguments.model)
+    target = getattr(model, "steps", [(None, model)])[-1][1].pool_.target
+    is_several = sets_of(target, arguments) is not None
+    classes = ClassNames(model.classes_.tolist())
+    texts, labels = _labelled_texts(arguments.data, classes, arguments, is_several)
+    train: tuple[Any, Any] = (None, None)
+    if arguments.train is not None:
+        train = _labelled_texts(arguments.train, classes, arguments, is_several)
+    found = report_on(
+        model, texts, labels, X_train=train[0], y_train=train[1], n_mistakes=arguments.mistakes
+    )
+    with writing(arguments.output) as file:
+        file.write(f"{found}\n" if arguments.output is None else found.to_html())
+    seconds = time.monotonic() - started
+    tell(f"Read {found.n_documents:,} documents in {seconds:.1f} s.", quiet=arguments.quiet)
+
+
 def _evaluate_sets(scorer: Scorer, sets: LabelSets, arguments: argparse.Namespace) -> None:
     """Print how well the model predicts the sets of labels of a table."""
     probabilities, numbers = [], []
@@ -152,6 +181,24 @@ def _write_figures(file: TextIO, found: dict[str, Any]) -> None:
     for name, value in found.items():
         shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
         file.write(f"{name.replace('_', ' '):<18}{shown:>9}\n")
+
+
+def _labelled_texts(
+    name: str, classes: ClassNames, arguments: argparse.Namespace, is_several: bool
+) -> tuple[list[str], Any]:
+    """Return texts and labels of a table; a label of CSV is text, and a class may be a number."""
+    if is_several:
+        found, indicator = read_labelled(name, arguments, classes.labels)
+        return found, indicator.values
+    texts, labels = [], []
+    for record in records(name, arguments, arguments.label):
+        number = classes.number(record.label)
+        if number is None and not isinstance(classes.labels[0], str):
+            where = f"{name}, line {record.line}: {arguments.label!r}"
+            raise ValueError(f"{where}: {classes.no_class(record.label)}")
+        texts.append(record.text)
+        labels.append(named(record.label) if number is None else classes.labels[number])
+    return texts, labels
 
 
 def _progress(done: str, arguments: argparse.Namespace) -> Progress:

@@ -53,10 +53,6 @@ def predict_proba(model: Any, documents: Any) -> Any:
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
 
-    See Also
-    --------
-    predict : The most probable label of each document.
-
     Notes
     -----
     A worker holds the model, and for each of its threads the texts of a partition and 64 documents
@@ -91,11 +87,6 @@ def predict(model: Any, documents: Any) -> Any:
         Of a bag or of delayed parts an array of shape (n_documents,); of a Series a Series with
         its index. Labels are of the type of ``classes_``. Of several labels a document an
         indicator of integers, as `predict_proba` returns probabilities.
-
-    Raises
-    ------
-    ModuleNotFoundError, TypeError, ModelFormatError, OSError
-        As of `predict_proba`.
 
     Examples
     --------

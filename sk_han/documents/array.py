@@ -25,18 +25,12 @@ class DocumentArray:
     Parameters
     ----------
     word_ids : array-like of int, shape (n_words,)
-        Vocabulary ids of all words in reading order. 1 is the unknown word; 0, the padding,
-        does not occur.
+        Vocabulary ids of all words in reading order, kept as int32. 1 is the unknown word; 0, the
+        padding, does not occur.
     sentence_starts : array-like of int, shape (n_sentences + 1,)
-        Position in `word_ids` at which each sentence starts, then ``n_words``.
+        Position in `word_ids` at which each sentence starts, then ``n_words``; kept as int64.
     document_starts : array-like of int, shape (n_documents + 1,)
-        Number of the sentence at which each document starts, then ``n_sentences``.
-
-    Attributes
-    ----------
-    word_ids : ndarray of int32, shape (n_words,)
-    sentence_starts : ndarray of int64, shape (n_sentences + 1,)
-    document_starts : ndarray of int64, shape (n_documents + 1,)
+        Number of the sentence at which each document starts, then ``n_sentences``; int64 too.
 
     Raises
     ------

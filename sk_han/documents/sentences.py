@@ -57,20 +57,13 @@ class SentenceArray(DocumentArray):
     documents : DocumentArray of shape (n_documents,)
         The words.
     vectors : array-like of float, shape (n_vectors, d)
-        Of the distinct sentences.
+        Of the distinct sentences, kept as float32.
     sentence_numbers : array-like of int, shape (n_sentences,), default=None
         The row of `vectors` of each sentence; None if there is one for each sentence, in order.
     sentence_spans : array-like of int, shape (n_sentences, 2), default=None
         Start and end of each sentence in the raw text of its document; None if there is no text.
     encoder : EncoderFingerprint, default=None
         The encoder that made the vectors; None if it is not known.
-
-    Attributes
-    ----------
-    vectors : ndarray of float32, shape (n_vectors, d)
-    sentence_numbers : ndarray of int64, shape (n_sentences,)
-    sentence_spans : ndarray of int64, shape (n_sentences, 2), or None
-    encoder : EncoderFingerprint or None
 
     Raises
     ------

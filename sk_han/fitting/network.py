@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import UNKNOWN_ID
+from sk_han.documents import UNKNOWN_ID, LabelledDocuments
 from sk_han.embeddings.initial import initial_vectors
 from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import FitData
@@ -30,11 +30,9 @@ from sk_han.training.net import Net
 from sk_han.training.net_state import copied_net
 from sk_han.training.pretraining import (
     PRETRAINING_BATCH_SIZE,
-    SoftlyLabelledDocuments,
     labelled_by_other_half,
     pretraining_epochs,
     sample_to_pretrain,
-    take_weights,
 )
 
 # Scales of the network and of the linear models' sum if no documents were held out: the logits of
@@ -276,14 +274,12 @@ def _pretrain(
         checkpoints=context.checkpoints.callback("pretraining"),
         random_state=own_rng,
     )
-    take_weights(pretrained, net)
+    pretrained.continue_from(net, with_moments=False)
     pretrained.train(soft, None, context.ranks)
-    take_weights(net, pretrained)
+    net.continue_from(pretrained, with_moments=False)
 
 
-def _softly_labelled(
-    data: FitData, rows: NDArray[np.int64], teacher: Pool
-) -> SoftlyLabelledDocuments:
+def _softly_labelled(data: FitData, rows: NDArray[np.int64], teacher: Pool) -> LabelledDocuments:
     """Label halves of some documents; held-out documents as if they had no label."""
     text, weights = data.text
     labels = np.full((len(text), data.n_classes), np.nan, dtype=np.float32)

@@ -154,21 +154,8 @@ class NetworkOptions(Options):
 
     Parameters
     ----------
-    embedding_dim : int, default=200
-        Size E of a word vector.
-    word_hidden, sentence_hidden : int, default=50
-        Size of the recurrent state of one direction, of words and of sentences.
-    rnn : {"gru", "lstm", "rnn"} or RNN, default="gru"
-        The recurrent network at both levels; a string means ``RNN(cell=...)``.
-    pooling : {"attention", "mean", "max", "last"}, Attention, MultiHopAttention or \
-ContextAttention, default="attention"
-        How states are pooled to a sentence or document vector: by attention (HN-ATT of Yang et
-        al., 2016), as their mean (HN-AVE), as their maximum (HN-MAX), or as the last state of each
-        direction. "attention" means ``Attention()``.
-    dropout : float, default=0.3
-        Share of the entries of sentence and document vectors dropped in training.
-    word_dropout : float, default=0.1
-        Share of the words replaced by the unknown word in training, which learns its vector so.
+    embedding_dim, word_hidden, sentence_hidden, rnn, pooling, dropout, word_dropout
+        As of `sk_han.HANClassifier`.
     embedding_dropout : float, default=0.0
         Share of the distinct words of a batch dropped in training, at all their places (Gal and
         Ghahramani, 2016).

@@ -16,7 +16,7 @@ from torch import Tensor
 from sk_han.documents import DocumentArray, LabelledDocuments, SentenceArray
 from sk_han.sentence_vectors.network import SentenceNetwork
 from sk_han.training.history import best_of
-from sk_han.training.metrics import accuracy
+from sk_han.training.loss import accuracy
 from sk_han.training.net import Net
 from sk_han.training.net_state import stored_net
 from sk_han.utils.warnings import taking_many_classes

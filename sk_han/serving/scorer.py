@@ -171,8 +171,8 @@ class Scorer:
 
         Parameters
         ----------
-        X, target, combine, batch_size, steps, spread, random_state
-            As of `sk_han.explain`.
+        X, target, **how
+            As of `sk_han.explain`, but for `method`.
         method : {"sentence_alone", "gradient_attention", "occlusion", "attention", "random"}, \
                 default="sentence_alone"
             As of `sk_han.explain`; the first two for networks with one layer of a bidirectional

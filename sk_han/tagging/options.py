@@ -13,23 +13,7 @@ from sk_han.options.shapes import Shapes, encoder_shapes
 
 @dataclass(kw_only=True)
 class TaggingOptions(Options):
-    """Sizes and dropout of a `TaggingNetwork`.
-
-    Parameters
-    ----------
-    embedding_dim : int, default=50
-        Size E of a word vector.
-    attribute_dim : int, default=20
-        Size of the vector of each other attribute of a token.
-    hidden_size : int, default=100
-        Size of the recurrent state in each direction.
-    dropout : float, default=0.5
-        Share of the entries of inputs and of states dropped in training.
-    word_dropout : float, default=0.05
-        Share of the distinct words of a batch that are replaced by the unknown word in training.
-    crf : bool, default=True
-        Whether a conditional random field connects the labels of neighbours.
-    """
+    """Sizes and dropout of a `TaggingNetwork`, as of `SequenceTagger`."""
 
     embedding_dim: int = option(50, Range(Integral, 1))
     attribute_dim: int = option(20, Range(Integral, 1))

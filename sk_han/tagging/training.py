@@ -14,8 +14,7 @@ from torch import Tensor
 
 from sk_han.documents import DocumentArray, starts_of
 from sk_han.tagging.network import TaggingNetwork
-from sk_han.training.loss import weighted_mean
-from sk_han.training.metrics import accuracy
+from sk_han.training.loss import accuracy, weighted_mean
 from sk_han.training.net import Net
 
 

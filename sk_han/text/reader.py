@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise, repeat
@@ -11,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
-from sk_han.text.accents import ACCENT_STRIPPERS
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.word_types import WordTypes, read_word_types
 
@@ -124,3 +124,20 @@ def words_of(documents: DocumentArray, vocabulary: Mapping[str, int]) -> list[li
         [[word_of.get(i, UNKNOWN_WORD) for i in sentence] for sentence in document]
         for document in documents.to_nested()
     ]
+
+
+def _unicode(word: str) -> str:
+    """Remove the marks of a word, and keep all letters."""
+    if word.isascii():
+        return word
+    parts = unicodedata.normalize("NFKD", word)
+    return "".join(part for part in parts if not unicodedata.combining(part))
+
+
+def _ascii(word: str) -> str:
+    """Remove marks, and characters that are not ASCII then."""
+    return unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode("ascii")
+
+
+# By the names and rules of scikit-learn's CountVectorizer: a model is served without it, too.
+ACCENT_STRIPPERS: dict[str, Callable[[str], str]] = {"ascii": _ascii, "unicode": _unicode}

@@ -21,7 +21,7 @@ from sk_han.training.callbacks.averaging import WeightAveraging
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.callbacks.freezing import FrozenEmbedding
 from sk_han.training.callbacks.progress import progress_of
-from sk_han.training.metrics import accuracy
+from sk_han.training.loss import accuracy
 from sk_han.training.net import Net
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {

@@ -1,8 +1,9 @@
-"""The loss of a batch: the criterion of each target, averaged by its weight, and a penalty."""
+"""The loss of a batch, the criterion of each target averaged by its weight, and the accuracy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,3 +30,8 @@ def weighted_mean(values: Tensor, weights: NDArray[np.float64]) -> Tensor:
     """Compute the mean of values by their weights."""
     shares = weights / weights.sum()  # in double precision, whatever the weights' size
     return (values * torch.from_numpy(shares).to(values)).sum()
+
+
+def accuracy(logits: NDArray[Any], targets: NDArray[Any]) -> float:
+    """Compute the share of targets whose class has the highest logit."""
+    return float((logits.argmax(axis=1) == targets).mean())

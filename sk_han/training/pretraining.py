@@ -15,35 +15,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import DocumentArray, concatenated_ranges, starts_of
-from sk_han.training.net import Net
+from sk_han.documents import DocumentArray, LabelledDocuments, concatenated_ranges, starts_of
 from sk_han.utils.sampling import sampled_rows
 
 PRETRAINING_BATCH_SIZE = 64
 # Words of the documents whose halves are learnt from, which are in memory: 130,000 film reviews.
 _MOST_WORDS = 1 << 25
 _N_STEPS = 600  # on 20 newsgroups 1,400 steps (5 epochs) taught no more
-
-
-@dataclass(frozen=True)
-class SoftlyLabelledDocuments:
-    """Documents (D,) with a probability of each class (D, K), and positive weights (D,)."""
-
-    inputs: DocumentArray
-    targets: NDArray[Any]
-    weights: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        return len(self.inputs)
-
-    def __getitem__(self, rows: Any) -> SoftlyLabelledDocuments:
-        return SoftlyLabelledDocuments(self.inputs[rows], self.targets[rows], self.weights[rows])
 
 
 def sample_to_pretrain(
@@ -100,8 +83,8 @@ def labelled_by_other_half(
     *,
     labels: NDArray[np.float32] | None = None,
     weights: NDArray[np.float64] | None = None,
-) -> SoftlyLabelledDocuments:
-    """Give each half of a document the class probabilities that the teacher gives to the other.
+) -> LabelledDocuments:
+    """Give each half of a document the class probabilities (K,) that the teacher gives the other.
 
     First halves, then second ones; documents without two halves are left out. The teacher should
     be calibrated for halves: its errors in documents that it has not seen are then those it
@@ -117,7 +100,7 @@ def labelled_by_other_half(
         for guess in guesses:
             guess[known] = labels[whole][known]
     weights = np.ones(len(documents)) if weights is None else weights
-    return SoftlyLabelledDocuments(
+    return LabelledDocuments(
         DocumentArray.concatenate(pair), np.concatenate(guesses), np.tile(weights[whole], 2)
     )
 
@@ -126,8 +109,3 @@ def pretraining_epochs(n_halves: int, batch_size: int) -> int:
     """Return the number of epochs that make about 600 steps: 1 for many halves, at most 20."""
     steps_per_epoch = math.ceil(n_halves / batch_size)
     return min(max(round(_N_STEPS / max(steps_per_epoch, 1)), 1), 20)
-
-
-def take_weights(net: Net, pretrained: Net) -> None:
-    """Start a net from the weights, and nothing else, of a pre-trained one of the same shape."""
-    net.module_.load_state_dict(pretrained.module_.state_dict())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sk_han.documents import DocumentArray
-from sk_han.training.metrics import accuracy
+from sk_han.training.loss import accuracy
 from sk_han.training.net import Net
 from sk_han.translation.network import END_ID, AttentionSeq2Seq
 from sk_han.translation.search import Hypothesis, beam_search

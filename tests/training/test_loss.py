@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sk_han.training.loss import weighted_loss, weighted_mean
+from sk_han.training.loss import accuracy, weighted_loss, weighted_mean
 
 LOGITS = torch.log(torch.tensor([[0.25, 0.75], [0.5, 0.5], [0.9, 0.1]]))
 TARGETS = np.array([1, 0, 0])
@@ -28,3 +28,8 @@ def test_gradients_reach_the_logits_by_the_weights():
     logits = LOGITS.clone().requires_grad_()
     weighted_loss(CRITERION, logits, TARGETS, np.array([0.0, 3.0, 1.0])).backward()
     np.testing.assert_allclose(logits.grad.tolist()[:2], [[0, 0], [-0.375, 0.375]], atol=1e-7)
+
+
+def test_accuracy_is_the_share_of_targets_with_the_highest_logit():
+    logits = np.array([[0.0, 2.0, 1.0], [3.0, 2.0, 1.0], [0.0, 0.0, 5.0], [9.0, 0.0, 0.0]])
+    assert accuracy(logits, np.array([1, 0, 1, 0])) == 0.75

@@ -10,12 +10,10 @@ from sk_han.training import pretraining
 from sk_han.training.batches import Batches
 from sk_han.training.builder import document_net
 from sk_han.training.pretraining import (
-    SoftlyLabelledDocuments,
     halves,
     labelled_by_other_half,
     pretraining_epochs,
     sample_to_pretrain,
-    take_weights,
 )
 
 
@@ -118,7 +116,7 @@ def test_certain_probabilities_train_as_labels_do(documents):
     losses = []
     for data in (
         LabelledDocuments(documents, targets, weights),
-        SoftlyLabelledDocuments(documents, certain, weights),
+        LabelledDocuments(documents, certain, weights),
     ):
         net = small_net()
         (batch,) = Batches(data, 5)
@@ -130,7 +128,7 @@ def test_a_net_learns_probabilities():
     documents = DocumentArray.from_nested([[[2], [3]]] * 3 + [[[4], [5]]] * 3)
     share = np.repeat([0.25, 0.75], 3)
     targets = np.stack([1 - share, share], axis=1).astype(np.float32)
-    data = SoftlyLabelledDocuments(documents, targets, np.ones(6))
+    data = LabelledDocuments(documents, targets, np.ones(6))
     net = small_net(max_epochs=200, batch_size=6, lr=0.05, module__dropout=0.0)
     logits = net.train(data, None).logits(documents)
     learnt = 1 / (1 + np.exp(logits[:, 0] - logits[:, 1]))
@@ -143,7 +141,7 @@ def test_a_net_starts_from_the_pretrained_weights(documents):
     pretrained.train(data, None)
     net.prepare_to_predict()
     assert not np.array_equal(net.logits(documents), pretrained.logits(documents))
-    take_weights(net, pretrained)
+    net.continue_from(pretrained, with_moments=False)
     net.prepare_to_predict()
     assert np.array_equal(net.logits(documents), pretrained.logits(documents))
     assert not net.optimizer_.state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,8 @@ class FitCheckpoints:
         """Return the callback that stores and restores the training of a stage."""
         if self._checkpoint is None:
             return None
-        return Checkpointing(_StageStore(self, stage), 60 * self._checkpoint.minutes)
+        write, restoring = partial(self._write, stage), partial(self._restoring, stage)
+        return Checkpointing(write, restoring, 60 * self._checkpoint.minutes)
 
     def end(self) -> None:
         """Delete the checkpoint: the fit is whole, and no failure here may lose it."""
@@ -130,6 +132,8 @@ class FitCheckpoints:
 
     def _write(self, stage: str, state: dict[str, Any]) -> None:
         assert self._checkpoint is not None
+        if not self._writes:
+            return
         content = {
             "checkpoint_format": _FORMAT,
             "fingerprint": self._fingerprint,
@@ -184,22 +188,6 @@ class FitCheckpoints:
             raise ModelFormatError(
                 f"{path} is no checkpoint of this fit: {reason}. {repair}"
             ) from error
-
-
-class _StageStore:
-    """What the training of one stage sees of the checkpoints of its fit."""
-
-    def __init__(self, checkpoints: FitCheckpoints, stage: str) -> None:
-        self._checkpoints, self._stage = checkpoints, stage
-
-    def write(self, state: dict[str, Any]) -> None:
-        """Replace the checkpoint."""
-        if self._checkpoints._writes:
-            self._checkpoints._write(self._stage, state)
-
-    def restoring(self) -> Any:
-        """Give the state of the checkpoint, if it is of this stage."""
-        return self._checkpoints._restoring(self._stage)
 
 
 def _short(text: Any) -> str:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 from skorch.callbacks import Callback
 
 from sk_han.training.training_state import restore_training, training_state
-
-
-class StateStore(Protocol):
-    """Where the states of a training go."""
-
-    def write(self, state: dict[str, Any]) -> None:
-        """Replace the stored state by a newer one, of arrays and plain values."""
-
-    def restoring(self) -> AbstractContextManager[dict[str, Any] | None]:
-        """Give the state to begin with, if there is one; explain the errors that it causes."""
 
 
 class Checkpointing(Callback):
@@ -26,16 +17,23 @@ class Checkpointing(Callback):
 
     It must be the last callback: it stores what the others have made of a step or epoch. The
     state behind the first step is of little worth, but shows early that it can be stored.
+    `write` replaces the stored state by a newer one; `restoring` gives the one to begin with, if
+    there is one, and explains the errors that it causes.
     """
 
-    def __init__(self, store: StateStore, seconds: float) -> None:
-        self.store, self.seconds = store, seconds
+    def __init__(
+        self,
+        write: Callable[[dict[str, Any]], None],
+        restoring: Callable[[], AbstractContextManager[dict[str, Any] | None]],
+        seconds: float,
+    ) -> None:
+        self.write, self.restoring, self.seconds = write, restoring, seconds
 
     def on_train_begin(self, net: Any, **kwargs: Any) -> None:
         """Restore the stored state, if there is one."""
         self.begun_: dict[str, Any] = {}
         self.due_ = monotonic()
-        with self.store.restoring() as state:
+        with self.restoring() as state:
             if state is not None:
                 self.begun_ = restore_training(net, state)
                 self.due_ += self.seconds
@@ -56,7 +54,7 @@ class Checkpointing(Callback):
         self._write(training_state(net, _order(net), within_epoch=False))
 
     def _write(self, state: dict[str, Any]) -> None:
-        self.store.write(state)
+        self.write(state)
         self.due_ = monotonic() + self.seconds
 
 

@@ -14,6 +14,6 @@ def test_only_the_process_that_writes_deletes_what_a_killed_one_left(writes, n_l
     with open(unfinished, "wb"):
         pass
     (tmp_path / "checkpoint.han").unlink()
-    with checkpoints.callback("training").store.restoring() as state:
+    with checkpoints.callback("training").restoring() as state:
         assert state is None
     assert len(list(tmp_path.iterdir())) == n_left
