@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from functools import partial
 from numbers import Integral
 from os import PathLike
@@ -31,7 +30,6 @@ from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
-from sk_han.training.computing import computing
 from sk_han.training.data_parallel import joined_ranks
 from sk_han.training.stateful import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.utils.compat import (
@@ -252,11 +250,6 @@ ContextAttention, default="attention"
     """
 
     tokenizer_: HierarchicalTokenizer | None
-    history_: list[dict[str, float]]
-    best_epoch_: int | None
-    best_score_: float | None
-    n_iter_: int
-    device_: str
     vocabulary_size_: int
     encoder_: EncoderFingerprint | None
     fit_summary_: FitSummary | None
@@ -648,20 +641,6 @@ ContextAttention, default="attention"
         """Number of columns of `transform`, for scikit-learn's names of these."""
         return int(self.net_.module_.output.in_features)
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the fitted state: arrays, plain values and the fitted tokenizer.
-
-        Pickles and files of `save` hold it, without parameters. Arrays are no copies.
-        """
-        check_is_fitted(self)
-        return FittedModel.of(snapshot_of(self)).to_state()
-
-    def from_state(self, state: Mapping[str, Any]) -> HANClassifier:
-        """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
-        with self._computing():
-            replace_attributes(self, FittedModel.from_state(state).attributes())
-        return self
-
     def _learn(self, given: Given, *, goes_on: bool, **how: Any) -> HANClassifier:
         """Fit, and set attributes at the end: a failed fit does not change an earlier state."""
         before = FittedModel.of(self) if goes_on and hasattr(self, "pool_") else None
@@ -677,9 +656,11 @@ ContextAttention, default="attention"
             replace_attributes(self, {"_rank": fitted})
         return self
 
-    def _computing(self) -> AbstractContextManager[None]:
-        """Compute with the engine and threads of the parameters."""
-        return computing(self.engine, self.n_threads)
+    def _state(self) -> dict[str, Any]:
+        return FittedModel.of(self).to_state()
+
+    def _attributes_of(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        return FittedModel.from_state(state).attributes()
 
     def _documents(self, X: Any) -> DocumentArray:
         """Return X as documents of known word ids."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from sk_han.tagging.options import TaggingOptions
 from sk_han.tagging.state import tagger_attributes, tagger_state
 from sk_han.tagging.token_checks import as_sentences, as_tags
 from sk_han.tagging.training import Sentences, TaggingNet, split_tokens
-from sk_han.training.computing import computing
 from sk_han.training.stateful import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.utils.compat import (
     HasMethods,
@@ -107,19 +105,10 @@ mapping of word to vector, default="random"
         Number of strings of a token, 1 for words alone.
     net_ : Net
         The fitted skorch net; ``net_.module_`` is the PyTorch network.
-    history_ : list of dict
-        For each epoch: epoch, dur (seconds), train_loss (of a token) and, with held-out sentences,
-        valid_loss and valid_accuracy.
-    best_epoch_ : int or None
-        The epoch whose weights were kept, from 1; None without held-out sentences.
-    best_score_ : float or None
-        Token accuracy on the held-out sentences in that epoch.
-    n_iter_ : int
-        Number of epochs trained.
+    history_, best_epoch_, best_score_, n_iter_, device_
+        As of `HANClassifier`; losses and accuracies are of tokens.
     fit_summary_ : TrainingSummary
         What the fit has come to; `repr` has the short form.
-    device_ : str
-        The device that computed.
 
     References
     ----------
@@ -139,12 +128,7 @@ mapping of word to vector, default="random"
     vocabularies_: list[dict[str, int]]
     n_columns_: int
     net_: TaggingNet
-    history_: list[dict[str, float]]
-    best_epoch_: int | None
-    best_score_: float | None
-    n_iter_: int
     fit_summary_: TrainingSummary | None
-    device_: str
 
     _newest_format = 1
     _shown_by = "sk_han.tagging.tagged_text and tagged_html draw its tags."
@@ -324,19 +308,11 @@ mapping of word to vector, default="random"
         tags.input_tags.two_d_array = False
         return tags
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the fitted state as arrays and plain values, which are no copies."""
-        check_is_fitted(self)
-        return tagger_state(snapshot_of(self))
+    def _state(self) -> dict[str, Any]:
+        return tagger_state(self)
 
-    def from_state(self, state: Mapping[str, Any]) -> SequenceTagger:
-        """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
-        with self._computing():
-            replace_attributes(self, tagger_attributes(state))
-        return self
-
-    def _computing(self) -> AbstractContextManager[None]:
-        return computing(self.engine, self.n_threads)
+    def _attributes_of(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        return tagger_attributes(state)
 
     def _sentences(self, X: Any) -> Sentences:
         """Return X as the network reads it."""

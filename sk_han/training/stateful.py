@@ -3,27 +3,52 @@
 from __future__ import annotations
 
 import inspect
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar, TypeVar
 
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
+from sk_han.training.computing import computing
 from sk_han.training.devices import available_devices
 from sk_han.utils.compat import VisualBlock
 from sk_han.utils.model_format import ModelFormatError, checked_state
 
 _Estimator = TypeVar("_Estimator")
+_Stateful = TypeVar("_Stateful", bound="StatefulEstimator")
 
 
 class StatefulEstimator(BaseEstimator):
     """Base of estimators whose fitted state is pickled as arrays and plain types, for any device.
 
-    An estimator annotates its fitted attributes, and has the methods `to_state` and `from_state`,
-    which store and restore them. `_newest_format` increases when an older release cannot read it.
+    An estimator annotates its further fitted attributes, and says what they are as a state and
+    back, `_state` and `_attributes_of`. `_newest_format` increases when an older release cannot
+    read the state.
     """
 
+    history_: list[dict[str, float]]
+    best_epoch_: int | None
+    best_score_: float | None
+    n_iter_: int
+    device_: str
+
     _newest_format: ClassVar[int]
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the fitted state: arrays, plain values and fitted tokenizers.
+
+        Pickles and files of `save` hold it, without parameters. Arrays are no copies.
+        """
+        check_is_fitted(self)
+        return snapshot_of(self)._state()
+
+    def from_state(self: _Stateful, state: Mapping[str, Any]) -> _Stateful:
+        """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
+        with self._computing():
+            replace_attributes(self, self._attributes_of(state))
+        return self
 
     def _sk_visual_block_(self) -> VisualBlock:
         """Return the box of scikit-learn's diagram, with what a fit has come to below the name."""
@@ -48,6 +73,18 @@ class StatefulEstimator(BaseEstimator):
         super().__setstate__(state)
         if fitted is not None:
             self.from_state(fitted)
+
+    @abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """Return the fitted attributes as a state."""
+
+    @abstractmethod
+    def _attributes_of(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fitted attributes that a state holds, after a check of all its entries."""
+
+    def _computing(self: Any) -> AbstractContextManager[None]:
+        """Compute with the engine and threads of the parameters."""
+        return computing(self.engine, self.n_threads)
 
 
 def snapshot_of(estimator: _Estimator) -> _Estimator:

@@ -71,15 +71,7 @@ def learn_forms(
 
 
 def written(words: Iterable[tuple[str, int]], capitals: bool) -> str:
-    """Write a text from its words, each as it is written and with its number of `glued`.
-
-    Examples
-    --------
-    >>> from sk_han.translation.surface import GLUED_AFTER, GLUED_BEFORE, written
-    >>> both = GLUED_BEFORE + GLUED_AFTER
-    >>> written([("a", 0), ("T", 0), ("-", both), ("shirt", 0), (".", GLUED_BEFORE)], True)
-    'A T-shirt.'
-    """
+    """Write a text from its words, each as it is written and with its number of `glued`."""
     text, joins, begins = "", True, capitals
     for word, glued in words:
         if begins:

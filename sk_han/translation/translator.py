@@ -96,19 +96,11 @@ class AttentionTranslator(StatefulEstimator):
         Whether sentences of the target start with a capital.
     net_ : TranslationNet
         The fitted skorch net; ``net_.module_`` is the PyTorch network.
-    history_ : list of dict
-        For each epoch: epoch, dur (seconds), train_loss (of a target word) and, with held-out
-        pairs, valid_loss and valid_accuracy.
-    best_epoch_ : int or None
-        The epoch whose weights were kept, from 1; None without held-out pairs.
-    best_score_ : float or None
-        Share of right words of the held-out pairs in that epoch, given the right words before.
-    n_iter_ : int
-        Number of epochs trained.
+    history_, best_epoch_, best_score_, n_iter_, device_
+        As of `HANClassifier`; losses and accuracies are of target words, given the right ones
+        before.
     fit_summary_ : TrainingSummary
         What the fit has come to; `repr` has the short form.
-    device_ : str
-        The device that computed.
 
     Notes
     -----
@@ -132,12 +124,7 @@ class AttentionTranslator(StatefulEstimator):
     glued_: NDArray[np.int64]
     capitals_: bool
     net_: TranslationNet
-    history_: list[dict[str, float]]
-    best_epoch_: int | None
-    best_score_: float | None
-    n_iter_: int
     fit_summary_: TrainingSummary | None
-    device_: str
 
     _newest_format = 1
     _shown_by = "Its attention(texts) gives the words that each word comes from."
@@ -297,16 +284,11 @@ class AttentionTranslator(StatefulEstimator):
         tags.input_tags.two_d_array = False
         return tags
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the fitted state: arrays, plain values and the fitted tokenizers; no copies."""
-        check_is_fitted(self)
-        return translator_state(snapshot_of(self))
+    def _state(self) -> dict[str, Any]:
+        return translator_state(self)
 
-    def from_state(self, state: Mapping[str, Any]) -> AttentionTranslator:
-        """Restore the result of `to_state`; raise ModelFormatError if an entry is invalid."""
-        with self._computing():
-            replace_attributes(self, translator_attributes(state))
-        return self
+    def _attributes_of(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        return translator_attributes(state)
 
     def _computing(self) -> AbstractContextManager[None]:
         """Compute by PyTorch: products are most of the work, and kernels bring nothing there."""

@@ -20,13 +20,7 @@ class DocumentTransformer(TransformerMixin):
         super().__init_subclass__(auto_wrap_output_keys=None, **kwargs)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the one name of what it makes, for the steps behind it in a Pipeline.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Ignored.
-        """
+        """Return the one name of what it makes, for the steps behind it in a Pipeline."""
         check_is_fitted(self)
         return np.array(["documents"], dtype=object)
 
@@ -34,16 +28,6 @@ class DocumentTransformer(TransformerMixin):
         """Return itself: documents are no table, and stay what they are in every container.
 
         A Pipeline or ColumnTransformer asks all of its steps for "pandas" or "polars".
-
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"} or None, default=None
-            Ignored.
-
-        Returns
-        -------
-        estimator
-            Itself.
         """
         return self
 

@@ -33,15 +33,9 @@ def label_figures(
 ) -> Figures:
     """Return precision, recall and F1, micro, macro and by document, and subset accuracy.
 
-    A label that no document has or gets is left out of the macro mean, a document without any is
-    right; else a share of nothing is 0.
-
-    Parameters
-    ----------
-    given, true : ndarray of bool, shape (D, L)
-        Labels by the model, and those that the documents have.
-    weights : ndarray of shape (B, D)
-        How often each document counts in each of B samples.
+    Of labels given by the model and true ones, (D, L), in B samples; weights (B, D) are how often
+    each document counts in each. A label that no document has or gets is left out of the macro
+    mean, a document without any is right; else a share of nothing is 0.
     """
     right = (given & true).astype(np.float64)
     by_label = [weights @ counts for counts in (right, given, true)]  # (B, L) each

@@ -13,13 +13,7 @@ from sk_han.validation.texts import is_missing
 
 
 def check_groups(groups: Any, n_documents: int) -> NDArray[np.int64]:
-    """Return the number of each document's group, (D,).
-
-    Raises
-    ------
-    ValueError
-        If there is not one for each document, or one is missing.
-    """
+    """Return the number of each document's group, (D,)."""
     names = label_list(groups)
     if len(names) != n_documents:
         raise ValueError(

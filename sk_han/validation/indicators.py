@@ -34,14 +34,7 @@ def _are_rows(y: Any) -> bool:
 def check_indicator(
     y: Any, n_documents: int, name: str
 ) -> tuple[NDArray[np.bool_], NDArray[Any] | None]:
-    """Check an indicator; return it as (D, L), and the names of a DataFrame's columns, (L,).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it holds anything but 0 and 1, names are not distinct or of several types, or rows are
-        not as many as documents.
-    """
+    """Check an indicator; return it as (D, L), and the names of a DataFrame's columns, (L,)."""
     if hasattr(y, "to_pandas") and hasattr(y, "column_names"):  # a table of Arrow
         y = y.to_pandas()
     columns = getattr(y, "columns", None)
@@ -61,13 +54,7 @@ def check_indicator(
 
 
 def check_names(names: Any, what: str = "classes") -> NDArray[Any]:
-    """Return names of labels, (L,), in their order; a number stands for as many without names.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they are not all strings or all integers, or not distinct.
-    """
+    """Return names of labels, (L,), in their order; a number stands for as many without names."""
     if isinstance(names, (int, np.integer)) and not isinstance(names, bool):
         names = range(max(int(names), 0))
     found = [name.item() if isinstance(name, np.generic) else name for name in names]
@@ -89,15 +76,7 @@ def check_names(names: Any, what: str = "classes") -> NDArray[Any]:
 def in_order(
     values: NDArray[np.bool_], columns: NDArray[Any] | None, names: NDArray[Any], name: str
 ) -> NDArray[np.bool_]:
-    """Return the columns of an indicator in the order of the labels, (D, L).
-
-    Columns without names have this order.
-
-    Raises
-    ------
-    ValueError
-        If there are others, or fewer or more.
-    """
+    """Return the columns of an indicator, unnamed or named, in the order of the labels, (D, L)."""
     if columns is None:
         if values.shape[1] != len(names):
             raise ValueError(
@@ -152,13 +131,7 @@ def _values(y: Any, name: str) -> NDArray[np.bool_]:
 
 
 def warn_of_labels(t: NDArray[np.bool_], names: NDArray[Any]) -> None:
-    """Warn of labels that no document has, or all have: their probability is the same for all.
-
-    Raises
-    ------
-    ValueError
-        If no document has a label.
-    """
+    """Warn of labels that no document has, or all have; refuse data without any label."""
     counts = t.sum(axis=0)
     if not counts.any():
         raise ValueError("y is 0 throughout: no document has a label to learn.")
@@ -181,11 +154,6 @@ def weights_of_sides(
     "balanced" gives both sides of a label half of the documents' weight; a dict has the weight of
     the documents with a label, by its name; a list has a dict ``{0: ..., 1: ...}`` for each label,
     as in scikit-learn.
-
-    Raises
-    ------
-    ValueError
-        If weights are negative or no finite numbers, or not of these labels.
     """
     sides = np.ones((2, len(names)))
     if isinstance(class_weight, str):  # "balanced"

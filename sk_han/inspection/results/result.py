@@ -81,17 +81,7 @@ class Result(ABC):
 
 
 def plain(value: Any) -> Any:
-    """Return nested data as types that JSON has.
-
-    A number that is not finite becomes None, a value of another type its `str`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sk_han.inspection.results.result import plain
-    >>> plain({"a": (1, float("nan")), "b": np.array([0.5, 2.0]), "c": b"?"})
-    {'a': [1, None], 'b': [0.5, 2.0], 'c': "b'?'"}
-    """
+    """Return nested data as types that JSON has; see `Result.to_dict`."""
     if isinstance(value, Result):
         return value.to_dict()
     if isinstance(value, (np.generic, np.ndarray)):

@@ -14,14 +14,7 @@ from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 
 
 def checked_positions(index: Any, n: int) -> list[int]:
-    """Return the positions that integers or booleans choose among n explanations.
-
-    Examples
-    --------
-    >>> from sk_han.inspection.results.selection import checked_positions
-    >>> checked_positions([2, -1], 4), checked_positions([True, False, True], 3)
-    ([2, 3], [0, 2])
-    """
+    """Return the positions that integers or booleans choose among n explanations."""
     chosen = np.asarray(index)
     if chosen.ndim != 1:
         raise TypeError(
@@ -51,14 +44,7 @@ def checked_positions(index: Any, n: int) -> list[int]:
 
 
 def checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) -> list[Any]:
-    """Return true labels, one for each explanation, each of them a class.
-
-    Of several labels a document, a tuple for each explanation.
-
-    Raises
-    ------
-    TypeError, ValueError
-    """
+    """Return true labels, a class for each explanation; of several labels a tuple for each."""
     n_documents = len(explanations)
     if n_documents and explanations[0].labels is not None:
         return _label_sets(y_true, explanations[0].classes, n_documents)

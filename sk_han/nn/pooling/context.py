@@ -13,7 +13,7 @@ from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
 
 class ContextPooling(Pooling):
-    """CAHAN: the word attention of a sentence depends on the sentences around it.
+    """The word attention of a sentence depends on the others: CAHAN of `sk_han.ContextAttention`.
 
     With the word states ``h_it`` of sentence i of a document and ``c_i``, the sum (or the mean) of
     the sentence vectors ``s_1 ... s_{i-1}``, which is zero for the first sentence::
@@ -45,11 +45,6 @@ class ContextPooling(Pooling):
         How scores become weights, as of `AttentionPooling`.
     generator : torch.Generator, optional
         Source of the initial weights; by default PyTorch's global one.
-
-    References
-    ----------
-    Remy, Tixier, Vazirgiannis (2019). Bidirectional Context-Aware Hierarchical Attention Network
-    for Document Understanding. arXiv:1908.06006.
     """
 
     across_sequences = True

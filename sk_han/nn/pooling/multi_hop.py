@@ -12,7 +12,7 @@ from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
 
 class MultiHopPooling(Pooling):
-    """R weighted means of the states of a sequence, side by side, after Lin et al. (2017).
+    """R weighted means of the states of a sequence, side by side (see `sk_han.MultiHopAttention`).
 
     ``u_t = tanh(W h_t + b)``, ``A_rt = softmax_t(u_t . c_r)``, result
     ``[sum_t A_1t h_t ; ... ; sum_t A_Rt h_t]``: `AttentionPooling` with R context vectors. (The
@@ -30,11 +30,6 @@ class MultiHopPooling(Pooling):
         Source of the initial weights; by default PyTorch's global one.
     normalizer : {"softmax", "sparsemax", "entmax15"}
         How scores become weights, as of `AttentionPooling`.
-
-    References
-    ----------
-    Lin, Feng, dos Santos, Yu, Xiang, Zhou, Bengio (2017). A Structured Self-attentive Sentence
-    Embedding. ICLR.
     """
 
     def __init__(
