@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
 from sk_han.documents.folder import FolderWriter, writing
-from sk_han.text.counts import WordCounts
 from sk_han.text.reader import (
     UNKNOWN_WORD,
     DocumentReader,
@@ -28,7 +27,7 @@ from sk_han.text.reader import (
     words_of,
 )
 from sk_han.text.tokens import TOKEN_PATTERNS, compile_token_pattern
-from sk_han.text.vocabulary import check_vocabulary, learn_vocabulary, needs_documents
+from sk_han.text.vocabulary import WordCounts, check_vocabulary, learn_vocabulary, needs_documents
 from sk_han.utils.compat import (
     CallbackSupportMixin,
     HasMethods,

@@ -40,3 +40,15 @@ def row_numbers(rows: Any, n_documents: int) -> NDArray[np.int64]:
         raise IndexError(f"document {wrong} is out of bounds: there are {n_documents}.")
     numbers = chosen.astype(np.int64, copy=False)
     return np.where(numbers < 0, numbers + n_documents, numbers)
+
+
+def sampled_rows(
+    words_per_document: NDArray[np.int64], n_words: int, random_state: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Draw rows of documents, in random order, until they have so many words, or all of them.
+
+    The last document may reach beyond it.
+    """
+    order = random_state.permutation(len(words_per_document))
+    reached = np.cumsum(words_per_document[order])
+    return order[: np.searchsorted(reached, n_words) + 1]

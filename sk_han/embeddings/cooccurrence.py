@@ -10,8 +10,8 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import check_random_state
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.documents.offsets import sampled_rows
 from sk_han.embeddings.svd import left_singular_vectors
-from sk_han.utils.sampling import sampled_rows
 
 # The exponent of Levy, Goldberg and Dagan (2015). Without it, rare contexts have too much weight.
 _CONTEXT_SMOOTHING = 0.75

@@ -40,7 +40,7 @@ from sk_han.validation.doubtful import (
     warn_of_early_stopping,
     warn_of_features,
 )
-from sk_han.validation.groups import check_groups
+from sk_han.validation.labels import check_groups
 from sk_han.validation.texts import check_texts_without_labels
 
 

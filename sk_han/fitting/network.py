@@ -21,8 +21,11 @@ from sk_han.fitting.state import FittedModel
 from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK
 from sk_han.parts.trained_network import TrainedNetwork
-from sk_han.sentence_vectors.trained import TrainedSentenceNetwork
-from sk_han.sentence_vectors.training import sentence_net, trained_sentence_net
+from sk_han.sentence_vectors.training import (
+    TrainedSentenceNetwork,
+    sentence_net,
+    trained_sentence_net,
+)
 from sk_han.training.builder import batch_size_for, document_net, epochs_for, new_net
 from sk_han.training.callbacks.freezing import epochs_frozen
 from sk_han.training.history import plain_history

@@ -35,26 +35,8 @@ def fit(
 ) -> FittedModel | str:
     """Learn from the user's data; the estimator itself does not change.
 
-    Parameters
-    ----------
-    settings : Settings
-        The parameters of the estimator.
-    given : Given
-        The user's data.
-    before : FittedModel or None
-        What the fit goes on from: a warm start, or earlier portions.
-    begin_task : callable
-        As of `FitContext`.
-    checkpoint : str, path-like, Checkpoint or None
-    is_portion : bool
-        Whether to learn for one epoch at the constant learning rate, from all documents.
-    ranks : Ranks or None
-        The processes that train the network together.
-
-    Returns
-    -------
-    FittedModel or str
-        On a rank but the first the name of the rank.
+    It goes on from the model `before`, if there is one. A portion is learnt for one epoch at the
+    constant learning rate, from all documents. On a rank but the first the result is its name.
     """
     context = FitContext.begin(
         settings,

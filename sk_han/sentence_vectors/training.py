@@ -1,4 +1,4 @@
-"""The net that learns from sentence vectors, and where its training begins."""
+"""The net that learns from sentence vectors, where it begins, and the part that it becomes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from sk_han.documents import DocumentArray, LabelledDocuments, SentenceArray
-from sk_han.sentence_vectors.network import SentenceNetwork
+from sk_han.parts.network import NETWORK_SCHEMAS, SENTENCE_NETWORK, Attribution
+from sk_han.parts.trained_network import TrainedNetwork
+from sk_han.sentence_vectors.network import SentenceNetwork, sentence_gradient
+from sk_han.targets import Target
 from sk_han.training.history import best_of
 from sk_han.training.loss import accuracy
 from sk_han.training.net import Net
@@ -177,3 +180,27 @@ def _tensors(documents: DocumentArray, device: str) -> tuple[Tensor, Tensor, Ten
         torch.from_numpy(documents.words_per_sentence),
         torch.from_numpy(documents.sentences_per_document),
     )
+
+
+class TrainedSentenceNetwork(TrainedNetwork):
+    """A network over sentence vectors; words share what their sentence brings."""
+
+    kind = SENTENCE_NETWORK
+    SCHEMA = NETWORK_SCHEMAS[kind]
+
+    def gradient_attention(
+        self, documents: DocumentArray, score: Callable[..., Any]
+    ) -> Attribution:
+        """Multiply sentence vectors by the gradient of a score at them."""
+        return self._attribution(sentence_gradient, documents, score)
+
+    def gradient_input(
+        self, documents: DocumentArray, score: Callable[..., Any], position: float = 1.0
+    ) -> Attribution:
+        """Multiply sentence vectors by the gradient of a score at a multiple of them."""
+        return self._attribution(partial(sentence_gradient, by=position), documents, score)
+
+    @classmethod
+    def from_state(cls, state: Any, target: Target, device: str) -> TrainedSentenceNetwork:
+        """Restore a network, for prediction alone."""
+        return cls(sentence_net_from_state(state, device))

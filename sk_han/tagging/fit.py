@@ -34,7 +34,7 @@ from sk_han.tagging.training import (
     sentences_of,
     tagging_net,
 )
-from sk_han.training.devices import resolve_device
+from sk_han.training.computing import resolve_device
 from sk_han.utils.stages import Stages
 from sk_han.validation.labels import encode_labels
 

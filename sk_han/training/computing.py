@@ -1,4 +1,4 @@
-"""Engine and threads that compute inside of a block."""
+"""Engine, threads and device that compute."""
 
 from __future__ import annotations
 
@@ -108,3 +108,26 @@ def torch_threads(number: int | None = None, *, of_kernels: bool = False) -> Ite
 
 def _is_forked() -> bool:
     return os.getpid() != _IMPORTED_IN
+
+
+def available_devices() -> list[str]:
+    """Return the names of the devices of this machine, the CPU first."""
+    devices = ["cpu"]
+    if torch.cuda.is_available():
+        devices += ["cuda", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
+    if torch.backends.mps.is_available():
+        devices.append("mps")
+    return devices
+
+
+def resolve_device(device: str) -> str:
+    """Return a device that is present: for "auto" CUDA if there is one, else the CPU."""
+    present = available_devices()
+    if device == "auto":
+        return "cuda" if "cuda" in present else "cpu"
+    if device not in present:
+        raise ValueError(
+            f"device={device!r} is not available here; this machine has {present}. "
+            "device='auto' takes CUDA where there is one, else the CPU."
+        )
+    return device

@@ -21,7 +21,7 @@ from sk_han.nn.adversarial import adversarial_noise
 from sk_han.nn.optimizers import clip_gradient_norm
 from sk_han.training.batches import Batches, TrainingData
 from sk_han.training.callbacks.interrupts import StopTraining, interrupts
-from sk_han.training.callbacks.timing import EpochTimer
+from sk_han.training.callbacks.progress import EpochTimer
 from sk_han.training.computing import torch_threads
 from sk_han.training.data_parallel import Ranks, next_number
 from sk_han.training.loss import weighted_loss, weighted_mean

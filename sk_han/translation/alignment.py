@@ -28,15 +28,8 @@ class Alignment(Result):
     source_words, target_words : iterable of str
         As they are written.
     weights : array-like of shape (n_target_words, n_source_words)
-        Attention of each target word to the source words. A row sums to at most 1: the rest is
-        attention to the end of the text.
-
-    Attributes
-    ----------
-    source_text, target_text : str
-    source_words, target_words : tuple of str
-    weights : ndarray of float64, shape (n_target_words, n_source_words)
-        Read-only.
+        Attention of each target word to the source words, kept read-only. A row sums to at most 1:
+        the rest is attention to the end of the text.
 
     Raises
     ------

@@ -17,9 +17,8 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.computing import computing
 from sk_han.training.stateful import StatefulEstimator, replace_attributes, snapshot_of
 from sk_han.translation.alignment import Alignment
-from sk_han.translation.fit import as_sequences, learnt_attributes
+from sk_han.translation.fit import as_sequences, check_pairs, learnt_attributes
 from sk_han.translation.options import TranslationOptions
-from sk_han.translation.pair_checks import check_pairs
 from sk_han.translation.state import translator_attributes, translator_state
 from sk_han.translation.surface import written
 from sk_han.translation.training import TranslationNet

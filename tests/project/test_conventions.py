@@ -121,7 +121,6 @@ SHARED_NAMES = {
     "options.py": "of the tagger and the translator, each whole in its room",
     "state.py": "of the tagger and the translator, each whole in its room",
     "summary.py": "what a fit has come to, and what a model says over many documents",
-    "tokenizer.py": "the estimator, and its twin without scikit-learn",
     "training.py": "of each estimator's network: batches, and a loss",
 }
 # Those without a good one, to be renamed; the list may only shrink.

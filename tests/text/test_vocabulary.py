@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from sk_han.text.analyzer import TextAnalyzer
-from sk_han.text.counts import WordCounts
-from sk_han.text.vocabulary import check_vocabulary, learn_vocabulary, needs_documents
+from sk_han.text.vocabulary import WordCounts, check_vocabulary, learn_vocabulary, needs_documents
 from sk_han.text.word_types import read_word_types
 
 

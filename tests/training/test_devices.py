@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from sk_han.training.devices import available_devices, resolve_device
+from sk_han.training.computing import available_devices, resolve_device
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
 from sk_han.documents import DocumentArray, LabelledDocuments
+from sk_han.documents.offsets import sampled_rows
 from sk_han.embeddings.svd import left_singular_vectors
 from sk_han.parts.ngrams.hashing import batches
 from sk_han.parts.ngrams.model import NgramModel
@@ -21,7 +22,6 @@ from sk_han.parts.ngrams.ngram_fitting import (
 )
 from sk_han.parts.ngrams.presence import document_counts, lengths_of, presences
 from sk_han.targets import Target
-from sk_han.utils.sampling import sampled_rows
 
 __all__ = [
     "LatentLearner",

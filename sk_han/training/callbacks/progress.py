@@ -1,4 +1,4 @@
-"""How far training is: a bar on a terminal and in a notebook, lines in a log."""
+"""How far training is: a bar, or lines in a log; and how long an epoch takes."""
 
 from __future__ import annotations
 
@@ -124,3 +124,18 @@ def _scores_of(net: Any) -> dict[str, float]:
 def _words_of(data: Any) -> int | None:
     """Return the number of words that an epoch reads, None for what has no words."""
     return getattr(getattr(data, "inputs", None), "n_words", None)
+
+
+class EpochTimer(Callback):
+    """Record the seconds of each epoch as "dur".
+
+    That of skorch reads the clock of the day, which can be set back during an epoch.
+    """
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Start the clock."""
+        self.start_ = perf_counter()
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Stop it."""
+        net.history.record("dur", perf_counter() - self.start_)

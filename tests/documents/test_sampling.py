@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sk_han.utils.sampling import sampled_rows
+from sk_han.documents.offsets import sampled_rows
 
 
 def drawn(words_per_document, n_words, seed=0):
