@@ -55,13 +55,9 @@ def predict_proba(model: Any, documents: Any) -> Any:
 
     Notes
     -----
-    A worker holds the model, and for each of its threads the texts of a partition and 64 documents
-    that are read. A partition of 10 to 100 MB of text is a good size. Where a worker is lost,
-    Dask computes its partitions again on others, and sends them the model. Probabilities
-    are those of the model up to rounding, about 1e-6.
-
-    Create the ``Client`` first: the model is sent to the cluster when this function is called. The
-    scheduler of processes without a cluster copies the model for each partition.
+    Create the ``Client`` first: the model is sent to the cluster when this function is called. A
+    worker holds it, and for each of its threads the texts of a partition, of which 10 to 100 MB are
+    a good size, and 64 documents. Probabilities are those of the model up to rounding, about 1e-6.
 
     Examples
     --------
@@ -87,13 +83,6 @@ def predict(model: Any, documents: Any) -> Any:
         Of a bag or of delayed parts an array of shape (n_documents,); of a Series a Series with
         its index. Labels are of the type of ``classes_``. Of several labels a document an
         indicator of integers, as `predict_proba` returns probabilities.
-
-    Examples
-    --------
-    >>> import dask.dataframe  # doctest: +SKIP
-    >>> from sk_han.distributed import predict
-    >>> table = dask.dataframe.read_parquet("reviews")  # doctest: +SKIP
-    >>> table["stars"] = predict("reviews.han", table["review"])  # doctest: +SKIP
     """
     return _scored(model, documents, "predict")
 

@@ -97,12 +97,10 @@ def report(
     Notes
     -----
     Beyond one prediction of X, its documents are read once more, mistakes are explained, and the
-    baseline is fitted: once to `X_train`, or five times to four fifths of X.
-
-    Documents that look mislabelled are found by confident learning (Northcutt et al., 2021): the
-    model gives the document a probability of another class that is at least its mean probability
-    for the documents labelled so. Of these, documents that are predicted right are left out. Of
-    several labels a document, each is looked at by itself: a document has it, or has not.
+    baseline is fitted: once to `X_train`, or five times to four fifths of X. Documents that look
+    mislabelled are found by confident learning (Northcutt et al., 2021), among those predicted
+    wrong: the model gives another class at least the mean probability that it gives to documents
+    labelled so. Of several labels a document, each is looked at by itself.
 
     References
     ----------

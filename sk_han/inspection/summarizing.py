@@ -70,21 +70,14 @@ def summarize(
     one. So with two classes a document speaks about both. With more, a class is known by the
     documents that are, or nearly are, taken for it; one for which there are none has no terms.
 
-    Contributions of words by the network are "gradient_attention" as published, an estimate (see
-    `explain`): they tell what a word does where it stands. Those of n-grams are exact with two
-    classes. Terms are ranked by the mean of their contributions times the square root of the number
-    of documents that have them, so that neither the most frequent words nor the rarest lead.
-
-    The n-gram model knows n-grams by hash values, which cannot be turned back. Here they are read
-    from the documents, so nothing is stored for it, and files of `save` from before can be
-    summarized. An n-gram that stands in none of the documents is not shown.
+    Contributions of words by the network are "gradient_attention", an estimate (see `explain`);
+    those of n-grams are exact with two classes. Terms are ranked by the mean of their contributions
+    times the square root of the number of documents that have them.
 
     From explanations, terms are single words in lower case, also in the n-grams' part, and each
     document speaks about its `target` (of two classes, about both). Without the model nothing can
     be predicted again: `decides`, `weight` and `removal` are None. They are also None, the weight
     excepted, for a model that reads sentence vectors; it has no words of the network either.
-
-    Besides the texts, about 40 bytes a word are held.
 
     Examples
     --------

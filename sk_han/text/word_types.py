@@ -119,10 +119,6 @@ def _n_workers(n_jobs: int | None) -> int:
     return at_most_per_core(effective_n_jobs(n_jobs), cpu_count())
 
 
-def _read_chunk(texts: list[str], analyzer: TextAnalyzer, located: bool) -> WordTypes:
-    return _read_located(texts, analyzer) if located else _read(texts, analyzer)
-
-
 class Numbering(dict[str, int]):
     """A dict that numbers a new key when it is looked up, which is faster than a loop here."""
 
@@ -131,42 +127,33 @@ class Numbering(dict[str, int]):
         return number
 
 
-def _read(texts: list[str], analyzer: TextAnalyzer) -> WordTypes:
+def _read_chunk(texts: list[str], analyzer: TextAnalyzer, located: bool) -> WordTypes:
     number_of = Numbering()
     # Arrays of numbers: a list of the words would take fifteen times the memory.
     numbers, words_per_sentence, sentences_per_document = array("i"), array("q"), array("q")
+    word_spans, sentence_spans = array("q"), array("q")
     for text in texts:
-        sentences = analyzer.analyze(text)
+        if located:
+            found = list(analyzer.locate(text))
+            sentences = [sentence.words for sentence in found]
+            for sentence in found:
+                sentence_spans.extend(sentence.span)
+                word_spans.extend(chain.from_iterable(sentence.word_spans))
+        else:
+            sentences = analyzer.analyze(text)
         sentences_per_document.append(len(sentences))
         words_per_sentence.extend(map(len, sentences))
         numbers.extend(map(number_of.__getitem__, chain.from_iterable(sentences)))
+    spans = [
+        np.array(each, dtype=np.int64).reshape(-1, 2) if located else None
+        for each in (word_spans, sentence_spans)
+    ]
     return WordTypes(
         list(number_of),
         np.array(numbers, dtype=np.int32),
         np.array(words_per_sentence, dtype=np.int64),
         np.array(sentences_per_document, dtype=np.int64),
-    )
-
-
-def _read_located(texts: list[str], analyzer: TextAnalyzer) -> WordTypes:
-    number_of = Numbering()
-    numbers, words_per_sentence, sentences_per_document = array("i"), array("q"), array("q")
-    word_spans, sentence_spans = array("q"), array("q")
-    for text in texts:
-        sentences = list(analyzer.locate(text))
-        sentences_per_document.append(len(sentences))
-        for span, words, spans in sentences:
-            sentence_spans.extend(span)
-            words_per_sentence.append(len(words))
-            numbers.extend(map(number_of.__getitem__, words))
-            word_spans.extend(chain.from_iterable(spans))
-    return WordTypes(
-        list(number_of),
-        np.array(numbers, dtype=np.int32),
-        np.array(words_per_sentence, dtype=np.int64),
-        np.array(sentences_per_document, dtype=np.int64),
-        np.array(word_spans, dtype=np.int64).reshape(-1, 2),
-        np.array(sentence_spans, dtype=np.int64).reshape(-1, 2),
+        *spans,
     )
 
 

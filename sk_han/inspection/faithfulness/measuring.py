@@ -100,14 +100,10 @@ def faithfulness_report(
     F1, is the same for the whole corpus; here each document has its own.
 
     Documents without some of their words differ from training documents, which causes a part of
-    each fall. The random control shows about how large this part is: compare each method with the
-    control, and compare methods on one estimator, not estimators.
-
-    Intervals are percentiles of 1,000 bootstrap resamples of the documents. They show how the
-    means would vary over other documents, not over other fits; a single document has none (NaN),
-    and those of a few are too narrow. All methods are measured on the same documents. So compare a
-    method with the control by the interval of its difference to the control, in ``differences``,
-    and not by the overlap of two intervals.
+    each fall. So compare each method with the random control, by the interval of its difference in
+    ``differences`` and not by the overlap of two intervals, and never compare two estimators.
+    Intervals are percentiles of 1,000 bootstrap resamples of the documents; a single document has
+    none (NaN), and those of a few are too narrow.
 
     References
     ----------

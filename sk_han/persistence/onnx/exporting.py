@@ -58,12 +58,10 @@ def export_onnx(model: HANClassifier | Pipeline, path: str | os.PathLike[str]) -
     Notes
     -----
     Inputs are int64 and ragged, as a `DocumentArray` holds them: ``word_ids`` of all words,
-    ``words_per_sentence`` and ``sentences_per_document``. Padding would give the n-gram model
-    pairs that are none, and cost most of the time where one sentence is long. Outputs are float32:
-    ``probabilities`` of shape (n_documents, n_classes), ``word_attention`` (n_words,) and
-    ``sentence_attention`` (n_sentences,). Documents without words, and no documents, are allowed.
-
-    The graph uses opset 18. Of its integers it asks that products of uint64 wrap.
+    ``words_per_sentence`` and ``sentences_per_document``. Outputs are float32: ``probabilities`` of
+    shape (n_documents, n_classes), ``word_attention`` (n_words,) and ``sentence_attention``
+    (n_sentences,). Documents without words, and no documents, are allowed. The graph uses opset 18,
+    and asks that products of uint64 wrap.
 
     Examples
     --------
