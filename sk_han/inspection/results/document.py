@@ -34,13 +34,6 @@ if TYPE_CHECKING:
 
 COMBINATIONS = ("product", "sqrt")
 
-# What `to_dict` says of a sentence, and of a word.
-_SENTENCE = ("text", "start", "end", "attention", "contribution")
-_WORD = (
-    *("text", "start", "end", "attention", "combined_attention"),
-    *("contribution", "ngram_contribution", "unknown"),
-)
-
 
 def combine_attention(
     word: NDArray[np.float64], sentence: NDArray[np.float64], combine: str
@@ -276,47 +269,32 @@ class DocumentExplanation(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all data, words within their sentences, as values that JSON can hold."""
-        words = [
-            dict(zip(_WORD, of_word, strict=True))
-            for of_word in zip(
-                self.words,
-                *self.word_spans.T.tolist(),
-                self.word_attention.tolist(),
-                self.combined_attention.tolist(),
-                self.contributions.tolist(),
-                np.asarray(self.ngram_contributions).tolist(),
-                self.unknown.tolist(),
-                strict=True,
-            )
-        ]
-        sentences = [
-            dict(zip(_SENTENCE, of_sentence, strict=True))
-            for of_sentence in zip(
-                self.sentences,
-                *self.sentence_spans.T.tolist(),
-                self.sentence_attention.tolist(),
-                self.sentence_contributions.tolist(),
-                strict=True,
-            )
-        ]
+        words = _rows(
+            text=self.words,
+            start=self.word_spans[:, 0],
+            end=self.word_spans[:, 1],
+            attention=self.word_attention,
+            combined_attention=self.combined_attention,
+            contribution=self.contributions,
+            ngram_contribution=self.ngram_contributions,
+            unknown=self.unknown,
+        )
+        sentences = _rows(
+            text=self.sentences,
+            start=self.sentence_spans[:, 0],
+            end=self.sentence_spans[:, 1],
+            attention=self.sentence_attention,
+            contribution=self.sentence_contributions,
+        )
         first = np.searchsorted(self.sentence_of_word, np.arange(len(sentences) + 1))
         for i, sentence in enumerate(sentences):
             sentence["words"] = words[first[i] : first[i + 1]]
-        return {
-            "text": self.text,
-            "method": self.method,
-            "signed": self.signed,
-            "combine": self.combine,
-            "spread": plain(self.spread),
-            "completeness_error": plain(self.completeness_error),
-            "classes": plain(self.classes),
-            "probabilities": self.probabilities.tolist(),
-            "predicted": plain(self.predicted),
-            "labels": plain(self.labels),
-            "target": plain(self.target),
-            "truncated": self.truncated,
-            "sentences": sentences,
-        }
+        of_document = (
+            *("text", "method", "signed", "combine", "spread", "completeness_error", "classes"),
+            *("probabilities", "predicted", "labels", "target", "truncated"),
+        )
+        values = {name: plain(getattr(self, name)) for name in of_document}
+        return values | {"sentences": sentences}
 
     def to_frame(self, level: Level = "word") -> DataFrame:
         """Return a pandas DataFrame with one row for each word or each sentence.
@@ -442,3 +420,9 @@ class DocumentExplanation(Result):
         if level == "sentence":
             return self.sentence_spans, self.sentence_contributions, self.sentence_attention
         raise ValueError(f"level must be 'word' or 'sentence'; got {level!r}.")
+
+
+def _rows(**columns: Any) -> list[dict[str, Any]]:
+    """Return a dict of plain values for each row of columns of one length."""
+    rows = zip(*map(plain, columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
