@@ -15,6 +15,7 @@ from typing import Any, TextIO, cast
 from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.datasets.tables import Record, Table, check_separator, read_records
 from sk_han.utils.atomic_write import check_replaceable, replacing
+from sk_han.utils.containers import listed
 
 _SHOWN = 20
 
@@ -76,9 +77,8 @@ class ClassNames:
 
     def no_class(self, label: Any) -> str:
         """Say that a label is none of the model's."""
-        listed = ", ".join(repr(name[:40]) for name in self.names[:_SHOWN])
-        more = f" and {len(self.names) - _SHOWN} more" if len(self.names) > _SHOWN else ""
-        return f"{named(label)!r} is no class of the model; it has {listed}{more}."
+        known = listed(self.names, _SHOWN, lambda name: repr(name[:40]))
+        return f"{named(label)!r} is no class of the model; it has {known}."
 
     def _value(self, name: str) -> Any:
         """Return what a name is compared by."""

@@ -18,6 +18,7 @@ from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.documents.lazy import highest_id, portions
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 from sk_han.embeddings.files import read_vectors
+from sk_han.utils.containers import listed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -379,12 +380,10 @@ def _check_finite(vectors: NDArray[np.float32], words: Sequence[str]) -> None:
     """Check the vectors of these words, one a row."""
     wrong = [words[row] for row in np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()]
     if wrong:
-        named = ", ".join(map(repr, wrong[:3]))
-        more = f" and {len(wrong) - 3:,} more" if len(wrong) > 3 else ""
         raise ValueError(
-            f"The pretrained vectors of {named}{more}, {len(wrong):,} of {len(words):,}, hold NaN, "
-            "infinity or numbers beyond single precision. Leave these words out: words without a "
-            "vector start with random ones."
+            f"The pretrained vectors of {listed(wrong, 3)}, {len(wrong):,} of {len(words):,}, "
+            "hold NaN, infinity or numbers beyond single precision. Leave these words out: words "
+            "without a vector start with random ones."
         )
 
 

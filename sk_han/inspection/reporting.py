@@ -28,12 +28,11 @@ from sk_han.inspection.results.report import Report
 from sk_han.inspection.suspects import suspected_labels
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.argument_checks import check_choice, check_count
-from sk_han.utils.containers import rows_of
+from sk_han.utils.containers import listed, rows_of
 from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 from sk_han.validation.labels import check_labels
 from sk_han.validation.texts import check_texts
 
-LABELS_NAMED = 5
 FEW_DOCUMENTS = 30
 FEW_NOTE = "So few documents tell little about others: mind the intervals."
 
@@ -347,13 +346,10 @@ def _all_labels(classes: NDArray[Any], y: NDArray[Any], y_train: NDArray[Any] | 
     """Return the classes of the model, then the other labels of the user's data."""
     labels = dict.fromkeys(classes.tolist())
     if not any(label in labels for label in y.tolist()):
-        found = np.unique(y).tolist()
-        more = "" if len(found) <= LABELS_NAMED else f" and {len(found) - LABELS_NAMED} more"
         raise ValueError(
-            f"None of the labels in y is a class of the model. y holds "
-            f"{str(found[:LABELS_NAMED])[1:-1]}{more}; the classes are "
-            f"{str(list(labels)[:LABELS_NAMED])[1:-1]}. Are they of another type, or of another "
-            "task?"
+            "None of the labels in y is a class of the model. y holds "
+            f"{listed(np.unique(y).tolist())}; the classes are {listed(list(labels))}. Are they of "
+            "another type, or of another task?"
         )
     for others in (y, y_train):
         if others is not None:
@@ -420,7 +416,8 @@ def _note_on_unknown(counts: NDArray[np.int64], labels: list[Any], n_classes: in
     if unknown:
         yield (
             f"{_counted(int(counts[unknown].sum()))} a label that the model does not know, "
-            f"{_named(labels, unknown)}: it cannot be right there, and each counts as a mistake."
+            f"{listed([labels[i] for i in unknown])}: it cannot be right there, and each counts as "
+            "a mistake."
         )
 
 
@@ -428,16 +425,10 @@ def _note_on_missing(counts: NDArray[np.int64], labels: list[Any]) -> Iterator[s
     missing = np.flatnonzero(counts == 0).tolist()
     if missing:
         yield (
-            f"No document has the label {_named(labels, missing)}: nothing here tells how well it "
-            "is found."
+            f"No document has the label {listed([labels[i] for i in missing])}: nothing here tells "
+            "how well it is found."
         )
 
 
 def _counted(n: int) -> str:
     return "1 document has" if n == 1 else f"{n:,} documents have"
-
-
-def _named(labels: list[Any], numbers: list[int]) -> str:
-    shown = ", ".join(repr(labels[i]) for i in numbers[:LABELS_NAMED])
-    more = len(numbers) - LABELS_NAMED
-    return f"{shown} and {more} more" if more > 0 else shown

@@ -242,20 +242,17 @@ class Ranks:
 
 
 def _ranks_of_this_process() -> Ranks | None:
-    if _has_group():
+    if not dist.is_available():
+        return None
+    if dist.is_initialized():
         return Ranks() if dist.get_world_size() > 1 else None
-    launched = dist.is_available() and dist.is_torchelastic_launched()
-    if launched and int(os.environ.get("WORLD_SIZE", 1)) > 1:
+    if dist.is_torchelastic_launched() and int(os.environ.get("WORLD_SIZE", 1)) > 1:
         warn_user(
             f"torchrun started {os.environ['WORLD_SIZE']} processes, but this one belongs to no "
             "group, so each trains alone on all documents. Call "
             'torch.distributed.init_process_group("gloo") before fit (on GPUs "nccl").'
         )
     return None
-
-
-def _has_group() -> bool:
-    return dist.is_available() and dist.is_initialized()
 
 
 def _kind(gradient: Tensor | None) -> int:

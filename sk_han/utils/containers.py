@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,3 +36,9 @@ def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
     if hasattr(X, "to_pylist"):  # Arrow
         return X.take(rows)
     return X[rows] if hasattr(X, "shape") else [X[row] for row in rows.tolist()]
+
+
+def listed(values: Sequence[Any], most: int = 5, write: Callable[[Any], str] = repr) -> str:
+    """Write the first of some values, and how many more there are, for a message."""
+    more = f" and {len(values) - most:,} more" if len(values) > most else ""
+    return ", ".join(map(write, values[:most])) + more

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import PADDING_ID, UNKNOWN_ID, DocumentArray, SentenceArray
 from sk_han.documents.repeated import conflicting_rows, first_of_same_words
+from sk_han.utils.containers import listed
 from sk_han.utils.warnings import warn_user
 
 _FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # the last of rows with words
@@ -50,15 +51,13 @@ def warn_of_rare_classes(targets: NDArray[np.int64], classes: NDArray[np.generic
     rare = np.flatnonzero((counts > 1) & (counts < _FEW))
     if not len(rare) or counts.mean() < _USUAL:
         return
-    some = rare[:5]
-    pairs = zip(classes[some].tolist(), counts[some].tolist(), strict=True)
-    named = ", ".join(f"{label!r} ({count})" for label, count in pairs)
-    more = f" and {len(rare) - 5:,} more" if len(rare) > 5 else ""
+    names = classes.tolist()
+    named = [f"{names[i]!r} ({counts[i]})" for i in rare.tolist()]
     have = "has" if len(rare) == 1 else "have"
     warn_user(
-        f"{len(rare):,} of {len(classes):,} classes {have} fewer than {_FEW} documents: {named}"
-        f"{more}. That is too few to learn a class from, or to tell how well it is recognized. "
-        "Give more documents of them, merge them, or leave them out."
+        f"{len(rare):,} of {len(classes):,} classes {have} fewer than {_FEW} documents: "
+        f"{listed(named, write=str)}. That is too few to learn a class from, or to tell how well "
+        "it is recognized. Give more documents of them, merge them, or leave them out."
     )
 
 
@@ -69,13 +68,11 @@ def warn_of_single_documents(
     single = classes[np.bincount(targets, minlength=len(classes)) == 1].tolist()
     if not single or len(classes) == 1:
         return
-    named = ", ".join(map(repr, single[:5]))
-    more = f" and {len(single) - 5:,} more" if len(single) > 5 else ""
     not_held_out = (
         "It is trained on and not held out, so nothing tells how well such a class is recognized. "
     )
     warn_user(
-        f"{len(single):,} of {len(classes):,} classes have a single document: {named}{more}. "
+        f"{len(single):,} of {len(classes):,} classes have a single document: {listed(single)}. "
         f"{'' if given else not_held_out}Give more documents of these classes, merge them, or "
         "leave them out."
     )

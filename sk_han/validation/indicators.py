@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.utils.containers import listed
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import is_missing
 
@@ -138,10 +139,9 @@ def warn_of_labels(t: NDArray[np.bool_], names: NDArray[Any]) -> None:
     for rows, what in ((counts == 0, "no document has"), (counts == len(t), "all documents have")):
         if rows.any():
             found = names[rows].tolist()
-            more = f" and {len(found) - 5:,} more" if len(found) > 5 else ""
             warn_user(
                 f"{len(found):,} of {len(names):,} labels cannot be learnt, since {what} them: "
-                f"{str(found[:5])[1:-1]}{more}. Each gets about the same probability for all "
+                f"{listed(found)}. Each gets about the same probability for all "
                 "documents."
             )
 

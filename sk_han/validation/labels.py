@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
 from sk_han.utils.compat import check_sample_weight
-from sk_han.utils.containers import label_list
+from sk_han.utils.containers import label_list, listed
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import is_missing
 
@@ -206,9 +206,8 @@ def _check_ends(labels: Iterable[Any], name: str) -> None:
     ending = [label for label in labels if isinstance(label, str) and str.endswith(label, "\0")]
     if ending:
         found = list(dict.fromkeys(map(str.__str__, ending)))
-        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
         raise ValueError(
-            f"{name} holds labels that end in NUL, {str(found[:3])[1:-1]}{more}: NumPy drops "
+            f"{name} holds labels that end in NUL, {listed(found, 3)}: NumPy drops "
             "NUL at the end of strings, so that 'a\\0' and 'a' would be one class. Replace it, "
             "for example with label.rstrip('\\0')."
         )
