@@ -12,8 +12,8 @@ Figures = dict[str, NDArray[np.float64]]
 
 
 def averages(given: NDArray[np.bool_], true: NDArray[np.bool_]) -> dict[str, float]:
-    """Return the averages of `label_figures` over these documents."""
-    found = label_figures(given, true, np.ones((1, len(true))))
+    """Return the averages of `_figures` over these documents."""
+    found = _figures(given, true, np.ones((1, len(true))))
     return {name: float(values[0]) for name, values in found.items()}
 
 
@@ -24,11 +24,11 @@ def resampled(given: NDArray[np.bool_], true: NDArray[np.bool_]) -> Figures:
     found = []
     for _ in range(0, _RESAMPLES, _PORTION):
         drawn = random.multinomial(n, np.full(n, 1 / n), size=_PORTION).astype(np.float64)  # (B, D)
-        found.append(label_figures(given, true, drawn))
+        found.append(_figures(given, true, drawn))
     return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
 
-def label_figures(
+def _figures(
     given: NDArray[np.bool_], true: NDArray[np.bool_], weights: NDArray[np.float64]
 ) -> Figures:
     """Return precision, recall and F1, micro, macro and by document, and subset accuracy.

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.utils.label_metrics import averages
+
 BINS = 15
 _Z = 1.959964  # 95 % of a normal distribution
 
@@ -49,23 +51,20 @@ def label_figures(
 ) -> dict[str, Any]:
     """Return figures of several labels a document, (D, L) each, and those of each label.
 
-    A share of nothing is 0; macro F1 is of the labels that are true or predicted somewhere, log
-    loss the mean over documents and labels.
+    A share of nothing is 0; log loss is the mean over documents and labels, and the other means
+    are those of `averages`.
     """
+    mean = averages(decided, t)
     right, predicted, true = (decided & t).sum(axis=0), decided.sum(axis=0), t.sum(axis=0)
-    f1 = 2 * right / np.maximum(predicted + true, 1)
-    occurring = predicted + true > 0
     of_true = np.maximum(np.where(t, probabilities, 1 - probabilities), np.finfo(float).eps)
     return {
         "documents": len(t),
-        "subset_accuracy": float((decided == t).all(axis=1).mean()),
-        "micro_f1": float(2 * right.sum() / max(predicted.sum() + true.sum(), 1)),
-        "macro_f1": float(f1[occurring].mean()) if occurring.any() else 0.0,
+        **{name: mean[name] for name in ("subset_accuracy", "micro_f1", "macro_f1")},
         "log_loss": float(-np.log(of_true).mean()),
         "by_label": {
             "precision": (right / np.maximum(predicted, 1)).tolist(),
             "recall": (right / np.maximum(true, 1)).tolist(),
-            "f1": f1.tolist(),
+            "f1": (2 * right / np.maximum(predicted + true, 1)).tolist(),
             "documents": true.tolist(),
         },
     }

@@ -87,3 +87,13 @@ class HeldOutReport(Result):
     @abstractmethod
     def _shapes(self) -> Shapes:
         """Return shape and type of the arrays that only one kind of report has so."""
+
+
+def shares_of(
+    n: int, n_predicted: int, n_right: int
+) -> tuple[int, int, float | None, float | None, float | None]:
+    """Return both numbers of documents, precision, recall and F1; None for a share of nothing."""
+    precision = n_right / n_predicted if n_predicted else None
+    recall = n_right / n if n else None
+    f1 = 2 * n_right / (n + n_predicted) if n + n_predicted else None
+    return n, n_predicted, precision, recall, f1

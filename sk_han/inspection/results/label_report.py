@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.held_out import HeldOutReport, Shapes
+from sk_han.inspection.results.held_out import HeldOutReport, Shapes, shares_of
 from sk_han.inspection.results.result import plain
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.report.confusion import plot_taken
@@ -116,22 +116,12 @@ class MultilabelReport(HeldOutReport):
     @cached_property
     def label_scores(self) -> list[LabelScores]:
         """Precision, recall, F1 and average precision of each label."""
-        n_right, n_predicted, n = (
-            counts.sum(axis=0).tolist()
-            for counts in (self.predicted & self.targets, self.predicted, self.targets)
-        )
+        counts = self.targets, self.predicted, self.predicted & self.targets
+        rows = zip(self.labels, *(each.sum(axis=0).tolist() for each in counts), strict=True)
         precisions = _average_precisions(self.probabilities, self.targets)
         return [
-            LabelScores(
-                label,
-                n[i],
-                n_predicted[i],
-                n_right[i] / n_predicted[i] if n_predicted[i] else None,
-                n_right[i] / n[i] if n[i] else None,
-                2 * n_right[i] / (n[i] + n_predicted[i]) if n[i] + n_predicted[i] else None,
-                precisions[i],
-            )
-            for i, label in enumerate(self.labels)
+            LabelScores(label, *shares_of(*of_label), precision)
+            for (label, *of_label), precision in zip(rows, precisions, strict=True)
         ]
 
     @cached_property

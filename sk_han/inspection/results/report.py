@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.held_out import HeldOutReport, Shapes
+from sk_han.inspection.results.held_out import HeldOutReport, Shapes, shares_of
 from sk_han.inspection.results.result import plain
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.report.confusion import plot_confusion
@@ -162,15 +162,9 @@ class Report(HeldOutReport):
     @cached_property
     def class_scores(self) -> list[ClassScores]:
         """Precision, recall and F1 of each label."""
-        found = []
-        for i, label in enumerate(self.labels):
-            n_right = int(self.confusion[i, i])
-            n, n_predicted = int(self.confusion[i].sum()), int(self.confusion[:, i].sum())
-            precision = n_right / n_predicted if n_predicted else None
-            recall = n_right / n if n else None
-            f1 = 2 * n_right / (n + n_predicted) if n + n_predicted else None
-            found.append(ClassScores(label, n, n_predicted, precision, recall, f1))
-        return found
+        counts = self.confusion.sum(axis=1), self.confusion.sum(axis=0), np.diag(self.confusion)
+        rows = zip(self.labels, *(each.tolist() for each in counts), strict=True)
+        return [ClassScores(label, *shares_of(*of_label)) for label, *of_label in rows]
 
     @property
     def reliability(self) -> list[Bin]:
