@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sk_han.nn.adversarial import rows_with_gradient
-from sk_han.nn.buffers import scratch
 from sk_han.training.batches import TrainingData
 from sk_han.utils.warnings import warn_user
 
@@ -151,7 +150,7 @@ class Ranks:
 
         small = [w for w, kind in zip(weights, kinds, strict=True) if kind and w is not vectors]
         sizes = [len(numbers), *(w.numel() for w in small), len(rows) * vectors.shape[1]]
-        whole = scratch("exchanged", (sum(sizes),), vectors).zero_()
+        whole = vectors.new_zeros(sum(sizes))
         sums, *gradients, values = whole.split(sizes)
         values = values.view(len(rows), vectors.shape[1])  # (U, E)
         for place, number in enumerate(numbers):

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from sk_han.nn.buffers import lasting, scratch
 from sk_han.nn.ragged.layout import PackedLayout
 
 
@@ -63,13 +62,13 @@ class DecoderFunction(torch.autograd.Function):
         own = DecoderWeights(*weights)
         (P, Q), (_, W, H), A, E = start.shape, states.shape, keys.shape[2], len(own.output)
         Y = len(words)
-        gates = lasting((Y, 2 * Q), words)
-        candidate = lasting((Y, Q), words)
-        scaled = lasting((Y, Q), words)  # the part of the candidate that r scales
-        hidden_tanh = lasting((Y, W, A), words)
-        attention = lasting((Y, W), words)
-        joined = lasting((Y, Q + H), words)  # [h_t, attended states]
-        fed = lasting((P + Y, E + Q), words)  # [a_t, h_t] of each row, behind those of the start
+        gates = words.new_empty(Y, 2 * Q)
+        candidate = words.new_empty(Y, Q)
+        scaled = words.new_empty(Y, Q)  # the part of the candidate that r scales
+        hidden_tanh = words.new_empty(Y, W, A)
+        attention = words.new_empty(Y, W)
+        joined = words.new_empty(Y, Q + H)  # [h_t, attended states]
+        fed = words.new_empty(P + Y, E + Q)  # [a_t, h_t] of each row, behind those of the start
         fed[:P, :E] = 0
         fed[:P, E:] = start
         gates.copy_(words[:, : 2 * Q])
@@ -116,10 +115,10 @@ class DecoderFunction(torch.autograd.Function):
         weight_gates = torch.cat([own.feeding[: 2 * Q], own.recurrent[: 2 * Q]], dim=1)
         weight_candidate, weight_state = own.feeding[2 * Q :], own.recurrent[2 * Q :]
         d_words = grad.new_empty(Y, 3 * Q)  # of r, z and n
-        d_scaled = scratch("d_scaled", (Y, Q), grad)
-        d_output = scratch("d_output", (Y, E), grad)  # before the tanh
-        d_query = scratch("d_query", (Y, A), grad)
-        d_attended = scratch("d_attended", (Y, H), grad)
+        d_scaled = grad.new_empty(Y, Q)
+        d_output = grad.new_empty(Y, E)  # before the tanh
+        d_query = grad.new_empty(Y, A)
+        d_attended = grad.new_empty(Y, H)
         d_keys = grad.new_zeros(P, W, A)
         d_context = torch.zeros_like(own.context)
 
