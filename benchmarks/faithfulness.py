@@ -32,6 +32,7 @@ Spans = list[list[tuple[int, int]]]
 
 DATA = ("movies", "imdb", "make_reviews")
 OURS = [
+    "shapley",
     "sentence_alone",
     "gradient_attention",
     "gradient_input",

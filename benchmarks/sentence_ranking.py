@@ -29,16 +29,13 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sk_han import DocumentArray, HANClassifier, explain, faithfulness_report
-from sk_han.inspection.methods.perturbation import (
-    each_sentence_alone,
-    without_each_sentence,
-)
+from sk_han.documents import each_sentence_alone
+from sk_han.inspection.methods.perturbation import without_each_sentence
 from sk_han.nn.attribution import Attribution, gradient_of
 
-METHODS = ("sentence_alone", "gradient_attention")
+METHODS = ("shapley", "sentence_alone", "gradient_attention")
 FRACTIONS = (0.05, 0.1, 0.2, 0.5)  # of the sentences of a document
 N_EXPLAINED = 100  # documents that sentences and words are taken out of
-N_ORDERS = 10  # of the sentences of a document, for Shapley values
 N_POINTS = 12  # of integrated gradients
 
 
@@ -180,30 +177,6 @@ def adding_up(case: Case) -> NDArray:
     return found + rest[of]
 
 
-def shapley(case: Case) -> NDArray:
-    """Average what each sentence adds over orders, each followed by its reverse."""
-    random, documents = np.random.RandomState(0), case.documents
-    n = documents.sentences_per_document
-    found, lengths = np.zeros(documents.n_sentences), documents.words_per_sentence
-    nothing = log_odds(case, DocumentArray.from_nested([[]]))[0]
-    for d in range(len(documents)):
-        one = documents[[d]]
-        first = documents.document_starts[d]
-        for _ in range(N_ORDERS // 2):
-            order = random.permutation(n[d])
-            for places in (np.argsort(order), np.argsort(order[::-1])):
-                copies = one[np.zeros(n[d], dtype=int)]
-                kept = np.concatenate([places <= step for step in range(n[d])])
-                values = log_odds(
-                    case,
-                    copies.keep_words(
-                        np.repeat(kept, np.tile(lengths[first : first + n[d]], n[d]))
-                    ),
-                )
-                found[first : first + n[d]] += np.diff(values, prepend=nothing)[places] / N_ORDERS
-    return found
-
-
 def integrated(case: Case) -> NDArray:
     """Integrated gradients of the network from zero sentence vectors, and the linear models."""
     linear = explain(case.models.han, case.texts, method="gradient_attention", target="pos")
@@ -240,7 +213,6 @@ OURS: dict[str, Ranking] = {method: explained(method) for method in METHODS}
 TRIED: dict[str, Ranking] = {
     "integrated, sentence vectors": integrated,
     "left out": left_out,
-    "Shapley, 10 orders": shapley,
     "alone and left out": alone_and_left_out,
     "alone, adding up": adding_up,
 }

@@ -25,9 +25,10 @@ print(f"{len(mistakes)} of {len(explanations)} documents are misclassified")
 # The documents that the model is surest of
 # -----------------------------------------
 # Blue words speak for the predicted class, orange ones against it. Words without colour made next
-# to no difference. The bar before a sentence adds up its words: what the model says to the sentence
-# alone. Begin with the longest bar, and ask whether its sentence is a reason. A sentence of no
-# judgement with a long bar, as one on a town, shows a model that has seen too few documents.
+# to no difference. The bar before a sentence is what it adds to the decision, whichever sentences
+# are there before it. Begin with the longest bar, and ask whether its sentence is a reason. A
+# sentence of no judgement with a long bar, as one on a town, shows a model that has seen too few
+# documents.
 explanations.by_confidence()[:2].plot()
 
 # %%

@@ -71,7 +71,7 @@ class ToExplain(ToPredict):
     """
 
     target: str | int | float | None = None
-    method: Literal["sentence_alone", "gradient_attention", "attention"] = "sentence_alone"
+    method: Literal["shapley", "gradient_attention", "attention"] = "shapley"
 
 
 class BodyLimit:

@@ -168,8 +168,8 @@ def _explain(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--method",
-        default="sentence_alone",
-        help="as of sk_han.serving.Scorer.explain (default: sentence_alone)",
+        default="shapley",
+        help="as of sk_han.serving.Scorer.explain (default: shapley)",
     )
 
 

@@ -2,6 +2,7 @@
 
 from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import PADDING_ID, UNKNOWN_ID
+from sk_han.documents.coalitions import Coalitions, each_sentence_alone
 from sk_han.documents.labelled import LabelledDocuments
 from sk_han.documents.offsets import concatenated_ranges, starts_of
 from sk_han.documents.sentences import EncoderFingerprint, SentenceArray
@@ -9,10 +10,12 @@ from sk_han.documents.sentences import EncoderFingerprint, SentenceArray
 __all__ = [
     "PADDING_ID",
     "UNKNOWN_ID",
+    "Coalitions",
     "DocumentArray",
     "EncoderFingerprint",
     "LabelledDocuments",
     "SentenceArray",
     "concatenated_ranges",
+    "each_sentence_alone",
     "starts_of",
 ]

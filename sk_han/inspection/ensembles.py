@@ -131,6 +131,8 @@ def combined(
         return factors @ np.array([getattr(explanation, field) for explanation in found])
 
     errors = [e.completeness_error for e in found if e.completeness_error is not None]
+    of_sentences = [e.sentence_errors for e in found if e.sentence_errors is not None]
+    bases = [e.base_value for e in found if e.base_value is not None]
     return replace(
         first,
         word_attention=mean("word_attention", shares),
@@ -145,6 +147,8 @@ def combined(
         unknown=np.all([explanation.unknown for explanation in found], axis=0),
         truncated=any(explanation.truncated for explanation in found),
         completeness_error=float(np.abs(weights) @ errors) if errors else None,
+        sentence_errors=np.sqrt(weights**2 @ np.square(of_sentences)) if of_sentences else None,
+        base_value=float(weights @ bases) if bases else None,
     )
 
 

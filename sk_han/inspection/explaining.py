@@ -63,9 +63,12 @@ def explain(
     targets : {"predicted", None}, default=None
         "predicted" explains each label that a document gets, one after the other, with the same
         number of the document; of a document without any, the most probable one.
-    method : str, default="sentence_alone"
+    method : str, default="shapley"
         How contributions are computed.
 
+        "shapley": what a sentence adds, on average over the orders in which the sentences of the
+        document can be put in (Shapley, 1953); its words share it in proportion to what
+        "gradient_attention" says of them.
         "sentence_alone": each sentence is read as a document of its own; its words get
         "gradient_attention" there, and what that leaves of the change of the log-odds evenly.
         "gradient_attention": attention times the gradient of the score with respect to it
@@ -115,24 +118,28 @@ def explain(
 
     Notes
     -----
-    The score is the log-odds of the target in the classifier's prediction, of network and n-gram
-    model together.
+    The score is the log-odds of the target in the classifier's prediction, of all its parts.
+
+    By "shapley" the sentences of a document sum to its log-odds less `base_value`, those of a
+    document without words, with any number of classes. Up to 6 sentences all sets of them are read.
+    Of more, 8 orders are, or 4 if they are over 40, the same ones for all documents of as many
+    sentences; ``sentence_errors`` has the standard error of what is then estimated. Of more than 64
+    sentences, groups of neighbours are put in, and share as words do.
 
     By "sentence_alone" the contribution of a sentence is exactly what the classifier says to it:
     the log-odds of the sentence alone less those of a document without words, and those of its
-    words sum to it. Nothing of the neighbours is in them, nor how much attention the document pays
-    to the sentence, so over a document they do not sum to its log-odds, of which they are several
+    words sum to it. Over a document they do not sum to its log-odds, of which they are several
     times as large. See docs/believing.md for what was measured.
 
     The other methods read the document. With two classes the score is linear in the logits. With
     more, "gradient_attention" and "gradient_input" use its slope at the document's logits, and
-    "integrated_gradients" the whole path from a document without words. These three methods and
-    "sentence_alone" add the contributions of network and linear models. Those of the linear
-    models are also in ``ngram_contributions``, and exact with two classes: for the document, and
-    by "sentence_alone" for each sentence. The contribution of an n-gram is divided
-    evenly among its occurrences and their words; the intercept belongs to no word. The
-    contribution of a sentence is the sum over its words, except for "occlusion", which leaves
-    the sentence out, and "attention".
+    "integrated_gradients" the whole path from a document without words. These three methods,
+    "shapley" and "sentence_alone" add the contributions of network and linear models. Those of the
+    linear models are also in ``ngram_contributions``. With two classes they are exact for the
+    document by the three methods, and for each sentence by "sentence_alone"; by "shapley" they are
+    shares, too. The contribution of an n-gram is divided evenly among its occurrences and their
+    words; the intercept belongs to no word. The contribution of a sentence is the sum over its
+    words, except for "occlusion", which leaves the sentence out, and "attention".
 
     The state of a recurrent encoder depends on the words around its own, so the attended word is
     not alone responsible: therefore `spread`; see docs/believing.md for its benefit and cost.
@@ -147,14 +154,17 @@ def explain(
     Attention is the mean over the members. With n members all takes n times as long, and a
     prediction.
 
-    With the default method a document takes about four times the time of its prediction, with
-    "gradient_attention" two or three times. "gradient_input" adds a backward pass over the words,
-    "integrated_gradients" `steps` of them, and "occlusion" one prediction of the document for each
-    of its words and sentences.
+    With the default method a document takes five to seven times the time of its prediction, with
+    "sentence_alone" and "gradient_attention" two or three times. "gradient_input" adds a backward
+    pass over the words, "integrated_gradients" `steps` of them, and "occlusion" one prediction of
+    the document for each of its words and sentences. "shapley" of a network with
+    `ContextAttention` reads all words of each set of sentences again, and takes much longer.
 
     References
     ----------
     Serrano, Smith (2019). Is Attention Interpretable? ACL.
+
+    Shapley (1953). A Value for n-Person Games. Contributions to the Theory of Games 2.
 
     Sundararajan, Taly, Yan (2017). Axiomatic Attribution for Deep Networks. ICML.
 
@@ -239,7 +249,7 @@ def explain_iter(
     >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
     >>> explanations = explain_iter(classifier.fit(texts, labels), iter(texts))
     >>> next(explanations).method
-    'sentence_alone'
+    'shapley'
     """
     check_is_fitted(estimator)
     found = opened(estimator)

@@ -26,7 +26,13 @@ from sk_han.utils.containers import rows_of
 from sk_han.validation.texts import check_texts
 
 # Those that give the network's part apart from that of the linear models.
-_METHODS = ("sentence_alone", "gradient_attention", "gradient_input", "integrated_gradients")
+_METHODS = (
+    "shapley",
+    "sentence_alone",
+    "gradient_attention",
+    "gradient_input",
+    "integrated_gradients",
+)
 
 
 def summarize(

@@ -257,15 +257,27 @@ class HierarchicalAttentionNetwork(nn.Module):
         """Pool states of words (T, H) to sentence vectors (N, H), by weights (T, R)."""
         return self.word_attention.pool(states, words_per_sentence, sentences_per_document)
 
+    def sentence_vectors(
+        self, word_ids: Tensor, words_per_sentence: Tensor, sentences_per_document: Tensor
+    ) -> Tensor:
+        """Encode and pool the words of each sentence to a vector, (N, H)."""
+        return self._sentences(word_ids, words_per_sentence, sentences_per_document, None)[0]
+
     def read_sentences(
-        self, sentences: Tensor, sentences_per_document: Tensor, dropped: float = 0.0
+        self,
+        sentences: Tensor,
+        sentences_per_document: Tensor,
+        dropped: float = 0.0,
+        chosen: Tensor | None = None,
     ) -> SentenceLevel:
         """Encode sentence vectors (N, H), pool them to document vectors, and score these.
 
-        `dropped` is the share of the entries of document vectors to drop.
+        `dropped` is the share of the entries of document vectors to drop. `chosen` are the numbers
+        of the sentences that documents have, one after another; None for each once, in order.
         """
-        each = torch.arange(len(sentences), device=sentences.device)
-        states = self.sentence_encoder(sentences, each, sentences_per_document)  # (N, H)
+        if chosen is None:
+            chosen = torch.arange(len(sentences), device=sentences.device)
+        states = self.sentence_encoder(sentences, chosen, sentences_per_document)
         vectors, weights = self.sentence_attention.pool(states, sentences_per_document)  # (D, H)
         vectors = dropout(vectors, dropped, self.generator)
         return SentenceLevel(self.output(vectors), weights, states, vectors)

@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import DocumentArray
+from sk_han.documents import Coalitions, DocumentArray
 from sk_han.storage.schema import Schema, Variants
 from sk_han.targets import Target
 
 __all__ = ["Part"]
+
+_WORDS_AT_ONCE = 1 << 18  # of documents that are copies of parts of others
 
 
 class Part(ABC):
@@ -31,6 +33,11 @@ class Part(ABC):
     @abstractmethod
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Score documents, shape (D, K)."""
+
+    def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> NDArray[np.float64]:
+        """Score sets of sentences of the documents, shape (M, K)."""
+        portions = coalitions.portions(documents.words_per_sentence, _WORDS_AT_ONCE)
+        return np.concatenate([self.logits(some.documents(documents)) for some in portions])
 
     @abstractmethod
     def attributions(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import DocumentArray
+from sk_han.documents import Coalitions, DocumentArray
 from sk_han.documents.lazy import portions
 from sk_han.options.base import Range
 from sk_han.parts.part import Part
@@ -67,6 +67,13 @@ class Pool:
         # What lies on the disk is read once for all parts.
         pooled = [self._logits(portion.in_memory()) for portion in portions(documents)]
         return pooled[0] if len(pooled) == 1 else np.concatenate(pooled)
+
+    def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> NDArray[np.float64]:
+        """Compute the sums for sets of sentences of documents in memory, shape (M, K)."""
+        total = np.zeros((len(coalitions.lengths), self.target.n_scores))
+        for name, part in self.parts.items():
+            total += self.scales[name] * part.coalitions(documents, coalitions)
+        return total
 
     def attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]

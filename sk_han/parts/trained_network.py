@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sk_han.documents import DocumentArray
+from sk_han.documents import Coalitions, DocumentArray
 from sk_han.nn.attribution import gradient_attention, gradient_input
 from sk_han.parts.network import Attribution, NetworkPart
 from sk_han.targets import Target
@@ -20,6 +20,8 @@ from sk_han.training.net import Net
 from sk_han.training.net_state import net_from_state, net_to_state
 
 __all__ = ["TrainedNetwork"]
+
+_SENTENCES_AT_ONCE = 1 << 16  # of sets of them
 
 _Score = Callable[[NDArray[Any]], NDArray[np.float64]]
 
@@ -43,6 +45,18 @@ class TrainedNetwork(NetworkPart):
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Score documents, shape (D, K)."""
         return self.net.logits(documents).astype(np.float64)
+
+    def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> NDArray[np.float64]:
+        """Score sets of sentences, (M, K); words are read once where no sentence sees another's."""
+        if self.dimension is not None or self.net.module_.word_attention.across_sequences:
+            return super().coalitions(documents, coalitions)
+        vectors = self.net.sentence_vectors(documents)
+        one_each = np.ones(len(vectors), dtype=np.int64)
+        logits = [
+            self.net.read_sentences(vectors, some)
+            for some in coalitions.portions(one_each, _SENTENCES_AT_ONCE)
+        ]
+        return np.concatenate(logits).astype(np.float64)
 
     def vectors(self, documents: DocumentArray) -> NDArray[np.float32]:
         """Return the input of the last layer, shape (D, H)."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sk_han.rendering.colors import SCALES
 from sk_han.rendering.markup import brief_number, fold, isolated
 from sk_han.rendering.notes import (
-    MEASURED_METHODS,
     NO_WORDS,
+    OF_SENTENCE,
     attention_note,
     methods_note,
     target_of,
@@ -22,6 +22,7 @@ _ATTENTION = (
     "reason: it speaks neither for a class nor against one, and a word that got much of it may "
     "have changed nothing. The bar before a sentence is the attention that the sentence got."
 )
+_OF_WORDS = "the sum of its words"
 _SCALE_OF_DOCUMENT = "Shades compare words of one document, not of two documents."
 _LOG_ODDS = (
     "The unit is log-odds: with +0.69 the odds for the class are twice as high (50 % become 67 %), "
@@ -65,15 +66,12 @@ def legend_markup(explanations: Sequence[Explained], show: Quantity) -> str:
 
 def _colours(explanations: Sequence[Explained]) -> str:
     target = target_of(explanations, isolated)
-    weight = (
-        "says what changes without it"
-        if all(e.method in MEASURED_METHODS for e in explanations)
-        else "adds up its words"
-    )
+    methods = {e.method for e in explanations}
+    weight = OF_SENTENCE.get(methods.pop(), _OF_WORDS) if len(methods) == 1 else _OF_WORDS
     return (
         f'<mark class="p6">Blue</mark> words speak for {target}, <mark class="m6">orange</mark> '
         "words against it: the stronger the colour, the more. The number before a sentence "
-        f"{weight}, plus for and minus against. Words without colour made next to no difference. "
+        f"is {weight}: plus for, minus against. Words without colour made next to no difference. "
         "All this is what the model made of the words, whether it is right or wrong."
     )
 

@@ -12,9 +12,9 @@ from sk_han.rendering.shading import Shading, brief, number
 
 __all__ = [
     "GRADIENT_METHODS",
-    "MEASURED_METHODS",
     "NOTES",
     "NO_WORDS",
+    "OF_SENTENCE",
     "attention_note",
     "explains_its_answer",
     "fold_note",
@@ -27,13 +27,20 @@ __all__ = [
 NO_WORDS = "No words of this document were read."
 
 NOTES = {
+    "shapley": "what a sentence adds on average over the orders in which sentences can be put in, "
+    "so that those of a document sum to its log-odds less those of a document without words; its "
+    "words share it, an estimate",
     "sentence_alone": "what the model says to each sentence alone; in its words, an estimate",
     "gradient_attention": "attention \N{MULTIPLICATION SIGN} gradient, an estimate",
     "gradient_input": "word vector \N{MULTIPLICATION SIGN} gradient, an estimate",
     "integrated_gradients": "gradients averaged while the words' vectors grow from zero",
     "occlusion": "what is lost when one word, or one sentence, is left out",
 }
-MEASURED_METHODS = ("occlusion",)
+# What the number before a sentence is, by the methods that do not add up its words.
+OF_SENTENCE = {
+    "occlusion": "what the document loses without it",
+    "shapley": "what it adds on average, whichever sentences are there before it",
+}
 _COUNTS_FOR_NOTHING = 0.02
 GRADIENT_METHODS = (
     "sentence_alone",
@@ -114,6 +121,9 @@ def _method_note(explanations: Sequence[Explained], write: Callable[[Any], str])
     # With two classes the log-odds are linear in the n-grams, with more they are not.
     if by_ngrams and len(first.classes) == 2:
         note += "; the n-grams' part is exact"
+    of_sentences = [e.sentence_errors.max(initial=0) for e in explanations if method == "shapley"]
+    if any(of_sentences):
+        note += f"; the standard error of a sentence is at most {brief(max(of_sentences))}"
     errors = [e.completeness_error for e in explanations if e.completeness_error is not None]
     if errors:
         the_sum = "the sum is" if len(errors) == 1 else "the sums are at most"

@@ -13,6 +13,7 @@ from sk_han.rendering.notes import (
     GRADIENT_METHODS,
     NO_WORDS,
     NOTES,
+    OF_SENTENCE,
     explains_its_answer,
     fold_note,
     likeliest,
@@ -248,8 +249,8 @@ def _legend(explanation: Explained, shading: Shading, color: bool, target: str) 
         toward, against = ("Blue", "orange") if color else ("*Words*", "~words~")
         speak = "speaks" if color else "speak"
         legend = (
-            f"{toward} {speak} most for {target}, {against} most against it; the number sums up "
-            "its sentence."
+            f"{toward} {speak} most for {target}, {against} most against it; the number is "
+            f"{OF_SENTENCE.get(explanation.method, 'the sum of its sentence')}."
         )
     if color and explanation.unknown.any():
         legend += " Underlined: not in the vocabulary."
@@ -264,7 +265,8 @@ def _help(explanation: Explained, shading: Shading, alone: bool) -> str:
         return f"{strongest.capitalize()}."
     if not shading.signed:
         return f"Attention of both levels ({explanation.combine}), {strongest}."
-    kind = "an estimate" if explanation.method in GRADIENT_METHODS else "measured"
+    is_estimate = explanation.method in (*GRADIENT_METHODS, "shapley")
+    kind = "an estimate" if is_estimate else "measured"
     if explanation.method not in NOTES:
         kind = "as given"
     method = in_one_line(explanation.method)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import DocumentArray
+from sk_han.documents import Coalitions, DocumentArray
 from sk_han.engines.numpy_gradients import attention_gradient, gru_gradient
 from sk_han.engines.numpy_pooling import sentence_pooling, word_pooling
 from sk_han.engines.numpy_recurrence import encoded, recurrent_layers
@@ -49,6 +49,18 @@ class ServedNetwork(NetworkPart):
         """Score documents, shape (D, K)."""
         return self._read(documents).logits.astype(np.float64)
 
+    def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> NDArray[np.float64]:
+        """Score sets of sentences, (M, K); words are read once where no sentence sees another's."""
+        if isinstance(self._options.attention, ContextAttention):
+            return super().coalitions(documents, coalitions)
+        vectors, _, _ = self._read_words(documents)
+        one_each = np.ones(len(vectors), dtype=np.int64)
+        logits = [
+            self._read_sentences(vectors, some.sentences, some.lengths)[0]
+            for some in coalitions.portions(one_each, _MOST_WORDS)
+        ]
+        return np.concatenate(logits).astype(np.float64)
+
     def attend(self, documents: DocumentArray) -> Attribution:
         """Score documents, and return the attention to their words and sentences."""
         return self._read(documents).attribution(np.zeros(documents.n_words))
@@ -64,10 +76,10 @@ class ServedNetwork(NetworkPart):
         has_softmax = attention is not None and attention.normalizer == "softmax"
         if self._options.recurrent != RNN() or not has_softmax:
             raise ValueError(
-                "'sentence_alone' and 'gradient_attention' are computed without PyTorch for one "
-                "layer of a bidirectional GRU and attention by softmax; this network has rnn="
-                f"{self._options.rnn!r} and pooling={self._options.pooling!r}. Take 'occlusion' or "
-                "'attention', or explain with sk_han.load(...)."
+                "'shapley', 'sentence_alone' and 'gradient_attention' are computed without PyTorch "
+                "for one layer of a bidirectional GRU and attention by softmax; this network has "
+                f"rnn={self._options.rnn!r} and pooling={self._options.pooling!r}. Take "
+                "'occlusion' or 'attention', or explain with sk_han.load(...)."
             )
         words, sentences = documents.words_per_sentence, documents.sentences_per_document
         read = self._read(documents, keep=True)
@@ -98,6 +110,16 @@ class ServedNetwork(NetworkPart):
 
     def _read(self, documents: DocumentArray, *, keep: bool = False) -> _Reading:
         """Read documents; keep the states of words if they are needed."""
+        vectors, word_states, word_weights = self._read_words(documents, keep=keep)
+        logits, states, weights = self._read_sentences(
+            vectors, np.arange(len(vectors)), documents.sentences_per_document
+        )
+        return _Reading(logits, word_states, word_weights, vectors, states, weights)
+
+    def _read_words(
+        self, documents: DocumentArray, *, keep: bool = False
+    ) -> tuple[Array, Array, Array]:
+        """Return sentence vectors, and states and weights of words."""
         words, sentences = documents.words_per_sentence, documents.sentences_per_document
         # An attention that depends on other sentences pools those of a document at once.
         depends = isinstance(self._options.attention, ContextAttention)
@@ -110,13 +132,16 @@ class ServedNetwork(NetworkPart):
             if keep:
                 kept.append(states)
         vectors, word_weights = (np.concatenate(part) for part in zip(*pooled, strict=True))
-        each = np.arange(len(vectors))
-        states = encoded(self._sentence_layers, vectors, each, sentences)  # (N, H)
-        document_vectors, sentence_weights = self._pool_sentences(states, sentences, sentences)
+        return vectors, np.concatenate(kept), word_weights
+
+    def _read_sentences(
+        self, vectors: Array, chosen: NDArray[np.int64], lengths: Lengths
+    ) -> tuple[Array, Array, Array]:
+        """Return logits of documents of chosen sentences, and states and weights of these."""
+        states = encoded(self._sentence_layers, vectors, chosen, lengths)
+        document_vectors, sentence_weights = self._pool_sentences(states, lengths, lengths)
         weight, bias = self._output
-        logits = document_vectors @ weight.T + bias
-        word_states = np.concatenate(kept)
-        return _Reading(logits, word_states, word_weights, vectors, states, sentence_weights)
+        return document_vectors @ weight.T + bias, states, sentence_weights
 
 
 class _Reading(NamedTuple):

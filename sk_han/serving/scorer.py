@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.inspection.methods.contributions import OF_ATTENTION
 from sk_han.inspection.methods.explanations import explanations_of
 from sk_han.inspection.methods.gradients import contributions_to
 from sk_han.inspection.methods.how import How, takes_how
+from sk_han.inspection.methods.of_attention import OF_ATTENTION
 from sk_han.inspection.methods.source_texts import Source, word_id_sources
 from sk_han.inspection.methods.target_labels import class_numbers
 from sk_han.inspection.results import ExplanationList
@@ -206,9 +206,9 @@ class Scorer:
         ----------
         X, target, **how
             As of `sk_han.explain`, but for `method`.
-        method : {"sentence_alone", "gradient_attention", "occlusion", "attention", "random"}, \
-                default="sentence_alone"
-            As of `sk_han.explain`; the first two for networks with one layer of a bidirectional
+        method : {"shapley", "sentence_alone", "gradient_attention", "occlusion", "attention", \
+                "random"}, default="shapley"
+            As of `sk_han.explain`; the first three for networks with one layer of a bidirectional
             GRU and attention by softmax.
 
         Raises

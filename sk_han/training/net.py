@@ -7,7 +7,7 @@ import copy
 import dataclasses
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from skorch.callbacks import PassthroughScoring
 from skorch.helper import predefined_split
 from torch import Tensor
 
+from sk_han.documents import Coalitions
 from sk_han.nn.adversarial import adversarial_noise
 from sk_han.nn.optimizers import clip_gradient_norm
 from sk_han.training.batches import Batches, TrainingData
@@ -27,6 +28,10 @@ from sk_han.training.data_parallel import Ranks, next_number
 from sk_han.training.loss import weighted_loss, weighted_mean
 
 _Tensors = TypeVar("_Tensors", bound=tuple[Tensor, ...])
+
+
+class _Vectors(NamedTuple):
+    vectors: Tensor  # (N, H), of sentences
 
 
 class Net(NeuralNet):
@@ -165,6 +170,30 @@ class Net(NeuralNet):
 
         with torch.inference_mode(), self._own_settings():
             return self._in_halves(read, inputs)
+
+    def sentence_vectors(self, inputs: Any) -> Tensor:
+        """Return the vectors of the sentences of one batch, (N, H); the network reads words."""
+
+        def read(network: Any, *tensors: Tensor) -> _Vectors:
+            return _Vectors(network.sentence_vectors(*tensors))
+
+        with torch.inference_mode(), self._own_settings():
+            return self._in_halves(read, inputs).vectors
+
+    def read_sentences(self, vectors: Tensor, coalitions: Coalitions) -> NDArray[np.float32]:
+        """Compute the logits (M, C) of sets of sentences; the vectors (N, H) are of all of them."""
+        try:
+            with torch.inference_mode(), self._own_settings():
+                chosen = torch.from_numpy(coalitions.sentences).to(self.device)
+                lengths = torch.from_numpy(coalitions.lengths)
+                level = self.module_.read_sentences(vectors, lengths, chosen=chosen)
+                return level.logits.numpy(force=True)
+        except torch.OutOfMemoryError:
+            if min(len(coalitions.lengths), len(coalitions.sentences)) < 2:
+                raise
+        one_each = np.ones(len(vectors), dtype=np.int64)
+        halves = coalitions.portions(one_each, len(coalitions.sentences) // 2)
+        return np.concatenate([self.read_sentences(vectors, some) for some in halves])
 
     def attribute(self, attribution: Callable[..., _Tensors], inputs: Any, score: Any) -> _Tensors:
         """Call a function of `sk_han.nn.attribution` with the network, a batch and a score.

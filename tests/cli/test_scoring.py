@@ -117,7 +117,7 @@ class TestExplain:
         expected = ExplanationList(Scorer.load(model).explain(TEXTS), y_true=LABELS)
         assert output == f"{expected.to_text(max_documents=None)}\n"
         assert f"[{n - 1}] " in output
-        assert output.count("by sentence_alone") == 1
+        assert output.count("by shapley") == 1
 
     def test_true_labels_mark_mistakes(self, run, model, table, tmp_path):
         page = tmp_path / "page.html"

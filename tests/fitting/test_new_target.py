@@ -225,7 +225,14 @@ def test_linear_problems_are_those_of_the_target(fitted):
 
 @pytest.mark.parametrize(
     "method",
-    ["sentence_alone", "gradient_attention", "gradient_input", "integrated_gradients", "occlusion"],
+    [
+        "shapley",
+        "sentence_alone",
+        "gradient_attention",
+        "gradient_input",
+        "integrated_gradients",
+        "occlusion",
+    ],
 )
 def test_explanations_explain_its_log_odds(fitted, method):
     (explanation,) = explain(fitted, TEXTS[:1], target="so so", method=method)

@@ -30,7 +30,7 @@ def test_signed_contributions_are_marked_by_sign():
     text = plain(signed("a b c.", target="neg", contributions=[0.1, -0.5, 0.4]))
     assert "+1.000 ██████ a ~b~ *c*." in text
     text = " ".join(text.split())
-    assert "*Words* speak most for neg, ~words~ most against it; the number sums" in text
+    assert "*Words* speak most for neg, ~words~ most against it; the number is what the" in text
     assert "Log-odds by occlusion, measured; strongest word 0.5. More: help(" in text
 
 

@@ -47,6 +47,7 @@ def _by(method: str) -> Callable[[Trial], ExplanationList]:
 
 
 EXPLAINED: dict[str, Callable[[Trial], ExplanationList]] = {
+    "shapley": _by("shapley"),
     "sentence_alone": _by("sentence_alone"),
     "gradient_attention": _by("gradient_attention"),
     "gradient_input": _by("gradient_input"),

@@ -281,7 +281,14 @@ def test_what_would_need_the_encoder_is_refused(
 
 @pytest.mark.parametrize(
     "method",
-    ["sentence_alone", "gradient_attention", "gradient_input", "integrated_gradients", "attention"],
+    [
+        "shapley",
+        "sentence_alone",
+        "gradient_attention",
+        "gradient_input",
+        "integrated_gradients",
+        "attention",
+    ],
 )
 def test_explanations_show_sentences(
     embedder: SentenceEmbedder, fitted: HANClassifier, method: str
@@ -307,7 +314,8 @@ def test_contributions_add_up_to_the_change_of_the_score(
 
 
 def test_a_sentence_alone_tells_its_contribution(X: SentenceArray, fitted: HANClassifier) -> None:
-    explanation = fitted.explain(X[:1], target=fitted.classes_[1])[0]
+    how = {"method": "sentence_alone", "target": fitted.classes_[1]}
+    explanation = fitted.explain(X[:1], **how)[0]
     each = SentenceArray(
         sk_han.DocumentArray.from_nested([[sentence] for sentence in X[:1].to_nested()[0]]),
         X[:1].sentence_vectors(),

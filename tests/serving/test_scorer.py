@@ -138,7 +138,7 @@ NUMBERS += ["contributions", "sentence_contributions", "ngram_contributions", "p
 @each_engine
 class TestExplanations:
     @pytest.mark.parametrize(
-        "method", ["sentence_alone", "gradient_attention", "occlusion", "attention"]
+        "method", ["shapley", "sentence_alone", "gradient_attention", "occlusion", "attention"]
     )
     def test_they_are_those_of_the_classifier(self, served, method):
         classifier = tiny(max_epochs=3, lr=0.05).fit(TEXTS, THREE)

@@ -38,7 +38,7 @@ def faithfulness_report(
     estimator: ClassifierMixin | Pipeline,
     X: Any,
     *,
-    methods: Sequence[str] | Mapping[str, Method] = ("sentence_alone", "attention", "random"),
+    methods: Sequence[str] | Mapping[str, Method] = ("shapley", "attention", "random"),
     fractions: Sequence[float] = (0.01, 0.05, 0.1, 0.2, 0.5),
     rationales: Sequence[Sequence[tuple[int, int]]] | None = None,
     random_state: int | np.random.RandomState | np.random.Generator | None = None,
@@ -58,7 +58,7 @@ def faithfulness_report(
         As the estimator's ``predict`` takes them. Documents without words are left out and
         counted.
     methods : sequence of str, or mapping of str to str or callable, \
-            default=("sentence_alone", "attention", "random")
+            default=("shapley", "attention", "random")
         Names of methods of `explain`, or a mapping of names for the report to such names or to
         functions ``(estimator, X) -> scores``, for example of other packages. These return, for
         each document, an array of one score a word toward the predicted class. The words are
@@ -118,7 +118,7 @@ def faithfulness_report(
     >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
     >>> report = faithfulness_report(classifier.fit(texts, labels), texts[:10], random_state=0)
     >>> report
-    FaithfulnessReport(10 documents, sentence_alone, attention, random)
+    FaithfulnessReport(10 documents, shapley, attention, random)
     >>> report.metrics
     ('comprehensiveness', 'sufficiency', 'flip')
     """

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
-from sk_han.inspection.methods.contributions import SPREADING, Contributions
-from sk_han.inspection.methods.how import How
+from sk_han.inspection.methods.contributions import Contributions
+from sk_han.inspection.methods.how import SPREADING, How
 from sk_han.inspection.methods.source_texts import Source
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.targets import Target
@@ -50,7 +50,7 @@ def explanations_of(
     for i, source in enumerate(sources):
         words = slice(word_starts[i], word_starts[i + 1])
         sentences = slice(documents.document_starts[i], documents.document_starts[i + 1])
-        error = found.completeness_error
+        error, errors, base = found.completeness_error, found.sentence_errors, found.base_values
         yield DocumentExplanation(
             **source._asdict(),
             word_attention=found.word_attention[words],
@@ -66,6 +66,8 @@ def explanations_of(
             combine=how.combine,
             ngram_contributions=found.ngrams[words],
             completeness_error=None if error is None else float(error[i]),
+            sentence_errors=None if errors is None else errors[sentences],
+            base_value=None if base is None else float(base[i]),
             spread=how.spread if how.method in SPREADING else None,
             labels=None if label_sets is None else label_sets[i],
         )

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
 from sk_han.inspection.methods.contributions import (
-    OF_ATTENTION,
     Batch,
     Contributions,
     attention_only,
@@ -18,6 +17,7 @@ from sk_han.inspection.methods.contributions import (
 )
 from sk_han.inspection.methods.how import How
 from sk_han.inspection.methods.log_odds import LogOdds
+from sk_han.inspection.methods.of_attention import OF_ATTENTION
 from sk_han.parts import Pool
 
 __all__ = ["METHODS", "contributions_to"]
@@ -67,6 +67,7 @@ def _by_integrated_gradients(batch: Batch) -> Contributions:
 
 # In the order of the documentation.
 METHODS: dict[str, Callable[[Batch], Contributions]] = {
+    "shapley": OF_ATTENTION["shapley"],
     "sentence_alone": OF_ATTENTION["sentence_alone"],
     "gradient_attention": OF_ATTENTION["gradient_attention"],
     "gradient_input": _by_gradient_input,

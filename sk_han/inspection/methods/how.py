@@ -12,6 +12,9 @@ from sk_han.utils.argument_checks import check_choice, check_count, check_spread
 
 __all__ = ["How", "takes_how"]
 
+# The methods that `spread` is for.
+SPREADING = ("sentence_alone", "gradient_attention")
+
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
 
 
@@ -19,7 +22,7 @@ _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
 class How:
     """How contributions are found; `sk_han.explain` says what each parameter means."""
 
-    method: str = "sentence_alone"
+    method: str = "shapley"
     combine: str = "product"
     batch_size: int | None = None
     steps: int = 32

@@ -7,18 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import DocumentArray, SentenceArray, concatenated_ranges, starts_of
+from sk_han.documents import DocumentArray, concatenated_ranges, starts_of
 
-__all__ = ["each_sentence_alone", "without_each_sentence", "without_each_word"]
-
-
-def each_sentence_alone(documents: DocumentArray) -> DocumentArray:
-    """Return each sentence as a document of its own, shape (N,)."""
-    starts = np.arange(documents.n_sentences + 1)
-    alone = DocumentArray(documents.word_ids, documents.sentence_starts, starts)
-    if isinstance(documents, SentenceArray):
-        return SentenceArray(alone, documents.vectors, documents.sentence_numbers)
-    return alone
+__all__ = ["without_each_sentence", "without_each_word"]
 
 
 def without_each_word(documents: DocumentArray, max_words: int = 65_536) -> Iterator[DocumentArray]:

@@ -83,7 +83,8 @@ class DocumentExplanation(Result):
         ``method="attention"`` the combined attention, which has no sign and no target.
     sentence_contributions : ndarray of float64, shape (n_sentences,)
         Contribution of each sentence: the sum over its words, but by "occlusion" the fall of the
-        score when the sentence is left out, and by "attention" the sentence attention.
+        score when the sentence is left out, and by "attention" the sentence attention. By
+        "shapley" they sum to the log-odds of `target` less `base_value`.
     method : str
         How the contributions were computed.
     classes : ndarray, shape (n_classes,)
@@ -106,6 +107,12 @@ class DocumentExplanation(Result):
     completeness_error : float, default=None
         Absolute difference between the sum of the contributions of "integrated_gradients" and the
         change of the score; None for other methods.
+    sentence_errors : ndarray of float64, shape (n_sentences,), default=None
+        Standard error of each contribution of a sentence by "shapley": 0 where all sets of
+        sentences were read. None for other methods.
+    base_value : float, default=None
+        Log-odds of `target` in a document without words, from which the contributions by "shapley"
+        start; None for other methods.
     spread : float, default=None
         Share of a sentence's contribution by the network that "sentence_alone" and
         "gradient_attention" divided evenly among its words; None for other methods.
@@ -180,6 +187,8 @@ class DocumentExplanation(Result):
     combine: str = "product"
     ngram_contributions: NDArray[np.float64] | None = None
     completeness_error: float | None = None
+    sentence_errors: NDArray[np.float64] | None = None
+    base_value: float | None = None
     spread: float | None = None
     labels: tuple[Any, ...] | None = None
 
@@ -200,6 +209,8 @@ class DocumentExplanation(Result):
             "probabilities": ((len(self.classes),), np.float64),
             "unknown": ((n_words,), np.bool_),
         }
+        if self.sentence_errors is not None:
+            shapes["sentence_errors"] = ((n_sentences,), np.float64)
         for name, (shape, dtype) in shapes.items():
             object.__setattr__(self, name, frozen(getattr(self, name), name, shape, dtype))
         object.__setattr__(self, "truncated", bool(self.truncated))
@@ -279,19 +290,21 @@ class DocumentExplanation(Result):
             ngram_contribution=self.ngram_contributions,
             unknown=self.unknown,
         )
+        errors = self.sentence_errors
         sentences = _rows(
             text=self.sentences,
             start=self.sentence_spans[:, 0],
             end=self.sentence_spans[:, 1],
             attention=self.sentence_attention,
             contribution=self.sentence_contributions,
+            error=[None] * len(self.sentences) if errors is None else errors,
         )
         first = np.searchsorted(self.sentence_of_word, np.arange(len(sentences) + 1))
         for i, sentence in enumerate(sentences):
             sentence["words"] = words[first[i] : first[i + 1]]
         of_document = (
-            *("text", "method", "signed", "combine", "spread", "completeness_error", "classes"),
-            *("probabilities", "predicted", "labels", "target", "truncated"),
+            *("text", "method", "signed", "combine", "spread", "completeness_error", "base_value"),
+            *("classes", "probabilities", "predicted", "labels", "target", "truncated"),
         )
         values = {name: plain(getattr(self, name)) for name in of_document}
         return values | {"sentences": sentences}
@@ -399,6 +412,8 @@ class DocumentExplanation(Result):
         if self.spread is not None and not 0 <= self.spread <= 1:
             raise ValueError(f"spread must be None or a share from 0 to 1; got {self.spread!r}.")
         check_finite(np.asarray(self.ngram_contributions), "ngram_contributions", lowest=-np.inf)
+        if self.sentence_errors is not None:
+            check_finite(self.sentence_errors, "sentence_errors", lowest=0)
         for name in ("contributions", "sentence_contributions"):
             check_finite(getattr(self, name), name, lowest=-np.inf if self.signed else 0)
         check_sum(self.sentence_attention, "sentence_attention")

@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray, SentenceArray
-from sk_han.inspection.methods.perturbation import (
-    each_sentence_alone,
-    without_each_sentence,
-    without_each_word,
-)
+from sk_han.documents import each_sentence_alone
+from sk_han.inspection.methods.perturbation import without_each_sentence, without_each_word
 
 EVERY_BATCH_SIZE = pytest.mark.parametrize("max_words", [1, 7, 23, 10_000])
 

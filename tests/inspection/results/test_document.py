@@ -39,6 +39,8 @@ OTHERS = {
     "combine": "sqrt",
     "ngram_contributions": [0.0, 1.0, 2.0, 3.0, 4.0],
     "completeness_error": 0.25,
+    "sentence_errors": [0.0, 0.5],
+    "base_value": -0.5,
     "spread": 0.25,
     "labels": ["pos"],
 }
@@ -201,12 +203,13 @@ def test_to_dict_nests_words_in_their_sentences():
         ["Great", "film"],
         ["I", "loved", "it"],
     ]
+    assert [sentence["error"] for sentence in given["sentences"]] == [None, None]
     loved = given["sentences"][1]["words"][1]
     assert given["text"][loved["start"] : loved["end"]] == "loved"
     assert loved["combined_attention"] == pytest.approx(2 / 3 * 1 / 3)
 
 
-@pytest.mark.parametrize("name", [name for name in FIELDS if name not in ARRAYS])
+@pytest.mark.parametrize("name", sorted({*FIELDS} - {*ARRAYS, "sentence_errors"}))
 def test_to_dict_has_every_field_of_the_document_by_its_name(name):
     assert with_another(name).to_dict()[name] == OTHERS[name]
 

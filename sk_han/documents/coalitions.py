@@ -1,0 +1,46 @@
+"""Documents of some of the sentences of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents.array import DocumentArray
+from sk_han.documents.offsets import starts_of
+from sk_han.documents.sentences import SentenceArray
+
+
+def each_sentence_alone(documents: DocumentArray) -> DocumentArray:
+    """Return each sentence as a document of its own, shape (N,)."""
+    starts = np.arange(documents.n_sentences + 1)
+    alone = DocumentArray(documents.word_ids, documents.sentence_starts, starts)
+    if isinstance(documents, SentenceArray):
+        return SentenceArray(alone, documents.vectors, documents.sentence_numbers)
+    return alone
+
+
+@dataclass(frozen=True)
+class Coalitions:
+    """M sets of sentences, each of one document and in its order; some may be empty."""
+
+    sentences: NDArray[np.int64]  # numbers among those of all documents, set by set
+    lengths: NDArray[np.int64]  # (M,), sentences of each set
+
+    def documents(self, source: DocumentArray) -> DocumentArray:
+        """Return a document of each set, shape (M,); `source` has the sentences."""
+        chosen: DocumentArray = each_sentence_alone(source)[self.sentences]
+        chosen.document_starts = starts_of(self.lengths)
+        return chosen
+
+    def portions(self, sizes: NDArray[np.int64], most: int) -> Iterator[Coalitions]:
+        """Yield consecutive sets: sizes (N,) of their sentences sum to `most`, or of one set."""
+        starts = starts_of(self.lengths)
+        before, first = starts_of(sizes[self.sentences])[starts], 0
+        while first < len(self.lengths):
+            fitting = np.searchsorted(before, before[first] + most, side="right") - 1
+            last = max(first + 1, int(fitting))
+            yield Coalitions(self.sentences[starts[first] : starts[last]], self.lengths[first:last])
+            first = last
