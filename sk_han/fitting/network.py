@@ -190,8 +190,9 @@ def _batch_size(data: FitData, context: FitContext) -> int:
 
 def _with_target(make_net: Callable[..., Net], data: FitData) -> Callable[..., Net]:
     """Let a net learn by the loss of the target; a loss in `net_params` overrides it."""
-    measures = {"valid_accuracy": data.target.accuracy}
-    return partial(make_net, criterion=data.target.criterion(), measures=measures)
+    target = data.target
+    measures = {"valid_accuracy": target.accuracy}
+    return partial(make_net, criterion=target.criterion(), measures=measures, decide=target.decide)
 
 
 def _net_maker(data: FitData, context: FitContext, **inputs: int) -> Callable[..., Net]:

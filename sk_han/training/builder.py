@@ -42,6 +42,7 @@ _OWN_PARAMS = {
     "batch_size",
     "callbacks",
     "criterion__reduction",
+    "decide",
     "device",
     "lr",
     "max_epochs",

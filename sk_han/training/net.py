@@ -45,7 +45,8 @@ class Net(NeuralNet):
 
     `to_tensors` takes inputs and a device, and returns the arguments of ``attend``. `measures`,
     by their names in the history, take logits and targets of a validation batch as arrays; higher
-    is better. `noise` is the length of the adversarial noise relative to that of the word
+    is better. `decide` takes scores and returns targets, by default the number of the highest.
+    `noise` is the length of the adversarial noise relative to that of the word
     vectors; it is in the first step of each epoch and in one of every `noise_every`, and half of
     the loss of such a step is that of the batch with noise. Frozen vectors have none. `shuffle`
     draws the order of the training data. Without an optimizer (None), the net only predicts.
@@ -59,6 +60,7 @@ class Net(NeuralNet):
         *,
         to_tensors: Callable[[Any, str], tuple[Tensor, ...]],
         measures: Mapping[str, Callable[[NDArray[Any], NDArray[Any]], float]] | None = None,
+        decide: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
         clip_norm: float | None = None,
         noise: float = 0.0,
         noise_every: int = 1,
@@ -75,6 +77,7 @@ class Net(NeuralNet):
         super().__init__(module, **kwargs)
         self.to_tensors = to_tensors
         self.measures = measures
+        self.decide = decide
         self.clip_norm = clip_norm
         self.noise = noise
         self.noise_every = noise_every
@@ -360,9 +363,10 @@ class Net(NeuralNet):
             self.history.record_batch(name, measure(logits, batch[1]))
         return step
 
-    def predict(self, X: TrainingData) -> NDArray[np.int64]:
-        """Return the number of the most probable class, for skorch's scoring callbacks."""
-        return self.predict_proba(X).argmax(axis=1)
+    def predict(self, X: TrainingData) -> NDArray[Any]:
+        """Return the targets that the scores say, for skorch's scoring callbacks."""
+        scores = self.predict_proba(X)
+        return scores.argmax(axis=1) if self.decide is None else self.decide(scores)
 
     def _add_gradients(
         self, X: TrainingData, y: NDArray[np.int64], share: float

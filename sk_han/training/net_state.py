@@ -75,6 +75,7 @@ def predicting_net(
 def copied_net(net: Net) -> Net:
     """Return a copy of a net for prediction, which further training does not change."""
     state = net_to_state(net)
-    make_net = partial(Net, net.module, to_tensors=net.to_tensors, measures=net.measures)
+    how = {name: getattr(net, name) for name in ("to_tensors", "measures", "decide")}
+    make_net = partial(Net, net.module, **how)
     sizes = state.keys() - {"options", "reads", "valid_batch_size", "weights"}
     return stored_net(make_net, sizes, state, net.device)

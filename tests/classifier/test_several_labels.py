@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from skorch.callbacks import EpochScoring
 
 import sk_han
 from sk_han import HANClassifier, SentenceArray
@@ -116,6 +117,13 @@ def test_a_larger_weight_of_a_label_raises_its_probability():
     )
     difference = weighted.predict_proba(X[TEST]) - plain.predict_proba(X[TEST])
     assert difference[:, 1].mean() > 0.02
+
+
+def test_scoring_callbacks_of_skorch_see_the_labels():
+    scoring = EpochScoring("accuracy", name="share", lower_is_better=False)
+    model = HANClassifier(**SMALL, max_epochs=2, callbacks=[scoring])
+    history = model.fit(X[TRAIN], Y[TRAIN], X_val=X[TEST], y_val=Y[TEST]).history_
+    assert [epoch["share"] for epoch in history] == [epoch["valid_accuracy"] for epoch in history]
 
 
 def test_text_without_labels_and_checkpoints_work_as_for_classes(tmp_path):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from scipy import sparse
 
 __all__ = [
     "CLASSES",
@@ -16,9 +17,12 @@ __all__ = [
     "CONTAINERS_OF_TEXTS",
     "DOCUMENTS",
     "INDEXES",
+    "INDICATORS",
     "LABELS",
+    "SEVERAL",
     "conflicting",
     "documents_of",
+    "documents_with_labels",
 ]
 
 _CUES = ["good", "bad", "odd", "new", "red", "wet", "big", "sad"]
@@ -38,6 +42,44 @@ CLASSES: dict[str, list[int]] = {
     "many": 22 * [2],
     "two documents": [1, 1],
     "conflicting": [27, 27],
+}
+
+
+def _drawn(n: int, n_labels: int, share: float) -> Callable[[np.random.Generator], np.ndarray]:
+    """Each label has two documents or more, and some documents have none."""
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        has = rng.random((n, n_labels)) < share
+        for label in range(n_labels):
+            has[[label % (n - 1), (label + 3) % (n - 1)], label] = True
+        has[-1] = False
+        return has
+
+    return draw
+
+
+def _none_and_all(rng: np.random.Generator) -> np.ndarray:
+    """The second of four labels has no document, and the third has all."""
+    has = _drawn(20, 4, 0.4)(rng)
+    has[:, 1], has[:, 2] = False, True
+    return has
+
+
+def _rare(rng: np.random.Generator) -> np.ndarray:
+    """One label has half of the documents, each other a document or two; most have none."""
+    has = np.zeros((24, 5), dtype=bool)
+    has[:12, 0] = True
+    has[[0, 13, 13, 14, 1, 15], [1, 2, 3, 3, 4, 4]] = True
+    return has
+
+
+# Which of several labels the documents have, (D, L).
+SEVERAL: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
+    "several labels": _drawn(24, 4, 0.3),
+    "two labels": _drawn(16, 2, 0.5),
+    "labels of no document and of all": _none_and_all,
+    "rare labels": _rare,
+    "many labels": _drawn(40, 33, 0.03),  # more than 30, which share a vector of a document
 }
 
 
@@ -83,13 +125,28 @@ def documents_of(kind: str, classes: str, seed: int) -> tuple[list[str], list[in
     """Return texts and the numbers of their classes, in a drawn order."""
     rng = np.random.default_rng(seed)
     targets = [number for number, n in enumerate(CLASSES[classes]) for _ in range(n)]
-    cues = [_CUES[t % len(_CUES)] + ("" if t < len(_CUES) else str(t)) for t in targets]
+    cues = [_cue(target) for target in targets]
     texts = [DOCUMENTS[kind](rng, cue) for cue in cues]
     texts[0] = f"{cues[0]} day. The good and the bad came."  # a vocabulary, whatever is drawn
     if classes == "conflicting":
         texts[0] = texts[-1] = conflicting
     order = rng.permutation(len(texts)).tolist()
     return [texts[i] for i in order], [targets[i] for i in order]
+
+
+def documents_with_labels(kind: str, labels: str, seed: int) -> tuple[list[str], np.ndarray]:
+    """Return texts and which labels they have, bool of shape (D, L), in a drawn order."""
+    rng = np.random.default_rng(seed)
+    has = SEVERAL[labels](rng)
+    cues = [" ".join(_cue(label) for label in np.flatnonzero(row)) or "plain" for row in has]
+    texts = [DOCUMENTS[kind](rng, cue) for cue in cues]
+    texts[0] = f"{cues[0]} day. The good and the bad came."
+    order = rng.permutation(len(texts))
+    return [texts[i] for i in order], has[order]
+
+
+def _cue(number: int) -> str:
+    return _CUES[number % len(_CUES)] + ("" if number < len(_CUES) else str(number))
 
 
 conflicting = "The good and the bad day came late and we had a meal."
@@ -179,4 +236,27 @@ CONTAINERS_OF_LABELS: dict[str, Callable[[list[Any], str], Any]] = {
     "polars": lambda labels, index: pl.Series(labels),
     "Arrow": lambda labels, index: pa.array(labels),
     "frame": lambda labels, index: _series(labels, index).to_frame(),
+}
+
+
+def _with_zeros(values: np.ndarray) -> sparse.csr_matrix:
+    """Store zeros, too."""
+    n, n_labels = values.shape
+    columns, starts = np.tile(np.arange(n_labels), n), np.arange(0, values.size + 1, n_labels)
+    return sparse.csr_matrix((values.ravel().astype(np.int64), columns, starts), values.shape)
+
+
+# Of an indicator and the names of its columns, and as of texts.
+INDICATORS: dict[str, Callable[[np.ndarray, list[Any], str], Any]] = {
+    "indicator": lambda values, names, index: values.astype(np.int64),
+    "indicator of booleans": lambda values, names, index: values,
+    "indicator of floats": lambda values, names, index: values.astype(np.float64),
+    "sparse indicator": lambda values, names, index: sparse.csr_matrix(values, dtype=np.int8),
+    "sparse indicator with zeros": lambda values, names, index: _with_zeros(values),
+    "indicator frame": lambda values, names, index: pd.DataFrame(
+        values.astype(int), columns=names, index=_INDEX_OF[index](len(values))
+    ),
+    "polars indicator frame": lambda values, names, index: pl.DataFrame(
+        values.astype(np.int8), schema=names
+    ),
 }

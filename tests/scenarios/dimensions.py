@@ -27,7 +27,7 @@ class Data(NamedTuple):
     """What a value may depend on."""
 
     texts: list[str]  # unlabelled ones too
-    labels: list[Any]
+    classes: list[Any]  # distinct labels, the first document's first; or those of the columns
     tokenizer: HierarchicalTokenizer  # not fitted
     embedding_dim: int
 
@@ -115,8 +115,16 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "class_weight": {
         "None": None,
         "balanced": "balanced",
-        "of all classes": Made(lambda data: dict.fromkeys(data.labels, 2.0)),
-        "of one class": Made(lambda data: {data.labels[0]: 3}),
+        "of all classes": Made(lambda data: dict.fromkeys(data.classes, 2.0)),
+        "of one class": Made(lambda data: {data.classes[0]: 3}),
+        "of both sides": Made(lambda data: [{0: 1, 1: 2.5} for _ in data.classes]),
+    },
+    "threshold": {
+        "0.5": 0.5,
+        "0.3": 0.3,
+        "f1": "f1",
+        "array": Made(lambda data: np.linspace(0.2, 0.8, len(data.classes))),
+        "list": Made(lambda data: [0.4 for _ in data.classes]),
     },
     "validation_fraction": _named(0.1, None, 0.5),
     "n_iter_no_change": _named(None, 1),
@@ -170,9 +178,9 @@ _REST: dict[str, list[str]] = {
     "documents": list(corpus.DOCUMENTS),
     "texts": list(corpus.CONTAINERS_OF_TEXTS),
     "index": list(corpus.INDEXES),
-    "classes": list(corpus.CLASSES),
+    "classes": [*corpus.CLASSES, *corpus.SEVERAL],
     "labels": list(corpus.LABELS),
-    "y": list(corpus.CONTAINERS_OF_LABELS),
+    "y": [*corpus.CONTAINERS_OF_LABELS, *corpus.INDICATORS],
     "estimator": [
         "classifier",
         "pipeline",
@@ -202,6 +210,7 @@ _REST: dict[str, list[str]] = {
         "pickle",
     ],
     "weights": ["None", "ones", "some zero", "Series", "list of integers", "wide"],
+    "groups": ["None", "list", "array", "Series of strings", "one"],
     "validation": ["None", "list", "as X"],
     "unlabelled": ["None", "list", "generator", "Series", "as X"],
     "explained": list(doors.EXPLAINED),
@@ -259,6 +268,24 @@ WEIGHTED = _others("weights", "None")
 VALIDATED = _others("validation", "None")
 WITH_UNLABELLED = _others("unlabelled", "None")
 IN_PIPELINE = when(estimator=_others("estimator", *ALONE, *PIPELINES))
+SEVERAL = set(corpus.SEVERAL)
+_INDICATORS = set(corpus.INDICATORS)
+_FRAMES = {"indicator frame", "polars indicator frame"}
+_NUMBERS = {"whole numbers", "negative numbers", "large numbers"}
+_GROUPED = _others("groups", "None")
+
+_NO_COLUMNS = {"booleans", "whole floats"}
+_ONE_LABEL = {*ENSEMBLES, "vectors beside numbers", "threshold", "one against the rest"}
+
+
+def _of_several(**values: str | set[str]) -> list[Rule]:
+    return [when(classes=SEVERAL, **values), when(y=_INDICATORS, **values)]
+
+
+def _of_one(**values: str | set[str]) -> list[Rule]:
+    ones = {name: _others(name, *SEVERAL, *_INDICATORS) for name in ("classes", "y")}
+    return [when(**{name: of_one}, **values) for name, of_one in ones.items()]
+
 
 # What cannot come together, and why: what a signature or scikit-learn leaves out, not what fails.
 ILLEGAL: dict[str, list[Rule]] = {
@@ -324,6 +351,7 @@ ILLEGAL: dict[str, list[Rule]] = {
     ],
     "skops knows no metadata requests": [
         when(kept="skops", weights=WEIGHTED),
+        when(kept="skops", groups=_GROUPED),
         when(kept="skops", validation=VALIDATED),
         when(kept="skops", unlabelled=WITH_UNLABELLED),
         when(kept="skops", learning="checkpoint"),
@@ -334,6 +362,32 @@ ILLEGAL: dict[str, list[Rule]] = {
             estimator={"word ids", "padded word ids", *OF_COLUMNS},
         )
     ],
+    "several labels have a column each, and one label has one": [
+        when(classes=SEVERAL, y=_others("y", *_INDICATORS)),
+        when(classes=_others("classes", *SEVERAL), y=_INDICATORS),
+    ],
+    "columns without names are numbered": [
+        when(y=_INDICATORS - _FRAMES, labels=_others("labels", "whole numbers"))
+    ],
+    "names of columns are strings or integers, of polars strings": [
+        *_of_several(labels=_NO_COLUMNS),
+        when(threshold=_others("threshold", "0.5"), labels=_NO_COLUMNS),
+        when(class_weight="of both sides", labels=_NO_COLUMNS),
+        when(y="polars indicator frame", labels=_NUMBERS),
+    ],
+    "documented: they are for several labels": [
+        *_of_one(threshold=_others("threshold", "0.5")),
+        *_of_one(class_weight="of both sides"),
+    ],
+    "scikit-learn has them for one label alone": _of_several(
+        estimator={*ENSEMBLES, "vectors beside numbers", "threshold"}
+    ),
+    "it fits a label at a time": [
+        when(estimator=_ONE_LABEL, threshold=_others("threshold", "0.5")),
+        when(estimator=_ONE_LABEL, class_weight="of both sides"),
+    ],
+    "scikit-learn hands them on to its last model, too": [when(estimator="stack", groups=_GROUPED)],
+    "partial_fit holds nothing out": [when(learning="partial_fit", groups=_GROUPED)],
     "it takes too long": [
         when(max_epochs="auto", batch_size="1"),
         when(max_epochs="auto", estimator=FOLDS | ENSEMBLES),
@@ -351,7 +405,9 @@ def is_legal(scenario: Scenario) -> bool:
 # of a second each.
 SLOW: dict[str, set[str]] = {
     "estimator": {*SEARCHES, "stack"},
-    "classes": _others("classes", "two", "three", "one", "one with a document"),
+    "classes": _others(
+        "classes", "two", "three", "one", "one with a document", *(SEVERAL - {"many labels"})
+    ),
     "documents": {"long"},
     "max_epochs": {"2", "auto"},
     "batch_size": {"1"},
@@ -389,6 +445,13 @@ REFUSALS: list[Refusal] = [
     ),
     # Of unknown words alone its members say the same of all documents, and it learns nothing.
     Refusal("(explain|ask) .*", when(estimator="stack"), ValueError, "does not move when the prob"),
+    # It forgets names of columns, so that these are numbered.
+    Refusal(
+        "ask report.*",
+        when(estimator="one against the rest", y=_FRAMES),
+        ValueError,
+        "has columns that are no labels of this classifier",
+    ),
     Refusal("ask report.*", when(estimator="hard vote"), TypeError, "A hard vote has no proba"),
     Refusal("fit", when(estimator="threshold"), ValueError, "makes constant predictions"),
     Refusal(
@@ -444,6 +507,16 @@ WARNINGS: list[Expected] = [
     Expected(when(classes="one"), "y holds a single class"),
     # Of a short vocabulary, or of the first words, documents of two classes are the same.
     Expected(when(), "the same words as one with another label"),
+    Expected(when(groups="one"), "All documents are of one group"),
+    Expected(when(groups="list", classes="two documents"), "All documents are of one group"),
+    Expected(when(classes="labels of no document and of all"), "labels cannot be learnt, since"),
+    # It makes two classes of each label.
+    Expected(
+        when(classes=SEVERAL, estimator="one against the rest"),
+        "a single document: |fewer than 5 documents: |is present in all training examples",
+    ),
+    # A half has none of the documents of a label.
+    Expected(when(classes=SEVERAL, estimator=SEARCHES), "labels cannot be learnt, since"),
     Expected(when(y="frame"), r"A column-vector \w+ was passed"),
     Expected(when(n_iter_no_change="1"), "n_iter_no_change=1 has no effect"),
     # An epoch or two of tiny networks: what they learn is not the question.

@@ -128,11 +128,24 @@ class Trial:
 
     def begin(self) -> None:
         scenario = self.scenario
-        self.texts, targets = corpus.documents_of(
-            scenario["documents"], scenario["classes"], self.seed
-        )
-        self.labels = [corpus.LABELS[scenario["labels"]](target) for target in targets]
-        self.y = corpus.CONTAINERS_OF_LABELS[scenario["y"]](self.labels, scenario["index"])
+        drawn = scenario["documents"], scenario["classes"], self.seed
+        name = corpus.LABELS[scenario["labels"]]
+        self.has = self.has_of_some = None  # of several labels which a document has, (D, L)
+        self.separator: list[str] = []  # of the command line
+        if scenario["classes"] in corpus.SEVERAL:
+            self.texts, self.has = corpus.documents_with_labels(*drawn)
+            self.classes = [name(label) for label in range(self.has.shape[1])]
+            indicator = corpus.INDICATORS[scenario["y"]]
+            self.y = indicator(self.has, self.classes, scenario["index"])
+            self.classes = list(getattr(self.y, "columns", self.classes))  # polars renames ""
+            self.labels = [[self.classes[i] for i in np.flatnonzero(row)] for row in self.has]
+            self.has_of_some = self.has[[0, 1, 2, 3, 0, 0]]
+            self.separator = ["--separator", "|"]
+        else:
+            self.texts, targets = corpus.documents_of(*drawn)
+            self.labels = [name(target) for target in targets]
+            self.classes = list(dict.fromkeys(self.labels))
+            self.y = corpus.CONTAINERS_OF_LABELS[scenario["y"]](self.labels, scenario["index"])
         self.unlabelled = 2 * [text.replace("good", "fine") for text in self.texts]
         self.texts_of_some = [*self.texts[:4], "", "A good zebra. Bad, bad!"]
         self.y_of_some = [*self.labels[:4], self.labels[0], self.labels[0]]
@@ -174,7 +187,7 @@ class Trial:
         found = {name: values[self.scenario[prefix + name]] for name, values in table.items()}
         for name, value in found.items():
             if isinstance(value, Made):
-                data = Data(texts, self.labels, clone(tokenizer), embedding_dim)
+                data = Data(texts, self.classes, clone(tokenizer), embedding_dim)
                 found[name] = value.of(data)
         return copy.deepcopy(found)
 
@@ -253,6 +266,16 @@ class Trial:
         weight = weights[self.scenario["weights"]]()
         if weight is not None:
             found["sample_weight"] = weight
+        groups: dict[str, Callable[[], Any]] = {
+            "None": lambda: None,
+            "list": lambda: [i // 2 for i in range(n)],
+            "array": lambda: np.arange(n) % 7,
+            "Series of strings": lambda: pd.Series([f"author {i % 5}" for i in range(n)]),
+            "one": lambda: ["same"] * n,
+        }
+        group = groups[self.scenario["groups"]]()
+        if group is not None:
+            found["groups"] = group
         how = self.scenario["validation"]
         if how != "None":
             container = "list" if how == "list" else None
@@ -274,7 +297,7 @@ class Trial:
         if learning == "partial_fit":
             half = len(self.texts) // 2
             weight = first.pop("sample_weight", None)
-            first["classes"] = list(dict.fromkeys(self.labels))
+            first["classes"] = self.classes
             for rows in (slice(0, half), slice(half, None)):
                 some = {} if weight is None else {"sample_weight": weight[rows]}
                 X = self.given(self.texts[rows])
@@ -307,7 +330,8 @@ class Trial:
         return re.sub(" at 0x[0-9a-fA-F]+", "", str(shown))
 
     def _fit(self, **extras: Any) -> None:
-        routed = bool(extras) and self.scenario["estimator"] not in (*ALONE, "search")
+        searched = self.scenario["estimator"] == "search" and "groups" not in extras
+        routed = bool(extras) and not searched and self.scenario["estimator"] not in ALONE
         with sklearn.config_context(enable_metadata_routing=routed):
             self.estimator.fit(self.X, self.y, **extras)
 
@@ -320,6 +344,9 @@ class Trial:
     def predict(self) -> None:
         model, X = self.estimator, self.X
         predicted = model.predict(X)
+        if self.has is not None:
+            self._check_labels(predicted)
+            return
         assert predicted.shape == (len(self.texts),)
         assert predicted.dtype == model.classes_.dtype
         if self.scenario["estimator"] in (*ALONE, *PIPELINES, *SEARCHES, "column"):
@@ -343,6 +370,32 @@ class Trial:
             log_proba = model.predict_log_proba(X)
             np.testing.assert_allclose(np.exp(log_proba), proba, atol=1e-6)
 
+    def _check_labels(self, predicted: np.ndarray) -> None:
+        """Check the predictions of several labels a document."""
+        model, kind = self.estimator, self.scenario["estimator"]
+        if hasattr(predicted, "toarray"):  # of "one against the rest"
+            predicted = predicted.toarray()
+        assert predicted.shape == self.has.shape
+        proba = model.predict_proba(self.X)
+        assert proba.shape == self.has.shape
+        assert ((proba >= 0) & (proba <= 1)).all()
+        thresholds = 0.5
+        if kind != "one against the rest":
+            assert predicted.dtype == np.int64
+            assert model.classes_.tolist() == self.classes
+            np.testing.assert_allclose(np.exp(model.predict_log_proba(self.X)), proba, atol=1e-6)
+            found = getattr(model, "best_estimator_", model)
+            thresholds = (
+                found[-1] if isinstance(found, Pipeline) else found
+            ).pool_.target.thresholds
+            given = PARAMETERS["threshold"][self.scenario["threshold"]]
+            if given != "f1":
+                given = self.classifier.threshold
+                np.testing.assert_array_equal(thresholds, np.broadcast_to(given, len(self.classes)))
+        np.testing.assert_array_equal(predicted, proba >= thresholds)
+        right = (predicted == self.has).all(axis=1).mean()
+        assert abs(model.score(self.X, self.y) - right) < 1e-9
+
     def predict_more(self) -> None:
         """One document against all, other containers, vectors, scores."""
         model, kind = self.estimator, self.scenario["estimator"]
@@ -360,8 +413,8 @@ class Trial:
             assert vectors.shape == (len(together), len(self.inner.get_feature_names_out()))
             scores = model.decision_function(self.some)
             assert np.isfinite(scores).all()
-            n_classes = len(model.classes_)
-            assert scores.shape == ((len(together),) if n_classes == 2 else together.shape)
+            is_binary = self.has is None and len(model.classes_) == 2
+            assert scores.shape == ((len(together),) if is_binary else together.shape)
 
     # Explanations, other questions, files.
 
@@ -370,6 +423,20 @@ class Trial:
         """The classifier in the estimator, if it is its last step."""
         last = self.estimator[-1] if isinstance(self.estimator, Pipeline) else self.estimator
         return last if isinstance(last, HANClassifier) else None
+
+    @property
+    def a_label_each(self) -> Any:
+        """Return what `explain` takes as a target for each document."""
+        if self.has is None:
+            return self.y
+        return [self.classes[i % len(self.classes)] for i in range(len(self.texts))]
+
+    @property
+    def two_labels(self) -> Any:
+        """Return what `explain_classes` takes as classes."""
+        if self.has is not None:
+            return self.classes[:2]
+        return (self.labels if hasattr(self.y, "columns") else self.y)[:2]
 
     @property
     def atol(self) -> float:
@@ -386,6 +453,11 @@ class Trial:
         if hasattr(model, "predict_proba"):
             return np.asarray(model.predict_proba(self.some), dtype=np.float64)
         return np.searchsorted(self.estimator.classes_, model.predict(self.some))
+
+    def predicted(self, model: Any) -> np.ndarray:
+        """Return labels of some documents."""
+        found = model.predict(self.some)
+        return found.toarray() if hasattr(found, "toarray") else found
 
     def explain(self) -> None:
         explained = self.scenario["explained"]

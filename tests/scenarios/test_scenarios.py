@@ -46,7 +46,7 @@ class TestTable:
         assert all(map(is_legal, scenarios))
 
     def test_no_more_scenarios_are_drawn_than_take_minutes(self, scenarios):
-        assert 300 < len(scenarios) < 500
+        assert 300 < len(scenarios) < 550
 
     @pytest.mark.parametrize(
         ("table", "estimator"),
@@ -56,7 +56,7 @@ class TestTable:
         import sk_han
 
         params = getattr(sk_han, estimator)().get_params(deep=False)
-        elsewhere = {"tokenizer", "warm_start", "threshold"}  # the last is for several labels
+        elsewhere = {"tokenizer", "warm_start"}
         assert set(table) == set(params) - elsewhere
 
 
@@ -155,7 +155,7 @@ def test_a_scenario_passes(quick_scenarios, number):
     check({number: quick_scenarios[number]})
 
 
-@pytest.mark.thorough  # five minutes
+@pytest.mark.thorough  # six minutes
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(8))
 def test_all_pairs_pass(scenarios, part):
