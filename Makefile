@@ -21,6 +21,8 @@ VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' sk_han/__init__.py)
 
 # Tests are fast unless marked; pyproject.toml says what the marks mean.
 FAST := not slow and not thorough
+# Keep compiled files, whatever the shell says: without, every process of the tests compiles all of them.
+export PYTHONDONTWRITEBYTECODE :=
 # On tensors of a few dozen numbers a second thread costs 40 % more time than it saves.
 ONE_THREAD := OMP_NUM_THREADS=1
 WHOLE := classifier faults inspection/faithfulness inspection/methods/test_gradients.py persistence project rendering \

@@ -177,8 +177,9 @@ def syntax_tree(file: Path) -> ast.Module:
 
 
 @functools.cache
-def imported_by(file: Path, *, in_functions: bool) -> frozenset[str]:
-    return frozenset(imports(syntax_tree(file), in_functions=in_functions))
+def imported_by(file: Path, *, in_functions: bool, for_checkers: bool = False) -> frozenset[str]:
+    tree = syntax_tree(file)
+    return frozenset(imports(tree, in_functions=in_functions, for_checkers=for_checkers))
 
 
 def packages(names: Set[str]) -> set[str]:
@@ -218,7 +219,7 @@ def arrows() -> dict[tuple[str, str], dict[Path, str]]:
     for file in FILES:
         if file == PACKAGE / "__init__.py":  # below everything: it imports lazily
             continue
-        for name in imports(syntax_tree(file), in_functions=True, for_checkers=True):
+        for name in sorted(imported_by(file, in_functions=True, for_checkers=True)):
             public = name.removeprefix("sk_han.")
             home = sk_han._MODULE_OF.get(public, name)
             if home.startswith("sk_han.") and room_of_module(home) != room_of(file):
@@ -228,7 +229,7 @@ def arrows() -> dict[tuple[str, str], dict[Path, str]]:
 
 def test_no_import_is_relative() -> None:
     def relative(file: Path) -> Iterator[str]:
-        names = imports(syntax_tree(file), in_functions=True, for_checkers=True)
+        names = imported_by(file, in_functions=True, for_checkers=True)
         yield from (f"{name}: write sk_han. in front" for name in names if name.startswith("."))
 
     assert offenders(relative) == []

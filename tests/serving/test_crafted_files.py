@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +76,9 @@ def is_taken(reads: Callable[[Path], Any], path: Path) -> bool:
     return True
 
 
-def differences(name: str, shift: int, path: Path) -> list[str]:
+def differences(files: Iterable[tuple[str, bytes]], path: Path) -> list[str]:
     found, n_taken = [], 0
-    for what, content in crafted(name, shift):
+    for what, content in files:
         path.write_bytes(content)
         by_scorer, by_load = is_taken(Scorer.load, path), is_taken(load, path)
         n_taken += by_load
@@ -89,16 +90,17 @@ def differences(name: str, shift: int, path: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_both_refuse_the_same_files(name: str, tmp_path: Path) -> None:
-    assert differences(name, 0, tmp_path / "model.han") == []
+    every_third = itertools.islice(crafted(name, 0), 0, None, 3)
+    assert differences(every_third, tmp_path / "model.han") == []
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("shift", range(1, len(HOSTILE)))
+@pytest.mark.parametrize("shift", range(len(HOSTILE)))
 @pytest.mark.parametrize("name", MODELS)
 def test_both_refuse_the_same_files_whatever_the_value(
     name: str, shift: int, tmp_path: Path
 ) -> None:
-    assert differences(name, shift, tmp_path / "model.han") == []
+    assert differences(crafted(name, shift), tmp_path / "model.han") == []
 
 
 # What both classes allow is declared by scikit-learn's constraints too.
