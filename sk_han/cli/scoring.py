@@ -32,7 +32,7 @@ def predict(arguments: argparse.Namespace) -> None:
     """Write a row for each document: kept columns, prediction, probabilities."""
     check_files([arguments.model, arguments.data], arguments.output)
     scorer = Scorer.load(arguments.model)
-    sets = sets_of(scorer._pool.target, arguments)
+    sets = sets_of(scorer.target, arguments)
     labels = [named(label) for label in scorer.classes_.tolist()]
     of_classes = [f"probability_{label}" for label in labels] if arguments.proba else []
     header = [*arguments.keep, _PREDICTION, *of_classes]
@@ -60,7 +60,7 @@ def explain(arguments: argparse.Namespace) -> None:
     """Write explanations of the first documents as an HTML page or as text."""
     check_files([arguments.model, arguments.data], arguments.output)
     scorer = Scorer.load(arguments.model)
-    if arguments.label is not None and isinstance(scorer._pool.target, AnyOfLabels):
+    if arguments.label is not None and isinstance(scorer.target, AnyOfLabels):
         raise UsageError("--label marks mistakes of models of one label a document; leave it out.")
     classes = ClassNames(scorer.classes_.tolist())
     target = arguments.target
@@ -92,7 +92,7 @@ def evaluate(arguments: argparse.Namespace) -> None:
     """Print how well the model predicts the labels of a table."""
     check_files([arguments.model, arguments.data], None)
     scorer = Scorer.load(arguments.model)
-    sets = sets_of(scorer._pool.target, arguments)
+    sets = sets_of(scorer.target, arguments)
     if sets is not None:
         _evaluate_sets(scorer, sets, arguments)
         return

@@ -44,6 +44,7 @@ def summary_of(scaled: Scaled, data: FitData, context: FitContext) -> FitSummary
         **_scores(scaled, data.target),
         seconds=dict(context.stages.seconds),
         total_seconds=context.stages.total,
+        several_labels=not data.target.has_one_label,
     )
 
 
@@ -99,9 +100,10 @@ def fault_in_unseen(summary: FitSummary, scaled: Scaled) -> str | None:
         return None
     majority = summary.majority_accuracy
     if majority is not None and not _ever_beats(net, unseen, target, majority):
+        guess = "set of labels" if summary.several_labels else "class"
         return (
             f"in none of its {summary.n_epochs} epochs was it better on {summary.n_scored:,} "
-            f"held-out documents than always predicting the most frequent class ({majority:.3f})"
+            f"held-out documents than always predicting the most frequent {guess} ({majority:.3f})"
         )
     share = summary.shares.get(NETWORK, 1.0)
     if summary.shares and share < _COUNTS_FOR_NOTHING:

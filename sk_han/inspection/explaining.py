@@ -30,7 +30,7 @@ from sk_han.validation.texts import check_texts
 __all__ = ["explain", "explain_iter"]
 
 
-# Documents of an iterator that the members of an ensemble explain in turn.
+# Documents of an iterator that are read again: by the members of an ensemble, or for other labels.
 PORTION = 64
 
 
@@ -180,38 +180,13 @@ def explain(
     """
     if targets is None:
         return ExplanationList(explain_iter(estimator, X, target=target, **how), y_true=y_true)
-    check_choice("targets", targets, ("predicted",))
-    if target is not None:
-        raise ValueError(f"target is {target!r} and targets 'predicted'; give one of them.")
-    return _explained_for_answers(estimator, X, y_true, how)
-
-
-def _explained_for_answers(
-    estimator: Any, X: Any, y_true: Any, how: dict[str, Any]
-) -> ExplanationList:
-    """Explain the most probable label of each document, then the others that it gets."""
-    X = list(X) if isinstance(X, Iterator) else X
-    likeliest = ExplanationList(explain_iter(estimator, X, **how), y_true=y_true)
-    wanted = [e.labels or (e.predicted,) for e in likeliest]
-    others = [
-        (number, label)
-        for number, labels in enumerate(wanted)
-        for label in labels
-        if label != likeliest[number].predicted
-    ]
-    found = {(number, e.predicted): e for number, e in enumerate(likeliest)}
-    if others:
-        numbers, target = zip(*others, strict=True)
-        documents = rows_of(X, np.array(numbers))
-        found |= dict(
-            zip(others, explain_iter(estimator, documents, target=target, **how), strict=True)
-        )
-    pairs = [(number, label) for number, labels in enumerate(wanted) for label in labels]
-    true = likeliest.y_true
+    found = list(_for_answers(estimator, X, target, targets, how))
+    of_documents = dict(reversed(found))
+    true = ExplanationList([of_documents[n] for n in sorted(of_documents)], y_true=y_true).y_true
     return ExplanationList(
-        [found[pair] for pair in pairs],
-        y_true=None if true is None else [true[number] for number, _ in pairs],
-        numbers=[number for number, _ in pairs],
+        [explanation for _, explanation in found],
+        y_true=None if true is None else [true[number] for number, _ in found],
+        numbers=[number for number, _ in found],
     )
 
 
@@ -221,13 +196,14 @@ def explain_iter(
     X: Any,
     *,
     target: Any = None,
+    targets: str | None = None,
     **how: Any,
 ) -> Iterator[DocumentExplanation]:
     """Yield explanations one by one; read documents only when they are needed.
 
     Parameters
     ----------
-    estimator, target, method, combine, batch_size, steps, spread, random_state
+    estimator, target, targets, method, combine, batch_size, steps, spread, random_state
         As of `explain`.
     X : as of `explain`, or an iterator of raw texts
         At most `batch_size` texts of an iterator are held at once.
@@ -251,6 +227,8 @@ def explain_iter(
     >>> next(explanations).method
     'shapley'
     """
+    if targets is not None:
+        return (found for _, found in _for_answers(estimator, X, target, targets, how))
     check_is_fitted(estimator)
     found = opened(estimator)
     model = None if isinstance(found, Ensemble) else ExplainedModel.of(found)
@@ -259,8 +237,44 @@ def explain_iter(
         return _explained_together(found, X, target, how)
     size = chosen.batch_size or model.classifier.net_.valid_batch_size
     batches = model.batches(X, size)
-    targets = class_numbers(target, model.classifier.classes_, _n_documents(X))
-    return _explained(model, batches, targets, chosen, random_source(chosen.random_state))
+    numbers = class_numbers(target, model.classifier.classes_, _n_documents(X))
+    return _explained(model, batches, numbers, chosen, random_source(chosen.random_state))
+
+
+def _for_answers(
+    estimator: Any, X: Any, target: Any, targets: str, how: dict[str, Any]
+) -> Iterator[tuple[int, DocumentExplanation]]:
+    """Check at the call; explain each label that a document gets, with the document's number."""
+    check_choice("targets", targets, ("predicted",))
+    if target is not None:
+        raise ValueError(f"target is {target!r} and targets {targets!r}; give one of them.")
+    if isinstance(X, (str, bytes, bytearray)):
+        check_texts(X)
+    how = how | {"random_state": random_source(how.get("random_state"))}
+    explain_iter(estimator, [], **how)
+
+    def explained() -> Iterator[tuple[int, DocumentExplanation]]:
+        n_read, size, n = 0, how.get("batch_size") or PORTION, _n_documents(X) or 0
+        parts = (rows_of(X, np.arange(i, min(i + size, n))) for i in range(0, n, size))
+        for portion in parts if n else in_portions(X, size):
+            likeliest = list(explain_iter(estimator, portion, **how))
+            wanted = [(i, label) for i, e in enumerate(likeliest) for label in _answers(e)]
+            found = {(i, e.predicted): e for i, e in enumerate(likeliest)}
+            others = [pair for pair in wanted if pair not in found]
+            if others:
+                rows, labels = zip(*others, strict=True)
+                documents = rows_of(portion, np.array(rows))
+                more = explain_iter(estimator, documents, target=labels, **how)
+                found |= dict(zip(others, more, strict=True))
+            yield from ((n_read + i, found[i, label]) for i, label in wanted)
+            n_read += len(likeliest)
+
+    return explained()
+
+
+def _answers(explanation: DocumentExplanation) -> tuple[Any, ...]:
+    """Return the labels that a document gets, or the most probable one."""
+    return explanation.labels or (explanation.predicted,)
 
 
 def _explained_together(

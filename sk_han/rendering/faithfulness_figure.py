@@ -41,6 +41,6 @@ def plot_faithfulness(report: Measured, ax: Axes | None = None) -> Axes:
     names, style = written([in_one_line(method) for method in report.methods])
     ax.set_yticks(rows, names, **style)
     ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.set_xlabel("fall in the probability of the predicted class")
+    ax.set_xlabel("fall in the probability of the likeliest class or label")
     ax.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
     return ax

@@ -28,7 +28,8 @@ def training_facts(summary: Any) -> tuple[str, Facts]:
 
 def fit_facts(summary: Any) -> tuple[str, Facts]:
     """Return title and facts of a `FitSummary`."""
-    classes = "class" if summary.n_classes == 1 else "classes"
+    kinds = ("label", "labels") if summary.several_labels else ("class", "classes")
+    classes = kinds[summary.n_classes != 1]
     portion = "a portion of " if summary.ended == "one portion" else ""
     title = (
         f"Fitted to {portion}{counted(summary.n_documents)} of {summary.n_classes:,} {classes} in "
@@ -39,19 +40,22 @@ def fit_facts(summary: Any) -> tuple[str, Facts]:
         facts.append(("accuracy", "not measured: no document was held out"))
     else:
         held_out = counted(summary.n_scored, "held-out document")
-        facts.append(("accuracy", f"{summary.accuracy:.3f} on {held_out}"))
+        measure = "all labels right" if summary.several_labels else "accuracy"
+        facts.append((measure, f"{summary.accuracy:.3f} on {held_out}"))
         facts.append(("loss", f"{summary.loss:.3f} on the same"))
         alone = [("network", summary.network_accuracy), ("linear", summary.linear_accuracy)]
         named = [f"{name} {score:.3f}" for name, score in alone if score is not None]
         if len(named) > 1:
             facts.append(("each alone", ", ".join(named)))
-        facts.append(("most frequent class", f"{summary.majority_accuracy:.3f}"))
+        guess = "most frequent labels" if summary.several_labels else "most frequent class"
+        facts.append((guess, f"{summary.majority_accuracy:.3f}"))
     if len(summary.shares) > 1:
         shares = [f"{name} {percent(share)}" for name, share in summary.shares.items()]
         facts.append(("share of each part", ", ".join(shares)))
     facts.append(("training", _training(summary, "document")))
     if summary.n_conflicting:
-        facts.append(("same text, other label", counted(summary.n_conflicting)))
+        other = "labels" if summary.several_labels else "label"
+        facts.append((f"same text, other {other}", counted(summary.n_conflicting)))
     facts.append(("time", _time(summary)))
     return title, facts
 

@@ -98,7 +98,7 @@ def methods_note(explanations: Sequence[Explained], write: Callable[[Any], str])
     """
     groups: dict[tuple[object, ...], list[Explained]] = {}
     for explanation in explanations:
-        kind = (explanation.method, explanation.spread, len(explanation.classes) == 2)
+        kind = (explanation.method, explanation.spread, _is_linear(explanation))
         groups.setdefault(kind, []).append(explanation)
     return "; ".join(_method_note(group, write) for group in groups.values())
 
@@ -118,8 +118,7 @@ def _method_note(explanations: Sequence[Explained], write: Callable[[Any], str])
             f"; {100 * first.spread:.3g} % of what a sentence gets from the network is "
             "shared evenly by its words"
         )
-    # With two classes the log-odds are linear in the n-grams, with more they are not.
-    if by_ngrams and len(first.classes) == 2:
+    if by_ngrams and _is_linear(first):
         note += "; the n-grams' part is exact"
     of_sentences = [e.sentence_errors.max(initial=0) for e in explanations if method == "shapley"]
     if any(of_sentences):
@@ -132,6 +131,11 @@ def _method_note(explanations: Sequence[Explained], write: Callable[[Any], str])
         f"plus speaks for {target_of(explanations, write)}, minus against it, in log-odds "
         f"(0.69 doubles the odds), by {write(method)}{note}"
     )
+
+
+def _is_linear(explanation: Explained) -> bool:
+    """Return whether log-odds are linear in the n-grams: of a label, and of one of two classes."""
+    return explanation.labels is not None or len(explanation.classes) == 2
 
 
 def _network_share(explanation: Explained) -> float:

@@ -9,18 +9,18 @@ from sk_han.rendering.markup import bar, escaped, fold, isolated, page, with_min
 from sk_han.rendering.numbers import percent
 from sk_han.rendering.protocols import (
     Part,
-    Removed,
     Summarized,
     SummarizedClass,
     SummarizedTerm,
 )
 from sk_han.rendering.shading import number
 from sk_han.rendering.summary_notes import (
-    LEGEND,
     PART_TITLES,
     about,
     about_class,
     honesty_note,
+    legend,
+    likeliest_kind,
     removal_note,
     shown_classes,
     side_titles,
@@ -35,8 +35,9 @@ def render_summary_html(summary: Summarized, *, full_page: bool = True) -> str:
     blocks = [
         '<div class="han-head"><div><div class="han-small">what the model says over</div>'
         f'<div class="han-label">{about(summary)}</div></div></div>',
-        _honesty(summary.removal),
-        f'<p class="han-small han-note">{LEGEND} A click on a term shows where it stands.</p>',
+        _honesty(summary),
+        f'<p class="han-small han-note">{legend(summary)} '
+        "A click on a term shows where it stands.</p>",
     ]
     for position, found in enumerate(shown):
         heading, content = _heading(summary, found), _class(summary, found)
@@ -50,8 +51,9 @@ def _heading(summary: Summarized, found: SummarizedClass) -> str:
     return f'<b class="han-label">{isolated(found.label)}</b> <span class="han-small">{note}</span>'
 
 
-def _honesty(removal: Removed | None) -> str:
-    note = f'<p class="han-note">{honesty_note(removal)}</p>'
+def _honesty(summary: Summarized) -> str:
+    removal = summary.removal
+    note = f'<p class="han-note">{honesty_note(summary)}</p>'
     if removal is None:
         return note
     falls = {
@@ -66,8 +68,8 @@ def _honesty(removal: Removed | None) -> str:
         for name, (fall, scale) in falls.items()
     )
     return (
-        '<div class="han-honesty"><div class="han-small">fall of the probability of the predicted '
-        f'class</div><div class="han-classes">{rows}</div></div>{note}'
+        '<div class="han-honesty"><div class="han-small">fall of the probability of the '
+        f'{likeliest_kind(summary)}</div><div class="han-classes">{rows}</div></div>{note}'
     )
 
 
@@ -81,8 +83,8 @@ def _class(summary: Summarized, found: SummarizedClass) -> str:
             for speaks_for, heading in zip((True, False), titles, strict=True)
         ]
         blocks.append(f'<h4>{title}</h4><div class="han-terms">{"".join(sides)}</div>')
-    if found.removal is not None and len(summary.classes) > 2:
-        blocks.append(f'<p class="han-small han-note">{removal_note(found.removal)}</p>')
+    if found.removal is not None and (len(summary.classes) > 2 or summary.several_labels):
+        blocks.append(f'<p class="han-small han-note">{removal_note(found.removal, summary)}</p>')
     return "".join(blocks)
 
 

@@ -14,13 +14,19 @@ PART_TITLES: dict[Part, str] = {
     "ngrams": "Words and n-grams, by the n-gram model",
 }
 
-LEGEND = (
-    "A number is what a term brings to its class on average, in the documents that have it: plus "
-    "speaks for the class, minus against it. 0.69 doubles the odds of the class (from 1:1 to 2:1, "
-    "say), 1.39 makes them four times as high. A term decides in a document if without it another "
-    "class would be predicted, and one of the two is the class shown. Strong and frequent terms "
-    "stand first."
-)
+
+def legend(summary: Summarized) -> str:
+    """Say what the numbers are."""
+    kind, becomes = "class", "another class would be predicted"
+    if summary.several_labels:
+        kind, becomes = "label", "another label would be the most probable one"
+    return (
+        f"A number is what a term brings to its {kind} on average, in the documents that have it: "
+        f"plus speaks for the {kind}, minus against it. 0.69 doubles the odds of the {kind} (from "
+        "1:1 to 2:1, say), 1.39 makes them four times as high. A term decides in a document if "
+        f"without it {becomes}, and one of the two is the {kind} shown. Strong and frequent terms "
+        "stand first."
+    )
 
 
 def about(summary: Summarized) -> str:
@@ -53,22 +59,30 @@ def about_class(
     return said
 
 
-def honesty_note(removal: Removed | None) -> str:
+def honesty_note(summary: Summarized) -> str:
     """Say how much of the predictions the shown words carry, and that it is to be asked."""
-    if removal is None:
+    if summary.removal is None:
         return (
             "How much of the predictions these terms carry was not measured: that needs the model, "
             "summarize(estimator, documents), and one that reads words."
         )
-    return f"How much do these terms tell? {removal_note(removal)}"
+    return f"How much do these terms tell? {removal_note(summary.removal, summary)}"
 
 
-def removal_note(removal: Removed) -> str:
+def likeliest_kind(summary: Summarized) -> str:
+    """Name what the falls of probabilities are of."""
+    return "most probable label" if summary.several_labels else "predicted class"
+
+
+def removal_note(removal: Removed, summary: Summarized) -> str:
     """Say what becomes of predictions without the shown words."""
+    changes = f"{percent(removal.changed)} of the predictions change"
+    if summary.several_labels:
+        changes = f"another label becomes the most probable in {percent(removal.changed)} of them"
     note = (
-        "Without the words shown as speaking for the predicted class "
+        f"Without the words shown as speaking for the {likeliest_kind(summary)} of the documents "
         f"({percent(removal.share_of_words)} of all words), its probability falls by "
-        f"{removal.fall:.2f} on average, and {percent(removal.changed)} of the predictions change. "
+        f"{removal.fall:.2f} on average, and {changes}. "
         f"Without as many words drawn at random: {removal.fall_random:.2f} and "
         f"{percent(removal.changed_random)}. Without any words: {removal.fall_all:.2f} and "
         f"{percent(removal.changed_all)}."

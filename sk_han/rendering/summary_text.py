@@ -8,11 +8,11 @@ from sk_han.rendering.numbers import percent
 from sk_han.rendering.protocols import Summarized, SummarizedClass, SummarizedTerm
 from sk_han.rendering.shading import number
 from sk_han.rendering.summary_notes import (
-    LEGEND,
     PART_TITLES,
     about,
     about_class,
     honesty_note,
+    legend,
     shown_classes,
     side_titles,
 )
@@ -28,15 +28,13 @@ def render_summary_text(summary: Summarized, *, width: int | None = None) -> str
     width = line_width(width)
     shown = shown_classes(summary)
     lines = [f"What the model says over {about(summary)}", ""]
-    lines += prose(honesty_note(summary.removal), width)
+    lines += prose(honesty_note(summary), width)
     for found in shown[:CLASSES_SHOWN]:
         lines += ["", *_class(summary, found, width)]
-    if len(shown) > CLASSES_SHOWN:
-        lines += [
-            "",
-            f"... and {len(shown) - CLASSES_SHOWN} more classes, in to_html() and to_frame()",
-        ]
-    return "\n".join([*lines, "", *prose(LEGEND, width)])
+    if (more := len(shown) - CLASSES_SHOWN) > 0:
+        kinds = "labels" if summary.several_labels else "classes"
+        lines += ["", f"... and {more} more {kinds}, in to_html() and to_frame()"]
+    return "\n".join([*lines, "", *prose(legend(summary), width)])
 
 
 def _class(summary: Summarized, found: SummarizedClass, width: int) -> Iterator[str]:

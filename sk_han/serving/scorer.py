@@ -128,7 +128,7 @@ class Scorer:
         kinds: dict[str, type[Part]] = {**PARTS, ServedNetwork.kind: ServedNetwork}
         kinds[NgramModel.kind] = _ServedNgrams
         self._pool = Pool.from_state(state, kinds)
-        self.classes_ = self._pool.target.names
+        self.classes_ = self.target.names
         self._vocabulary_size: int = state["vocabulary_size"]
         self._tokenizer = tokenizer or state["tokenizer"]
 
@@ -161,6 +161,11 @@ class Scorer:
             check_all_taken(arrays)
             return cls(state, tokenizer)
 
+    @property
+    def target(self) -> Target:
+        """What scores mean: `names` of classes or labels, and of several labels `thresholds`."""
+        return self._pool.target
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable label of each document, or an indicator of its labels.
 
@@ -173,8 +178,7 @@ class Scorer:
         -------
         ndarray of shape (n_documents,)
         """
-        target = self._pool.target
-        return target.decode(target.decide(self._logits(X)))
+        return self.target.decode(self.target.decide(self._logits(X)))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probability of each class.
@@ -190,7 +194,7 @@ class Scorer:
             Columns in the order of `classes_`; rows sum to 1, but not with several labels a
             document.
         """
-        return self._pool.target.probabilities(self._logits(X))
+        return self.target.probabilities(self._logits(X))
 
     @takes_how
     def explain(
@@ -226,7 +230,7 @@ class Scorer:
             numbers = targets[n_read : n_read + len(documents)]
             n_read += len(documents)
             found = contributions_to(numbers, pool, documents, chosen, random)
-            explanations += explanations_of(found, documents, sources, numbers, pool.target, chosen)
+            explanations += explanations_of(found, documents, sources, numbers, self.target, chosen)
         return ExplanationList(explanations)
 
     def summarize(

@@ -19,6 +19,8 @@ from sk_han import (
     describe,
     explain,
     explain_classes,
+    explain_iter,
+    faithfulness_report,
     report,
     summarize,
 )
@@ -145,6 +147,20 @@ def test_targets_are_predicted_or_none(fitted):
         explain(fitted, X[:1], target="late", targets="predicted")
     with pytest.raises(TypeError, match="classes in place of targets"):
         explain_classes(fitted, X[:1], targets="predicted")
+
+
+def test_an_iterator_is_explained_for_predicted_labels_as_it_is_read(fitted):
+    read = []
+    texts = (read.append(text) or text for text in X[TEST])
+    found = explain_iter(fitted, texts, targets="predicted", batch_size=8)
+    assert not read
+    first = next(found)
+    assert len(read) <= 8
+    assert [first, *found] == list(explain(fitted, X[TEST], targets="predicted", batch_size=8))
+    with pytest.raises(ValueError, match="give one of them"):
+        explain_iter(fitted, X[:1], target="late", targets="predicted")
+    with pytest.raises(ValueError, match="targets must be"):
+        explain_iter(fitted, X[:1], targets="all")
 
 
 def test_text_and_page_show_all_labels_and_no_predicted_class(fitted, explained):
@@ -317,6 +333,31 @@ def test_a_summary_of_two_labels_takes_neither_for_the_opposite_of_the_other():
     assert "against <broken>" in summary.to_text()
     assert "for late, against" not in summary.to_text()
     assert "the most probable label of" in summary.to_text()
+    for rendered in (summary.to_text(), summary.to_html()):
+        assert "another label would be the most probable one" in " ".join(rendered.split())
+        assert "predicted class" not in rendered
+        assert "the class" not in rendered
+    assert repr(summary) == "Summary(2 labels, 60 documents)"
     assert {"late", "<broken>"} <= set(summary.to_frame()["class"])
     of_explanations = summarize(explain(model, X[:20], target="late"), k=2)
     assert of_explanations["<broken>"].n_documents == 0
+
+
+def test_no_text_of_a_fit_speaks_of_classes(fitted):
+    summary = fitted.fit_summary_
+    assert summary.several_labels
+    assert "Fitted to 120 documents of 3 labels" in str(summary)
+    assert "all labels right" in str(summary)
+    assert "most frequent labels" in str(summary)
+    assert "3 labels, held-out subset accuracy" in repr(summary)
+    assert "class" not in str(summary)
+
+
+def test_the_n_grams_are_exact_for_any_number_of_labels(fitted):
+    text = explain(fitted, X[TEST][:2], method="gradient_attention").to_html()
+    assert "the n-grams' part is exact" in text.replace("&#x27;", "'")
+
+
+def test_the_figure_of_faithfulness_names_class_and_label(fitted):
+    ax = faithfulness_report(fitted, X[TEST][:4], methods=["attention"]).plot()
+    assert "class or label" in ax.get_xlabel()

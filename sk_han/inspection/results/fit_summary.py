@@ -57,6 +57,10 @@ class FitSummary(Result):
         Of each stage, by the clock, in the process that ended the fit.
     total_seconds : float
         Of all of it. Where a checkpoint was gone on from, the time before it is not in them.
+    several_labels : bool, default=False
+        Whether a document may have several labels. Accuracy is then the share of documents with all
+        labels right, `loss` that of all labels together, and `majority_accuracy` that of always
+        predicting the most frequent set of labels.
 
     Notes
     -----
@@ -80,15 +84,18 @@ class FitSummary(Result):
     shares: Mapping[str, float]
     seconds: Mapping[str, float]
     total_seconds: float
+    several_labels: bool = False
 
     @property
     def in_short(self) -> str:
         """What matters most, as a phrase: documents, classes, accuracy, seconds."""
-        classes = "1 class" if self.n_classes == 1 else f"{self.n_classes:,} classes"
+        kinds = ("label", "labels") if self.several_labels else ("class", "classes")
+        classes = f"{self.n_classes:,} {kinds[self.n_classes != 1]}"
         documents = "1 document" if self.n_documents == 1 else f"{self.n_documents:,} documents"
         if self.ended == "one portion":
             documents += " in the last portion"
-        score = "" if self.accuracy is None else f"held-out accuracy {self.accuracy:.3f}, "
+        measure = "subset accuracy" if self.several_labels else "accuracy"
+        score = "" if self.accuracy is None else f"held-out {measure} {self.accuracy:.3f}, "
         return f"{documents}, {classes}, {score}{duration(self.total_seconds)}"
 
     @classmethod
@@ -127,7 +134,7 @@ class FitSummary(Result):
             "whole model": self.accuracy,
             "network alone": self.network_accuracy,
             "linear models alone": self.linear_accuracy,
-            "most frequent class": self.majority_accuracy,
+            f"most frequent {'labels' if self.several_labels else 'class'}": self.majority_accuracy,
         }
         found = {name: value for name, value in accuracies.items() if value is not None}
         return plot_bars(found, "accuracy on held-out documents", ax, "FitSummary.plot")
@@ -145,12 +152,14 @@ class FitSummary(Result):
 def summary_of(cls: type[_Summary], values: Any) -> _Summary:
     """Make a summary of a class of what its `to_dict` returned, if all values are of its kinds."""
     described: Any = cls  # a dataclass
-    kinds = {field.name: str(field.type) for field in dataclasses.fields(described)}
-    if not isinstance(values, Mapping) or values.keys() != kinds.keys():
+    fields = dataclasses.fields(described)
+    kinds = {field.name: str(field.type) for field in fields}
+    needed = {field.name for field in fields if field.default is dataclasses.MISSING}
+    if not isinstance(values, Mapping) or not needed <= values.keys() <= kinds.keys():
         raise ValueError(f"a summary of a fit has the values {sorted(kinds)}")
-    for name, kind in kinds.items():
-        if not _is_of_kind(values[name], kind):
-            raise ValueError(f"{name} in the summary of a fit is no {kind}")
+    for name, value in values.items():
+        if not _is_of_kind(value, kinds[name]):
+            raise ValueError(f"{name} in the summary of a fit is no {kinds[name]}")
     if values["ended"] not in _ENDS:
         raise ValueError(f"a fit ends by one of {_ENDS}")
     return cls(**values)
@@ -161,6 +170,8 @@ def _is_of_kind(value: Any, kind: str) -> bool:
     if value is None:
         return kind.endswith("| None")
     kind = kind.removesuffix(" | None")
+    if kind == "bool":
+        return type(value) is bool
     if kind == "int":
         return type(value) is int and value >= 0
     if kind == "float":

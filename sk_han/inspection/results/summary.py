@@ -300,4 +300,5 @@ class Summary(Result):
         return render_summary_html(self, full_page=full_page)
 
     def __repr__(self) -> str:
-        return f"Summary({len(self.classes)} classes, {counted(self.n_documents)})"
+        kinds = "labels" if self.several_labels else "classes"
+        return f"Summary({len(self.classes)} {kinds}, {counted(self.n_documents)})"
