@@ -38,8 +38,8 @@ NOTES = {
 }
 # What the number before a sentence is, by the methods that do not add up its words.
 OF_SENTENCE = {
-    "occlusion": "what the document loses without it",
-    "shapley": "what it adds on average, whichever sentences are there before it",
+    "occlusion": "what the document loses without the sentence",
+    "shapley": "what the sentence adds on average, whichever others are there before it",
 }
 _COUNTS_FOR_NOTHING = 0.02
 GRADIENT_METHODS = (

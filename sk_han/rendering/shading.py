@@ -15,9 +15,9 @@ from sk_han.utils.caching import cached_property
 LEVELS = 8
 
 # Words that together hold no more than this share of a document's contributions are not shaded: the
-# largest of the shares measured at which taking all of them out at once changes at most 2 of 100
-# decisions (docs/benchmarks.md).
-WEAK_SHARE = 0.05
+# largest of the shares measured at which taking all of them out at once, four of five words,
+# changes at most 4 of 100 decisions (docs/benchmarks.md).
+WEAK_SHARE = 0.2
 
 
 @dataclass(frozen=True, eq=False)

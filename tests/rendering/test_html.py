@@ -119,13 +119,13 @@ def test_contributions_are_shaded_by_sign():
 
 
 def test_words_too_weak_to_matter_have_no_markup():
-    html = render_html(signed("a b c.", contributions=[1.0, 0.05, -0.02]))
+    html = render_html(signed("a b c.", contributions=[1.0, 0.25, -0.1]))
     assert '<mark class="p8" title=' in html
     assert ">b</mark> c.</div>" in html
 
 
 def test_a_word_that_matters_is_shaded_beside_a_much_stronger_one():
-    assert '<mark class="m1" title=' in render_html(signed("a b.", contributions=[1.0, -0.06]))
+    assert '<mark class="m2" title=' in render_html(signed("a b.", contributions=[1.0, -0.3]))
 
 
 def test_a_word_says_its_numbers():
@@ -242,7 +242,7 @@ def test_the_legend_is_in_words_and_the_method_behind_a_fold():
     for term in ("log-odds", "gradient", "attention", "0.69"):
         assert term not in open_part
         assert term in fold
-    assert "Words without colour made next to no difference" in open_part
+    assert "Words without colour made little difference" in open_part
 
 
 def test_small_values_keep_two_significant_digits_and_zero_has_no_sign():
