@@ -28,6 +28,7 @@ PAGES = [
         "docs/how_to/see_what_a_model_learnt.md",
         "docs/how_to/several_processes.md",
         "docs/how_to/small_data.md",
+        "docs/how_to/text_beside_numbers.md",
     )
 ]
 TABLE = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)

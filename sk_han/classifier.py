@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import (
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray, EncoderFingerprint
@@ -24,6 +20,7 @@ from sk_han.fitting import story
 from sk_han.fitting.data import Given
 from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel, check_is_first_rank
+from sk_han.fitting.text_features import FEATURES, TextFeatures
 from sk_han.fitting.views import PoolViews
 from sk_han.inspection.methods.how import takes_how
 from sk_han.options import NetworkOptions
@@ -59,9 +56,8 @@ _OPTIONS = {name: of_option(c) for name, c in NetworkOptions.constraints().items
 
 class HANClassifier(
     CallbackSupportMixin,
-    ClassNamePrefixFeaturesOutMixin,
     ClassifierMixin,
-    TransformerMixin,
+    TextFeatures,
     PoolViews,
     StatefulEstimator,
 ):
@@ -141,6 +137,9 @@ ContextAttention, default="attention"
     threshold : float, array-like of shape (n_labels,) or "f1", default=0.5
         Of several labels a document, the least probability with which a document gets a label.
         "f1" takes that of the highest F1 of each label on held-out documents.
+    features : {"vectors", "log_odds"}, default="vectors"
+        What `transform` gives to a model behind it: document vectors of the network, or the
+        log-odds by each part, which `fit_transform` cross-fits at the cost of five more fits.
     validation_fraction : float, default=0.1
         Share of the training documents held out, stratified by class. They decide which epoch's
         weights are kept (highest accuracy, then lowest loss), and the scale of the network. None
@@ -277,6 +276,7 @@ ContextAttention, default="attention"
         "batch_size": [POSITIVE, StrOptions({"auto"})],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
         "threshold": [FRACTION, "array-like", StrOptions({"f1"})],
+        "features": [StrOptions(FEATURES)],
         "validation_fraction": [FRACTION, None],
         "n_iter_no_change": [POSITIVE, None],
         "warm_start": ["boolean"],
@@ -312,6 +312,7 @@ ContextAttention, default="attention"
         batch_size: int | str = "auto",
         class_weight: Any = None,
         threshold: Any = 0.5,
+        features: str = "vectors",
         validation_fraction: float | None = 0.1,
         n_iter_no_change: int | None = None,
         warm_start: bool = False,
@@ -343,6 +344,7 @@ ContextAttention, default="attention"
         self.batch_size = batch_size
         self.class_weight = class_weight
         self.threshold = threshold
+        self.features = features
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
@@ -558,26 +560,6 @@ ContextAttention, default="attention"
         y = self.pool_.target.as_decoded(y)
         return float(super().score(X, y, sample_weight))
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Compute the document vectors of the network, the input of its last layer.
-
-        The network overfits its training documents: to train another model on the vectors, use
-        documents that the network was not fitted on (see the user guide).
-
-        Parameters
-        ----------
-        X : as of `fit`
-
-        Returns
-        -------
-        ndarray of float32, shape (n_documents, n_features)
-            With the defaults ``2 * sentence_hidden`` features. An empty document is all zeros.
-        """
-        check_is_fitted(self)
-        fitted = snapshot_of(self)
-        with fitted._computing():
-            return fitted.pool_.network.vectors(fitted._documents(X))
-
     def set_params(self, **params: Any) -> HANClassifier:
         """Set parameters, those inside of the tokenizer, `rnn` and `pooling` too.
 
@@ -635,11 +617,6 @@ ContextAttention, default="attention"
         check_is_fitted(self)
         with using_engine(self.engine):
             return engine_in_use() if self.device_ == "cpu" else "torch"
-
-    @property
-    def _n_features_out(self) -> int:
-        """Number of columns of `transform`, for scikit-learn's names of these."""
-        return int(self.net_.module_.output.in_features)
 
     def _learn(self, given: Given, *, goes_on: bool, **how: Any) -> HANClassifier:
         """Fit, and set attributes at the end: a failed fit does not change an earlier state."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -75,6 +75,11 @@ class Pool:
             total += self.scales[name] * part.coalitions(documents, coalitions)
         return total
 
+    def logits_by_part(self, documents: DocumentArray) -> NDArray[np.float64]:
+        """Compute the scaled logits of each part, shape (P, D, K); `logits` is their sum."""
+        found = [np.stack(list(self._scaled(each.in_memory()))) for each in portions(documents)]
+        return np.concatenate(found, axis=1)
+
     def attributions(
         self, documents: DocumentArray, factors: NDArray[np.float64]
     ) -> NDArray[np.float64]:
@@ -107,10 +112,14 @@ class Pool:
 
     def _logits(self, documents: DocumentArray) -> NDArray[np.float64]:
         total = np.zeros((len(documents), self.target.n_scores))
-        for number, (name, part) in enumerate(self.parts.items()):
-            scaled = self.scales[name] * part.logits(documents).astype(np.float64)
+        for number, scaled in enumerate(self._scaled(documents)):
             total = total + scaled if number else scaled
         return total
+
+    def _scaled(self, documents: DocumentArray) -> Iterator[NDArray[np.float64]]:
+        """Yield the scaled logits of each part in turn, each of shape (D, K)."""
+        for name, part in self.parts.items():
+            yield self.scales[name] * part.logits(documents).astype(np.float64)
 
 
 def pool_fields(parts: Mapping[str, Kind], targets: Mapping[str, Schema]) -> tuple[Field, ...]:

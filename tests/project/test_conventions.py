@@ -100,7 +100,7 @@ NETWORKS = {
 # them is listed with its size, and may only shrink.
 MOST_LINES = 500
 LONG_FILES = {
-    "sk_han.classifier": 672,
+    "sk_han.classifier": 649,
 }
 MOST_STATEMENT_LINES = 60
 LONG_KERNELS = {

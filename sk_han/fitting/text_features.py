@@ -1,0 +1,181 @@
+"""What a classifier of text gives to a model behind it: document vectors, or log-odds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from sk_han.documents import DocumentArray
+from sk_han.parts import Pool
+from sk_han.targets import Target
+from sk_han.training.data_parallel import joined_ranks
+from sk_han.training.stateful import snapshot_of
+from sk_han.utils.compat import safe_indexing
+from sk_han.validation.labels import check_groups
+
+__all__ = ["FEATURES", "TextFeatures"]
+
+FEATURES = {"vectors", "log_odds"}
+
+_OF_DOCUMENTS = ("sample_weight", "groups")  # arguments of `fit` with a value for each document
+
+
+class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """`transform` of a classifier that holds a pool; its parameter `features` says what it is."""
+
+    features: str
+    pool_: Pool
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Compute what `features` says: document vectors, or the log-odds by each part.
+
+        Both are of a model that has learnt its training documents by heart. Of these, log-odds
+        come honestly from `fit_transform` alone, and vectors do not (see the user guide).
+
+        Parameters
+        ----------
+        X : as of `fit`
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_features)
+            "vectors": float32, what the network's last layer reads; with the defaults
+            ``2 * sentence_hidden`` features, all zeros of an empty document. "log_odds": float64;
+            the network and then each linear model has a column of the log-odds of ``classes_[1]``
+            or, of more than two classes or of several labels a document, a column for each, of
+            classes against the geometric mean of all. They have the scales of the model: the
+            columns of a class sum to its log-odds.
+        """
+        check_is_fitted(self)
+        fitted = snapshot_of(self)
+        with fitted._computing():
+            documents = fitted._documents(X)
+            if fitted.features == "vectors":
+                return fitted.pool_.network.vectors(documents)
+            return _log_odds(fitted.pool_, fitted.pool_, documents)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
+        """Fit, and compute the features of the training documents.
+
+        Log-odds of each fifth of the documents are those of a model fitted to the others, since a
+        model is sure of what it has learnt by heart: a model behind it would trust it too much.
+        That takes five fits more. So ``fit_transform(X, y)`` is not ``fit(X, y).transform(X)``, as
+        with scikit-learn's `TargetEncoder`. Vectors are not cross-fitted: those of two networks
+        have no axes in common.
+
+        Parameters
+        ----------
+        X, y : as of `fit`
+        **fit_params
+            As of `fit`. Documents of a group stay together; `checkpoint` is of the first fit alone.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_features)
+            As of `transform`. The only document of a class has zeros: no model without it knows
+            the class.
+
+        Raises
+        ------
+        ValueError
+            If all documents of a class are of one group, or several processes fit.
+        """
+        if self.features == "vectors":
+            return self.fit(X, y, **fit_params).transform(X)
+        with joined_ranks() as ranks:
+            if ranks is not None:
+                raise ValueError(
+                    "features='log_odds' is cross-fitted by a single process, and several of "
+                    "torch.distributed fit here. Call fit_transform without it, or fit alone."
+                )
+        unlabelled = fit_params.get("X_unlabelled")
+        if unlabelled is not None and not hasattr(unlabelled, "__len__"):
+            fit_params["X_unlabelled"] = list(unlabelled)  # each fit reads it
+        self.fit(X, y, **fit_params)
+        return self._cross_fitted(X, y, fit_params)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : ignored
+            There for scikit-learn's interface.
+
+        Returns
+        -------
+        ndarray of str
+            ``hanclassifier0`` and so on for vectors; ``hanclassifier_network`` and
+            ``hanclassifier_ngrams``, each with the class if there are more than two, for log-odds.
+        """
+        check_is_fitted(self)
+        if self.features == "vectors":
+            return super().get_feature_names_out(input_features)
+        prefix, target = type(self).__name__.lower(), self.pool_.target
+        ends = [""] if _has_one_column(target) else [f"_{name}" for name in target.names]
+        names = [f"{prefix}_{part}{end}" for part in self.pool_.parts for end in ends]
+        return np.array(names, dtype=object)
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns of the vectors, for scikit-learn's names of these."""
+        return int(self.pool_.network.net.module_.output.in_features)
+
+    def _cross_fitted(self, X: Any, y: Any, fit_params: dict[str, Any]) -> NDArray[np.float64]:
+        """Return log-odds of each document by a model that has not learnt from it."""
+        shared = {name: value for name, value in fit_params.items() if name != "checkpoint"}
+        each = {name: shared.pop(name) for name in _OF_DOCUMENTS if shared.get(name) is not None}
+        groups = check_groups(each["groups"], len(X)) if "groups" in each else None
+        target, everything = self.pool_.target, np.arange(len(X))
+        labels = target.encode(y, len(X))
+        folds = [rows for rows in target.folds(labels, groups) if len(rows)]
+        if target.has_one_label:
+            _check_each_has_all_classes(folds, labels, target)
+        found = np.zeros((len(X), len(self.get_feature_names_out())))
+        for rows in folds:
+            others = np.setdiff1d(everything, rows)
+            of_others = {name: safe_indexing(values, others) for name, values in each.items()}
+            model = clone(self).fit(
+                safe_indexing(X, others), safe_indexing(y, others), **shared, **of_others
+            )
+            with model._computing():
+                documents = model._documents(safe_indexing(X, rows))
+                found[rows] = _log_odds(model.pool_, self.pool_, documents)
+        return found
+
+
+def _check_each_has_all_classes(
+    folds: list[NDArray[np.int64]], labels: NDArray[np.int64], target: Target
+) -> None:
+    for rows in folds:
+        missing = np.setdiff1d(labels, np.delete(labels, rows))
+        if len(missing):
+            name = target.names.tolist()[missing[0]]
+            raise ValueError(
+                "features='log_odds' fits to four fifths of the documents, and all of class "
+                f"{name!r} are in the fifth that is left out, since they are of one group. Give "
+                "more groups of the class, or take features='vectors'."
+            )
+
+
+def _log_odds(pool: Pool, whole: Pool, documents: DocumentArray) -> NDArray[np.float64]:
+    """Return log-odds by each part of the whole model, (D, F): zeros where a pool lacks it."""
+    z = dict(zip(pool.parts, pool.logits_by_part(documents), strict=True))
+    nothing = np.zeros((len(documents), whole.target.n_scores))
+    return np.hstack([_columns(z.get(name, nothing), whole.target) for name in whole.parts])
+
+
+def _columns(z: NDArray[np.float64], target: Target) -> NDArray[np.float64]:
+    """Return the log-odds that scores (D, K) say, (D, 1) or (D, K)."""
+    if _has_one_column(target):
+        return z[:, 1:] - z[:, :1]
+    return z - z.mean(axis=1, keepdims=True) if target.has_one_label else z
+
+
+def _has_one_column(target: Target) -> bool:
+    """Return whether a single score tells all: of one of two classes."""
+    return target.has_one_label and target.n_scores == 2

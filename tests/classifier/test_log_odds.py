@@ -1,0 +1,131 @@
+"""Log-odds by each part as features of another model: `features="log_odds"`."""
+
+from contextlib import nullcontext
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sk_han import HierarchicalTokenizer, load, save
+from tests import tiny_models
+from tests.tiny_models import BAD, GOOD
+
+TEXTS = 5 * (GOOD + BAD)
+LABELS = np.array(5 * (3 * ["pos"] + 3 * ["neg"]))
+THREE = np.array(5 * ["pos", "pos", "fair", "fair", "neg", "neg"])
+
+tiny = partial(tiny_models.tiny, max_epochs=2, features="log_odds")
+
+
+def test_columns_sum_to_the_log_odds_of_the_model():
+    model = tiny().fit(TEXTS, LABELS)
+    found = model.transform(TEXTS)
+    assert found.shape == (30, 2)
+    np.testing.assert_allclose(found.sum(axis=1), model.decision_function(TEXTS), atol=1e-9)
+    names = ["hanclassifier_network", "hanclassifier_ngrams"]
+    assert model.get_feature_names_out().tolist() == names
+
+
+def test_several_classes_have_a_column_each():
+    model = tiny().fit(TEXTS, THREE)
+    found, z = model.transform(TEXTS), model.decision_function(TEXTS)
+    assert model.get_feature_names_out().tolist() == [
+        f"hanclassifier_{part}_{name}" for part in ("network", "ngrams") for name in model.classes_
+    ]
+    together = found.reshape(30, 2, 3).sum(axis=1)
+    np.testing.assert_allclose(together, z - z.mean(axis=1, keepdims=True), atol=1e-9)
+
+
+def test_several_labels_have_the_log_odds_of_each():
+    y = np.column_stack([LABELS == "pos", THREE == "fair", np.arange(30) % 2])
+    model = tiny().fit(TEXTS, y)
+    together = model.transform(TEXTS).reshape(30, 2, 3).sum(axis=1)
+    np.testing.assert_allclose(together, model.decision_function(TEXTS), atol=1e-9)
+    assert tiny().fit_transform(TEXTS, y).shape == (30, 6)
+
+
+def test_training_documents_are_scored_by_models_that_do_not_know_them():
+    texts = [f"word{i} again{i} once{i}." for i in range(30)]
+    texts = [f"{text} {text}" for text in texts]  # each knows its own words only
+    model = tiny(max_epochs=20, validation_fraction=None)
+    found = model.fit_transform(texts, LABELS)
+    folds = model.pool_.target.folds(model.pool_.target.encode(LABELS, 30))
+    rows = next(iter(folds))
+    others = np.setdiff1d(np.arange(30), rows)
+    alone = clone(model).fit([texts[i] for i in others], LABELS[others])
+    # The n-gram model may be missing in one of the two: the network has the first column.
+    score = alone.transform([texts[i] for i in rows])[:, 0]
+    np.testing.assert_array_equal(found[rows, 0], score)
+    learnt_by_heart = model.transform(texts)[:, 0]
+    assert not np.array_equal(found[:, 0], learnt_by_heart)
+
+
+def test_weights_and_groups_go_with_their_documents():
+    groups = np.arange(30) // 2
+    model = tiny()
+    found = model.fit_transform(TEXTS, LABELS, sample_weight=np.ones(30), groups=groups)
+    plain = tiny().fit(TEXTS, LABELS, groups=groups)
+    np.testing.assert_array_equal(model.transform(TEXTS), plain.transform(TEXTS))
+    assert np.isfinite(found).all()
+
+
+def test_unlabelled_texts_of_an_iterator_serve_all_fits():
+    found = tiny().fit_transform(TEXTS, LABELS, X_unlabelled=iter(TEXTS))
+    again = tiny().fit_transform(TEXTS, LABELS, X_unlabelled=TEXTS)
+    np.testing.assert_array_equal(found, again)
+
+
+def test_the_only_document_of_a_class_has_zeros():
+    with pytest.warns(UserWarning, match="rare"):
+        found = tiny().fit_transform([*TEXTS, "once"], [*LABELS, "rare"])
+    assert not found[-1].any()
+    assert found[:-1].any(axis=1).all()
+
+
+def test_a_class_whose_documents_share_a_group_is_refused():
+    groups = np.where(LABELS == "pos", 0, 1 + np.arange(30))
+    with pytest.raises(ValueError, match=r"class 'pos' are in the fifth.*features='vectors'"):
+        tiny().fit_transform(TEXTS, LABELS, groups=groups)
+
+
+def test_documents_of_a_tokenizer_give_the_same():
+    pipeline = make_pipeline(HierarchicalTokenizer(), tiny())
+    model = tiny()
+    found, again = pipeline.fit_transform(TEXTS, LABELS), model.fit_transform(TEXTS, LABELS)
+    np.testing.assert_allclose(pipeline.transform(TEXTS), model.transform(TEXTS))
+    assert found.shape == again.shape
+
+
+def test_a_frame_of_any_index_goes_in_and_out():
+    frame = pd.DataFrame({"text": TEXTS, "stars": np.arange(30) % 5}, index=range(7, 37))
+    columns = make_column_transformer((tiny(), ["text"]), (StandardScaler(), ["stars"]))
+    columns.set_output(transform="pandas")
+    found = columns.fit_transform(frame, LABELS)
+    assert found.index.equals(frame.index)
+    assert found.columns.tolist() == [
+        "hanclassifier__hanclassifier_network",
+        "hanclassifier__hanclassifier_ngrams",
+        "standardscaler__stars",
+    ]
+    model = make_pipeline(columns, LogisticRegression())
+    assert cross_val_score(model, frame, LABELS, cv=2).min() > 0.9
+
+
+def test_a_saved_model_gives_the_same(tmp_path):
+    model = tiny().fit(TEXTS, LABELS)
+    save(model, tmp_path / "model.han")
+    again = load(tmp_path / "model.han")
+    np.testing.assert_array_equal(again.transform(TEXTS), model.transform(TEXTS))
+
+
+def test_several_processes_are_refused_before_they_fit(monkeypatch):
+    monkeypatch.setattr("sk_han.fitting.text_features.joined_ranks", lambda: nullcontext("ranks"))
+    with pytest.raises(ValueError, match="cross-fitted by a single process"):
+        tiny().fit_transform(TEXTS, LABELS)
