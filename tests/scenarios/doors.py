@@ -83,6 +83,8 @@ def check_explanations(found: ExplanationList, trial: Trial, explained: str) -> 
             assert abs(explanation.sentence_attention.sum() - 1) < 1e-5
             sums = np.bincount(explanation.sentence_of_word, explanation.word_attention)
             np.testing.assert_allclose(sums, 1, atol=1e-5)
+    if trial.has is not None and explained not in ("y_true", "a target each"):
+        _check_labels(found, trial, explained)
     if explained in ("explain_classes", "two classes", "predicted"):
         found = ExplanationList([next(iter(same)) for same in found.by_document()])
     if explained not in ("y_true", "a target each") and hasattr(trial.estimator, "predict_proba"):
@@ -90,6 +92,16 @@ def check_explanations(found: ExplanationList, trial: Trial, explained: str) -> 
         np.testing.assert_allclose(rows, trial.probabilities, atol=1e-6)
     if explained == "y_true":
         assert all(explanation.predicted in trial.classes for explanation in found)
+
+
+def _check_labels(found: ExplanationList, trial: Trial, explained: str) -> None:
+    """Check that explanations know the labels that documents get, and which were explained."""
+    rows = trial.predicted(trial.estimator)
+    for same, row in zip(found.by_document(), rows, strict=True):
+        given = tuple(trial.classes[i] for i in np.flatnonzero(row))
+        assert all(explanation.labels == given for explanation in same)
+        if explained == "predicted":
+            assert [e.target for e in same] == list(given or [same[0].predicted])
 
 
 # Other questions.

@@ -393,6 +393,8 @@ class Trial:
                 given = self.classifier.threshold
                 np.testing.assert_array_equal(thresholds, np.broadcast_to(given, len(self.classes)))
         np.testing.assert_array_equal(predicted, proba >= thresholds)
+        # Of other words probabilities are neither near to 0 nor to 1.
+        np.testing.assert_array_equal(self.predicted(model), self.of(model) >= thresholds)
         right = (predicted == self.has).all(axis=1).mean()
         assert abs(model.score(self.X, self.y) - right) < 1e-9
 

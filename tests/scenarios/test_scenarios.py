@@ -139,6 +139,16 @@ class TestRun:
         monkeypatch.setattr(HANClassifier, "predict_proba", flat)
         assert run({}).step == "predict more"
 
+    def test_labels_that_do_not_follow_thresholds_are_a_failure(self, monkeypatch):
+        from sk_han import HANClassifier
+
+        several = {"classes": "several labels", "y": "indicator frame", "threshold": "array"}
+        assert run(several) is None
+        monkeypatch.setattr(
+            HANClassifier, "predict", lambda self, X: (self.predict_proba(X) >= 0.01).astype(int)
+        )
+        assert run(several).step == "predict"
+
     def test_an_unknown_value_is_named(self):
         with pytest.raises(ValueError, match=r"has no .*grru"):
             run({"rnn": "grru"})
