@@ -5,8 +5,8 @@ of each corpus, and explains others for their predicted class. Columns: how far 
 document are from summing to its log-odds less those of a document without words, at most; the share
 of bars above 0.1 whose sign is that of leaving the sentence out; the share of documents whose
 longest bar is the sentence that they lose most without; the share of words above 0.05 with the sign
-of leaving the word out; processor time over that of a prediction, and milliseconds of one document
-at a time.
+of leaving the word out; processor time over that of a prediction, and its milliseconds for one
+document at a time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from statistics import median
-from time import perf_counter, process_time
+from time import process_time
 from typing import Any
 
 import corpora
@@ -57,12 +57,12 @@ def processor_time(work: Callable[[], Any], n_rounds: int = 3) -> float:
 
 
 def one_by_one(classifier: HANClassifier, texts: list[str], method: str) -> float:
-    """Give the median milliseconds of a document alone."""
+    """Give the median milliseconds of the processor for a document alone."""
     taken = []
     for text in texts:
-        start = perf_counter()
+        start = process_time()
         explain(classifier, [text], method=method)
-        taken.append(1_000 * (perf_counter() - start))
+        taken.append(1_000 * (process_time() - start))
     return median(taken)
 
 
