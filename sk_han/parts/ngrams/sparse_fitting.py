@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix
@@ -29,6 +31,14 @@ _SCALES = (0.5, 0.7, 1.0, 1.4, 2.0)  # at which strengths are compared
 _SMALLEST = 0.02  # weights below this share of a problem's largest are left out (Babbar, 2017)
 
 
+class _Solution(NamedTuple):
+    """What a binary problem has learnt."""
+
+    columns: NDArray[np.int64]  # of the weights that are not small
+    weights: NDArray[np.float64]
+    intercept: float
+
+
 class SparseLearner:
     """Fits one-vs-rest logistic regression of many problems to the same features.
 
@@ -53,6 +63,8 @@ class SparseLearner:
         self.idf = (self.idf * self._factor_of_size()).astype(np.float32)
         self.features = self._features()
         self.strength = _STRENGTHS[0]
+        # What was solved to choose the strength: the documents, and what each problem has learnt.
+        self.solved: tuple[NDArray[np.int64], dict[int, _Solution]] | None = None
 
     def choose_strength(self, rows: NDArray[np.int64], held_out: NDArray[np.int64]) -> None:
         """Choose the strength of regularization by the loss of documents not learnt from."""
@@ -64,20 +76,29 @@ class SparseLearner:
             return
         losses: list[float] = []
         for strength in _STRENGTHS:
-            weights, intercept = self._solved(rows, problems, strength)
+            solutions = self._solutions(rows, problems, strength)
+            weights, intercept = self._joined(solutions)
             z = (self.features[held_out] @ weights).toarray() + intercept
             signs = np.where(t[held_out][:, problems] > 0, 1.0, -1.0)
             losses.append(min(float(np.logaddexp(0, -s * signs * z).mean()) for s in _SCALES))
-            if losses[-1] > min(losses):
+            best = int(np.argmin(losses))
+            if losses[-1] > losses[best]:
                 break
-        self.strength = _STRENGTHS[int(np.argmin(losses))]
+            if best == len(losses) - 1:
+                self.strength = strength
+                self.solved = rows, dict(zip(problems.tolist(), solutions, strict=True))
 
     def fit(self, rows: NDArray[np.int64]) -> SparseNgramModel | None:
         """Fit a model to some of the documents; None if no problem has both sides."""
         if not len(self.buckets) or not self.target.is_learnable(self.data.targets[rows]):
             return None
-        problems = np.arange(self.target.n_problems)
-        by_problem, intercept = self._solved(rows, problems, self.strength)
+        known: dict[int, _Solution] = {}
+        if self.solved is not None and np.array_equal(self.solved[0], rows):
+            known = self.solved[1]
+        rest = np.setdiff1d(np.arange(self.target.n_problems), list(known))
+        found = self._solutions(rows, rest, self.strength)
+        known = {**known, **dict(zip(rest.tolist(), found, strict=True))}
+        by_problem, intercept = self._joined([known[b] for b in sorted(known)])
         weights = csr_matrix(by_problem)
         return SparseNgramModel(
             self.target,
@@ -118,18 +139,17 @@ class SparseLearner:
             shape=(len(self.data), len(self.buckets)),
         )
 
-    def _solved(
+    def _solutions(
         self, rows: NDArray[np.int64], problems: NDArray[np.int64], strength: float
-    ) -> tuple[csc_matrix, NDArray[np.float64]]:
-        """Return the weights of problems that are not small, (F, B), and intercepts, (B,)."""
+    ) -> list[_Solution]:
+        """Solve problems, and leave small weights out."""
         features, data = self.features[rows], self.data[rows]
         is_positive = self.target.problems(data.targets)
         sample_weight = self.target.problem_weights(data.targets, data.weights)
         sample_weight = sample_weight / data.weights.mean()
-        intercept = np.empty(len(problems))
-        columns, values = [], []
-        for place, problem in enumerate(problems):
-            found, intercept[place] = logistic_regression(
+        solutions = []
+        for problem in problems:
+            found, intercept = logistic_regression(
                 features,
                 is_positive[:, problem],
                 sample_weight[:, problem],
@@ -141,8 +161,14 @@ class SparseLearner:
             )
             large = np.abs(found) >= _SMALLEST * np.abs(found).max(initial=0)
             kept = np.flatnonzero(large & (found != 0))
-            columns.append(kept)
-            values.append(found[kept])
-        starts = np.append(0, np.cumsum([len(each) for each in columns]))
-        entries = np.concatenate(values), np.concatenate(columns), starts
-        return csc_matrix(entries, shape=(features.shape[1], len(problems))), intercept
+            solutions.append(_Solution(kept, found[kept], intercept))
+        return solutions
+
+    def _joined(self, solutions: list[_Solution]) -> tuple[csc_matrix, NDArray[np.float64]]:
+        """Return the weights of B problems as a matrix, (F, B), and intercepts, (B,)."""
+        starts = np.append(0, np.cumsum([len(each.columns) for each in solutions]))
+        values = np.concatenate([each.weights for each in solutions])
+        columns = np.concatenate([each.columns for each in solutions])
+        shape = len(self.buckets), len(solutions)
+        intercept = np.array([each.intercept for each in solutions])
+        return csc_matrix((values, columns, starts), shape=shape), intercept

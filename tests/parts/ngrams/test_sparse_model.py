@@ -6,6 +6,8 @@ import pytest
 import sk_han
 from sk_han import HANClassifier, HierarchicalTokenizer, explain, summarize
 from sk_han.documents import LabelledDocuments
+from sk_han.parts.ngrams import sparse_fitting
+from sk_han.parts.ngrams.ngram_fitting import logistic_regression
 from sk_han.parts.ngrams.sparse_fitting import SparseLearner
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE, SparseNgramModel, Terms
 from sk_han.serving import Scorer
@@ -159,3 +161,26 @@ def test_without_an_n_gram_of_two_documents_the_network_learns_alone():
     texts, labels = [f"a{i} b{i}" for i in range(2 * K)], np.arange(2 * K) % K
     classifier = HANClassifier(max_epochs=1, embedding_dim=5, random_state=0).fit(texts, labels)
     assert classifier.ngram_model_ is None
+
+
+def test_what_chose_the_strength_is_not_solved_again(monkeypatch):
+    data = LabelledDocuments(DOCUMENTS, NUMBERS, WEIGHTS)
+    learner, rows = SparseLearner(data, OneOfClasses(NAMES), (1, 2)), np.arange(4 * K)
+    learner.choose_strength(rows, np.arange(4 * K, 5 * K))
+    n_chosen_by = len(learner.solved[1])
+    afresh = SparseLearner(data, OneOfClasses(NAMES), (1, 2))
+    afresh.strength = learner.strength
+    expected, calls = afresh.fit(rows), []
+
+    def counted(*args, **options):
+        calls.append(args)
+        return logistic_regression(*args, **options)
+
+    monkeypatch.setattr(sparse_fitting, "logistic_regression", counted)
+    found = learner.fit(rows)
+    assert len(calls) == K - n_chosen_by < K
+    np.testing.assert_array_equal(found.weights, expected.weights)
+    np.testing.assert_array_equal(found.problems, expected.problems)
+    np.testing.assert_array_equal(found.intercept, expected.intercept)
+    learner.fit(np.arange(5 * K))  # other documents
+    assert len(calls) == K - n_chosen_by + K
