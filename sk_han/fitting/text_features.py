@@ -15,6 +15,7 @@ from sk_han.targets import Target
 from sk_han.training.data_parallel import joined_ranks
 from sk_han.training.stateful import snapshot_of
 from sk_han.utils.compat import safe_indexing
+from sk_han.validation.documents import holds_word_ids
 from sk_han.validation.labels import check_groups
 
 __all__ = ["FEATURES", "TextFeatures"]
@@ -82,7 +83,8 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Raises
         ------
         ValueError
-            If all documents of a class are of one group, or several processes fit.
+            If all documents of a class are of one group, several processes fit, or
+            `embedding_init` is an array beside raw texts.
         """
         if self.features == "vectors":
             return self.fit(X, y, **fit_params).transform(X)
@@ -92,6 +94,12 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                     "features='log_odds' is cross-fitted by a single process, and several of "
                     "torch.distributed fit here. Call fit_transform without it, or fit alone."
                 )
+        if isinstance(self.embedding_init, np.ndarray) and not holds_word_ids(X):
+            raise ValueError(
+                "features='log_odds' fits to parts of the texts, and embedding_init is an array "
+                "for the vocabulary of all of them. Give a mapping from words to vectors, or "
+                "documents from a fitted HierarchicalTokenizer."
+            )
         unlabelled = fit_params.get("X_unlabelled")
         if unlabelled is not None and not hasattr(unlabelled, "__len__"):
             fit_params["X_unlabelled"] = list(unlabelled)  # each fit reads it

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 INCHES_PER_NAME = 0.32
+_LONGEST_NAME = 40  # characters
 LARGEST_FIGURE = 40.0  # inches: beyond it, names of giants are drawn smaller
 
 
@@ -27,7 +28,9 @@ def plot_matrix(
     door: str,
 ) -> Axes:
     """Draw shares from 0 to 1, (n_rows, n_columns), as shades; `door` asks for matplotlib."""
-    size = [min(1.5 + INCHES_PER_NAME * len(names), LARGEST_FIGURE) for names in (columns, rows)]
+    shown = [in_one_line(name, _LONGEST_NAME) for name in (*columns, *rows)]
+    margin = 1.5 + 0.1 * max(map(len, shown), default=0)  # inches, for names beside the shades
+    size = [min(margin + INCHES_PER_NAME * len(names), LARGEST_FIGURE) for names in (columns, rows)]
     ax, theme = themed_axes(ax, door, size)
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -36,7 +39,7 @@ def plot_matrix(
     )
     if shares.size:
         ax.imshow(shares, cmap=scale, vmin=0, vmax=1, aspect="auto")
-    names, style = written([in_one_line(name) for name in (*columns, *rows)])
+    names, style = written(shown)
     ax.set_xticks(range(len(columns)), names[: len(columns)], rotation=90, **style)
     ax.set_yticks(range(len(rows)), names[len(columns) :], **style)
     ax.xaxis.tick_top()

@@ -129,3 +129,10 @@ def test_several_processes_are_refused_before_they_fit(monkeypatch):
     monkeypatch.setattr("sk_han.fitting.text_features.joined_ranks", lambda: nullcontext("ranks"))
     with pytest.raises(ValueError, match="cross-fitted by a single process"):
         tiny().fit_transform(TEXTS, LABELS)
+
+
+def test_an_array_of_word_vectors_is_refused_beside_raw_texts():
+    vectors = np.zeros((50, 7), dtype=np.float32)
+    classifier = tiny(features="log_odds", embedding_dim=7, embedding_init=vectors)
+    with pytest.raises(ValueError, match="Give a mapping from words to vectors"):
+        classifier.fit_transform(TEXTS, LABELS)

@@ -106,6 +106,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "word_dropout": _named(0.1, 0.0),
     "adversarial_noise": _named(0.03, 0.0),
     "linear_ngrams": _named((1, 3), (1, 1), (2, 2), None),
+    "features": _named("vectors", "log_odds"),
     "optimizer": _named("adamw", "adam", "sgd") | {"Adagrad": torch.optim.Adagrad},
     "lr": _named(0.006, 0.0001),
     "lr_schedule": _named("one_cycle", "constant"),
@@ -273,6 +274,8 @@ _INDICATORS = set(corpus.INDICATORS)
 _FRAMES = {"indicator frame", "polars indicator frame"}
 _NUMBERS = {"whole numbers", "negative numbers", "large numbers"}
 _GROUPED = _others("groups", "None")
+# It fits to parts of the documents.
+LOG_ODDS = when(features="log_odds", estimator="vectors beside numbers")
 
 _NO_COLUMNS = {"booleans", "whole floats"}
 _ONE_LABEL = {*ENSEMBLES, "vectors beside numbers", "threshold", "one against the rest"}
@@ -323,6 +326,9 @@ ILLEGAL: dict[str, list[Rule]] = {
     "the vocabulary is not known before": [
         when(embedding_init="array", estimator=FOLDS),
         when(embedding_init="array", learning="partial_fit"),
+    ],
+    "the largest id that is left after cutting tells the size of the vocabulary": [
+        when(embedding_init="array", estimator="padded word ids")
     ],
     "documented: ids are no words": [when(embedding_init="mapping", estimator=OF_WORD_IDS)],
     "no word is in both": [when(classes="two documents", tokenizer__min_df="2")],
@@ -437,6 +443,10 @@ class Refusal(NamedTuple):
 
 REFUSALS: list[Refusal] = [
     Refusal("begin|fit", when(tokenizer__min_df={"2", "0.05"}), ValueError, "no terms remain"),
+    Refusal("begin|fit", LOG_ODDS | when(groups=_GROUPED), ValueError, "they are of one group"),
+    Refusal(
+        "begin|fit", LOG_ODDS | when(embedding_init="array"), ValueError, "a mapping from words"
+    ),
     Refusal("explain .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
     Refusal("ask .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
     Refusal("ask .*", when(estimator=ENSEMBLES), TypeError, "this measures one by itself"),
