@@ -10,10 +10,14 @@ import numpy as np
 import torch
 from skorch.callbacks import EpochScoring, LRScheduler, PassthroughScoring
 from torch import Tensor
+from torch.optim.lr_scheduler import OneCycleLR
 
 from sk_han.training.builder import OPTIMIZERS
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.net import Net
+
+# What steps change of a schedule; the rest are its arguments.
+_STEPS_OF_A_SCHEDULE = ("last_epoch", "_step_count", "_last_lr", "_get_lr_called_within_step")
 
 
 def training_state(net: Net, order: Any, *, within_epoch: bool) -> dict[str, Any]:
@@ -92,6 +96,7 @@ def _restore_callback(callback: Any, state: Any) -> None:
         callback.load_state_dict(state)
     elif isinstance(callback, LRScheduler):
         _check_like(_callback_state(callback), state)
+        _check_schedule(callback.lr_scheduler_, state)
         callback.batch_idx_ = state.pop("batch_idx_")
         callback.lr_scheduler_.load_state_dict(state)
     else:
@@ -117,6 +122,14 @@ def _check_moments(
         expected = () if name == "step" else parameter.shape
         if (moment is None and name in needed) or (moment is not None and moment.shape != expected):
             raise ValueError(f"the {name} of a weight is not of its shape")
+
+
+def _check_schedule(schedule: Any, state: Mapping[str, Any]) -> None:
+    """Check that one cycle is the net's own, which has the names of rates in it."""
+    if isinstance(schedule, OneCycleLR):
+        for name, value in schedule.state_dict().items():
+            if name not in _STEPS_OF_A_SCHEDULE and state[name] != value:
+                raise ValueError(f"{name} of its schedule is {state[name]!r:.100}, not {value!r}")
 
 
 def _check_shapes(weights: dict[str, Any], own: Mapping[str, Any]) -> None:
