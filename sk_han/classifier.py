@@ -585,19 +585,19 @@ ContextAttention, default="attention"
 
     @takes_how
     def explain(
-        self, X: Any, *, y_true: Any = None, target: Any = None, **how: Any
+        self, X: Any, *, y_true: Any = None, target: Any = None, against: Any = None, **how: Any
     ) -> ExplanationList:
         """Compute the contribution of each word and sentence to the log-odds of a class.
 
         Parameters
         ----------
         X : as of `fit`
-        y_true, target, **how
+        y_true, target, against, **how
             As of `sk_han.explain`, which also explains a Pipeline.
         """
         from sk_han.inspection.explaining import explain
 
-        return explain(self, X, y_true=y_true, target=target, **how)
+        return explain(self, X, y_true=y_true, target=target, against=against, **how)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

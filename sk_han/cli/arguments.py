@@ -167,6 +167,11 @@ def _explain(command: argparse.ArgumentParser) -> None:
         "--target", metavar="LABEL", help="class that is explained (default: the predicted one)"
     )
     command.add_argument(
+        "--against",
+        metavar="LABEL",
+        help="class that it is compared with (default: all others together)",
+    )
+    command.add_argument(
         "--method",
         default="shapley",
         help="as of sk_han.serving.Scorer.explain (default: shapley)",

@@ -63,19 +63,21 @@ def explain(arguments: argparse.Namespace) -> None:
     if arguments.label is not None and isinstance(scorer.target, AnyOfLabels):
         raise UsageError("--label marks mistakes of models of one label a document; leave it out.")
     classes = ClassNames(scorer.classes_.tolist())
-    target = arguments.target
-    if target is not None:
-        number = classes.number(target)
-        if number is None:
-            raise ValueError(f"--target: {classes.no_class(target)}")
-        target = classes.labels[number]
+    asked = {}
+    for name in ("target", "against"):
+        label = getattr(arguments, name)
+        if label is not None:
+            number = classes.number(label)
+            if number is None:
+                raise ValueError(f"--{name}: {classes.no_class(label)}")
+            asked[name] = classes.labels[number]
     rows = records(arguments.data, arguments, arguments.label)
     found: list[DocumentExplanation] = []
     y_true: list[Any] = []
     with _progress("Explained", arguments) as progress:
         for batch in _batches(islice(rows, arguments.rows), 16):
             texts = [record.text for record in batch]
-            found += scorer.explain(texts, target=target, method=arguments.method)
+            found += scorer.explain(texts, **asked, method=arguments.method)
             if arguments.label is not None:
                 numbers = [_number(record, classes, arguments) for record in batch]
                 y_true += [classes.labels[number] for number in numbers]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Of a change of the log-odds, to see how a stack follows one of its members.
 STEP = 0.1
 
-Weights = Callable[[Sequence[DocumentExplanation], int], NDArray[np.float64]]
+Weights = Callable[[Sequence[DocumentExplanation], int, int | None], NDArray[np.float64]]
 
 
 class Ensemble(NamedTuple):
@@ -32,7 +32,8 @@ class Ensemble(NamedTuple):
     estimator: Any  # predicts for all of them
     members: list[Any]
     names: list[str]  # of the members, as attributes of the estimator
-    # Of the members' explanations of one document and the number of the class, shape (n_members,).
+    # Of the members' explanations of one document, the number of the class, and that of its rival
+    # or None: shape (n_members,).
     weights: Weights
 
     def labels_of(self, member: int) -> NDArray[Any]:
@@ -125,7 +126,8 @@ def combined(
             )
     target = first.classes.tolist().index(first.target)
     shares = np.full(len(found), 1 / len(found))
-    weights = ensemble.weights(found, target) if first.signed else shares
+    rival = None if first.against is None else first.classes.tolist().index(first.against)
+    weights = ensemble.weights(found, target, rival) if first.signed else shares
 
     def mean(field: str, factors: NDArray[np.float64]) -> NDArray[np.float64]:
         return factors @ np.array([getattr(explanation, field) for explanation in found])
@@ -144,6 +146,7 @@ def combined(
         probabilities=probabilities,
         predicted=classes[probabilities.argmax()],
         target=classes[target],
+        against=None if rival is None else classes[rival],
         unknown=np.all([explanation.unknown for explanation in found], axis=0),
         truncated=any(explanation.truncated for explanation in found),
         completeness_error=float(np.abs(weights) @ errors) if errors else None,
@@ -184,32 +187,40 @@ def _check_stack(stack: StackingClassifier) -> None:
 
 
 def _shares(
-    votes: NDArray[np.float64], found: Sequence[DocumentExplanation], target: int
+    votes: NDArray[np.float64], found: Sequence[DocumentExplanation], target: int, rival: int | None
 ) -> NDArray[np.float64]:
     shares: NDArray[np.float64] = votes / votes.sum()
     return shares
 
 
 def _slopes(
-    stack: StackingClassifier, found: Sequence[DocumentExplanation], target: int
+    stack: StackingClassifier,
+    found: Sequence[DocumentExplanation],
+    target: int,
+    rival: int | None,
 ) -> NDArray[np.float64]:
     """Compute by how much the log-odds of a stack move with those of each member, (n_members,).
 
-    The slope at the document, by central differences: a member's log-odds of the target rise and
-    fall by half a step, and its other classes keep their proportions.
+    The slope at the document, by central differences: a member's log-odds of the target, against a
+    rival or all others, rise and fall by half a step, and its other classes keep their proportions.
     """
     of_members = np.array([explanation.probabilities for explanation in found])  # (M, C)
     moved = np.repeat(of_members[None], 2 * len(found), axis=0)  # (2 M, M, C)
     for i, probabilities in enumerate(of_members):
         for row, step in ((2 * i, STEP / 2), (2 * i + 1, -STEP / 2)):
-            # A factor of the target's odds, whatever the probability of the others.
-            odds = np.where(np.arange(len(probabilities)) == target, np.exp(step), 1.0)
+            # Factors of the classes' odds, whatever the probability of the others.
+            odds = np.ones(len(probabilities))
+            odds[target] = np.exp(step if rival is None else step / 2)
+            if rival is not None:
+                odds[rival] = np.exp(-step / 2)
             moved[row, i] = probabilities * odds / (probabilities @ odds)
     if of_members.shape[1] == 2:
         moved = moved[:, :, 1:]  # a stack leaves the first of two classes out
     of_stack = stack.final_estimator_.predict_proba(moved.reshape(len(moved), -1))
     scores = np.log(np.maximum(of_stack, np.finfo(float).tiny))
-    at = OneOfClasses(stack.classes_).log_odds(scores, np.full(len(moved), target))
+    at = OneOfClasses(stack.classes_).log_odds(
+        scores, np.full(len(moved), target), -1 if rival is None else np.full(len(moved), rival)
+    )
     slopes: NDArray[np.float64] = (at[::2] - at[1::2]) / STEP
     if not slopes.any():
         raise ValueError(

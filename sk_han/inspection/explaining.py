@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -18,17 +17,15 @@ from sk_han.inspection.methods.explanations import explanations_of
 from sk_han.inspection.methods.gradients import METHODS, contributions_to
 from sk_han.inspection.methods.how import How, takes_how
 from sk_han.inspection.methods.source_texts import Source
-from sk_han.inspection.methods.target_labels import class_numbers, wrong_length
+from sk_han.inspection.methods.target_labels import Asked
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
+from sk_han.targets import OneOfClasses
 from sk_han.training.computing import computing
 from sk_han.utils.argument_checks import check_choice, random_source
 from sk_han.utils.containers import rows_of
 from sk_han.utils.progress import Progress
 from sk_han.validation.texts import check_texts
-
-__all__ = ["explain", "explain_iter"]
-
 
 # Documents of an iterator that are read again: by the members of an ensemble, or for other labels.
 PORTION = 64
@@ -41,6 +38,7 @@ def explain(
     *,
     y_true: Any = None,
     target: Any = None,
+    against: Any = None,
     targets: str | None = None,
     **how: Any,
 ) -> ExplanationList:
@@ -60,6 +58,10 @@ def explain(
     target : label or array-like of n_documents labels, default=None
         The class that is explained; None for the predicted one, which of several labels a document
         is the most probable one.
+    against : label or array-like of n_documents labels, default=None
+        The class that the target is compared with: why this one and not that one. None for all
+        others. Of one class a document only. Where it is the predicted class and no target is
+        given, the most probable one of the others is explained.
     targets : {"predicted", None}, default=None
         "predicted" explains each label that a document gets, one after the other, with the same
         number of the document; of a document without any, the most probable one.
@@ -106,8 +108,9 @@ def explain(
     TypeError
         If the estimator holds no HANClassifier, or one that cannot be explained from outside.
     ValueError
-        If a target or a true label is no class, if their number is not that of the documents, if
-        another parameter is invalid, or if models that predict together read different words.
+        If a target, a rival or a true label is no class, if their number is not that of the
+        documents, if a class is compared with itself, if another parameter is invalid, or if models
+        that predict together read different words.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
 
@@ -118,7 +121,8 @@ def explain(
 
     Notes
     -----
-    The score is the log-odds of the target in the classifier's prediction, of all its parts.
+    The score is the log-odds of the target in the classifier's prediction, of all its parts: of
+    the target against all other classes together or, with `against`, against that one alone.
 
     By "shapley" the sentences of a document sum to its log-odds less `base_value`, those of a
     document without words, with any number of classes. Up to 6 sentences all sets of them are read.
@@ -179,8 +183,9 @@ def explain(
     True
     """
     if targets is None:
-        return ExplanationList(explain_iter(estimator, X, target=target, **how), y_true=y_true)
-    found = list(_for_answers(estimator, X, target, targets, how))
+        explained = explain_iter(estimator, X, target=target, against=against, **how)
+        return ExplanationList(explained, y_true=y_true)
+    found = list(_for_answers(estimator, X, target, against, targets, how))
     of_documents = dict(reversed(found))
     true = ExplanationList([of_documents[n] for n in sorted(of_documents)], y_true=y_true).y_true
     return ExplanationList(
@@ -196,6 +201,7 @@ def explain_iter(
     X: Any,
     *,
     target: Any = None,
+    against: Any = None,
     targets: str | None = None,
     **how: Any,
 ) -> Iterator[DocumentExplanation]:
@@ -203,7 +209,7 @@ def explain_iter(
 
     Parameters
     ----------
-    estimator, target, targets, method, combine, batch_size, steps, spread, random_state
+    estimator, target, against, targets, method, combine, batch_size, steps, spread, random_state
         As of `explain`.
     X : as of `explain`, or an iterator of raw texts
         At most `batch_size` texts of an iterator are held at once.
@@ -228,26 +234,27 @@ def explain_iter(
     'shapley'
     """
     if targets is not None:
-        return (found for _, found in _for_answers(estimator, X, target, targets, how))
+        return (found for _, found in _for_answers(estimator, X, target, against, targets, how))
     check_is_fitted(estimator)
     found = opened(estimator)
     model = None if isinstance(found, Ensemble) else ExplainedModel.of(found)
     chosen = How.checked(how, METHODS)
     if model is None:
-        return _explained_together(found, X, target, how)
+        return _explained_together(found, X, target, against, how)
     size = chosen.batch_size or model.classifier.net_.valid_batch_size
     batches = model.batches(X, size)
-    numbers = class_numbers(target, model.classifier.classes_, _n_documents(X))
-    return _explained(model, batches, numbers, chosen, random_source(chosen.random_state))
+    asked = Asked.checked(target, against, model.classifier.pool_.target, _n_documents(X))
+    return _explained(model, batches, asked, chosen, random_source(chosen.random_state))
 
 
 def _for_answers(
-    estimator: Any, X: Any, target: Any, targets: str, how: dict[str, Any]
+    estimator: Any, X: Any, target: Any, against: Any, targets: str, how: dict[str, Any]
 ) -> Iterator[tuple[int, DocumentExplanation]]:
     """Check at the call; explain each label that a document gets, with the document's number."""
     check_choice("targets", targets, ("predicted",))
-    if target is not None:
-        raise ValueError(f"target is {target!r} and targets {targets!r}; give one of them.")
+    for name, given in (("target", target), ("against", against)):
+        if given is not None:
+            raise ValueError(f"{name} is {given!r} and targets {targets!r}; give one of them.")
     if isinstance(X, (str, bytes, bytearray)):
         check_texts(X)
     how = how | {"random_state": random_source(how.get("random_state"))}
@@ -278,12 +285,13 @@ def _answers(explanation: DocumentExplanation) -> tuple[Any, ...]:
 
 
 def _explained_together(
-    ensemble: Ensemble, X: Any, target: Any, how: dict[str, Any]
+    ensemble: Ensemble, X: Any, target: Any, against: Any, how: dict[str, Any]
 ) -> Iterator[DocumentExplanation]:
     """Check at the call that each member can be explained; explain portion by portion."""
     if isinstance(X, (str, bytes, bytearray)):
         check_texts(X)
-    targets = class_numbers(target, ensemble.estimator.classes_, _n_documents(X))
+    of = OneOfClasses(ensemble.estimator.classes_)
+    asked = Asked.checked(target, against, of, _n_documents(X))
     labels = [ensemble.labels_of(i) for i in range(len(ensemble.members))]
     errors: dict[str, TypeError] = {}
     for name, member in zip(ensemble.names, ensemble.members, strict=True):
@@ -306,16 +314,22 @@ def _explained_together(
         n_read = 0
         for portion in in_portions(X, how.get("batch_size") or PORTION):
             probabilities = probabilities_of(ensemble, portion)
-            numbers = _numbers_of(targets, n_read, len(probabilities))
-            numbers = np.where(numbers < 0, probabilities.argmax(axis=1), numbers)
+            of_portion = asked.of(n_read, len(probabilities))
+            numbers, rivals = of_portion.labels(of, probabilities), of_portion.rivals
             n_read += len(probabilities)
             of_members = [
-                explain_iter(member, portion, target=known[numbers], **how)
+                explain_iter(
+                    member,
+                    portion,
+                    target=known[numbers],
+                    against=None if against is None else known[rivals],
+                    **how,
+                )
                 for member, known in zip(ensemble.members, labels, strict=True)
             ]
             for row, found in zip(probabilities, zip(*of_members, strict=True), strict=True):
                 yield combined(ensemble, found, row)
-        _check_length(targets, n_read)
+        asked.check_length(n_read)
 
     return explained()
 
@@ -323,7 +337,7 @@ def _explained_together(
 def _explained(
     model: ExplainedModel,
     batches: Iterator[tuple[DocumentArray, list[Source]]],
-    targets: NDArray[np.int64] | int,
+    asked: Asked,
     how: How,
     random: Any,
 ) -> Iterator[DocumentExplanation]:
@@ -331,27 +345,13 @@ def _explained(
     n_read, pool = 0, model.classifier.pool_
     with Progress("Explained", quiet=not model.classifier.verbose) as progress:
         for documents, sources in batches:
-            numbers = _numbers_of(targets, n_read, len(documents))
+            of_batch = asked.of(n_read, len(documents))
             n_read += len(documents)
             with computing(model.classifier.engine, model.classifier.n_threads):
-                found = contributions_to(numbers, pool, documents, how, random)
-            yield from explanations_of(found, documents, sources, numbers, pool.target, how)
+                found = contributions_to(of_batch, pool, documents, how, random)
+            yield from explanations_of(found, documents, sources, of_batch, pool.target, how)
             progress.advance(len(documents))
-    _check_length(targets, n_read)
-
-
-def _check_length(targets: NDArray[np.int64] | int, n_read: int) -> None:
-    if not isinstance(targets, int) and n_read < len(targets):
-        raise wrong_length(len(targets), f"{n_read} documents")
-
-
-def _numbers_of(targets: NDArray[np.int64] | int, first: int, n: int) -> NDArray[np.int64]:
-    """Return the targets of the next n documents as class numbers."""
-    if isinstance(targets, int):
-        return np.full(n, targets)
-    if len(targets) < first + n:
-        raise wrong_length(len(targets), f"{first + n} documents or more")
-    return targets[first : first + n]
+    asked.check_length(n_read)
 
 
 def _n_documents(X: Any) -> int | None:

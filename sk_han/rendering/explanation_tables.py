@@ -72,12 +72,15 @@ def explanations_frame(
     pandas = import_optional("pandas", None, "ExplanationList.to_frame")
     if level == "document":
         return _documents(explanations)
+    compared = any(e.against is not None for e in explanations)
     numbered = list(zip(explanations.numbers.tolist(), explanations, strict=True))
     frames = []
     for number, explanation in numbered or [(0, _NOTHING)]:
         frame = explanation_frame(explanation, level)
         frame.insert(0, "document", number)
-        frame.insert(1, "target", pandas.Series([explanation.target] * len(frame), dtype=object))
+        for name in ("against", "target") if compared else ("target",):
+            values = [getattr(explanation, name)] * len(frame)
+            frame.insert(1, name, pandas.Series(values, dtype=object))
         frames.append(frame)
     return pandas.concat(frames, ignore_index=True)
 
@@ -96,10 +99,12 @@ def _documents(explanations: ExplainedDocuments) -> DataFrame:
         columns["correct"] = [
             bool(e.answer == true) for e, true in zip(explanations, y_true, strict=True)
         ]
+    columns["target"] = [e.target for e in explanations]
+    if any(e.against is not None for e in explanations):
+        columns["against"] = [e.against for e in explanations]
     return frame_of(
         columns
         | {
-            "target": [e.target for e in explanations],
             "sentences": [len(e.sentence_spans) for e in explanations],
             "words": [len(e.word_spans) for e in explanations],
             "truncated": [e.truncated for e in explanations],

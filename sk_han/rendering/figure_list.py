@@ -19,7 +19,7 @@ from sk_han.rendering.figure import (
     paint_row,
     undo,
 )
-from sk_han.rendering.notes import explains_its_answer, named
+from sk_han.rendering.notes import comparison, explains_its_answer, named
 from sk_han.rendering.protocols import ExplainedDocuments, Quantity
 from sk_han.rendering.rows import rows_of, words_for_each
 from sk_han.rendering.shading import Shading, side_by_side
@@ -103,7 +103,7 @@ def _paint_document(
     if len(document) > 1 or not explains_its_answer(first):
         for column, explanation in zip(columns, document, strict=True):
             column.y = sheet.y - GAP
-            column.text(0, f"for or against {in_one_line(explanation.target)}", size=SMALL)
+            column.text(0, f"for or against {comparison(explanation, in_one_line)}", size=SMALL)
         sheet.y += LINE
     rows = rows_of(first)
     largest = np.abs([shading.sentences for shading in shadings]).max(axis=0)

@@ -18,7 +18,7 @@ from sk_han.rendering.markup import (
     page,
     with_minus,
 )
-from sk_han.rendering.notes import explains_its_answer, fold_note, likeliest, named
+from sk_han.rendering.notes import comparison, explains_its_answer, fold_note, likeliest, named
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Explained, ExplainedDocuments, Quantity
 from sk_han.rendering.rows import Piece, Row, folded, rows_of
@@ -124,7 +124,7 @@ def _classes(explanations: Sequence[Explained], show: Quantity) -> str:
     shadings = side_by_side(explanations, show)
     marks = [_marks(e, shading) for e, shading in zip(explanations, shadings, strict=True)]
     rows = rows_of(first)
-    names = [isolated(explanation.target) for explanation in explanations]
+    names = [comparison(explanation, isolated) for explanation in explanations]
     heads = "".join(
         f'<div class="han-cell"><b>{name}</b> <span class="han-number">{_probability(e):.3f}</span>'
         "</div>"
@@ -175,7 +175,7 @@ def _head(explanation: Explained, names_target: bool = True) -> str:
     rest = f'<span class="han-small">and {more} more</span>' if more else ""
     explained = ""
     if names_target and not explains_its_answer(explanation):
-        explained = f'<div class="han-small">explained: {isolated(explanation.target)}</div>'
+        explained = f'<div class="han-small">explained: {comparison(explanation, isolated)}</div>'
     return (
         '<div class="han-head"><div><div class="han-small">predicted</div>'
         f'<div class="han-label">{named(explanation.answer, isolated)}</div>{explained}</div>'

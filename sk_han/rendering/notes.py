@@ -16,6 +16,7 @@ __all__ = [
     "NO_WORDS",
     "OF_SENTENCE",
     "attention_note",
+    "comparison",
     "explains_its_answer",
     "fold_note",
     "likeliest",
@@ -68,7 +69,7 @@ def named(answer: Any, write: Callable[[Any], str]) -> str:
 def explains_its_answer(explanation: Explained) -> bool:
     """Return whether an explanation is for what is predicted, and for nothing less."""
     if explanation.labels is None:
-        return bool(explanation.predicted == explanation.target)
+        return explanation.against is None and bool(explanation.predicted == explanation.target)
     return explanation.labels == (explanation.target,)
 
 
@@ -79,12 +80,18 @@ def likeliest(explanation: Explained, n: int) -> list[int]:
     return [i for place, i in enumerate(order) if place < n or explanation.classes[i] in given]
 
 
+def comparison(explanation: Explained, write: Callable[[Any], str]) -> str:
+    """Name the class that an explanation is for, and the one that it is compared with."""
+    rival = explanation.against
+    return write(explanation.target) + ("" if rival is None else f" rather than {write(rival)}")
+
+
 def target_of(explanations: Sequence[Explained], write: Callable[[Any], str]) -> str:
     """Name the class that explanations are for, in words if they are for several."""
-    targets = {write(explanation.target) for explanation in explanations}
+    targets = {comparison(explanation, write) for explanation in explanations}
     if len(targets) == 1:
         return targets.pop()
-    if all(explanation.target == explanation.predicted for explanation in explanations):
+    if all(e.target == e.predicted and e.against is None for e in explanations):
         is_class = explanations[0].labels is None
         return "the predicted class" if is_class else "the most probable label"
     kind = "class" if explanations[0].labels is None else "label"

@@ -14,6 +14,7 @@ from sk_han.rendering.notes import (
     NO_WORDS,
     NOTES,
     OF_SENTENCE,
+    comparison,
     explains_its_answer,
     fold_note,
     likeliest,
@@ -155,7 +156,7 @@ def _head(explanation: Explained) -> str:
     )
     head = f"predicted {named(explanation.answer, in_one_line)} ({probabilities})"
     if not explains_its_answer(explanation):
-        head += f", explained {in_one_line(explanation.target)}"
+        head += f", explained {comparison(explanation, in_one_line)}"
     return head
 
 

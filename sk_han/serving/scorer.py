@@ -15,7 +15,7 @@ from sk_han.inspection.methods.gradients import contributions_to
 from sk_han.inspection.methods.how import How, takes_how
 from sk_han.inspection.methods.of_attention import OF_ATTENTION
 from sk_han.inspection.methods.source_texts import Source, word_id_sources
-from sk_han.inspection.methods.target_labels import class_numbers
+from sk_han.inspection.methods.target_labels import Asked
 from sk_han.inspection.results import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
@@ -202,13 +202,14 @@ class Scorer:
         X: Any,
         *,
         target: Any = None,
+        against: Any = None,
         **how: Any,
     ) -> ExplanationList:
         """Compute the contribution of each word and sentence to the log-odds of a class.
 
         Parameters
         ----------
-        X, target, **how
+        X, target, against, **how
             As of `sk_han.explain`, but for `method`.
         method : {"shapley", "sentence_alone", "gradient_attention", "occlusion", "attention", \
                 "random"}, default="shapley"
@@ -223,14 +224,16 @@ class Scorer:
         chosen = How.checked(how, OF_ATTENTION)
         random = random_source(chosen.random_state)
         X = X if holds_word_ids(X) else check_texts(X)
-        targets = np.broadcast_to(class_numbers(target, self.classes_, len(X)), len(X))
+        asked = Asked.checked(target, against, self.target, len(X))
         n_read, size, pool = 0, chosen.batch_size or _BATCH_SIZE, self._pool
         explanations: list[DocumentExplanation] = []
         for documents, sources in self._batches(X, size, located=True):
-            numbers = targets[n_read : n_read + len(documents)]
+            of_batch = asked.of(n_read, len(documents))
             n_read += len(documents)
-            found = contributions_to(numbers, pool, documents, chosen, random)
-            explanations += explanations_of(found, documents, sources, numbers, self.target, chosen)
+            found = contributions_to(of_batch, pool, documents, chosen, random)
+            explanations += explanations_of(
+                found, documents, sources, of_batch, self.target, chosen
+            )
         return ExplanationList(explanations)
 
     def summarize(

@@ -223,11 +223,15 @@ class AnyOfLabels(Target):
         """Return the names of the labels that reach their thresholds, for each document."""
         return [tuple(self.names[row].tolist()) for row in self.decide(z)]
 
-    def log_odds(self, z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.float64]:
+    def log_odds(
+        self, z: NDArray[np.float64], of: NDArray[np.int64], against: NDArray[np.int64] | int = -1
+    ) -> NDArray[np.float64]:
         """Return the score of the label, which is its log-odds."""
         return z[np.arange(len(z)), of]
 
-    def factors(self, z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.float64]:
+    def factors(
+        self, z: NDArray[np.float64], of: NDArray[np.int64], against: NDArray[np.int64] | int = -1
+    ) -> NDArray[np.float64]:
         """Return 1 for the label and 0 for the others, (D, L)."""
         return np.eye(self.n_scores)[of]
 

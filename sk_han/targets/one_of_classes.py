@@ -153,22 +153,26 @@ class OneOfClasses(Target):
         """Return the share of the most frequent class."""
         return float(np.bincount(t).max() / len(t))
 
-    def log_odds(self, z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return ``z_of - log(sum_{c != of} exp(z_c))``; zero with one class."""
+    def log_odds(
+        self, z: NDArray[np.float64], of: NDArray[np.int64], against: NDArray[np.int64] | int = -1
+    ) -> NDArray[np.float64]:
+        """Return ``z_of - log(sum_c exp(z_c))`` over the others or one; zero with one class."""
         if z.shape[1] == 1:
             return np.zeros(len(z))
         is_target = _is_target(z, of)
         with np.errstate(under="ignore"):
-            others = log_sum_exp(np.where(is_target, -np.inf, z))
+            others = log_sum_exp(_of_rivals(z, is_target, against))
         return z[is_target] - others
 
-    def factors(self, z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return 1 for the class, and minus the softmax over the others; zero with one class."""
+    def factors(
+        self, z: NDArray[np.float64], of: NDArray[np.int64], against: NDArray[np.int64] | int = -1
+    ) -> NDArray[np.float64]:
+        """Return 1 for the class, and minus the softmax over its rivals; zero with one class."""
         if z.shape[1] == 1:
             return np.zeros_like(z)
         is_target = _is_target(z, of)
         with np.errstate(under="ignore"):  # beside a very likely class, others may round to 0
-            return is_target - softmax(np.where(is_target, -np.inf, z))
+            return is_target - softmax(_of_rivals(z, is_target, against))
 
     @property
     def n_problems(self) -> int:
@@ -197,6 +201,15 @@ class OneOfClasses(Target):
     def from_state(cls, state: dict[str, Any]) -> OneOfClasses:
         """Restore the target of these classes."""
         return cls(state["classes"].copy())
+
+
+def _of_rivals(
+    z: NDArray[np.float64], is_target: NDArray[np.bool_], against: NDArray[np.int64] | int
+) -> NDArray[np.float64]:
+    """Keep the scores of the classes that the target is compared with: all others, or one."""
+    rival = np.broadcast_to(against, len(z))[:, np.newaxis]
+    is_rival = np.where(rival < 0, ~is_target, np.arange(z.shape[1]) == rival)
+    return np.where(is_rival, z, -np.inf)
 
 
 def _is_target(z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -179,11 +179,15 @@ class Target(ABC):
         return None
 
     @abstractmethod
-    def log_odds(self, z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the log-odds of a label of each document, (D,)."""
+    def log_odds(
+        self, z: NDArray[np.float64], of: NDArray[np.int64], against: NDArray[np.int64] | int = -1
+    ) -> NDArray[np.float64]:
+        """Return the log-odds of a label of each document, (D,), against a class; -1 for all."""
 
     @abstractmethod
-    def factors(self, z: NDArray[np.float64], of: NDArray[np.int64]) -> NDArray[np.float64]:
+    def factors(
+        self, z: NDArray[np.float64], of: NDArray[np.int64], against: NDArray[np.int64] | int = -1
+    ) -> NDArray[np.float64]:
         """Return the gradient of `log_odds` with respect to the scores, (D, K)."""
 
     # Linear parts: each binary problem has one score.

@@ -125,6 +125,13 @@ class TestExplain:
         expected = Scorer.load(model).explain(TEXTS).to_html(y_true=LABELS)
         assert page.read_text("utf-8") == expected
 
+    def test_against_is_that_of_explain(self, run, model, table):
+        _, output, _ = run("explain", model, table(), "--rows", 1, "--against", "pos")
+        assert output == Scorer.load(model).explain(TEXTS[:1], against="pos").to_text() + "\n"
+        code, _, told = run("explain", model, table(), "--against", "neutral")
+        assert code == 1
+        assert "--against: 'neutral' is no class of the model" in told
+
     def test_target_and_method_are_those_of_explain(self, run, model, table):
         _, output, _ = run(
             *("explain", model, table(), "--rows", 1, "--target", "neg", "--method", "occlusion")

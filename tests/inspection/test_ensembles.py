@@ -96,6 +96,18 @@ def test_a_vote_is_explained_by_the_weighted_mean_of_its_members(vote):
         assert explanation.sentence_attention.sum() == pytest.approx(1, abs=1e-6)
 
 
+def test_members_of_a_vote_compare_the_classes_that_the_vote_compares(vote):
+    found = explain(vote, TEXTS[:3], against="neg")
+    likeliest = vote.classes_[1 + vote.predict_proba(TEXTS[:3])[:, 1:].argmax(axis=1)]
+    assert [(e.target, e.against) for e in found] == [(label, "neg") for label in likeliest]
+    first, second = (
+        explain(member, TEXTS[:1], target=found[0].classes.tolist().index(likeliest[0]), against=0)
+        for member in vote.estimators_
+    )
+    mean = (3 * first[0].contributions + second[0].contributions) / 4
+    np.testing.assert_allclose(found[0].contributions, mean, atol=1e-6)
+
+
 def test_probabilities_and_labels_are_those_of_the_vote(vote):
     explanations = explain(vote, TEXTS)
     expected = vote.predict_proba(TEXTS)
@@ -161,6 +173,10 @@ def test_a_stack_of_three_classes_follows_each_of_them():
         ratio = explanation.contributions / alone[0].contributions
         np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
         assert ratio[0] > 0
+    for_one = explain(stack, TEXTS[:1], target="neg", against="pos")[0]
+    for_other = explain(stack, TEXTS[:1], target="pos", against="neg")[0]
+    np.testing.assert_allclose(for_one.contributions, -for_other.contributions, rtol=1e-5)
+    assert np.abs(for_one.contributions).max() > 0
 
 
 def test_stacks_that_cannot_be_followed_name_the_way_to_their_members():

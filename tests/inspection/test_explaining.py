@@ -1,5 +1,6 @@
 import copy
 import itertools
+import re
 from functools import partial
 
 import numpy as np
@@ -253,6 +254,89 @@ def test_a_wrong_number_of_targets_is_refused(fitted):
         list(explain_iter(fitted, iter(TEXTS[:2]), target=["pos", "neg", "pos"]))
     with pytest.raises(ValueError, match="target has 1 labels for 2 documents or more"):
         list(explain_iter(fitted, iter(TEXTS[:2]), target=["pos"]))
+
+
+# One class against another
+
+MIXED = ["It was a film. So so."] * 4
+
+
+@pytest.fixture(scope="module")
+def of_three():
+    return tiny(max_epochs=3, lr=0.05).fit([*TEXTS, *MIXED], [*LABELS, *["so so"] * 4])
+
+
+def logits_of(classifier, texts):
+    return classifier.pool_.logits(classifier.tokenizer_.transform(texts))
+
+
+def test_against_one_class_sentences_sum_to_the_difference_of_two_scores(of_three):
+    z, nothing = logits_of(of_three, TEXTS), logits_of(of_three, [""])[0]
+    for explanation, scores in zip(
+        of_three.explain(TEXTS, target="pos", against="so so"), z, strict=True
+    ):
+        assert (explanation.target, explanation.against) == ("pos", "so so")
+        change = (scores - nothing) @ [0, 1, -1]  # neg, pos, so so
+        assert explanation.sentence_contributions.sum() == pytest.approx(change, abs=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_speaks_for_a_class_speaks_against_its_rival(of_three, method):
+    one = explain(of_three, TEXTS[:4], target="pos", against="neg", method=method, random_state=0)
+    other = explain(of_three, TEXTS[:4], target="neg", against="pos", method=method, random_state=0)
+    sign = 1 if method in ("attention", "random") else -1
+    for e, reverse in zip(one, other, strict=True):
+        for name in ("contributions", "sentence_contributions", "ngram_contributions"):
+            expected = (-1 if name == "ngram_contributions" else sign) * getattr(reverse, name)
+            np.testing.assert_allclose(getattr(e, name), expected, atol=1e-5)
+
+
+def test_against_the_other_of_two_classes_is_what_the_target_is_anyway(fitted):
+    for one, other in zip(
+        fitted.explain(TEXTS[:3], target="pos", against="neg"),
+        fitted.explain(TEXTS[:3], target="pos"),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-6)
+
+
+def test_against_the_predicted_class_the_next_likely_one_is_explained(of_three):
+    ranked = of_three.classes_[np.argsort(-of_three.predict_proba(TEXTS), axis=1)]
+    found = of_three.explain(TEXTS, against=ranked[:, 0])
+    assert [e.target for e in found] == ranked[:, 1].tolist()
+    assert [e.target for e in of_three.explain(TEXTS, against=ranked[:, 1])] == ranked[
+        :, 0
+    ].tolist()
+
+
+def test_a_page_a_table_and_text_name_the_rival(of_three):
+    found = of_three.explain(TEXTS[:2], target="pos", against="so so")
+    for written in (found.to_text(color=False), found.to_html(), found[0].to_text(color=False)):
+        assert "pos rather than so so" in re.sub("<[^>]*>", "", written)
+    for level in ("document", "sentence", "word"):
+        assert set(found.to_frame(level)["against"]) == {"so so"}
+        assert "against" not in of_three.explain(TEXTS[:2]).to_frame(level)
+
+
+def test_rivals_that_are_none_are_refused(of_three):
+    for texts in (TEXTS[:2], iter(TEXTS[:2])):
+        with pytest.raises(ValueError, match="target and against are both 'pos'; give two classes"):
+            explain(of_three, texts, target=["neg", "pos"], against="pos")
+    with pytest.raises(ValueError, match=r"against\[1\] is 'good'; the classes are"):
+        of_three.explain(TEXTS[:2], against=["pos", "good"])
+    with pytest.raises(ValueError, match="against has 3 labels for 2 targets"):
+        explain(of_three, iter(TEXTS[:2]), target=["pos", "pos"], against=["neg"] * 3)
+    with pytest.raises(ValueError, match="against has 3 labels for 2 documents"):
+        of_three.explain(TEXTS[:2], against=["neg"] * 3)
+    with pytest.raises(ValueError, match="against is 'neg' and targets 'predicted'"):
+        explain(of_three, TEXTS[:2], against="neg", targets="predicted")
+    with pytest.warns(UserWarning, match="a single class"):
+        of_one = tiny().fit(TEXTS, ["pos"] * 16)
+    with pytest.raises(ValueError, match="against is 'pos', but the model knows no other class"):
+        of_one.explain(TEXTS[:2], against="pos")
+    several = tiny().fit(TEXTS, np.stack([np.array(LABELS) == "pos"] * 2, axis=1))
+    with pytest.raises(ValueError, match="labels here, which do not exclude each other"):
+        several.explain(TEXTS[:2], against=0)
 
 
 # Parameters

@@ -464,6 +464,8 @@ REFUSALS: list[Refusal] = [
     ),
     Refusal("ask report.*", when(estimator="hard vote"), TypeError, "A hard vote has no proba"),
     Refusal("fit", when(estimator="threshold"), ValueError, "makes constant predictions"),
+    Refusal("explain against", when(classes=SEVERAL), ValueError, "do not exclude each other"),
+    Refusal("explain against", when(classes="one"), ValueError, "the model knows no other class"),
     Refusal(
         "explain explain_classes", when(classes="many", door="plot"), ValueError, "has room for 10"
     ),

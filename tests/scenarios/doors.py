@@ -57,6 +57,7 @@ EXPLAINED: dict[str, Callable[[Trial], ExplanationList]] = {
     "random": _by("random"),
     "target": lambda trial: explain(trial.estimator, trial.some, target=trial.classes[0]),
     "a target each": lambda trial: explain(trial.estimator, trial.X, target=trial.a_label_each),
+    "against": lambda trial: explain(trial.estimator, trial.some, against=trial.classes[0]),
     "predicted": lambda trial: explain(trial.estimator, trial.some, targets="predicted"),
     "y_true": lambda trial: explain(trial.estimator, trial.X, y_true=trial.y).mistakes(),
     "explain_iter": lambda trial: ExplanationList(

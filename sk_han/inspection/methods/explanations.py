@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.inspection.methods.contributions import Contributions
 from sk_han.inspection.methods.how import SPREADING, How
 from sk_han.inspection.methods.source_texts import Source
+from sk_han.inspection.methods.target_labels import Asked
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.targets import Target
 
@@ -21,7 +21,7 @@ def explanations_of(
     found: Contributions,
     documents: DocumentArray,
     sources: Sequence[Source],
-    targets: NDArray[np.int64],
+    asked: Asked,
     target: Target,
     how: How,
 ) -> Iterator[DocumentExplanation]:
@@ -32,8 +32,7 @@ def explanations_of(
     found : Contributions
     documents : DocumentArray of shape (D,)
     sources : sequence of D Source
-    targets : ndarray of int64, shape (D,)
-        Number of the explained label; -1 for the most probable one.
+    asked : Asked, of D documents
     target : Target
     how : How
 
@@ -44,7 +43,7 @@ def explanations_of(
     classes, proba = target.names, target.probabilities(found.logits)
     predicted = target.likeliest(found.logits)
     label_sets = target.label_sets(found.logits)
-    explained = np.where(targets < 0, predicted, targets)
+    explained, rivals = asked.labels(target, found.logits), np.asarray(asked.rivals)
     word_starts = documents.sentence_starts[documents.document_starts]
     unknown = documents.word_ids == UNKNOWN_ID
     for i, source in enumerate(sources):
@@ -62,6 +61,7 @@ def explanations_of(
             probabilities=proba[i],
             predicted=classes[predicted[i]],
             target=classes[explained[i]],
+            against=None if rivals[i] < 0 else classes[rivals[i]],
             unknown=unknown[words],
             combine=how.combine,
             ngram_contributions=found.ngrams[words],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
 from sk_han.inspection.methods.contributions import (
@@ -18,20 +17,19 @@ from sk_han.inspection.methods.contributions import (
 from sk_han.inspection.methods.how import How
 from sk_han.inspection.methods.log_odds import LogOdds
 from sk_han.inspection.methods.of_attention import OF_ATTENTION
+from sk_han.inspection.methods.target_labels import Asked
 from sk_han.parts import Pool
-
-__all__ = ["METHODS", "contributions_to"]
 
 
 def contributions_to(
-    targets: NDArray[np.int64],
+    asked: Asked,
     pool: Pool,
     documents: DocumentArray,
     how: How,
     random: np.random.Generator | np.random.RandomState,
 ) -> Contributions:
-    """Explain a batch for labels, by their numbers (D,), of which -1 is the most probable one."""
-    batch = Batch(documents, LogOdds.of(pool, documents, targets), how, random)
+    """Explain a batch of D documents."""
+    batch = Batch(documents, LogOdds.of(pool, documents, asked), how, random)
     return METHODS[how.method](batch)
 
 

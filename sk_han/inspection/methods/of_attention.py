@@ -30,10 +30,10 @@ def _by_sentence_alone(batch: Batch) -> Contributions:
     pool, documents = batch.pool, batch.documents
     read = batch.network.attend(documents)
     logits = batch.score.logits(read.logits)
-    targets = batch.score.targets_of(logits)
     alone = each_sentence_alone(documents)
-    target_of_sentence = np.repeat(targets, documents.sentences_per_document)
-    score = LogOdds.of(pool, alone, target_of_sentence)
+    document = np.repeat(np.arange(len(documents)), documents.sentences_per_document)
+    asked = batch.score.toward(batch.score.targets_of(logits)).asked[document]
+    score = LogOdds.of(pool, alone, asked)
     found = with_other_parts(
         batch._replace(documents=alone, score=score),
         batch.network.gradient_attention(alone, score),

@@ -119,6 +119,8 @@ class DocumentExplanation(Result):
     labels : sequence, default=None
         Of a model of several labels a document, those that the document gets by the model's
         thresholds; None for a model of one class a document.
+    against : object, default=None
+        The class that `target` is compared with; None for all others together.
 
     Raises
     ------
@@ -191,6 +193,7 @@ class DocumentExplanation(Result):
     base_value: float | None = None
     spread: float | None = None
     labels: tuple[Any, ...] | None = None
+    against: Any = None
 
     def __post_init__(self) -> None:
         n_words, n_sentences = len(self.word_spans), len(self.sentence_spans)
@@ -304,7 +307,7 @@ class DocumentExplanation(Result):
             sentence["words"] = words[first[i] : first[i + 1]]
         of_document = (
             *("text", "method", "signed", "combine", "spread", "completeness_error", "base_value"),
-            *("classes", "probabilities", "predicted", "labels", "target", "truncated"),
+            *("classes", "probabilities", "predicted", "labels", "target", "against", "truncated"),
         )
         values = {name: plain(getattr(self, name)) for name in of_document}
         return values | {"sentences": sentences}
@@ -421,6 +424,7 @@ class DocumentExplanation(Result):
         check_sum_by_group(self.word_attention, self.sentence_of_word, "word_attention", "sentence")
         labels = self.classes.tolist()
         given = [("predicted", self.predicted), ("target", self.target)]
+        given += [("against", self.against)] if self.against is not None else []
         given += [("labels", label) for label in self.labels or ()]
         for name, label in given:
             if label not in labels:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sk_han.documents import DocumentArray, SentenceArray
 from sk_han.inspection.methods.log_odds import LogOdds
 from sk_han.inspection.methods.source_texts import Source, nested_words
+from sk_han.inspection.methods.target_labels import Asked
 from sk_han.inspection.results.summary import (
     AROUND,
     ClassSummary,
@@ -182,7 +183,7 @@ def _read(
     logits: list[NDArray[np.float64]] = []
     from_words = True
     for documents, of_batch in batches:
-        score = LogOdds.of(pool, documents, np.full(len(documents), -1))
+        score = LogOdds.of(pool, documents, Asked().of(0, len(documents)))
         of_model, values = _explained(with_ngrams, documents, score)
         ranked = np.argsort(-of_model, axis=1, kind="stable")
         predicted = ranked[:, 0]

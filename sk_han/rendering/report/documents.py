@@ -5,7 +5,7 @@ from __future__ import annotations
 from sk_han.rendering.html import document_markup
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import escaped, fold, isolated, with_minus
-from sk_han.rendering.notes import named
+from sk_han.rendering.notes import comparison, named
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Explained, Reported
 from sk_han.rendering.report.lists import (
@@ -72,9 +72,10 @@ def misled(explanation: Explained, sign: int = 1) -> str:
     sentence = misleading_sentence(explanation, sign)
     if sentence is None:
         side = "for" if sign > 0 else "against"
+        target = comparison(explanation, isolated)
         return (
-            f'<p class="han-small">No sentence speaks {side} {isolated(explanation.target)}: the '
-            "model had little to go by.</p>"
+            f'<p class="han-small">No sentence speaks {side} {target}: the model had little to go '
+            "by.</p>"
         )
     text, value = sentence
     return (

@@ -43,6 +43,7 @@ OTHERS = {
     "base_value": -0.5,
     "spread": 0.25,
     "labels": ["pos"],
+    "against": "neg",
 }
 FIELDS = [field.name for field in dataclasses.fields(DocumentExplanation)]
 OF_WORDS = [name for name in ARRAYS if len(getattr(explained(), name)) == 5]
