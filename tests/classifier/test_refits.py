@@ -33,7 +33,7 @@ def test_a_call_that_a_refit_overtakes_gives_the_former_answer(method):
 
 def test_explanations_go_on_with_the_model_that_they_began_with():
     classifier = fitted_classifier()
-    expected = classifier.explain(UNSEEN)
+    expected = classifier.explain(UNSEEN, batch_size=1)
     found = explain_iter(classifier, UNSEEN, batch_size=1)
     begun = next(found)
     classifier.fit(OTHER_TEXTS, OTHER_LABELS)

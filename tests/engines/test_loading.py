@@ -264,6 +264,6 @@ sys.exit(os.waitpid(pid, 0)[1] != 0)
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
 def test_a_process_forked_while_kernels_load_does_not_wait_for_ever():
-    subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORKED_WHILE_LOADING], check=True, timeout=20
-    )
+    command = [sys.executable, "-W", "ignore", "-c", FORKED_WHILE_LOADING]
+    environment = os.environ | {"SK_HAN_ENGINE": "numba"}
+    subprocess.run(command, env=environment, check=True, timeout=20)

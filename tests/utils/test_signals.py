@@ -68,7 +68,7 @@ def test_one_while_a_model_is_saved_passes_as_it_is(alarmed, tmp_path, monkeypat
 def test_one_while_kernels_load_is_no_fault_of_numba(alarmed, monkeypatch):
     monkeypatch.setattr(loading, "_LOADED", {})
     monkeypatch.setattr(loading, "import_module", alarmed)
-    with pytest.raises(Exception) as raised:
+    with loading.using_engine("numba"), pytest.raises(Exception) as raised:
         loading.kernels("gru")
     assert is_what_the_handler_raised(raised)
     assert loading._LOADED == {}

@@ -1,6 +1,7 @@
 """The backward of each engine, and what calls of it may not do to each other."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 import pytest
 import torch
@@ -104,8 +105,10 @@ def test_threads_do_not_disturb_each_other(encoder, inputs):
         return [gradients_of(encoder, encoder(scale * inputs, INDEX, LENGTHS)) for _ in range(11)]
 
     expected = [gradients_at(scale)[0] for scale in range(5)]
+    contexts = [copy_context() for _ in range(5)]  # which know the engine
     with ThreadPoolExecutor(5) as pool:
-        for scale, repeated in enumerate(pool.map(gradients_at, range(5))):
+        of_threads = pool.map(lambda c, scale: c.run(gradients_at, scale), contexts, range(5))
+        for scale, repeated in enumerate(of_threads):
             assert all(all(map(torch.equal, found, expected[scale])) for found in repeated)
 
 
