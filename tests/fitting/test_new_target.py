@@ -113,10 +113,10 @@ class SigmoidEach(Target):
     def majority_accuracy(self, t):
         return float(t.mean(axis=0).max())
 
-    def log_odds(self, z, of):
+    def log_odds(self, z, of, against=-1):
         return z[np.arange(len(z)), of]
 
-    def factors(self, z, of):
+    def factors(self, z, of, against=-1):
         return (np.arange(self.n_scores) == of[:, np.newaxis]).astype(float)
 
     @property
