@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
     from sk_han.documents import DocumentArray, SentenceArray
     from sk_han.fitting.checkpoints import Checkpoint
+    from sk_han.inspection.auditing import audit_labels
     from sk_han.inspection.class_by_class import explain_classes
     from sk_han.inspection.describing import describe
     from sk_han.inspection.explaining import explain, explain_iter
@@ -48,6 +49,7 @@ __all__ = [
     "SentenceEmbedder",
     "SequenceTagger",
     "Summary",
+    "audit_labels",
     "describe",
     "explain",
     "explain_classes",
@@ -77,6 +79,7 @@ _MODULE_OF = {
     "SentenceEmbedder": "sk_han.sentence_vectors",
     "SequenceTagger": "sk_han.tagging",
     "Summary": "sk_han.inspection.results",
+    "audit_labels": "sk_han.inspection.auditing",
     "describe": "sk_han.inspection.describing",
     "explain": "sk_han.inspection.explaining",
     "explain_classes": "sk_han.inspection.class_by_class",

@@ -16,6 +16,7 @@ examples:
   sk-han evaluate stars.han test.csv --text review --label stars
   sk-han predict stars.han new.csv --text review --proba --keep id -o predicted.csv
   zcat new.csv.gz | sk-han predict stars.han - --text review | head
+  sk-han audit train.csv --text review --label stars -o audit.html --csv decisions.csv
   sk-han report stars.han test.csv --text review --label stars -o report.html
   sk-han explain stars.han new.csv --text review --rows 50 -o page.html
   sk-han fit news.csv --label topics --separator ";" -o topics.han
@@ -23,6 +24,10 @@ examples:
 exit codes: 0 done, 1 an error of data or model, 2 an error of usage, 130 interrupted,
 141 nobody reads the output any more
 """
+
+
+# The commands that learn from a table, and read no model.
+LEARNING = ("fit", "audit")
 
 
 class UsageError(Exception):
@@ -53,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     _predict(_command(commands, "predict", "write the label of each document, or all its labels"))
     _explain(_command(commands, "explain", "show what each word and sentence did", "optional"))
     _evaluate(_command(commands, "evaluate", "measure a model on labelled documents", "LABEL"))
+    _audit(_command(commands, "audit", "find labels of a table that are likely wrong", "LABEL"))
     _report(_command(commands, "report", "show where a model fails, on one page", "LABEL"))
     summary = "compile the kernels, so that no later process does; for images of containers"
     warm_up = commands.add_parser(
@@ -75,7 +81,7 @@ def _command(
     command = commands.add_parser(
         name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False
     )
-    if name != "fit":
+    if name not in LEARNING:
         command.add_argument("model", help="file of a model")
     command.add_argument(
         "data",
@@ -102,7 +108,7 @@ def _command(
             "--separator",
             metavar="S",
             help="documents have several labels, with this between them in their column"
-            if name == "fit"
+            if name in LEARNING
             else "what stands between several labels of a document (default: ;)",
         )
     kind = command.add_mutually_exclusive_group()
@@ -125,6 +131,11 @@ def _fit(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--unlabelled", metavar="TABLE", help="further documents, with the same column of texts"
     )
+    _settings(command)
+
+
+def _settings(command: argparse.ArgumentParser) -> None:
+    """Add what a HANClassifier is made of."""
     command.add_argument(
         "--set",
         action="append",
@@ -137,6 +148,19 @@ def _fit(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--seed", type=int, default=0, metavar="N", help="of all that is drawn (default: 0)"
     )
+
+
+def _audit(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="PAGE",
+        help="HTML page to write, - for standard output; without it, text is printed",
+    )
+    command.add_argument(
+        "--csv", metavar="TABLE", help="CSV to write, with an empty column for decisions"
+    )
+    _settings(command)
 
 
 def _predict(command: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""fit: learn from a table, and store the model."""
+"""fit and audit: learn from a table; store the model, or say which labels are likely wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.cli.several_labels import LabelColumns, read_labelled
-from sk_han.cli.tables import check_files, records
+from sk_han.cli.tables import check_files, records, writing
 from sk_han.utils.progress import tell
 from sk_han.utils.visible_text import in_one_line
 
@@ -56,6 +56,25 @@ def fit(arguments: argparse.Namespace) -> None:
     tell(
         f"Saved {in_one_line(arguments.output)}, {size:.1f} MB, after {seconds:.1f} s.", quiet=quiet
     )
+
+
+def audit(arguments: argparse.Namespace) -> None:
+    """Write which labels of a table are likely wrong, as an HTML page or as text."""
+    check_files([arguments.data], arguments.output)
+    check_files([arguments.data], arguments.csv)
+    settings, started = dict(map(_setting, arguments.settings)), time.monotonic()
+    model = _classifier(settings, arguments).set_params(verbose=0)
+    texts, labels = _labelled(arguments.data, arguments)
+
+    from sk_han import audit_labels
+
+    found = audit_labels(model, texts, labels)
+    if arguments.csv is not None:
+        found.to_csv(arguments.csv)
+    with writing(arguments.output) as file:
+        file.write(f"{found}\n" if arguments.output is None else found.to_html())
+    seconds = time.monotonic() - started
+    tell(f"Audited {len(texts):,} documents in {seconds:.1f} s.", quiet=arguments.quiet)
 
 
 def _labelled(

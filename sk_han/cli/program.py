@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from sk_han.cli.arguments import UsageError, parser
+from sk_han.cli.arguments import LEARNING, UsageError, parser
 
 _FAILED, _USAGE, _INTERRUPTED, _NOT_READ = 1, 2, 130, 141
 
@@ -81,10 +81,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    if arguments.command == "fit":
-        from sk_han.cli.fitting import fit
+    if arguments.command in LEARNING:
+        from sk_han.cli import fitting
 
-        fit(arguments)
+        getattr(fitting, arguments.command)(arguments)
     elif arguments.command == "warm-up":
         from sk_han.engines.loading import warm_up
 

@@ -34,6 +34,9 @@ class LabelColumns:
         """Return the values."""
         return self.values
 
+    def __getitem__(self, rows: NDArray[np.int64]) -> LabelColumns:
+        return LabelColumns(self.columns, self.values[rows])
+
 
 @dataclass(frozen=True)
 class LabelSets:

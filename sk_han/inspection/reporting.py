@@ -19,13 +19,13 @@ from sk_han.inspection.baselines import (
     trained,
     trained_labels,
 )
+from sk_han.inspection.doubts import suspected_labels
 from sk_han.inspection.explained_model import ExplainedModel, what_shows
 from sk_han.inspection.explaining import explain
 from sk_han.inspection.read_documents import ReadDocuments, read, reader_of, words_of
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.label_report import MultilabelReport
 from sk_han.inspection.results.report import Report
-from sk_han.inspection.suspects import suspected_labels
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.argument_checks import check_choice, check_count
 from sk_han.utils.containers import listed, rows_of
@@ -92,19 +92,14 @@ def report(
     See Also
     --------
     explain : Explains documents one by one.
+    audit_labels : Finds wrong labels among the documents that a model is to learn from.
 
     Notes
     -----
     Beyond one prediction of X, its documents are read once more, mistakes are explained, and the
-    baseline is fitted: once to `X_train`, or five times to four fifths of X. Documents that look
-    mislabelled are found by confident learning (Northcutt et al., 2021), among those predicted
-    wrong: the model gives another class at least the mean probability that it gives to documents
-    labelled so. Of several labels a document, each is looked at by itself.
-
-    References
-    ----------
-    Northcutt, Jiang, Chuang (2021). Confident Learning: Estimating Uncertainty in Dataset Labels.
-    Journal of Artificial Intelligence Research 70.
+    baseline is fitted: once to `X_train`, or five times to four fifths of X. Documents look
+    mislabelled if they are predicted wrong and their label is likelier wrong than right, by the
+    estimate of `audit_labels`. Of several labels a document, each is looked at by itself.
 
     Examples
     --------
@@ -295,7 +290,7 @@ def _report_on_labels(
 def _suspects(
     probabilities: NDArray[np.float64], t: NDArray[np.bool_], predicted: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Return documents and labels, (S, 2), of confident learning for each label by itself."""
+    """Return documents and labels, (S, 2), that look wrong for each label by itself."""
     found = []
     for label, (p, has) in enumerate(zip(probabilities.T, t.T, strict=True)):
         rows = suspected_labels(np.column_stack([1 - p, p]), has.astype(np.int64))

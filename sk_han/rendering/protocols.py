@@ -11,6 +11,7 @@ Part = Literal["network", "ngrams"]
 # One class of `sk_han.inspection.results` has each of these, and says what is in it.
 Explained: TypeAlias = Any  # DocumentExplanation
 ExplainedDocuments: TypeAlias = Any  # ExplanationList
+Audited: TypeAlias = Any  # LabelAudit
 Measured: TypeAlias = Any  # FaithfulnessReport
 Reported: TypeAlias = Any  # Report
 Summarized: TypeAlias = Any  # Summary, with its parts

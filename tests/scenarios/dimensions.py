@@ -418,10 +418,13 @@ SLOW: dict[str, set[str]] = {
     "max_epochs": {"2", "auto"},
     "batch_size": {"1"},
     "explained": {"integrated_gradients", "explain_classes"},
-    "asked": {"report", "report with training documents", "faithfulness_report"},
+    "asked": {"report", "report with training documents", "faithfulness_report", "audit_labels"},
     "door": {"plot"},
     "kept": {"ONNX", "Dask", "skops", "command line report"},
 }
+
+
+FITS = "begin|fit|ask audit_labels"
 
 
 class Refusal(NamedTuple):
@@ -442,11 +445,9 @@ class Refusal(NamedTuple):
 
 
 REFUSALS: list[Refusal] = [
-    Refusal("begin|fit", when(tokenizer__min_df={"2", "0.05"}), ValueError, "no terms remain"),
+    Refusal(FITS, when(tokenizer__min_df={"2", "0.05"}), ValueError, "no terms remain"),
     Refusal("begin|fit", LOG_ODDS | when(groups=_GROUPED), ValueError, "they are of one group"),
-    Refusal(
-        "begin|fit", LOG_ODDS | when(embedding_init="array"), ValueError, "a mapping from words"
-    ),
+    Refusal(FITS, LOG_ODDS | when(embedding_init="array"), ValueError, "a mapping from words"),
     Refusal("explain .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
     Refusal("ask .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
     Refusal("ask .*", when(estimator=ENSEMBLES), TypeError, "this measures one by itself"),
@@ -463,7 +464,15 @@ REFUSALS: list[Refusal] = [
         "has columns that are no labels of this classifier",
     ),
     Refusal("ask report.*", when(estimator="hard vote"), TypeError, "A hard vote has no proba"),
-    Refusal("fit", when(estimator="threshold"), ValueError, "makes constant predictions"),
+    Refusal("ask audit_labels", when(estimator="hard vote"), TypeError, "Classifier has none"),
+    Refusal("ask audit_labels", when(classes="one"), ValueError, "no other one can be meant"),
+    Refusal("ask audit_labels", when(classes="two documents"), ValueError, "the only one of its"),
+    # Four fifths of the documents may lack what a parameter or a wrapper needs.
+    Refusal("ask audit_labels", when(class_weight="of one class"), ValueError, "are no classes"),
+    Refusal("ask audit_labels", when(embedding_init="array"), ValueError, "has the shape"),
+    Refusal("ask audit_labels", when(estimator="threshold"), ValueError, "with two classes"),
+    Refusal("ask audit_labels", when(estimator=FOLDS), ValueError, "cross-validation but provided"),
+    Refusal(FITS, when(estimator="threshold"), ValueError, "makes constant predictions"),
     Refusal("explain against", when(classes=SEVERAL), ValueError, "do not exclude each other"),
     Refusal("explain against", when(classes="one"), ValueError, "the model knows no other class"),
     Refusal(
@@ -478,7 +487,7 @@ REFUSALS: list[Refusal] = [
         ValueError,
         "export_onnx does not cover",
     ),
-    Refusal("fit", when(embedding_init="mapping"), ValueError, "No word of the vocabulary has"),
+    Refusal(FITS, when(embedding_init="mapping"), ValueError, "No word of the vocabulary has"),
     *(
         Refusal(
             "keep Scorer that explains",

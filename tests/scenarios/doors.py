@@ -112,6 +112,11 @@ def _report(trial: Trial, **how: Any) -> Any:
     return sk_han.report(trial.estimator, trial.X, trial.y, n_mistakes=2, **how)
 
 
+def _audit(trial: Trial) -> Any:
+    with sklearn.config_context(enable_metadata_routing=True):  # some pipelines hand data on
+        return sk_han.audit_labels(trial.estimator, trial.X, trial.y, n_explained=2)
+
+
 ASKED: dict[str, Callable[[Trial], Any]] = {
     "summarize": lambda trial: summarize(trial.estimator, trial.some, k=2),
     "summarize a draw": lambda trial: summarize(trial.estimator, trial.X, max_documents=3),
@@ -122,6 +127,7 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
     ),
     "report without baseline": lambda trial: _report(trial, baseline=None),
     "describe": lambda trial: sk_han.describe(trial.texts, trial.y),
+    "audit_labels": _audit,
     "faithfulness_report": lambda trial: sk_han.faithfulness_report(
         trial.estimator, trial.some, fractions=(0.5,), random_state=0
     ),

@@ -5,6 +5,7 @@ from sk_han.inspection.results.description import FitCost, TextDescription
 from sk_han.inspection.results.document import DocumentExplanation, ScoredText
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
 from sk_han.inspection.results.fit_summary import FitSummary
+from sk_han.inspection.results.label_audit import DoubtfulLabel, LabelAudit
 from sk_han.inspection.results.label_report import LabelScores, MultilabelReport
 from sk_han.inspection.results.report import ClassScores, LengthBin, Report
 from sk_han.inspection.results.result import Result
@@ -16,10 +17,12 @@ __all__ = [
     "ClassSummary",
     "Context",
     "DocumentExplanation",
+    "DoubtfulLabel",
     "ExplanationList",
     "FaithfulnessReport",
     "FitCost",
     "FitSummary",
+    "LabelAudit",
     "LabelScores",
     "LengthBin",
     "MultilabelReport",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from sk_han.documents import LabelledDocuments
@@ -78,7 +80,10 @@ def logistic_regression(
     if n_positive in (0, len(is_positive)):
         log_odds = float(np.log((n_positive + 0.5) / (len(is_positive) - n_positive + 0.5)))
         return np.zeros(points.shape[1]), log_odds
-    model = LogisticRegression(max_iter=1000, **options).fit(points, is_positive, weights)
+    with warnings.catch_warnings():
+        # Weights of all sizes take more steps. What the solution is worth is found out of sample.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = LogisticRegression(max_iter=1000, **options).fit(points, is_positive, weights)
     return model.coef_[0], float(model.intercept_[0])
 
 

@@ -101,11 +101,10 @@ def misleading_sentence(explanation: Explained, sign: int = 1) -> tuple[str, flo
 def suspects(report: Reported, bounds: Bounds) -> str:
     """Return the documents whose label may be wrong."""
     method = (
-        "<p>Found by confident learning (Northcutt, Jiang, Chuang, 2021, Journal of Artificial "
-        "Intelligence Research 70): the model gives another label at least the probability that "
-        "it gives that label on average where it is the true one. Only documents that the model "
-        "gets wrong are listed. It cannot tell a wrong label from a mistake of its own: a person "
-        "has to look.</p>"
+        "<p>Labels that are likelier wrong than right, as <code>audit_labels</code> finds them: by "
+        "Bayes' rule, with the rates at which labels are mistaken among the documents that the "
+        "model is surest of. Only documents that the model gets wrong are listed. It cannot tell "
+        "a wrong label from a mistake of its own: a person has to look.</p>"
     )
     rows = report.suspects[: bounds.in_a_list].tolist()
     if not rows:

@@ -147,10 +147,10 @@ def _mistakes(report: Reported, bounds: Bounds) -> str:
 
 def _suspects(report: Reported, bounds: Bounds) -> str:
     method = (
-        "<p>Found by confident learning (Northcutt, Jiang, Chuang, 2021, Journal of Artificial "
-        "Intelligence Research 70), for each label by itself: a document without the label gets "
-        "at least the probability that documents with it get on average, or the other way round. "
-        "It cannot tell a wrong label from a mistake of the model: a person has to look.</p>"
+        "<p>Marks that are likelier wrong than right, as <code>audit_labels</code> finds them for "
+        "each label by itself: by Bayes' rule, with the rates at which it is missed or marked "
+        "wrongly among the documents that the model is surest of. It cannot tell a wrong mark "
+        "from a mistake of the model: a person has to look.</p>"
     )
     shown = report.suspects[: bounds.in_a_list].tolist()
     if not shown:

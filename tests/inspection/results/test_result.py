@@ -16,6 +16,7 @@ from sk_han import ExplanationList
 from sk_han.inspection import (
     FaithfulnessReport,
     FitSummary,
+    LabelAudit,
     MultilabelReport,
     TextDescription,
     TrainingSummary,
@@ -103,6 +104,15 @@ LABELS = MultilabelReport(
     history=(),
     notes=(),
 )
+AUDIT = LabelAudit(
+    documents=[1, 0],
+    given=[0, 1],
+    suggested=[1, 0],
+    doubts=[0.75, 0.25],
+    probabilities=[[0.4, 0.6], [0.2, 0.8]],
+    labels=("a", "b"),
+    texts=("one", "two"),
+)
 RESULTS = {
     type(result).__name__: result
     for result in (
@@ -115,6 +125,7 @@ RESULTS = {
         FIT,
         TRAINING,
         FAITHFULNESS,
+        AUDIT,
         Alignment("ein Hund", "a dog", ["ein", "Hund"], ["a", "dog"], [[0.75, 0.0], [0.0, 1.0]]),
     )
 }

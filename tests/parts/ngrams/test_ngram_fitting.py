@@ -7,7 +7,11 @@ from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams.hashing import hash_ngrams
-from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
+from sk_han.parts.ngrams.ngram_fitting import (
+    fit_ngram_model,
+    logistic_regression,
+    partial_fit_ngram_model,
+)
 from tests.tiny_targets import classes
 
 FIRST = [[[2, 3]], [[2, 4]], [[5, 3]], [[5, 4, 7]]]
@@ -216,3 +220,16 @@ class TestAccuracy:
             classifier.partial_fit(texts[rows], labels[rows], classes=["neg", "pos"])
         assert classifier.ngram_model_.counts.n_documents[0] == pytest.approx(120)
         assert classifier.score(texts, labels) == 1
+
+
+def test_weights_of_all_sizes_learn_without_a_warning():
+    random = np.random.RandomState(0)
+    points, is_positive = random.rand(60, 5), (random.rand(60) > 0.5).astype(np.float32)
+    weights, how = (
+        np.geomspace(1e-6, 1e6, 60),
+        {"solver": "liblinear", "dual": True, "tol": 0.1, "random_state": 0},
+    )
+    coefficients, intercept = logistic_regression(points, is_positive, weights, **how)
+    heaviest = slice(-10, None)
+    right = (points @ coefficients + intercept > 0) == is_positive.astype(bool)
+    assert right[heaviest].mean() > 0.5

@@ -1,0 +1,288 @@
+"""audit_labels: which labels of training documents are wrong."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, clone
+from sklearn.pipeline import Pipeline
+
+from sk_han.documents.repeated import groups_of_same, text_key
+from sk_han.inspection.doubts import label_doubts
+from sk_han.inspection.explaining import explain
+from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.document import DocumentExplanation
+from sk_han.inspection.results.label_audit import LabelAudit
+from sk_han.rendering.numbers import counted
+from sk_han.targets import OneOfClasses, Target, learnt_target
+from sk_han.utils.argument_checks import check_count
+from sk_han.utils.containers import rows_of
+from sk_han.validation.documents import holds_word_ids
+from sk_han.validation.labels import check_groups
+from sk_han.validation.texts import check_texts
+
+# Of several labels a document, a label that is less doubtful is not listed: most of all are.
+_LEAST_DOUBT = 0.01
+
+
+def audit_labels(
+    estimator: ClassifierMixin | Pipeline,
+    X: Any,
+    y: Any,
+    *,
+    groups: Any = None,
+    params: Mapping[str, Any] | None = None,
+    n_explained: int = 20,
+) -> LabelAudit:
+    """Find documents whose label is likely wrong, by models that did not learn from it.
+
+    Parameters
+    ----------
+    estimator : HANClassifier, Pipeline, or another classifier with ``predict_proba``
+        Need not be fitted, and stays as it is: copies of it are fitted. Of a fitted search, copies
+        of its best estimator are.
+    X : n_documents raw texts, DocumentArray, or what else the estimator's ``fit`` takes
+    y : array-like of n_documents labels, or indicator of shape (n_documents, n_labels)
+    groups : array-like of shape (n_documents,), default=None
+        Documents of a group, of one author say, are left out together. By default, texts of the
+        same words are a group.
+    params : mapping, default=None
+        Further arguments of the estimator's ``fit``, the same for each fold: ``X_unlabelled``, say.
+    n_explained : int, default=20
+        How many of the most doubtful labels are explained: why the other class and not this one.
+        For estimators that `explain` takes.
+
+    Returns
+    -------
+    LabelAudit
+        All labels, the most doubtful first. ``to_html(path)`` writes a page to read, and
+        ``to_csv(path)`` a table with a column for decisions.
+
+    Raises
+    ------
+    TypeError
+        If the estimator has no ``predict_proba``.
+    ValueError
+        If X and y differ in length, all documents have one class, or another argument is invalid.
+
+    See Also
+    --------
+    report : Lists doubtful labels of documents that a fitted model has not seen.
+
+    Notes
+    -----
+    Five copies are fitted, each to four fifths of the documents, and give the probabilities of the
+    others. The only document of a class is not looked at.
+
+    A label is doubtful as far as another class was likely meant, by Bayes' rule, with rates at
+    which labels are mistaken that are estimated from the documents that models are surest of
+    (Northcutt, Jiang and Chuang, 2021). Doubts are chances: their sum over the first 100 is how
+    many of these are expected to be wrong. That takes what models are surest of for right: where
+    they learn little, they doubt more labels than are wrong. Of several labels a document, each is
+    looked at by itself, and labels of a doubt below 0.01 are not listed.
+
+    References
+    ----------
+    Northcutt, Jiang, Chuang (2021). Confident Learning: Estimating Uncertainty in Dataset Labels.
+    Journal of Artificial Intelligence Research 70.
+
+    Examples
+    --------
+    >>> from sk_han import HANClassifier, audit_labels
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(60, random_state=0)
+    >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
+    >>> audit = audit_labels(classifier, texts, labels, n_explained=1)
+    >>> len(audit.documents), audit.weights().shape
+    (60, (60,))
+    """
+    if n_explained != 0:
+        check_count("n_explained", n_explained)
+    estimator = getattr(estimator, "best_estimator_", estimator)
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            f"audit_labels needs a classifier with predict_proba; {type(estimator).__name__} has "
+            "none."
+        )
+    X = check_texts(X) if isinstance(X, (str, bytes)) else X
+    X = X if hasattr(X, "shape") or hasattr(X, "__len__") else list(X)
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a fit would warn; the audit tells
+        target, labels = learnt_target(y, n)
+    if target.has_one_label and len(target.names) < 2:
+        raise ValueError(
+            f"y holds a single class, {target.names.tolist()[0]!r}: no other one can be meant."
+        )
+    texts = _texts(X)
+    keys = [] if texts is None else list(map(text_key, texts))
+    same = [group for group in groups_of_same(keys) if _differ(labels[group])]
+    numbers = _groups(groups, keys, target.codes(labels))
+    found = _left_out(estimator, X, y, target, labels, numbers, dict(params or {}))
+    judged = np.flatnonzero(found.fold >= 0)
+    if not len(judged):
+        raise ValueError(
+            "no document can be looked at: each is the only one of its class, and a model that "
+            "has not learnt from it does not know the class."
+        )
+    if target.has_one_label:
+        doubts = label_doubts(found.probabilities[judged], labels[judged])
+        rows = judged[doubts.order]
+        entries = {
+            "documents": rows,
+            "given": labels[rows],
+            "suggested": doubts.others[doubts.order],
+            "doubts": doubts.chances[doubts.order],
+        }
+    else:
+        entries = _doubts_of_each(found.probabilities, labels, judged)
+    share = target.accuracy(_scores(found.probabilities[judged], target), labels[judged])
+    notes = [f"The models predict {100 * share:.0f} % of the labels as they are given."]
+    if share <= target.majority_accuracy(labels):
+        notes.append(
+            "That is no more than the most frequent one is given: by these models no label can "
+            "be doubted."
+        )
+    if len(judged) < n:
+        notes.append(f"Not looked at, alone of their class: {counted(n - len(judged))}.")
+    explanations, note = _explained(found, X, target, entries, int(n_explained))
+    return LabelAudit(
+        **entries,
+        labels=tuple(target.names.tolist()),
+        probabilities=found.probabilities,
+        texts=texts,
+        conflicts=tuple(map(tuple, same)),
+        explanations=explanations,
+        notes=(*notes, *note),
+    )
+
+
+class _LeftOut(NamedTuple):
+    """What models say of the documents that they were not fitted to."""
+
+    probabilities: NDArray[np.float64]  # (D, K)
+    fold: NDArray[np.int64]  # (D,), -1 for a document that none left out
+    models: list[Any]
+
+
+def _left_out(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    target: Target,
+    labels: NDArray[Any],
+    groups: NDArray[np.int64] | None,
+    params: dict[str, Any],
+) -> _LeftOut:
+    if params.get("X_unlabelled") is not None:
+        params["X_unlabelled"] = list(params["X_unlabelled"])  # each fold reads it
+    n = len(labels)
+    found, fold, everything = np.zeros((n, target.n_scores)), np.full(n, -1), np.arange(n)
+    models: list[Any] = []
+    folds = [rows for rows in target.folds(labels, groups) if len(rows)]
+    for rows in folds:
+        others = np.setdiff1d(everything, rows)
+        model = clone(estimator)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what a part of the documents lacks
+            model.fit(rows_of(X, others), rows_of(y, others), **params)
+        columns = _columns(model, target)
+        p = np.asarray(model.predict_proba(rows_of(X, rows)), dtype=np.float64)
+        found[rows[:, np.newaxis], columns] = p
+        known = not target.has_one_label or np.isin(labels[rows], columns)
+        fold[rows[known]] = len(models)
+        models.append(model)
+    return _LeftOut(found, fold, models)
+
+
+def _columns(model: Any, target: Target) -> NDArray[np.int64]:
+    """Return the numbers of the classes that a model knows, in its order."""
+    if not target.has_one_label:
+        return np.arange(target.n_scores)
+    number = {name: i for i, name in enumerate(target.names.tolist())}
+    return np.array([number[name] for name in np.asarray(model.classes_).tolist()])
+
+
+def _doubts_of_each(
+    probabilities: NDArray[np.float64], t: NDArray[Any], judged: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Doubt each label (D, L) by itself, for and against; the most doubtful first."""
+    columns: list[tuple[NDArray[Any], ...]] = []
+    for number in range(t.shape[1]):
+        has, p = t[judged, number].astype(np.int64), probabilities[judged, number]
+        if len(np.unique(has)) == 2:
+            chances = label_doubts(np.column_stack([1 - p, p]), has).chances
+            rows = np.flatnonzero(chances >= _LEAST_DOUBT)
+            number_of = np.full(len(rows), number)
+            columns.append((judged[rows], number_of, has[rows] == 1, chances[rows]))
+    if not columns:
+        columns = [(np.empty(0, int), np.empty(0, int), np.empty(0, bool), np.empty(0))]
+    documents, given, marked, doubts = map(np.concatenate, zip(*columns, strict=True))
+    order = np.argsort(-doubts, kind="stable")
+    return {
+        "documents": documents[order],
+        "given": given[order],
+        "suggested": np.full(len(order), -1),
+        "marked": marked[order],
+        "doubts": doubts[order],
+    }
+
+
+def _explained(
+    found: _LeftOut, X: Any, target: Target, entries: dict[str, Any], n: int
+) -> tuple[ExplanationList, list[str]]:
+    """Explain the first labels, each by the model that did not learn from it."""
+    explanations: list[DocumentExplanation] = []
+    names = target.names
+    rows, given, other = (entries[name][:n] for name in ("documents", "given", "suggested"))
+    try:
+        for row, label, rather in zip(rows, given, other, strict=True):
+            asked = {"target": names[label]}
+            if isinstance(target, OneOfClasses):
+                asked = {"target": names[rather], "against": names[label]}
+            model = found.models[found.fold[row]]
+            explanations += explain(model, rows_of(X, np.array([row])), **asked)
+    except (TypeError, ValueError) as error:  # another classifier, or one that read no words
+        return ExplanationList(), [f"Doubts are not explained. {error}"]
+    return ExplanationList(explanations), []
+
+
+def _scores(p: NDArray[np.float64], target: Target) -> NDArray[np.float64]:
+    """Return scores whose probabilities these are."""
+    p = np.clip(p, 1e-12, 1 - 1e-12)
+    return np.log(p) if target.has_one_label else np.log(p) - np.log1p(-p)
+
+
+def _texts(X: Any) -> tuple[str, ...] | None:
+    if holds_word_ids(X):
+        return None
+    try:
+        return tuple(check_texts(X))
+    except (TypeError, ValueError):  # features that only this estimator understands
+        return None
+
+
+def _groups(groups: Any, keys: list[str], codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Return the number of each document's group, by label; None if each is one by itself."""
+    numbers = np.arange(len(codes))
+    if groups is not None:
+        numbers = check_groups(groups, len(codes))
+    same = groups_of_same(keys) if groups is None else []
+    for group in same:
+        numbers[group] = group[0]
+    if groups is None and not same:
+        return None
+    # Groups of a label are neighbours, so that they are dealt out to folds in turn.
+    by_label = np.argsort(codes, kind="stable")
+    _, first, of_row = np.unique(numbers[by_label], return_index=True, return_inverse=True)
+    found = np.empty(len(codes), dtype=np.int64)
+    found[by_label] = first[of_row]
+    return found
+
+
+def _differ(labels: NDArray[Any]) -> bool:
+    return bool((labels != labels[0]).any())

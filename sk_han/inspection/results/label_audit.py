@@ -1,0 +1,203 @@
+"""Labels that may be wrong: read-only data, without a model."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.result import Result
+from sk_han.inspection.results.span_checks import frozen
+from sk_han.rendering.audit import audit_page, audit_text, plot_audit
+from sk_han.utils.atomic_write import replacing
+from sk_han.utils.frames import frame_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+
+class DoubtfulLabel(NamedTuple):
+    """A label that may be wrong, as `LabelAudit` lists them.
+
+    `suggested` is the class that was likelier meant. Of several labels a document it is None, and
+    `marked` tells whether the document has the label: then it may be wrong, else missing.
+    """
+
+    document: int
+    label: Any
+    suggested: Any
+    marked: bool
+    doubt: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LabelAudit(Result):
+    """The labels of documents, and how likely each is wrong, the most doubtful first.
+
+    `audit_labels` returns it. Arrays are of n_entries labels: one for each document or, of several
+    labels a document, each label that is doubtful at all, given or missing.
+
+    Parameters
+    ----------
+    documents : ndarray of int64, shape (n_entries,)
+        The row of the document in what was audited.
+    given : ndarray of int64, shape (n_entries,)
+        The number of the label in `labels`.
+    suggested : ndarray of int64, shape (n_entries,)
+        The number of the most probable other class; -1 of several labels a document.
+    doubts : ndarray of float64, shape (n_entries,)
+        The chance that the label is wrong.
+    probabilities : ndarray of float64, shape (n_documents, n_labels)
+        What models that did not learn from a document say of it, before doubts are found; zeros
+        of one that was not looked at.
+    labels : tuple
+        Names of all classes or labels.
+    marked : ndarray of bool, shape (n_entries,), default=None
+        Of several labels a document, whether the document has the label; None of one.
+    texts : tuple of n_documents str, default=None
+        The documents; None if they are no raw texts.
+    conflicts : tuple of tuples of int, default=()
+        Rows of documents of the same words that have different labels.
+    explanations : ExplanationList, optional
+        Of the first labels: why the suggested class and not the given one.
+    notes : tuple of str, default=()
+        What one must know to read the audit.
+    """
+
+    documents: NDArray[np.int64]
+    given: NDArray[np.int64]
+    suggested: NDArray[np.int64]
+    doubts: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    labels: tuple[Any, ...]
+    marked: NDArray[np.bool_] | None = None
+    texts: tuple[str, ...] | None = None
+    conflicts: tuple[tuple[int, ...], ...] = ()
+    explanations: ExplanationList = dataclasses.field(default_factory=ExplanationList)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n = len(self.documents)
+        types: dict[str, type[np.generic]] = {
+            "documents": np.int64,
+            "given": np.int64,
+            "suggested": np.int64,
+            "doubts": np.float64,
+            "marked": np.bool_,
+        }
+        for name, dtype in types.items():
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, frozen(getattr(self, name), name, (n,), dtype))
+        p = frozen(self.probabilities, "probabilities", (None, len(self.labels)), np.float64)
+        object.__setattr__(self, "probabilities", p)
+        conflicts = tuple(tuple(map(int, group)) for group in self.conflicts)
+        object.__setattr__(self, "conflicts", conflicts)
+
+    @property
+    def n_documents(self) -> int:
+        """Number of all documents, listed or not."""
+        return len(self.probabilities)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __iter__(self) -> Iterator[DoubtfulLabel]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, place: int) -> DoubtfulLabel:
+        """Return the label at a place of the order, from 0."""
+        other = int(self.suggested[place])
+        return DoubtfulLabel(
+            int(self.documents[place]),
+            self.labels[self.given[place]],
+            None if other < 0 else self.labels[other],
+            self.marked is None or bool(self.marked[place]),
+            float(self.doubts[place]),
+        )
+
+    def n_expected(self, n: int | None = None) -> float:
+        """Return how many of the first n labels are expected to be wrong; None for all."""
+        return float(self.doubts[:n].sum())
+
+    def weights(self) -> NDArray[np.float64]:
+        """Return the chance that all labels of a document are right, shape (n_documents,).
+
+        For ``fit(X, y, sample_weight=audit.weights())``, so that a model learns less from labels
+        that are likely wrong.
+        """
+        found = np.ones(self.n_documents)
+        np.multiply.at(found, self.documents, 1 - self.doubts)
+        return found
+
+    def confused(self) -> list[tuple[Any, Any, float]]:
+        """Return pairs of a given and a suggested class, and how many are expected to be wrong.
+
+        The most frequent first. Of several labels a document: the label, whether it is marked, and
+        how many of these marks are expected to be wrong.
+        """
+        sums: dict[tuple[Any, Any], float] = {}
+        for entry in self:
+            pair = (entry.label, entry.marked if self.marked is not None else entry.suggested)
+            sums[pair] = sums.get(pair, 0.0) + entry.doubt
+        return sorted(((*pair, n) for pair, n in sums.items()), key=lambda found: -found[2])
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas DataFrame with one row for each label, the most doubtful first.
+
+        Its columns are ``document``, ``text`` if there are texts, ``label``, ``suggested`` or
+        ``marked``, and ``doubt``.
+        """
+        return frame_of(dict(zip(self._header, zip(*self._rows(), strict=True), strict=False)))
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows of `to_frame` in UTF-8, with an empty column ``decision`` to fill in.
+
+        Parameters
+        ----------
+        path : path-like
+        """
+        lines = io.StringIO(newline="")
+        writer = csv.writer(lines)
+        writer.writerow([*self._header, "decision"])
+        writer.writerows([*row[:-1], f"{row[-1]:.3f}", ""] for row in self._rows())
+        with replacing(path) as file:
+            file.write(lines.getvalue().encode())
+
+    def to_text(self) -> str:
+        """Return how many labels are expected to be wrong, and the most doubtful, as lines."""
+        return audit_text(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how many of the first labels are expected to be wrong, over their number."""
+        return plot_audit(self, ax)
+
+    @property
+    def _header(self) -> list[str]:
+        texts = [] if self.texts is None else ["text"]
+        return [
+            "document",
+            *texts,
+            "label",
+            "suggested" if self.marked is None else "marked",
+            "doubt",
+        ]
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        for entry in self:
+            text = () if self.texts is None else (self.texts[entry.document],)
+            other = entry.suggested if self.marked is None else entry.marked
+            yield entry.document, *text, entry.label, other, entry.doubt
+
+    def _markup(self, *, full_page: bool) -> str:
+        return audit_page(self, full_page)
+
+    def __repr__(self) -> str:
+        return f"LabelAudit({self.n_documents} documents, {self.n_expected():.0f} expected wrong)"

@@ -1,0 +1,69 @@
+"""Doubts of labels, held against labels that were flipped."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score
+
+from sk_han.inspection.doubts import label_doubts
+
+
+def drawn(n=4000, k=3, share=0.1, seed=0):
+    """Give true classes, labels of which a share is flipped to the next class, and probabilities.
+
+    Classes are drawn by probabilities, which are then turned into those of the labels.
+    """
+    rng = np.random.RandomState(seed)
+    of_class = rng.dirichlet(np.full(k, 0.15), size=n)
+    true = np.array([rng.choice(k, p=p) for p in of_class])
+    labels = np.where(rng.rand(n) < share, (true + 1) % k, true)
+    rates = (1 - share) * np.eye(k) + share * np.roll(np.eye(k), 1, axis=1)
+    return true, labels, of_class @ rates
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("share", [0.05, 0.2])
+def test_as_many_are_expected_to_be_wrong_as_are(k, share):
+    """Over five draws: rates are estimated from a few hundred documents each."""
+    counts = []
+    for seed in range(5):
+        true, labels, p = drawn(k=k, share=share, seed=seed)
+        doubts, wrong = label_doubts(p, labels), true != labels
+        along, is_wrong = doubts.chances[doubts.order], wrong[doubts.order]
+        counts.append([(along[:n].sum(), is_wrong[:n].sum()) for n in (50, 400, None)])
+    expected, found = np.sum(counts, axis=0).T
+    assert (np.abs(expected / found - 1) < [0.5, 0.25, 0.25]).all()
+
+
+def test_the_order_knows_which_classes_are_confused():
+    true, labels, p = drawn(k=4, share=0.15)
+    doubts = label_doubts(p, labels)
+    rank = np.empty(len(labels))
+    rank[doubts.order] = -np.arange(len(labels))
+    others = np.where(np.arange(4) == labels[:, None], -1, p).max(axis=1)
+    margin = others - p[np.arange(len(p)), labels]
+    by_margin = average_precision_score(true != labels, margin)
+    assert average_precision_score(true != labels, rank) > by_margin + 0.05
+
+
+def test_chances_fall_along_the_order_and_others_are_no_label_given():
+    _, labels, p = drawn(n=300)
+    doubts = label_doubts(p, labels)
+    along = doubts.chances[doubts.order]
+    assert (np.diff(along) <= 0).all()
+    assert 0 <= along[-1] <= along[0] <= 1
+    assert sorted(doubts.order) == list(range(300))
+    assert (doubts.others != labels).all()
+
+
+def test_probabilities_that_are_too_sure_are_tempered():
+    _, labels, p = drawn()
+    sure = p**3 / (p**3).sum(axis=1, keepdims=True)
+    one, other = label_doubts(p, labels), label_doubts(sure, labels)
+    np.testing.assert_allclose(other.chances.sum(), one.chances.sum(), rtol=0.05)
+
+
+def test_certain_probabilities_and_single_documents_are_taken():
+    labels = np.array([0, 1, 2, 0])
+    doubts = label_doubts(np.eye(3)[[0, 1, 1, 2]], labels)
+    assert np.isfinite(doubts.chances).all()
+    assert set(doubts.order[:2]) == {2, 3}
