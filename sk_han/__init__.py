@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sk_han.sentence_vectors import SentenceEmbedder
     from sk_han.tagging import SequenceTagger
     from sk_han.tokenizer import HierarchicalTokenizer
+    from sk_han.training.callbacks.stopping import StopAfter, StopOnInterrupt
     from sk_han.translation import AttentionTranslator
     from sk_han.utils.model_format import ModelFormatError
     from sk_han.versions import show_versions
@@ -48,6 +49,8 @@ __all__ = [
     "SentenceArray",
     "SentenceEmbedder",
     "SequenceTagger",
+    "StopAfter",
+    "StopOnInterrupt",
     "Summary",
     "audit_labels",
     "describe",
@@ -78,6 +81,8 @@ _MODULE_OF = {
     "SentenceArray": "sk_han.documents",
     "SentenceEmbedder": "sk_han.sentence_vectors",
     "SequenceTagger": "sk_han.tagging",
+    "StopAfter": "sk_han.training.callbacks.stopping",
+    "StopOnInterrupt": "sk_han.training.callbacks.stopping",
     "Summary": "sk_han.inspection.results",
     "audit_labels": "sk_han.inspection.auditing",
     "describe": "sk_han.inspection.describing",

@@ -28,6 +28,7 @@ from sk_han.sentence_vectors.training import (
 )
 from sk_han.training.builder import batch_size_for, document_net, epochs_for, new_net
 from sk_han.training.callbacks.freezing import epochs_frozen
+from sk_han.training.callbacks.stopping import StopOnInterrupt, stops_for_a_person
 from sk_han.training.history import plain_history
 from sk_han.training.net import Net
 from sk_han.training.net_state import copied_net
@@ -222,9 +223,17 @@ def _main_training(data: FitData, context: FitContext, n_epochs: int) -> dict[st
         "lr_schedule": "constant" if context.is_portion else settings.lr_schedule,
         "keep_best": data.validation is not None,
         "n_iter_no_change": settings.n_iter_no_change,
-        "callbacks": settings.callbacks,
+        "callbacks": _with_stop(settings.callbacks),
         "checkpoints": context.checkpoints.callback("training"),
     }
+
+
+def _with_stop(callbacks: list[Any] | None) -> list[Any] | None:
+    """Let a person at a shell end a training, unless a callback of theirs does."""
+    own = list(callbacks or ())
+    if any(isinstance(each, StopOnInterrupt) for each in own) or not stops_for_a_person():
+        return callbacks
+    return [*own, StopOnInterrupt()]
 
 
 def _going_on(context: FitContext) -> np.random.RandomState:

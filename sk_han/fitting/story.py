@@ -83,7 +83,8 @@ def fit(
         tell(summary)
     fitted = _fitted_model(scaled, summary, data, context)
     context.end_task(fitted.attributes())
-    context.checkpoints.end()
+    if summary.ended not in ("the time", "an interrupt"):  # these may go on from it
+        context.checkpoints.end()
     return fitted
 
 

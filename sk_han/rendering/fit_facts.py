@@ -73,6 +73,8 @@ def _training(summary: Any, unit: str) -> str:
         "all epochs": "all that were planned",
         "no improvement": f"ended since the held-out {unit}s showed no improvement",
         "a callback": "ended by a callback",
+        "the time": "ended by StopAfter",
+        "an interrupt": "ended by Ctrl-C",
     }[summary.ended]
     kept = "the last one" if summary.kept_epoch is None else f"epoch {summary.kept_epoch}"
     return f"{counted(summary.n_epochs, 'epoch')}, {why}; the weights of {kept} were kept"

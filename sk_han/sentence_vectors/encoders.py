@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import EncoderFingerprint
 from sk_han.sentence_vectors.cache import VectorCache
+from sk_han.utils.progress import progress_bar
 
 Encode = Callable[[list[str]], NDArray[np.float32]]
 
@@ -53,7 +54,8 @@ def encoded(
     """Encode distinct sentences batch by batch, but those in the cache; shape (n, dimension)."""
     vectors = np.empty((len(sentences), dimension), dtype=np.float32)
     todo = np.arange(len(sentences)) if cache is None else cache.read(sentences, vectors)
-    with _bar(len(todo)) if progress else nullcontext() as bar:
+    shows = progress_bar(len(todo), desc="encode", unit="sentence") if progress else nullcontext()
+    with shows as bar:
         for start in range(0, len(todo), batch_size):
             rows = todo[start : start + batch_size]
             batch = [sentences[row] for row in rows.tolist()]
@@ -121,9 +123,3 @@ def _checked(found: Any, sentences: list[str], encoder: Any) -> NDArray[np.float
 def _on_cpu(found: Any) -> Any:
     """Return a tensor, perhaps of a GPU or in half precision, as NumPy can read it."""
     return found.detach().cpu().float() if hasattr(found, "cpu") else found
-
-
-def _bar(n_sentences: int) -> Any:
-    from tqdm.auto import tqdm  # it comes with skorch
-
-    return tqdm(total=n_sentences, desc="encode", unit="sentence", dynamic_ncols=True)

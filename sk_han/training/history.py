@@ -26,8 +26,10 @@ def best_of(net: Net) -> dict[str, Any]:
 
 
 def end_of(net: Net) -> str:
-    """Return why training ended: "all epochs", "no improvement" or "a callback"."""
+    """Return why training ended, as `FitSummary.ended` has it."""
     n_epochs = len(net.history)
+    if net.ended_by is not None:
+        return net.ended_by
     if n_epochs >= net.max_epochs or not net.stop_requested:
         return "all epochs"
     early = [c for _, c in net.callbacks_ if isinstance(c, EarlyStopping)]

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import dataclasses
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from sk_han.nn.optimizers import clip_gradient_norm
 from sk_han.training.batches import Batches, TrainingData
 from sk_han.training.callbacks.interrupts import StopTraining, interrupts
 from sk_han.training.callbacks.progress import EpochTimer
+from sk_han.training.callbacks.stopping import StopOnInterrupt
 from sk_han.training.computing import torch_threads
 from sk_han.training.data_parallel import Ranks, next_number
 from sk_han.training.loss import weighted_loss, weighted_mean
@@ -53,6 +54,8 @@ class Net(NeuralNet):
     """
 
     _ranks: Ranks | None = None  # while it trains together with other processes
+    # What ended training before its time, the epoch behind a step: "the time", "an interrupt".
+    ended_by: str | None = None
 
     def __init__(
         self,
@@ -99,12 +102,16 @@ class Net(NeuralNet):
         self.train_split = predefined_split(validation) if validation is not None else None
         if not self.initialized_:
             self.initialize()
-        self.stop_requested, n_before = False, len(self.history)
+        self.stop_requested, self.ended_by, n_before = False, None, len(self.history)
         self.notify("on_train_begin", X=training, y=None)
         # A checkpoint, restored by its callback, brings epochs, and perhaps the request to stop.
         epochs = 0 if self.stop_requested else self.max_epochs - (len(self.history) - n_before)
-        with contextlib.suppress(StopTraining), self._own_settings(), self._together(ranks):
-            self.fit_loop(training, epochs=epochs)
+        with contextlib.ExitStack() as stack:
+            for _, callback in self.callbacks_:
+                if isinstance(callback, StopOnInterrupt):
+                    stack.enter_context(callback.watching())
+            with contextlib.suppress(StopTraining), self._own_settings(), self._together(ranks):
+                self.fit_loop(training, epochs=epochs)
         self.notify("on_train_end", X=training, y=None)
         for name, weight in self.module_.named_parameters():
             self._check_finite(weight, f"the weight {name}")
@@ -119,6 +126,11 @@ class Net(NeuralNet):
         if self.device == "cpu" and hasattr(self.module_, "tabulate"):
             with self._own_settings():
                 self.module_.tabulate()
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it trains without other processes."""
+        return self._ranks is None
 
     @property
     def dimension(self) -> int | None:
@@ -245,11 +257,12 @@ class Net(NeuralNet):
                 try:
                     callback.on_epoch_end(self, **cb_kwargs)
                 except (KeyboardInterrupt, StopTraining) as stop:
-                    if arrived:
+                    if arrived and isinstance(stop, KeyboardInterrupt):
                         raise
                     request = stop
                     self.stop_requested = True  # checkpoints, which come last, store it
         if self._ranks is not None and self._ranks.any(request is not None):
+            self.stop_requested = True
             raise StopTraining from request  # of any rank: all stop after the same epoch
         if request is not None:
             raise StopTraining from request
@@ -299,9 +312,17 @@ class Net(NeuralNet):
         n_steps = len(self.history[-1]["batches"]) if training else 0
         if iterator is not None and n_steps:
             iterator = dataclasses.replace(iterator, first=n_steps)
-        super().run_single_epoch(iterator, training, prefix, *args, **kwargs)
+        steps = self._steps(iterator) if training and iterator is not None else iterator
+        super().run_single_epoch(steps, training, prefix, *args, **kwargs)
         if n_steps:
             self.history.record(f"{prefix}_batch_count", len(self.history[-1]["batches"]))
+
+    def _steps(self, batches: Batches) -> Iterator[Any]:
+        """Give the batches of an epoch, which a callback may end behind each."""
+        for batch in batches:
+            yield batch
+            if self.ended_by is not None and self.is_alone:
+                return
 
     def infer(self, x: TrainingData, **fit_params: Any) -> Tensor:
         """Compute the logits of a batch."""

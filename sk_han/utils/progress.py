@@ -5,21 +5,23 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import suppress
+from typing import Any
 
 _SECONDS_ON_TERMINAL = 0.2
 _SECONDS_IN_LOG = 30.0
 
 
 def tell(message: object, *, quiet: bool = False, end: str = "\n") -> None:
-    """Write on standard error, if there is one.
+    """Write on standard error, if there is one; a notebook would show that as an error.
 
     No work is lost because nobody can read how far it is: where standard error is closed, or the
     disk of a log is full, nothing is written.
     """
-    if quiet or sys.stderr is None:  # `print` would take standard output
+    stream = _stream()
+    if quiet or stream is None:  # `print` would take standard output
         return
     with suppress(OSError, ValueError):
-        print(message, end=end, file=sys.stderr, flush=True)
+        print(message, end=end, file=stream, flush=True)
 
 
 def rewrites_lines() -> bool:
@@ -28,10 +30,29 @@ def rewrites_lines() -> bool:
     with suppress(AttributeError, ValueError):  # ValueError: it is closed
         if sys.stderr.isatty():
             return True
+    return in_notebook()
+
+
+def in_notebook() -> bool:
+    """Return whether the process is that of a notebook."""
     # IPython is no dependency; a notebook has loaded it. Its class for notebooks is the one that
     # tqdm looks for, too.
     get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return get_shell is not None and type(get_shell()).__name__ == "ZMQInteractiveShell"
+
+
+def progress_bar(total: int, **options: Any) -> Any:
+    """Return a bar of tqdm, on one line that is replaced; `rewrites_lines` must hold.
+
+    tqdm's own bar for notebooks needs another package.
+    """
+    from tqdm import tqdm  # it comes with skorch
+
+    return tqdm(total=total, file=_stream(), dynamic_ncols=True, **options)
+
+
+def _stream() -> Any:
+    return sys.stdout if in_notebook() else sys.stderr
 
 
 def duration(seconds: float) -> str:

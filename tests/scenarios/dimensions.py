@@ -15,7 +15,14 @@ import numpy as np
 import torch
 from skorch.callbacks import EpochScoring
 
-from sk_han import RNN, Attention, ContextAttention, MultiHopAttention
+from sk_han import (
+    RNN,
+    Attention,
+    ContextAttention,
+    MultiHopAttention,
+    StopAfter,
+    StopOnInterrupt,
+)
 from sk_han.tokenizer import HierarchicalTokenizer
 from tests.scenarios import corpus, doors
 from tests.scenarios.drawing import Scenario
@@ -131,7 +138,11 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "n_iter_no_change": _named(None, 1),
     "random_state": {"0": 0, "RandomState": np.random.RandomState(7), "None": None},
     "device": _named("cpu", "auto"),
-    "callbacks": {"None": None, "EpochScoring": [EpochScoring("accuracy", name="accuracy")]},
+    "callbacks": {
+        "None": None,
+        "EpochScoring": [EpochScoring("accuracy", name="accuracy")],
+        "stopping": [StopAfter(3600.0), StopOnInterrupt()],
+    },
     "net_params": {
         "None": None,
         "clip_norm": {"clip_norm": None},
@@ -256,7 +267,7 @@ NOT_SAVED = _others("estimator", *ALONE, "pipeline")
 NOT_EXPLAINED = {"vectors beside numbers", "one against the rest", "threshold"}
 # Parameters that are no data, which files of `save` hold alone.
 NOT_PLAIN = [
-    when(callbacks="EpochScoring"),
+    when(callbacks={"EpochScoring", "stopping"}),
     when(optimizer="Adagrad"),
     when(random_state="RandomState"),
     when(embedding_init="mapping"),

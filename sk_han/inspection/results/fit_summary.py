@@ -17,7 +17,14 @@ __all__ = ["FitSummary", "summary_of"]
 
 _Summary = TypeVar("_Summary")
 
-_ENDS = ("all epochs", "no improvement", "a callback", "one portion")
+_ENDS = (
+    "all epochs",
+    "no improvement",
+    "a callback",
+    "the time",
+    "an interrupt",
+    "one portion",
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
@@ -39,9 +46,11 @@ class FitSummary(Result):
         Epochs of this fit.
     kept_epoch : int or None
         The epoch whose weights were kept, from 1; None for the last one, without scores.
-    ended : {"all epochs", "no improvement", "a callback", "one portion"}
+    ended : {"all epochs", "no improvement", "a callback", "the time", "an interrupt", \
+"one portion"}
         Why training ended: there were no more epochs, `n_iter_no_change` was reached, or a callback
-        asked for it. "one portion": this was `partial_fit`, and all values are of its last portion.
+        asked for it, such as `StopAfter` and `StopOnInterrupt`. "one portion": this was
+        `partial_fit`, and all values are of its last portion.
     n_scored : int
         Documents that the scores are of.
     accuracy, loss : float or None

@@ -34,7 +34,7 @@ class TrainingSummary(Result):
     n_epochs : int
     kept_epoch : int or None
         The epoch whose weights were kept, from 1; None for the last one, without held-out units.
-    ended : {"all epochs", "no improvement", "a callback"}
+    ended : {"all epochs", "no improvement", "a callback", "the time", "an interrupt"}
         Why training ended.
     accuracy : float or None
         Of the words of held-out units, in the kept epoch. It has chosen this epoch, and is a little

@@ -50,8 +50,9 @@ class Checkpointing(Callback):
             self._write(training_state(net, self.order_, within_epoch=True))
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Store the state."""
-        self._write(training_state(net, _order(net), within_epoch=False))
+        """Store the state, from which a training that ends before its time does not go on."""
+        if net.ended_by is None:
+            self._write(training_state(net, _order(net), within_epoch=False))
 
     def _write(self, state: dict[str, Any]) -> None:
         self.write(state)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from time import perf_counter
 from typing import Any
 
 from skorch.callbacks import Callback
 
 from sk_han.engines.loading import compile_kernels
-from sk_han.utils.progress import duration, rewrites_lines, tell
+from sk_han.utils.progress import duration, progress_bar, rewrites_lines, tell
 
 
 def progress_of(n_steps: int, n_epochs: int, verbose: int) -> Callback:
@@ -33,16 +32,12 @@ class TrainingProgress(Callback):
 
     def on_train_begin(self, net: Any, X: Any = None, **kwargs: Any) -> None:
         """Open the bar."""
-        # tqdm comes with skorch; its `auto` chooses the bar for a terminal or a notebook.
-        from tqdm.auto import tqdm
-
         seconds = compile_kernels() if net.device == "cpu" else 0.0
         if seconds > 1:
-            tqdm.write(
-                f"Compiled the kernels in {seconds:.1f} s; later processes read them from a cache.",
-                file=sys.stderr,
+            tell(
+                f"Compiled the kernels in {seconds:.1f} s; later processes read them from a cache."
             )
-        self.bar_ = tqdm(total=self.n_steps, desc="epoch 1", unit="batch", dynamic_ncols=True)
+        self.bar_ = progress_bar(self.n_steps, desc="epoch 1", unit="batch")
         self.validation_: dict[str, str] = {}
         n_words = _words_of(X) if self.with_rates else None
         self.words_per_step_ = None if n_words is None else n_words * net.max_epochs / self.n_steps

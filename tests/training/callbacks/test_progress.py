@@ -50,7 +50,7 @@ def test_the_bar_has_rates_at_verbose_2(capsys, terminal):
     assert re.search(r"words/s=[\d,]+", told(capsys, verbose=2))
 
 
-def test_a_notebook_has_a_bar(monkeypatch):
+def test_a_notebook_has_a_bar_that_is_no_error(monkeypatch, capsys):
     class ZMQInteractiveShell:
         """What IPython calls the shell of a notebook."""
 
@@ -60,3 +60,7 @@ def test_a_notebook_has_a_bar(monkeypatch):
     assert not rewrites_lines()
     monkeypatch.setitem(sys.modules, "IPython", IPython)
     assert rewrites_lines()
+    tiny(verbose=1).fit(TEXTS, LABELS)
+    shown = capsys.readouterr()
+    assert "\r" in shown.out
+    assert shown.err.count("\r") == 0

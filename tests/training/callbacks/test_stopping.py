@@ -1,0 +1,194 @@
+"""Trainings that end before their time, and what is kept of them."""
+
+import signal
+import sys
+import threading
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from skorch.callbacks import Callback
+
+from sk_han import Checkpoint, HANClassifier, HierarchicalTokenizer, StopAfter, StopOnInterrupt
+from sk_han.training.callbacks import stopping
+from tests.tiny_models import LABELS, TEXTS, tiny
+
+N_STEPS = 6  # of each epoch, 18 documents, 3 at a time
+
+
+class CtrlC(Callback):
+    """Press Ctrl-C behind some of the steps, counted from 1."""
+
+    def __init__(self, *steps):
+        self.steps = steps
+
+    def __sklearn_clone__(self):
+        return CtrlC(*self.steps)
+
+    def on_train_begin(self, net, **kwargs):
+        self.n_steps = 0
+
+    def on_batch_end(self, net, training=False, **kwargs):
+        self.n_steps += training
+        if training and self.n_steps in self.steps:
+            signal.raise_signal(signal.SIGINT)
+
+
+def classifier_of(*callbacks, **params):
+    settings = {"max_epochs": 4, "batch_size": 3, "validation_fraction": None}
+    return tiny(callbacks=list(callbacks), **settings | params)
+
+
+class Clock:
+    """A clock that each look at it advances by a second."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        monkeypatch.setattr(stopping.time, "monotonic", self)
+
+    def __call__(self):
+        self.now += 1
+        return self.now
+
+
+class TestInterrupt:
+    @pytest.mark.parametrize(("step", "n_epochs"), [(1, 1), (6, 1), (8, 2), (24, 4)])
+    def test_the_epoch_ends_behind_the_step_and_is_the_last(self, step, n_epochs, capsys):
+        found = classifier_of(CtrlC(step), StopOnInterrupt()).fit(TEXTS, LABELS)
+        assert found.n_iter_ == len(found.history_) == n_epochs
+        n_steps = [len(epoch["batches"]) for epoch in found.net_.history]
+        assert sum(n_steps) == step
+        assert found.fit_summary_.ended == "an interrupt"
+        assert "ended by Ctrl-C" in str(found.fit_summary_)
+        assert "Ctrl-C again gives up" in capsys.readouterr().err
+        assert found.predict(TEXTS).shape == (18,)
+
+    def test_the_best_epoch_so_far_is_kept(self):
+        held_out = {"validation_fraction": 0.3}
+        found = classifier_of(CtrlC(9), StopOnInterrupt(), **held_out).fit(TEXTS, LABELS)
+        assert found.best_epoch_ in (1, 2, 3)
+        assert found.fit_summary_.kept_epoch == found.best_epoch_
+        assert found.score(TEXTS, LABELS) >= 0.5
+
+    def test_averages_of_weights_are_kept(self):
+        found = classifier_of(CtrlC(8), StopOnInterrupt(), weight_averaging=0.9)
+        found.fit(TEXTS, LABELS)
+        alone = classifier_of(CtrlC(8), StopOnInterrupt()).fit(TEXTS, LABELS)
+        one, other = (m.net_.weights["output.weight"] for m in (found, alone))
+        assert np.isfinite(one).all()
+        assert not np.array_equal(one, other)
+
+    def test_a_second_one_gives_up_and_the_earlier_model_stays(self):
+        found = classifier_of().fit(TEXTS, LABELS)
+        before = found.predict_proba(TEXTS)
+        found.set_params(callbacks=[CtrlC(2), StopOnInterrupt(), CtrlC(2)])
+        with pytest.raises(KeyboardInterrupt):
+            found.fit(TEXTS, LABELS)
+        np.testing.assert_array_equal(found.predict_proba(TEXTS), before)
+
+    def test_the_handler_is_as_before(self):
+        before = signal.getsignal(signal.SIGINT)
+        classifier_of(CtrlC(2), StopOnInterrupt()).fit(TEXTS, LABELS)
+        assert signal.getsignal(signal.SIGINT) is before
+        with pytest.raises(KeyboardInterrupt):
+            classifier_of(StopOnInterrupt(), CtrlC(2, 3), CtrlC(2)).fit(TEXTS, LABELS)
+        assert signal.getsignal(signal.SIGINT) is before
+
+    def test_without_it_ctrl_c_is_an_interrupt(self):
+        with pytest.raises(KeyboardInterrupt):
+            classifier_of(CtrlC(2)).fit(TEXTS, LABELS)
+
+    def test_at_the_end_of_an_epoch_all_callbacks_are_called(self):
+        class AtTheEnd(Callback):
+            def on_epoch_end(self, net, **kwargs):
+                signal.raise_signal(signal.SIGINT)
+
+        held_out = {"validation_fraction": 0.3}
+        found = classifier_of(AtTheEnd(), StopOnInterrupt(), **held_out).fit(TEXTS, LABELS)
+        assert (found.n_iter_, found.best_epoch_) == (1, 1)
+
+    def test_in_a_thread_it_does_nothing(self):
+        found = classifier_of(StopOnInterrupt())
+        thread = threading.Thread(target=found.fit, args=(TEXTS, LABELS))
+        thread.start()
+        thread.join()
+        assert found.fit_summary_.ended == "all epochs"
+
+    def test_a_checkpoint_stays_and_training_goes_on_from_it(self, tmp_path):
+        checkpoint = Checkpoint(tmp_path, minutes=0)
+        stopped = classifier_of(CtrlC(8), StopOnInterrupt())
+        stopped.fit(TEXTS, LABELS, checkpoint=checkpoint)
+        assert (tmp_path / "checkpoint.han").exists()
+        stopped.set_params(callbacks=[CtrlC(), StopOnInterrupt()])
+        stopped.fit(TEXTS, LABELS, checkpoint=checkpoint)
+        assert stopped.fit_summary_.ended == "all epochs"
+        assert not (tmp_path / "checkpoint.han").exists()
+        whole = classifier_of(CtrlC(), StopOnInterrupt()).fit(TEXTS, LABELS)
+        np.testing.assert_array_equal(stopped.predict_proba(TEXTS), whole.predict_proba(TEXTS))
+
+
+class TestAPerson:
+    """At a shell, a fit that is called by itself stops without being asked."""
+
+    @pytest.fixture(autouse=True)
+    def shell(self, monkeypatch):
+        monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+
+    def test_a_fit_stops(self):
+        assert classifier_of(CtrlC(2)).fit(TEXTS, LABELS).fit_summary_.ended == "an interrupt"
+
+    def test_a_fit_in_a_pipeline_stops(self):
+        pipeline = make_pipeline(HierarchicalTokenizer(), classifier_of(CtrlC(2)))
+        assert pipeline.fit(TEXTS, LABELS)[-1].fit_summary_.ended == "an interrupt"
+
+    def test_a_search_is_interrupted(self):
+        search = GridSearchCV(classifier_of(CtrlC(2)), {"lr": [0.01]}, cv=2, refit=False)
+        with pytest.raises(KeyboardInterrupt):
+            search.fit(TEXTS, LABELS)
+        with pytest.raises(KeyboardInterrupt):
+            cross_val_score(classifier_of(CtrlC(2)), TEXTS, LABELS, cv=2)
+
+    def test_cross_fitting_is_interrupted(self):
+        with pytest.raises(KeyboardInterrupt):
+            classifier_of(CtrlC(2), features="log_odds").fit_transform(TEXTS, LABELS)
+
+    def test_the_parameter_stays_as_it_is(self):
+        found = tiny(callbacks=None).fit(TEXTS, LABELS)
+        assert found.callbacks is None
+
+
+class TestTime:
+    def test_the_epoch_ends_where_the_time_does(self, monkeypatch):
+        Clock(monkeypatch)
+        found = classifier_of(StopAfter(20), max_epochs=100).fit(TEXTS, LABELS)
+        n_steps = sum(len(epoch["batches"]) for epoch in found.net_.history)
+        assert 5 < n_steps < 20
+        assert found.fit_summary_.ended == "the time"
+        assert "ended by StopAfter" in str(found.fit_summary_)
+
+    def test_the_schedule_ends_with_the_time(self, monkeypatch):
+        Clock(monkeypatch)
+        found = classifier_of(StopAfter(60), max_epochs=100).fit(TEXTS, LABELS)
+        schedule = dict(found.net_.callbacks_)["lr_schedule"].lr_scheduler_
+        assert schedule.last_epoch > 0.9 * schedule.total_steps
+        assert schedule.get_last_lr()[0] < 0.05 * found.lr
+
+    def test_enough_time_changes_nothing(self):
+        found = classifier_of(StopAfter(3600)).fit(TEXTS, LABELS)
+        whole = classifier_of().fit(TEXTS, LABELS)
+        assert found.fit_summary_.ended == "all epochs"
+        np.testing.assert_array_equal(found.predict_proba(TEXTS), whole.predict_proba(TEXTS))
+
+    def test_at_a_constant_rate_the_time_counts_alone(self, monkeypatch):
+        Clock(monkeypatch)
+        found = classifier_of(StopAfter(10), max_epochs=100, lr_schedule="constant")
+        assert found.fit(TEXTS, LABELS).fit_summary_.ended == "the time"
+
+    @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), "60", None, True, 0.0])
+    def test_what_is_no_time_is_refused(self, seconds):
+        with pytest.raises(ValueError, match="seconds must be a positive finite number"):
+            StopAfter(seconds)
+
+    def test_it_is_cloned_with_its_seconds(self):
+        assert HANClassifier(callbacks=[StopAfter(7)]).callbacks[0].get_params() == {"seconds": 7}
