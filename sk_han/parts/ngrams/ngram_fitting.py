@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams.model import NgramCounts, NgramModel
@@ -64,11 +65,14 @@ def fit_ngram_model(
     features = Features(present, ratios)
     weights, intercept = np.empty_like(ratios), np.empty(ratios.shape[1], dtype=np.float32)
     sample_weight = target.problem_weights(data.targets, data.weights / data.weights.mean())
-    for c in range(ratios.shape[1]):
-        coefficients, intercept[c] = logistic_regression(
-            features.of_score(c), in_class[:, c], sample_weight[:, c], C=INVERSE_STRENGTH
-        )
-        weights[:, c] = coefficients * ratios[:, c]
+    # BLAS adds vectors here, for which its threads wait for each other: where other work keeps the
+    # cores busy, two took twenty times as long as one.
+    with threadpool_limits(1, user_api="blas"):
+        for c in range(ratios.shape[1]):
+            coefficients, intercept[c] = logistic_regression(
+                features.of_score(c), in_class[:, c], sample_weight[:, c], C=INVERSE_STRENGTH
+            )
+            weights[:, c] = coefficients * ratios[:, c]
     return NgramModel(target, ngram_range, buckets, ratios, weights, intercept, counts)
 
 
@@ -129,7 +133,8 @@ def partial_fit_ngram_model(
     ratios[seen_again] = log_count_ratios(counts.of(seen_again))
     features = Features(present, ratios[columns])
     strength = counts.n_documents[0] / (INVERSE_STRENGTH * len(data))
-    update_problems(features.of_score, data, target, coefficients, intercept, strength, columns)
+    with threadpool_limits(1, user_api="blas"):  # as in `fit_ngram_model`
+        update_problems(features.of_score, data, target, coefficients, intercept, strength, columns)
     weights = (coefficients * ratios).astype(np.float32)
     return NgramModel(
         target, ngram_range, buckets, ratios, weights, intercept.astype(np.float32), counts

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
+from sk_han.parts.ngrams import ngram_fitting
 from sk_han.parts.ngrams.hashing import hash_ngrams
 from sk_han.parts.ngrams.ngram_fitting import (
     fit_ngram_model,
@@ -233,3 +235,21 @@ def test_weights_of_all_sizes_learn_without_a_warning():
     heaviest = slice(-10, None)
     right = (points @ coefficients + intercept > 0) == is_positive.astype(bool)
     assert right[heaviest].mean() > 0.5
+
+
+@pytest.mark.parametrize(
+    ("learn", "solver"),
+    [(fit_ngram_model, "logistic_regression"), (partial_fit_ngram_model, "update_problems")],
+)
+def test_threads_of_blas_do_not_wait_for_each_other(learn, solver, monkeypatch):
+    found, solve = [], getattr(ngram_fitting, solver)
+
+    def recorded(*args, **kwargs):
+        found.extend(lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas")
+        return solve(*args, **kwargs)
+
+    monkeypatch.setattr(ngram_fitting, solver, recorded)
+    before = () if learn is fit_ngram_model else (None,)
+    with threadpool_limits(2, user_api="blas"):
+        learn(*before, labelled(FIRST), classes(2), (1, 1))
+    assert set(found) == {1}
