@@ -16,6 +16,8 @@ RELEASE := .venv-release/bin
 RELEASE_READY := .venv-release/.ready
 RUNTIME := .venv-runtime
 RUNTIME_READY := .venv-runtime/.ready
+DEMO := .venv-demo/bin
+DEMO_READY := .venv-demo/.ready
 SBOM := dist/sk_han.cdx.json
 VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' sk_han/__init__.py)
 
@@ -32,8 +34,9 @@ SHAKES ?= 1 2 3 4 5
 .PHONY: demo quick test test-thorough test-slow test-oldest test-newest test-processors test-shaken checks lint docs figures \
 	wheel sbom audit clean
 
-demo: $(READY)
-	$(BIN)/python examples/demo.py
+# With what a user of the package gets, and nothing for developers. One thread for each of the models that are timed.
+demo: $(DEMO_READY)
+	@$(ONE_THREAD) $(DEMO)/python examples/demo.py
 
 # The parts, without the whole models that are made of them, and without doctests.
 quick: $(READY)
@@ -116,12 +119,20 @@ audit: sbom
 	$(RELEASE)/python -m tests.audit $(SBOM)
 
 clean:
-	rm -rf .venv .venv-* build dist docs/_build docs/generated docs/auto_examples reviews.html
+	rm -rf .venv .venv-* build dist docs/_build docs/generated docs/auto_examples explained.html
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --constraint constraints.txt --editable ".[dev,plot]"
 	touch $@
+
+# Python compiles what is imported; compiling all of PyTorch would take longer than the demo.
+$(DEMO_READY): pyproject.toml constraints.txt
+	@echo "Installing what the demo needs into .venv-demo: PyTorch is large, so the first time takes a while."
+	@$(PYTHON) -m venv .venv-demo
+	@$(DEMO)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt \
+		--editable .
+	@touch $@
 
 $(OLDEST_READY): pyproject.toml constraints-oldest.txt
 	$(OLDEST_PYTHON) -m venv --clear .venv-oldest
