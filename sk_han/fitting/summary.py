@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from sk_han.documents import LabelledDocuments
@@ -16,6 +17,7 @@ from sk_han.parts.pool import NETWORK
 from sk_han.targets import Target
 from sk_han.training.history import best_of, end_of
 from sk_han.training.net import Net
+from sk_han.utils.label_metrics import averages
 from sk_han.utils.warnings import warn_user
 
 __all__ = ["fault_in_unseen", "summary_of", "warn_of_a_useless_network"]
@@ -135,7 +137,24 @@ def _scores(scaled: Scaled, target: Target) -> dict[str, Any]:
         "linear_accuracy": target.accuracy(others[0], unseen.targets) if others else None,
         "majority_accuracy": target.majority_accuracy(unseen.targets),
         "shares": {title: size / whole for title, size in sizes.items()} if whole else {},
+        **_by_class(target, target.decide(together), unseen.targets),
     }
+
+
+def _by_class(target: Target, decided: NDArray[Any], targets: NDArray[Any]) -> dict[str, Any]:
+    """Return macro F1, and the class of the lowest recall among those that documents have."""
+    given, true = target.soft(decided) > 0.5, target.soft(targets) > 0.5  # (H, K)
+    n_true = true.sum(axis=0)
+    recalls = np.where(n_true > 0, (given & true).sum(axis=0) / np.maximum(n_true, 1), np.inf)
+    worst = int(recalls.argmin())
+    found: dict[str, Any] = {"macro_f1": averages(given, true)["macro_f1"]}
+    if n_true[worst]:
+        found |= {
+            "worst_class": str(target.names[worst]),
+            "worst_recall": float(recalls[worst]),
+            "n_worst": int(n_true[worst]),
+        }
+    return found
 
 
 def _ever_beats(net: Net, unseen: UnseenLogits, target: Target, majority: float) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from sk_han.rendering.facts import Facts
 from sk_han.rendering.numbers import counted, percent
 from sk_han.utils.progress import duration
+from sk_han.utils.visible_text import in_one_line
 
 
 def training_facts(summary: Any) -> tuple[str, Facts]:
@@ -43,6 +44,7 @@ def fit_facts(summary: Any) -> tuple[str, Facts]:
         measure = "all labels right" if summary.several_labels else "accuracy"
         facts.append((measure, f"{summary.accuracy:.3f} on {held_out}"))
         facts.append(("loss", f"{summary.loss:.3f} on the same"))
+        facts += _by_class(summary)
         alone = [("network", summary.network_accuracy), ("linear", summary.linear_accuracy)]
         named = [f"{name} {score:.3f}" for name, score in alone if score is not None]
         if len(named) > 1:
@@ -58,6 +60,23 @@ def fit_facts(summary: Any) -> tuple[str, Facts]:
         facts.append((f"same text, other {other}", counted(summary.n_conflicting)))
     facts.append(("time", _time(summary)))
     return title, facts
+
+
+def _by_class(summary: Any) -> Facts:
+    """Return macro F1 and the class that is found least, with what would find more of it."""
+    if summary.macro_f1 is None:
+        return []
+    facts = [("macro F1", f"{summary.macro_f1:.3f}")]
+    if summary.worst_class is not None:
+        worst = (
+            f"{in_one_line(summary.worst_class)}: {summary.worst_recall:.3f} of {summary.n_worst:,}"
+        )
+        is_rare = summary.n_worst * summary.n_classes < summary.n_scored / 2
+        if is_rare and summary.worst_recall < 0.5:
+            repair = "a lower threshold" if summary.several_labels else 'class_weight="balanced"'
+            worst += f"; {repair} finds more of it, and more that is not"
+        facts.append(("lowest recall", worst))
+    return facts
 
 
 def _time(summary: Any) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score, log_loss
+from sklearn.metrics import accuracy_score, f1_score, log_loss, recall_score
 
 from sk_han import HANClassifier, load, save
 from sk_han.datasets import make_reviews
@@ -45,6 +45,39 @@ def test_scores_are_those_of_the_whole_model_on_documents_it_does_not_know(valid
     assert summary.accuracy == accuracy_score(MORE_KINDS, validated.predict(MORE))
     assert summary.loss == pytest.approx(log_loss(MORE_KINDS, validated.predict_proba(MORE)))
     assert summary.network_accuracy == validated.best_score_
+
+
+def test_the_class_that_is_found_least_is_told(validated):
+    summary = validated.fit_summary_
+    predicted = validated.predict(MORE)
+    recalls = recall_score(MORE_KINDS, predicted, average=None, labels=validated.classes_)
+    worst = recalls.argmin()
+    assert summary.macro_f1 == pytest.approx(f1_score(MORE_KINDS, predicted, average="macro"))
+    assert (summary.worst_class, summary.worst_recall) == (
+        validated.classes_[worst],
+        recalls[worst],
+    )
+    assert summary.n_worst == (np.array(MORE_KINDS) == summary.worst_class).sum()
+    assert f"{summary.worst_class}: {recalls[worst]:.3f} of {summary.n_worst}" in str(summary)
+    assert "class_weight" not in str(summary)
+
+
+def test_a_rare_class_that_is_not_found_is_told_with_a_repair():
+    labels = np.where(np.arange(120) % 12 == 0, "rare", "usual")
+    texts = [f"A day like day {i}." for i in range(120)]
+    model = tiny(max_epochs=2).fit(texts, labels, X_val=texts, y_val=labels)
+    assert model.fit_summary_.worst_class == "rare"
+    told = re.search(r"lowest recall +rare: 0.000 of 10; (.*)", str(model.fit_summary_))
+    assert told[1] == 'class_weight="balanced" finds more of it, and more that is not'
+
+
+def test_of_several_labels_the_label_that_is_found_least_is_told():
+    has = np.column_stack([np.arange(120) % 10 == 0, KINDS == KINDS[0]]).astype(int)
+    model = tiny(max_epochs=2).fit(REVIEWS, has, X_val=REVIEWS, y_val=has)
+    found = f1_score(has, model.predict(REVIEWS), average="macro", zero_division=0)
+    assert model.fit_summary_.macro_f1 == pytest.approx(found)
+    assert model.fit_summary_.worst_class == "0"
+    assert "a lower threshold finds more of it" in str(model.fit_summary_)
 
 
 def test_held_out_documents_are_scored_by_models_that_do_not_know_them(fitted):

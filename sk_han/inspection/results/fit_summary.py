@@ -70,6 +70,14 @@ class FitSummary(Result):
         Whether a document may have several labels. Accuracy is then the share of documents with all
         labels right, `loss` that of all labels together, and `majority_accuracy` that of always
         predicting the most frequent set of labels.
+    macro_f1 : float or None, default=None
+        Mean of the F1 of all classes or labels, whether frequent or not.
+    worst_class : str or None, default=None
+        The class or label, as text, of the lowest recall among those that these documents have.
+    worst_recall : float or None, default=None
+        The share of its documents that were found.
+    n_worst : int or None, default=None
+        How many of these documents have it.
 
     Notes
     -----
@@ -94,6 +102,10 @@ class FitSummary(Result):
     seconds: Mapping[str, float]
     total_seconds: float
     several_labels: bool = False
+    macro_f1: float | None = None
+    worst_class: str | None = None
+    worst_recall: float | None = None
+    n_worst: int | None = None
 
     @property
     def in_short(self) -> str:
