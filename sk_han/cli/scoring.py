@@ -112,7 +112,7 @@ def evaluate(arguments: argparse.Namespace) -> None:
             found |= {"classes": classes.labels, "confusion": confusion}
             file.write(json.dumps(found) + "\n")
             return
-        _write_figures(file, found)
+        _write_figures(file, found, arguments)
         if len(classes.names) <= _CLASSES_IN_A_TABLE:
             file.write("\n" + _table(classes.names, confusion))
         else:
@@ -169,7 +169,7 @@ def _evaluate_sets(scorer: Scorer, sets: LabelSets, arguments: argparse.Namespac
             ]
             file.write(json.dumps(found) + "\n")
             return
-        _write_figures(file, found)
+        _write_figures(file, found, arguments)
         shown = [_in_a_cell(name) for name in sets.classes.names]
         width = max(len(name) for name in ["label", *shown])
         heads = "".join(f"{name:>11}" for name in by_label)
@@ -179,7 +179,9 @@ def _evaluate_sets(scorer: Scorer, sets: LabelSets, arguments: argparse.Namespac
             file.write(f"{name:<{width}}{''.join(f'{cell:>11}' for cell in cells)}\n")
 
 
-def _write_figures(file: TextIO, found: dict[str, Any]) -> None:
+def _write_figures(file: TextIO, found: dict[str, Any], arguments: argparse.Namespace) -> None:
+    doubt = "If the model has learnt from these documents, the figures say nothing of new ones."
+    tell(doubt, quiet=arguments.quiet)
     for name, value in found.items():
         shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
         file.write(f"{name.replace('_', ' '):<18}{shown:>9}\n")

@@ -374,7 +374,7 @@ def _baseline(
             return cross_validated(words), (
                 "No training documents were given, so the baseline learnt from the other held-out "
                 f"documents, by cross-validation in up to {FOLDS} parts. The model may have "
-                "learnt from far more: X_train and y_train make the comparison fair."
+                "learnt from far more, and the comparison is then unfair to the baseline."
             )
         return trained(words, words_train), (
             f"The baseline learnt from the {len(words_train):,} training documents that were given."

@@ -172,6 +172,7 @@ class TestEvaluate:
             ["pos", *map(str, counts[1])],
         ]
         assert told.startswith("Scored 18 documents")
+        assert "If the model has learnt from these documents, the figures say" in told
 
     def test_json_is_one_line(self, run, model, table):
         _, output, _ = run("evaluate", model, table(), "--json")

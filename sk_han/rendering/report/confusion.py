@@ -1,4 +1,4 @@
-"""What a report says is taken for what: on its page, where it leads to documents, and drawn."""
+"""The confusion matrix: on the page of a report, where it leads to documents, and drawn."""
 
 from __future__ import annotations
 

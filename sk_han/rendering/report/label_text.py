@@ -10,7 +10,13 @@ from sk_han.rendering.notes import named
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.report_text import last_lines, misled_by, wrapped_lines
-from sk_han.rendering.report.verdicts import by_f1, points, probability, three_decimals
+from sk_han.rendering.report.verdicts import (
+    by_f1,
+    learnt_from_note,
+    points,
+    probability,
+    three_decimals,
+)
 from sk_han.rendering.terminal import line_width
 from sk_han.utils.visible_text import in_one_line
 
@@ -36,6 +42,7 @@ def render_label_report_text(report: Reported, *, width: int | None = None) -> s
 def _lines(report: Reported) -> Iterator[str]:
     n_labels = counted(len(report.labels), "label")
     yield f"{report.estimator} on {counted(report.n_documents)} of {n_labels}"
+    yield learnt_from_note(report)
     yield from report.notes
     yield ""
     for key, found in report.scores.items():

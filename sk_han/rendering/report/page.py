@@ -17,6 +17,7 @@ from sk_han.rendering.report.verdicts import (
     always,
     by_f1,
     gain_note,
+    learnt_from_note,
     sureness_note,
     three_decimals,
 )
@@ -72,7 +73,7 @@ def report_page(
 def _sections(report: Reported, bounds: Bounds) -> Iterator[tuple[str, str, str]]:
     """Yield name, title and content of each section."""
     yield "scores", "Scores", _scores(report)
-    yield "confusion", "What is taken for what", confusion(report, bounds)
+    yield "confusion", "Confusion matrix", confusion(report, bounds)
     sure = f"<p>{escaped(sureness_note(report))}</p>"
     charts = [("Confidence", reliability_chart(report))]
     if report.by_length:
@@ -122,17 +123,14 @@ def _head(report: Reported) -> str:
 
 def page_head(report: Reported, tiles: str, lead: str) -> str:
     """Return the head of a page: what is reported, its main figures, and what one must know."""
-    notes = [*report.notes]
-    if report.trained_on is not None and len(report.trained_on):
-        n = len(report.trained_on)
-        notes.append(f"{counted(n)} {'is' if n == 1 else 'are'} among the training documents too.")
-    listed = "".join(f"<li>{escaped(note)}</li>" for note in notes)
+    listed = "".join(f"<li>{escaped(note)}</li>" for note in report.notes)
     return (
         f"<h1>Where the model fails</h1><p class='han-small'>{escaped(report.estimator)} on "
         f"{counted(report.n_documents)} of {counted(len(report.labels), 'label')}</p>"
+        f"<p>{learnt_from_note(report)}</p>"
         f'<div class="han-tiles">{tiles}</div>'
         + (f'<p class="han-lead">{lead}</p>' if lead else "")
-        + (f'<ul class="han-notes">{listed}</ul>' if notes else "")
+        + (f'<ul class="han-notes">{listed}</ul>' if listed else "")
     )
 
 

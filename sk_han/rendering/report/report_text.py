@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.documents import misleading_sentence
-from sk_han.rendering.report.verdicts import BASELINE, always, gain_note, probability, sureness_note
+from sk_han.rendering.report.verdicts import (
+    BASELINE,
+    always,
+    gain_note,
+    learnt_from_note,
+    probability,
+    sureness_note,
+)
 from sk_han.rendering.terminal import line_width
 from sk_han.utils.visible_text import in_one_line, in_reading_order
 
@@ -38,6 +45,7 @@ def wrapped_lines(lines: Iterable[str], width: int) -> str:
 
 def _lines(report: Reported) -> Iterator[str]:
     yield f"{report.estimator} on {counted(report.n_documents)}"
+    yield learnt_from_note(report)
     yield from report.notes
     yield ""
     names = {
@@ -95,8 +103,6 @@ def misled_by(report: Reported, position: int, sign: int = 1) -> Iterator[str]:
 
 def last_lines(report: Reported) -> Iterator[str]:
     """Yield how many documents the model has learnt, and where there is more."""
-    if report.trained_on is not None and len(report.trained_on):
-        yield f"{counted(len(report.trained_on))} among the training documents too"
     yield "The whole report: report.to_html('report.html')"
 
 

@@ -38,6 +38,20 @@ def points(difference: float) -> str:
     return f"{100 * difference:+.1f}".replace("-", _MINUS)
 
 
+def learnt_from_note(report: Reported) -> str:
+    """Say whether the model may have learnt from these documents."""
+    if report.trained_on is None:
+        return (
+            "Has the model learnt from these documents? Nothing here tells. If it has, the figures "
+            "below say nothing of new ones; training documents given beside them are compared."
+        )
+    n = len(report.trained_on)
+    if n:
+        are = "is" if n == 1 else "are"
+        return f"{counted(n)} {are} among the training documents too, so the figures are too good."
+    return "None of these documents is among the training documents."
+
+
 def gain_note(report: Reported) -> str:
     """Say which of model and baseline is better, and whether that may be chance."""
     if report.gain is None:

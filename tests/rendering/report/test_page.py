@@ -66,7 +66,7 @@ def test_each_mistake_and_each_right_answer_is_listed():
     assert "neg, predicted neg: 2 documents" in titles
     assert "new, predicted pos: 1 document" in titles
     assert len(titles) == 5
-    found = section(report, "What is taken for what")
+    found = section(report, "Confusion matrix")
     assert "neg taken for pos" in found
     assert "new taken for pos" in found
     assert "Not bad." in found
@@ -156,7 +156,7 @@ def test_a_list_shows_the_number_of_documents_that_it_leaves_out():
 
 
 def test_labels_beyond_a_table_are_counted():
-    found = section(of_size(1000, 60), "What is taken for what")
+    found = section(of_size(1000, 60), "Confusion matrix")
     assert "These are the 25 labels with the most mistakes, of 60" in found
 
 

@@ -18,7 +18,7 @@ def test_the_short_form_says_what_matters():
     assert "misled by +1.00: Not bad." in text
     assert "1 document that looks mislabelled: 2" in text
     assert "2 groups of documents with the same words, 1 with different labels" in text
-    assert "1 document among the training documents too" in text
+    assert "1 document is among the training documents too, so the figures are too good." in text
 
 
 def test_documents_cannot_send_commands_to_the_terminal():
@@ -28,3 +28,19 @@ def test_documents_cannot_send_commands_to_the_terminal():
 
 def test_the_short_form_of_many_documents_is_short():
     assert len(of_size(5000, 20).to_text(width=100).splitlines()) < 50
+
+
+@pytest.mark.parametrize(
+    ("trained_on", "said"),
+    [
+        (None, "Has the model learnt from these documents? Nothing here tells."),
+        ([], "None of these documents is among the training documents."),
+        ([1, 2], "2 documents are among the training documents too, so the figures are too good."),
+    ],
+)
+@pytest.mark.parametrize("form", ["to_text", "to_html"])
+def test_before_all_figures_it_says_whether_the_documents_were_learnt_from(form, trained_on, said):
+    text = getattr(made(trained_on=trained_on), form)()
+    text = " ".join(text.split())
+    assert said in text
+    assert text.index(said) < text.index("accuracy" if form == "to_text" else 'han-tiles"')
