@@ -272,6 +272,7 @@ def _report_on_labels(
         mistake_rows=worst,
         mistake_labels=most_wrong[worst],
         suspects=_suspects(probabilities, t, predicted),
+        thresholds=_thresholds(estimator),
         **_shared(
             estimator,
             documents,
@@ -285,6 +286,12 @@ def _report_on_labels(
             ],
         ),
     )
+
+
+def _thresholds(estimator: Any) -> NDArray[np.float64] | None:
+    """Return the probabilities from which on labels are given, (L,), if they are known."""
+    pool = getattr(_last(estimator), "pool_", None)
+    return None if pool is None else np.asarray(pool.target.thresholds, dtype=np.float64)
 
 
 def _suspects(

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 AVERAGES = ("micro", "macro", "samples")
 _RESAMPLES, _PORTION = 1_000, 100
+_BINS, _SMALLEST = 10, 0.05
 
 Figures = dict[str, NDArray[np.float64]]
 
@@ -15,6 +16,27 @@ def averages(given: NDArray[np.bool_], true: NDArray[np.bool_]) -> dict[str, flo
     """Return the averages of `_figures` over these documents."""
     found = _figures(given, true, np.ones((1, len(true))))
     return {name: float(values[0]) for name, values in found.items()}
+
+
+def log_losses(p: NDArray[np.float64], t: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the mean negative log-likelihood of each label in nats, (L,)."""
+    found: NDArray[np.float64] = -np.log(
+        np.maximum(np.where(t, p, 1 - p), np.finfo(float).eps)
+    ).mean(axis=0)
+    return found
+
+
+def calibration_error(p: NDArray[np.float64], t: NDArray[np.bool_]) -> float:
+    """Return how far shares of right marks are from probabilities, on average over ten bins.
+
+    Of all labels together, and of probabilities above 0.05: of many labels nearly all others are
+    next to 0, and right. It is 0 where there are none.
+    """
+    counted = p > _SMALLEST
+    values, right = p[counted], t[counted]
+    bins = np.minimum((values * _BINS).astype(np.int64), _BINS - 1)
+    gaps = np.bincount(bins, weights=values - right, minlength=_BINS)
+    return float(np.abs(gaps).sum() / max(len(values), 1))
 
 
 def resampled(given: NDArray[np.bool_], true: NDArray[np.bool_]) -> Figures:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.utils.label_metrics import averages
+from sk_han.utils.label_metrics import averages, log_losses
 
 BINS = 15
 _Z = 1.959964  # 95 % of a normal distribution
@@ -56,11 +56,10 @@ def label_figures(
     """
     mean = averages(decided, t)
     right, predicted, true = (decided & t).sum(axis=0), decided.sum(axis=0), t.sum(axis=0)
-    of_true = np.maximum(np.where(t, probabilities, 1 - probabilities), np.finfo(float).eps)
     return {
         "documents": len(t),
         **{name: mean[name] for name in ("subset_accuracy", "micro_f1", "macro_f1")},
-        "log_loss": float(-np.log(of_true).mean()),
+        "log_loss": float(log_losses(probabilities, t).mean()),
         "by_label": {
             "precision": (right / np.maximum(predicted, 1)).tolist(),
             "recall": (right / np.maximum(true, 1)).tolist(),

@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import (
     average_precision_score,
     f1_score,
+    log_loss,
     precision_recall_fscore_support,
 )
 from sklearn.model_selection import GridSearchCV
@@ -26,6 +27,7 @@ from sk_han import (
 )
 from sk_han.datasets import make_reviews
 from sk_han.inspection import MultilabelReport
+from sk_han.utils.label_metrics import calibration_error
 from tests.html_page import Page
 
 pandas = pytest.importorskip("pandas")
@@ -211,7 +213,11 @@ def test_figures_are_those_of_scikit_learn(fitted, found):
     assert scores["subset_accuracy"] == fitted.score(X[TEST], Y[TEST])
     precisions = average_precision_score(t, proba, average=None)
     assert scores["mean_average_precision"] == pytest.approx(precisions.mean())
+    losses = [log_loss(t[:, i], proba[:, i]) for i in range(t.shape[1])]
+    assert scores["log_loss"] == pytest.approx(np.mean(losses))
     frame = found.to_frame("classes")
+    assert frame["log_loss"].tolist() == pytest.approx(losses)
+    assert frame["threshold"].tolist() == [0.5, 0.5, 0.6]
     assert frame["average_precision"].tolist() == pytest.approx(precisions.tolist())
     assert frame["n_documents"].tolist() == t.sum(axis=0).tolist()
     assert frame["f1"].tolist() == pytest.approx(f1_score(t, decided, average=None).tolist())
@@ -242,7 +248,8 @@ def test_labels_missed_and_given_are_counted_by_document():
     )
     assert found.taken_for() == [("a", "b", 1), ("b", None, 1), (None, "a", 1)]
     assert found.scores["model"]["samples_f1"] == pytest.approx((0 + 2 / 3 + 2 / 3 + 1) / 4)
-    assert found.label_scores[2][1:] == (1, 1, 1.0, 1.0, 1.0, 1.0)
+    assert found.label_scores[2][1:-2] == (1, 1, 1.0, 1.0, 1.0, 1.0)
+    assert found.label_scores[2].threshold is None
 
 
 def test_the_worst_mistakes_are_explained_for_the_label_most_wrong(fitted, found):
@@ -361,3 +368,11 @@ def test_the_n_grams_are_exact_for_any_number_of_labels(fitted):
 def test_the_figure_of_faithfulness_names_class_and_label(fitted):
     ax = faithfulness_report(fitted, X[TEST][:4], methods=["attention"]).plot()
     assert "class or label" in ax.get_xlabel()
+
+
+def test_calibration_counts_what_is_not_next_to_nothing():
+    p = np.array([[0.01, 0.92], [0.02, 0.98], [0.54, 0.96], [0.58, 0.01]])
+    t = np.array([[1, 1], [0, 0], [0, 1], [0, 0]], bool)
+    expected = (2 * abs(0.56 - 0) + 3 * abs(2.86 / 3 - 2 / 3)) / 5
+    assert calibration_error(p, t) == pytest.approx(expected)
+    assert calibration_error(np.zeros((3, 2)), t[:3]) == 0

@@ -16,7 +16,7 @@ from sk_han.rendering.report.label_page import render_label_report
 from sk_han.rendering.report.label_text import render_label_report_text
 from sk_han.rendering.report.report_tables import document_columns, report_frame, taken_frame
 from sk_han.utils.caching import cached_property
-from sk_han.utils.label_metrics import averages, resampled
+from sk_han.utils.label_metrics import averages, calibration_error, log_losses, resampled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,8 @@ class LabelScores(NamedTuple):
     """How well one label is found.
 
     `precision` is None if no document gets the label, `recall` and `average_precision` if none
-    has it.
+    has it. `log_loss` is in nats, a mean over all documents; `threshold` is the probability from
+    which on a document gets the label, None if it is not known.
     """
 
     label: Any
@@ -39,6 +40,8 @@ class LabelScores(NamedTuple):
     recall: float | None
     f1: float | None
     average_precision: float | None
+    log_loss: float
+    threshold: float | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -70,10 +73,13 @@ class MultilabelReport(HeldOutReport):
     baseline : ndarray of float64, shape (n_documents, n_labels), or None
         Probabilities by TF-IDF and a logistic regression for each label, which gives a label from
         one half on.
+    thresholds : ndarray of float64, shape (n_labels,), default=None
+        The probabilities from which on documents get the labels.
     """
 
     predicted: NDArray[np.bool_]
     mistake_labels: NDArray[np.int64]
+    thresholds: NDArray[np.float64] | None = None
 
     @cached_property
     def right(self) -> NDArray[np.bool_]:
@@ -88,7 +94,9 @@ class MultilabelReport(HeldOutReport):
         `subset_accuracy`, each with the ends of its bootstrap 95 % interval (`micro_f1_low`,
         `micro_f1_high`), and `mean_average_precision` over the labels that documents have. Labels
         that no document has or gets are left out of macro averages, and a document that has and
-        gets none is right.
+        gets none is right. `log_loss` is the mean of all labels; `calibration_error` is how far the
+        share of documents with a label is from its probability, on average over ten bins of all
+        probabilities above 0.05.
         """
         found = {}
         for name, probabilities, given in self._models():
@@ -100,6 +108,8 @@ class MultilabelReport(HeldOutReport):
                 p for p in _average_precisions(probabilities, self.targets) if p is not None
             ]
             values["mean_average_precision"] = float(np.mean(precisions or [0.0]))
+            values["log_loss"] = float(log_losses(probabilities, self.targets).mean())
+            values["calibration_error"] = calibration_error(probabilities, self.targets)
             found[name] = values
         return found
 
@@ -115,13 +125,18 @@ class MultilabelReport(HeldOutReport):
 
     @cached_property
     def label_scores(self) -> list[LabelScores]:
-        """Precision, recall, F1 and average precision of each label."""
+        """Precision, recall, F1, average precision, log loss and threshold of each label."""
         counts = self.targets, self.predicted, self.predicted & self.targets
         rows = zip(self.labels, *(each.sum(axis=0).tolist() for each in counts), strict=True)
-        precisions = _average_precisions(self.probabilities, self.targets)
+        further = zip(
+            _average_precisions(self.probabilities, self.targets),
+            log_losses(self.probabilities, self.targets).tolist(),
+            [None] * len(self.labels) if self.thresholds is None else self.thresholds.tolist(),
+            strict=True,
+        )
         return [
-            LabelScores(label, *shares_of(*of_label), precision)
-            for (label, *of_label), precision in zip(rows, precisions, strict=True)
+            LabelScores(label, *shares_of(*of_label), *of_scores)
+            for (label, *of_label), of_scores in zip(rows, further, strict=True)
         ]
 
     @cached_property

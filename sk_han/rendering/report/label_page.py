@@ -12,6 +12,7 @@ from sk_han.rendering.report.documents import duplicates, misled, whole_document
 from sk_han.rendering.report.figures import history_charts
 from sk_han.rendering.report.label_text import (
     BASELINE,
+    FIGURES,
     MEASURES,
     interval,
     label_gain_note,
@@ -22,6 +23,7 @@ from sk_han.rendering.report.page import bounds_of, by_label, page_head, report_
 from sk_han.rendering.report.verdicts import probability
 
 PAIRS = 20
+FURTHER = ("Average precision", "Log loss", "Threshold")  # of each label, behind F1
 AVERAGES = {
     "micro": "of all labels of all documents together: frequent labels count most",
     "macro": "the mean over labels: a rare label counts as much as a common one",
@@ -69,14 +71,14 @@ def _scores(report: Reported) -> str:
                 f'{found[measure]:.3f}<span class="han-small">{interval(found, measure)}</span>'
                 for measure in MEASURES
             ),
-            f"{found['mean_average_precision']:.3f}",
+            *(f"{found[measure]:.3f}" for measure in FIGURES),
         ]
         for key, found in report.scores.items()
     ]
     head = (
         "",
         *(name[:1].upper() + name[1:] for name in MEASURES.values()),
-        "Mean average precision",
+        *(name[:1].upper() + name[1:] for name in FIGURES.values()),
     )
     model = report.scores["model"]
     averages = [
@@ -95,7 +97,7 @@ def _scores(report: Reported) -> str:
     return (
         f'<div class="han-wide">{table(head, rows)}</div><p class="han-small">{note} Below each '
         "figure is the interval that holds it in 95 of 100 such samples of documents "
-        f"(bootstrap).</p>{by_label(report.label_scores, 'Average precision')}"
+        f"(bootstrap).</p>{by_label(report.label_scores, *FURTHER)}"
         f'<h3>Averages</h3><div class="han-wide">{table(averages_head, averages)}</div>'
     )
 

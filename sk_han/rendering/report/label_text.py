@@ -29,6 +29,12 @@ MEASURES = {
 }
 
 NARROWEST = 60
+# Figures without an interval.
+FIGURES = {
+    "mean_average_precision": "mean average precision",
+    "log_loss": "log loss",
+    "calibration_error": "calibration error",
+}
 ROWS = 10
 MISTAKES = 5
 LABEL = 24
@@ -49,12 +55,14 @@ def _lines(report: Reported) -> Iterator[str]:
         yield "The model" if key == "model" else BASELINE
         for measure, name in MEASURES.items():
             yield f"  {name:<16}  {found[measure]:.3f}  {interval(found, measure)}"
-        yield f"  mean average precision  {found['mean_average_precision']:.3f}"
+        for measure, name in FIGURES.items():
+            yield f"  {name:<22}  {found[measure]:.3f}"
     if report.gain is not None:
         yield label_gain_note(report)
     yield report.baseline_note
     yield ""
-    head = ["Label, the worst first", "documents", "precision", "recall", "F1", "average precision"]
+    head = ["Label, the worst first", "documents", "precision", "recall", "F1"]
+    head += ["average precision", "log loss", "threshold"]
     rows = [
         [_label(s.label), f"{s.n_documents:,}", *map(three_decimals, (s.precision, *s[4:]))]
         for s in by_f1(report.label_scores)[:ROWS]
