@@ -22,6 +22,7 @@ PAGES = [
         "docs/index.md",
         "docs/benchmarks.md",
         "docs/believing.md",
+        "docs/how_to/audit_labels.md",
         "docs/how_to/large_collections.md",
         "docs/how_to/long_fits.md",
         "docs/how_to/onnx.md",
