@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +41,14 @@ def shaken() -> Iterator[None]:
 
     with shaken_as_asked():
         yield
+
+
+@pytest.fixture
+def _ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C interrupt, also where the suite is a job in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ import sk_han
 from sk_han import HANClassifier
 from sk_han.datasets import make_reviews
 from tests.process_group import ProcessGroup
+from tests.thorough import first_fast
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +52,7 @@ SAME_AS_ALONE = {"dropout": 0.0, "word_dropout": 0.0, "optimizer": "sgd", "max_e
 
 
 class TestFit:
-    @pytest.mark.parametrize("engine", ["torch", "numba"])
+    @pytest.mark.parametrize("engine", first_fast(["numba", "torch"]))
     def test_the_first_rank_has_the_model_of_a_single_process(self, group, engine):
         params = {**SAME_AS_ALONE, "engine": engine, "batch_size": 5, "validation_fraction": 0.4}
         alone = fitted(params)

@@ -122,15 +122,7 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.fixture
-def _ctrl_c_interrupts():
-    """Let Ctrl-C interrupt, also where the suite is a job in the background, which ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("_ctrl_c_interrupts")
+@pytest.mark.usefixtures("_ctrl_c")
 class TestInterrupts:
     @pytest.mark.parametrize("moment", MOMENTS)
     @pytest.mark.parametrize("method", ["fit", "partial_fit"])

@@ -39,12 +39,15 @@ def scenarios() -> list[Scenario]:
 
 
 class TestTable:
+    @pytest.mark.thorough
     def test_every_pair_of_values_comes_together(self, scenarios):
         assert missing_pairs(scenarios, NAMES, is_legal) == []
 
+    @pytest.mark.thorough
     def test_scenarios_are_legal(self, scenarios):
         assert all(map(is_legal, scenarios))
 
+    @pytest.mark.thorough
     def test_no_more_scenarios_are_drawn_than_take_minutes(self, scenarios):
         assert 300 < len(scenarios) < 550
 

@@ -52,6 +52,7 @@ class Clock:
         return self.now
 
 
+@pytest.mark.usefixtures("_ctrl_c")
 class TestInterrupt:
     @pytest.mark.parametrize(("step", "n_epochs"), [(1, 1), (6, 1), (8, 2), (24, 4)])
     def test_the_epoch_ends_behind_the_step_and_is_the_last(self, step, n_epochs, capsys):
@@ -128,6 +129,7 @@ class TestInterrupt:
         np.testing.assert_array_equal(stopped.predict_proba(TEXTS), whole.predict_proba(TEXTS))
 
 
+@pytest.mark.usefixtures("_ctrl_c")
 class TestAPerson:
     """At a shell, a fit that is called by itself stops without being asked."""
 
