@@ -131,6 +131,13 @@ def _fit(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--unlabelled", metavar="TABLE", help="further documents, with the same column of texts"
     )
+    command.add_argument(
+        "--hold-out",
+        nargs=2,
+        metavar=("SHARE", "TABLE"),
+        help="learn nothing from a share of the documents, such as 0.2, and write them to a CSV, "
+        "for evaluate and report; texts of the same words stay together",
+    )
     _settings(command)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import csv
 import os
 import time
 from typing import Any
@@ -12,7 +13,9 @@ import numpy as np
 
 from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.cli.several_labels import LabelColumns, read_labelled
-from sk_han.cli.tables import check_files, records, writing
+from sk_han.cli.tables import check_files, named, records, writing
+from sk_han.documents.repeated import groups_of_same, text_key
+from sk_han.targets import learnt_target
 from sk_han.utils.progress import tell
 from sk_han.utils.visible_text import in_one_line
 
@@ -31,6 +34,7 @@ def fit(arguments: argparse.Namespace) -> None:
         raise UsageError("a model goes to a file, not to standard output.")
     tables = [arguments.data, arguments.validation, arguments.unlabelled]
     check_files(tables, arguments.output)
+    share = _share_held_out(arguments)
     settings = dict(_setting(given) for given in arguments.settings)
     quiet, started = arguments.quiet, time.monotonic()
     model = _classifier(settings, arguments)
@@ -39,6 +43,8 @@ def fit(arguments: argparse.Namespace) -> None:
     names = labels.columns if several else np.unique(labels).tolist()
     kind = "labels" if several else "classes"
     tell(f"Read {len(texts):,} documents of {len(names)} {kind}.", quiet=quiet)
+    if share is not None:
+        texts, labels = _without_held_out(texts, labels, share, arguments)
     more: dict[str, Any] = {}
     if arguments.validation is not None:
         more["X_val"], more["y_val"] = _labelled(arguments.validation, arguments, names)
@@ -56,6 +62,58 @@ def fit(arguments: argparse.Namespace) -> None:
     tell(
         f"Saved {in_one_line(arguments.output)}, {size:.1f} MB, after {seconds:.1f} s.", quiet=quiet
     )
+
+
+def _share_held_out(arguments: argparse.Namespace) -> float | None:
+    """Return the share of documents that is held out, checked with the table it goes to."""
+    if arguments.hold_out is None:
+        return None
+    given, table = arguments.hold_out
+    read = [arguments.data, arguments.validation, arguments.unlabelled, arguments.output]
+    check_files(read, table)
+    try:
+        share = float(given)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise UsageError(f"--hold-out takes a share between 0 and 1, such as 0.2; got {given!r}.")
+    return share
+
+
+def _without_held_out(
+    texts: list[str], labels: Any, share: float, arguments: argparse.Namespace
+) -> tuple[list[str], Any]:
+    """Write a share of the documents to a table; return texts and labels of the others."""
+    table = arguments.hold_out[1]
+    target, encoded = learnt_target(labels, len(texts))
+    groups = np.arange(len(texts))
+    for same in groups_of_same(map(text_key, texts)):
+        groups[same] = same[0]
+    random_state = np.random.RandomState(arguments.seed)
+    rows, held_out = target.hold_out(encoded, share, random_state, groups)
+    if held_out is None:
+        raise ValueError(
+            f"{share:g} of {len(texts):,} documents are too few to hold some of each label out."
+        )
+    held_out = np.sort(held_out)
+    with writing(table) as file:
+        writer = csv.writer(file)
+        columns = arguments.text or []
+        writer.writerow([columns[0] if len(columns) == 1 else "text", arguments.label])
+        for row in held_out.tolist():
+            writer.writerow([texts[row], _cell(labels, row, arguments)])
+    told = f"Held {len(held_out):,} documents out, in {in_one_line(table)}."
+    tell(told, quiet=arguments.quiet)
+    rows = np.sort(rows)
+    return [texts[row] for row in rows.tolist()], labels[rows]
+
+
+def _cell(labels: Any, row: int, arguments: argparse.Namespace) -> str:
+    """Return the label of a document, or all its labels, as a table has it."""
+    if not isinstance(labels, LabelColumns):
+        return named(labels[row].item())
+    has = np.flatnonzero(labels.values[row])
+    return str(arguments.separator).join(named(labels.columns[i]) for i in has.tolist())
 
 
 def audit(arguments: argparse.Namespace) -> None:

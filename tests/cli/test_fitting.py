@@ -1,5 +1,6 @@
 """fit stores the classifier that the same data make in Python."""
 
+import csv
 import gzip
 import sys
 
@@ -165,3 +166,56 @@ def test_an_empty_label_is_named_by_its_line(fit, table):
     code, told, _ = fit(data=table([(0, "Good.", ""), (1, "Bad.", "neg")]))
     assert code == 1
     assert "data.csv, line 2: 'label' is empty" in told
+
+
+def rows_of(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class TestHoldOut:
+    def test_what_is_held_out_is_written_and_not_learnt_from(self, run, fit, table, tmp_path):
+        held = tmp_path / "held.csv"
+        code, told, model = fit("--hold-out", "0.25", held)
+        assert code == 0
+        found = rows_of(held)
+        assert f"Held {len(found)} documents out, in " in told
+        texts = [row["text"] for row in found]
+        rest = [i for i, text in enumerate(TEXTS) if text not in texts]
+        assert len(rest) + len(found) == len(TEXTS)  # texts of the same words stay together
+        expected = tiny(**PARAMS).fit([TEXTS[i] for i in rest], LABELS[rest])
+        np.testing.assert_array_equal(model.predict_proba(TEXTS), expected.predict_proba(TEXTS))
+        label_of = dict(zip(TEXTS, LABELS.tolist(), strict=True))
+        assert all(label_of[row["text"]] == row["label"] for row in found)
+        assert run("evaluate", tmp_path / "m.han", held)[0] == 0
+
+    def test_several_labels_are_written_as_they_were_read(self, run, table, tmp_path):
+        rows = [
+            (i, f"{text} Number {i}.", ["good;late", "late", "good"][i % 3])
+            for i, text in enumerate(TEXTS)
+        ]
+        held, model = tmp_path / "held.csv", tmp_path / "m.han"
+        options = ("--separator", ";", "--hold-out", "0.3", held, "--quiet")
+        code, _, told = run("fit", table(rows), "-o", model, *SMALL, *options)
+        assert (code, told) == (0, "")
+        assert {row["label"] for row in rows_of(held)} == {"good;late", "late", "good"}
+        assert run("evaluate", model, held)[0] == 0
+
+    @pytest.mark.parametrize("share", ["0", "1", "1.5", "-0.2", "nan", "a fifth"])
+    def test_what_is_no_share_is_refused(self, fit, tmp_path, share):
+        code, told, _ = fit("--hold-out", share, tmp_path / "held.csv")
+        assert code == 2
+        assert "--hold-out takes a share between 0 and 1, such as 0.2; got" in told
+        assert not (tmp_path / "held.csv").exists()
+
+    def test_what_is_read_is_not_written_over(self, fit, table):
+        data = table()
+        code, told, model = fit("--hold-out", "0.2", data, data=data)
+        assert (code, model) == (2, None)
+        assert "is read; write to another file" in told
+
+    def test_too_few_documents_are_said(self, fit, table, tmp_path):
+        rows = [(0, "Good.", "pos"), (1, "Bad.", "neg"), (2, "Good so.", "pos")]
+        code, told, _ = fit("--hold-out", "0.2", tmp_path / "held.csv", data=table(rows))
+        assert code == 1
+        assert "0.2 of 3 documents are too few to hold some of each label out." in told
