@@ -27,6 +27,8 @@ from sk_han.validation.texts import check_texts
 
 # Of several labels a document, a label that is less doubtful is not listed: most of all are.
 _LEAST_DOUBT = 0.01
+# Of labels predicted as they are given; with fewer, mistakes of the models are many.
+_ENOUGH = 0.8
 
 
 def audit_labels(
@@ -142,6 +144,11 @@ def audit_labels(
         entries = _doubts_of_each(found.probabilities, labels, judged)
     share = target.accuracy(_scores(found.probabilities[judged], target), labels[judged])
     notes = [f"The models predict {100 * share:.0f} % of the labels as they are given."]
+    if share < _ENOUGH:
+        notes.append(
+            "The others are wrong labels or mistakes of the models, which cannot always be told "
+            "apart: fewer labels may be wrong than are expected to be."
+        )
     if share <= target.majority_accuracy(labels):
         notes.append(
             "That is no more than the most frequent one is given: by these models no label can "
