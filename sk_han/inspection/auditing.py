@@ -142,7 +142,26 @@ def audit_labels(
         }
     else:
         entries = _doubts_of_each(found.probabilities, labels, judged)
-    share = target.accuracy(_scores(found.probabilities[judged], target), labels[judged])
+    explanations, note = _explained(found, X, target, entries, int(n_explained))
+    return LabelAudit(
+        **entries,
+        labels=tuple(target.names.tolist()),
+        probabilities=found.probabilities,
+        texts=texts,
+        conflicts=tuple(map(tuple, same)),
+        explanations=explanations,
+        notes=(*_notes(found.probabilities, labels, judged, target), *note),
+    )
+
+
+def _notes(
+    probabilities: NDArray[np.float64],
+    labels: NDArray[Any],
+    judged: NDArray[np.int64],
+    target: Target,
+) -> list[str]:
+    """Say how far the models can be asked."""
+    share = target.accuracy(_scores(probabilities[judged], target), labels[judged])
     notes = [f"The models predict {100 * share:.0f} % of the labels as they are given."]
     if share < _ENOUGH:
         notes.append(
@@ -154,18 +173,9 @@ def audit_labels(
             "That is no more than the most frequent one is given: by these models no label can "
             "be doubted."
         )
-    if len(judged) < n:
-        notes.append(f"Not looked at, alone of their class: {counted(n - len(judged))}.")
-    explanations, note = _explained(found, X, target, entries, int(n_explained))
-    return LabelAudit(
-        **entries,
-        labels=tuple(target.names.tolist()),
-        probabilities=found.probabilities,
-        texts=texts,
-        conflicts=tuple(map(tuple, same)),
-        explanations=explanations,
-        notes=(*notes, *note),
-    )
+    if len(judged) < len(labels):
+        notes.append(f"Not looked at, alone of their class: {counted(len(labels) - len(judged))}.")
+    return notes
 
 
 class _LeftOut(NamedTuple):
