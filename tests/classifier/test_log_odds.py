@@ -54,7 +54,7 @@ def test_several_labels_have_the_log_odds_of_each():
 def test_training_documents_are_scored_by_models_that_do_not_know_them():
     texts = [f"word{i} again{i} once{i}." for i in range(30)]
     texts = [f"{text} {text}" for text in texts]  # each knows its own words only
-    model = tiny(max_epochs=20, validation_fraction=None)
+    model = tiny(max_epochs=4, validation_fraction=None)
     found = model.fit_transform(texts, LABELS)
     folds = model.pool_.target.folds(model.pool_.target.encode(LABELS, 30))
     rows = next(iter(folds))

@@ -18,7 +18,6 @@ import sk_han
 from sk_han import HANClassifier
 from sk_han.datasets import make_reviews
 from tests.process_group import ProcessGroup
-from tests.thorough import first_fast
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 ROOT = Path(__file__).parents[2]
@@ -51,8 +50,17 @@ def partly_fitted(params):
 SAME_AS_ALONE = {"dropout": 0.0, "word_dropout": 0.0, "optimizer": "sgd", "max_epochs": 3}
 
 
+def test_the_next_fit_without_a_group_forgets_the_ranks():
+    classifier = tiny()
+    vars(classifier)["_rank"] = "rank 1 of 2"
+    with pytest.raises(NotFittedError, match="rank 1 of 2"):
+        classifier.predict(TEXTS)
+    assert len(classifier.fit(TEXTS, LABELS).predict(TEXTS)) == len(TEXTS)
+
+
+@pytest.mark.thorough
 class TestFit:
-    @pytest.mark.parametrize("engine", first_fast(["numba", "torch"]))
+    @pytest.mark.parametrize("engine", ["numba", "torch"])
     def test_the_first_rank_has_the_model_of_a_single_process(self, group, engine):
         params = {**SAME_AS_ALONE, "engine": engine, "batch_size": 5, "validation_fraction": 0.4}
         alone = fitted(params)
@@ -83,13 +91,6 @@ class TestFit:
         assert "epoch 1" in first
         assert second == ""
 
-    def test_the_next_fit_without_a_group_forgets_the_ranks(self):
-        classifier = tiny()
-        vars(classifier)["_rank"] = "rank 1 of 2"
-        with pytest.raises(NotFittedError, match="rank 1 of 2"):
-            classifier.predict(TEXTS)
-        assert len(classifier.fit(TEXTS, LABELS).predict(TEXTS)) == len(TEXTS)
-
 
 def fitted_with_unlabelled():
     import sk_han.fitting.linear
@@ -114,6 +115,7 @@ def errors_of(results):
     return str(results[0])
 
 
+@pytest.mark.thorough
 class TestRefusals:
     def test_different_parameters_are_named(self, group):
         message = errors_of(group.run(described, [{"lr": 0.01}, {"lr": 0.02}]))

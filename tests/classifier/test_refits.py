@@ -69,6 +69,7 @@ def test_a_state_that_is_taken_during_a_refit_is_that_of_one_fit(monkeypatch):
     np.testing.assert_array_equal(tiny().from_state(state).predict_proba(UNSEEN), expected)
 
 
+@pytest.mark.thorough
 def test_four_readers_of_a_model_that_is_refitted_get_answers_of_fitted_models_only():
     models = [(TEXTS, LABELS), (OTHER_TEXTS, OTHER_LABELS)]
     texts = [*UNSEEN, *OTHER_TEXTS[:3]]

@@ -11,7 +11,6 @@ import torch
 
 from sk_han import load, save
 from sk_han.training.builder import document_net
-from tests.thorough import first_fast
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier
 
 # Optimizers load PyTorch's compiler when the first one is made, which takes more than a second.
@@ -46,7 +45,8 @@ def path(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("engine", first_fast(["auto", "torch"]))
+@pytest.mark.thorough
+@pytest.mark.parametrize("engine", ["auto", "torch"])
 def test_load_and_predict_import_what_they_need_and_make_no_optimizer(path, engine):
     code = f"""
 import sys

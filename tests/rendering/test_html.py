@@ -16,6 +16,7 @@ from tests.by_hand import explained, signed
 from tests.html_page import ANYTHING, Page
 
 RLO = "\u202e"  # what follows is written from right to left
+TAGS_OF_SIGNED = {tag for tag, _ in Page(render_html(signed())).tags}
 
 
 def legend_of(html):
@@ -46,7 +47,7 @@ def test_any_labels_are_escaped(labels):
     )
     page = Page(render_html(explanation))
     assert visible(labels[0]) in "".join(page.texts.get("bdi", [""]))
-    assert {tag for tag, _ in page.tags} == {tag for tag, _ in Page(render_html(signed())).tags}
+    assert {tag for tag, _ in page.tags} == TAGS_OF_SIGNED
 
 
 @pytest.mark.parametrize(

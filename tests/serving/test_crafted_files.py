@@ -90,8 +90,8 @@ def differences(files: Iterable[tuple[str, bytes]], path: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_both_refuse_the_same_files(name: str, tmp_path: Path) -> None:
-    every_third = itertools.islice(crafted(name, 0), 0, None, 3)
-    assert differences(every_third, tmp_path / "model.han") == []
+    every_ninth = itertools.islice(crafted(name, 0), 0, None, 9)  # thorough tests take all
+    assert differences(every_ninth, tmp_path / "model.han") == []
 
 
 @pytest.mark.thorough

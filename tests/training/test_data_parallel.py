@@ -120,6 +120,7 @@ def assert_close(found, expected, tolerance):
         np.testing.assert_allclose(found[name], expected[name], rtol=0, atol=atol, err_msg=name)
 
 
+@pytest.mark.thorough
 class TestGradients:
     @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
     @pytest.mark.parametrize("noise", [0.0, 0.3])
@@ -154,6 +155,7 @@ class TestGradients:
             assert_close(found, expected, 1e-5)
 
 
+@pytest.mark.thorough
 class TestTraining:
     def test_weights_after_20_steps_of_sgd_are_those_of_one_process(self, group, engine):
         params = {"optimizer": "sgd", "lr": 0.5, "keep_best": True}
@@ -208,6 +210,7 @@ def checked(facts, ranks):
     ranks.check_same(facts)
 
 
+@pytest.mark.thorough
 class TestSameFacts:
     def test_equal_facts_pass(self, group):
         assert group.run(checked, {"number": 0.5, "text": "same", "nothing": None}) == [None, None]
