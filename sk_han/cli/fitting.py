@@ -13,7 +13,7 @@ import numpy as np
 
 from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.cli.several_labels import LabelColumns, read_labelled
-from sk_han.cli.tables import check_files, named, records, writing
+from sk_han.cli.tables import check_files, check_two_files, named, records, separator_of, writing
 from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.targets import learnt_target
 from sk_han.utils.progress import tell
@@ -69,8 +69,10 @@ def _share_held_out(arguments: argparse.Namespace) -> float | None:
     if arguments.hold_out is None:
         return None
     given, table = arguments.hold_out
-    read = [arguments.data, arguments.validation, arguments.unlabelled, arguments.output]
-    check_files(read, table)
+    check_files([arguments.data, arguments.validation, arguments.unlabelled], table)
+    check_two_files(arguments.output, table)
+    if not table.lower().endswith((".csv", ".csv.gz")):
+        raise UsageError(f"--hold-out writes a .csv or .csv.gz; got {table!r}.")
     try:
         share = float(given)
     except ValueError:
@@ -96,13 +98,15 @@ def _without_held_out(
             f"{share:g} of {len(texts):,} documents are too few to hold some of each label out."
         )
     held_out = np.sort(held_out)
+    columns = arguments.text or ["text"]
+    column = columns[0] if len(columns) == 1 else "+".join(columns)  # they are joined
     with writing(table) as file:
-        writer = csv.writer(file)
-        columns = arguments.text or []
-        writer.writerow([columns[0] if len(columns) == 1 else "text", arguments.label])
+        writer = csv.writer(file, delimiter=separator_of(arguments) or ",")
+        writer.writerow([column, arguments.label])
         for row in held_out.tolist():
             writer.writerow([texts[row], _cell(labels, row, arguments)])
-    told = f"Held {len(held_out):,} documents out, in {in_one_line(table)}."
+    told = f"Held {len(held_out):,} documents out, in {in_one_line(table)}"
+    told += "." if len(columns) == 1 else f": their texts are in its column {column!r}."
     tell(told, quiet=arguments.quiet)
     rows = np.sort(rows)
     return [texts[row] for row in rows.tolist()], labels[rows]
@@ -120,6 +124,7 @@ def audit(arguments: argparse.Namespace) -> None:
     """Write which labels of a table are likely wrong, as an HTML page or as text."""
     check_files([arguments.data], arguments.output)
     check_files([arguments.data], arguments.csv)
+    check_two_files(arguments.output, arguments.csv)
     settings, started = dict(map(_setting, arguments.settings)), time.monotonic()
     model = _classifier(settings, arguments).set_params(verbose=0)
     texts, labels = _labelled(arguments.data, arguments)

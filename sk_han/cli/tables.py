@@ -35,6 +35,25 @@ def check_files(inputs: Sequence[str | None], output: str | None) -> None:
     check_replaceable(output)
 
 
+def check_two_files(one: str | None, other: str | None) -> None:
+    """Raise an error if two outputs are the same file, there or not."""
+    if one is None or other is None or STANDARD in (one, other):
+        return
+    if os.path.realpath(one) == os.path.realpath(other):
+        raise UsageError(f"{other} would be written twice; give two files.")
+
+
+def separator_of(arguments: argparse.Namespace) -> str | None:
+    """Return the character between columns that --sep names; None if it is not given."""
+    separator = "\t" if arguments.sep in ("tab", r"\t") else arguments.sep
+    if separator is not None:
+        try:
+            check_separator(separator)
+        except ValueError as error:
+            raise UsageError(f"--sep: {error}") from error
+    return None if separator is None else str(separator)
+
+
 def records(
     name: str, arguments: argparse.Namespace, label: str | None = None, others: Sequence[str] = ()
 ) -> Iterator[Record]:
@@ -43,12 +62,7 @@ def records(
 
 
 def _table(name: str, arguments: argparse.Namespace) -> Table:
-    separator = "\t" if arguments.sep in ("tab", r"\t") else arguments.sep
-    if separator is not None:
-        try:
-            check_separator(separator)
-        except ValueError as error:
-            raise UsageError(f"--sep: {error}") from error
+    separator = separator_of(arguments)
     if name != STANDARD:
         if arguments.jsonl:
             raise UsageError("--jsonl is for standard input (-); name the file .jsonl.")

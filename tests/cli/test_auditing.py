@@ -33,6 +33,13 @@ def test_several_labels_are_read(run, table):
     assert "18 documents: about " in output
 
 
+def test_the_page_does_not_take_the_place_of_the_table(run, table, tmp_path):
+    path = tmp_path / "audit"
+    code, _, told = run("audit", table(), "-o", path, "--csv", path)
+    assert code == 2
+    assert "would be written twice; give two files" in told
+
+
 def test_what_is_read_is_not_written_over(run, table):
     data = table()
     code, _, told = run("audit", data, "--csv", data)

@@ -214,6 +214,36 @@ class TestHoldOut:
         assert (code, model) == (2, None)
         assert "is read; write to another file" in told
 
+    def test_the_model_does_not_take_the_place_of_the_table(self, run, table, tmp_path):
+        path = tmp_path / "same.csv"
+        code, _, told = run("fit", table(), "-o", path, *SMALL, "--hold-out", "0.2", path)
+        assert code == 2
+        assert "would be written twice; give two files" in told
+        assert not path.exists()
+
+    @pytest.mark.parametrize("name", ["held.tsv", "held.jsonl", "held", "-"])
+    def test_what_would_be_read_as_something_else_is_refused(self, fit, name, tmp_path):
+        code, told, model = fit("--hold-out", "0.2", name if name == "-" else tmp_path / name)
+        assert (code, model) == (2, None)
+        assert "--hold-out writes a .csv or .csv.gz" in told
+
+    @pytest.mark.parametrize("name", ["held.csv", "held.csv.gz"])
+    def test_evaluate_reads_it_by_the_same_options(self, run, table, tmp_path, name):
+        rows = [(i, text, label) for i, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True))]
+        data, options = table(rows, delimiter=";"), ("--sep", ";")
+        held, model = tmp_path / name, tmp_path / "m.han"
+        assert run("fit", data, "-o", model, *SMALL, *options, "--hold-out", "0.25", held)[0] == 0
+        assert run("evaluate", model, held, *options)[0] == 0
+
+    def test_joined_columns_are_one_whose_name_is_told(self, run, table, tmp_path):
+        rows = [(i, text, label) for i, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True))]
+        held, model = tmp_path / "held.csv", tmp_path / "m.han"
+        options = ("--text", "id", "--text", "text", "--hold-out", "0.25", held)
+        code, _, told = run("fit", table(rows), "-o", model, *SMALL, *options)
+        assert code == 0
+        assert "their texts are in its column 'id+text'." in told
+        assert run("evaluate", model, held, "--text", "id+text")[0] == 0
+
     def test_too_few_documents_are_said(self, fit, table, tmp_path):
         rows = [(0, "Good.", "pos"), (1, "Bad.", "neg"), (2, "Good so.", "pos")]
         code, told, _ = fit("--hold-out", "0.2", tmp_path / "held.csv", data=table(rows))
