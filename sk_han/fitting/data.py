@@ -39,6 +39,7 @@ from sk_han.validation.doubtful import (
     warn_of_conflicts,
     warn_of_early_stopping,
     warn_of_features,
+    warn_of_order,
 )
 from sk_han.validation.labels import check_groups
 from sk_han.validation.texts import check_texts_without_labels
@@ -227,6 +228,7 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
     else:
         target = before.pool.target
         targets = target.encode(given.y, len(X))
+    warn_of_order(given.X, given.y, "y")
     target.check_threshold(settings.threshold)
     target, weights = target.weigh(targets, given.sample_weight, settings.class_weight)
     X_val, targets_val = given.X_val, None
@@ -237,6 +239,7 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
         if isinstance(X, SentenceArray):
             check_sentence_vectors(X_val, X.dimension, X.encoder, "X_val")
         targets_val = target.encode(given.y_val, len(X_val), "y_val")
+        warn_of_order(given.X_val, given.y_val, "y_val")
     groups = None if given.groups is None else check_groups(given.groups, len(X))
     labels = target.decode(targets)
     return _CheckedData(X, labels, target, targets, weights, X_val, targets_val, groups)

@@ -45,6 +45,26 @@ def warn_of_features(X: Any) -> None:
     )
 
 
+def warn_of_order(X: Any, y: Any, name: str) -> None:
+    """Warn of labels whose index of pandas holds the same rows as that of X in another order."""
+    of_documents: Any = getattr(X, "index", None)
+    of_labels: Any = getattr(y, "index", None)
+    # Lists have an `index`, too. Rows go by position: a filtered X and a reset y are usual.
+    if not hasattr(of_documents, "is_unique") or not hasattr(of_labels, "is_unique"):
+        return
+    if len(of_documents) != len(of_labels) or of_documents.equals(of_labels):
+        return
+    both_unique = of_documents.is_unique and of_labels.is_unique
+    if both_unique and of_labels.isin(of_documents).all():
+        documents = "X_val" if name == "y_val" else "X"
+        warn_user(
+            f"{documents} and {name} have the same index in another order. Documents and labels go "
+            "together by position, so documents get the labels of others. "
+            f"{name}.loc[{documents}.index] has the order of {documents}; if positions are right, "
+            f"{name}.set_axis({documents}.index) says so."
+        )
+
+
 def warn_of_rare_classes(targets: NDArray[np.int64], classes: NDArray[np.generic]) -> None:
     """Warn of classes (C,) that have two to four of the targets (D,) among larger ones."""
     counts = np.bincount(targets, minlength=len(classes))

@@ -174,6 +174,21 @@ def test_one_group_of_all_documents_is_told():
     assert model.best_epoch_ is None
 
 
+@pytest.mark.filterwarnings("ignore:The network tells nothing")
+def test_there_may_be_more_labels_than_documents():
+    y = np.eye(40, 60, dtype=int) | np.eye(40, 60, 20, dtype=int)
+    model = HANClassifier(**SMALL, max_epochs=1).fit(X[:40], y)
+    proba = model.predict_proba(X[TEST])
+    assert proba.shape == (40, 60)
+    assert np.isfinite(proba).all()
+
+
+def test_labels_whose_index_is_that_of_the_documents_in_another_order_are_told():
+    texts = pandas.Series(X[TRAIN])
+    with pytest.warns(UserWarning, match=r"X and y have the same index in another order.*y\.loc"):
+        HANClassifier(**SMALL, max_epochs=1).fit(texts, Y[TRAIN][::-1])
+
+
 def test_searches_and_scores_of_scikit_learn_take_it():
     model = HANClassifier(**SMALL, max_epochs=1)
     texts, y = np.array(X[TRAIN], dtype=object), Y[TRAIN].to_numpy()

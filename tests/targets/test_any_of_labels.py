@@ -161,6 +161,21 @@ def test_sparse_indicators_with_explicit_zeros_are_read():
     assert t.tolist() == [[True, False, False], [False, True, True]]
 
 
+@pytest.mark.parametrize("dtype", ["boolean", "Int8", "Float64"])
+def test_a_missing_mark_of_a_nullable_column_is_told(dtype):
+    pandas = pytest.importorskip("pandas")
+    y = pandas.DataFrame({"late": [1, 0], "good": [0, 1]}).astype(dtype)
+    y.iloc[1, 0] = pandas.NA
+    with pytest.raises(ValueError, match="y has missing values; each is 1"):
+        learnt_target(y, 2)
+
+
+def test_a_sparse_column_is_no_indicator_of_several_labels():
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(ValueError, match="y has 1 columns; an indicator of several labels has two"):
+        learnt_target(sparse.csr_matrix([[1], [0]]), 2)
+
+
 def test_labels_that_no_document_or_each_has_are_told():
     with pytest.warns(UserWarning, match="1 of 2 labels cannot be learnt, since all documents"):
         learnt_target(np.array([[0, 1], [1, 1]]), 2)

@@ -3,6 +3,8 @@
 import warnings
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import OneHotEncoder
@@ -13,6 +15,7 @@ from sk_han.validation.doubtful import (
     conflicting_documents,
     warn_of_conflicts,
     warn_of_features,
+    warn_of_order,
     warn_of_rare_classes,
 )
 from tests.tiny_models import LABELS, TEXTS, tiny
@@ -67,6 +70,37 @@ def test_a_fit_names_rows_of_the_user():
 def test_words_decide_and_not_where_sentences_end():
     documents = DocumentArray.from_nested([[[2, 3]], [[2], [3]], [[3, 2]]])
     assert conflicting_documents(documents, np.array([0, 1, 1])).tolist() == [0, 1]
+
+
+# Indexes
+
+
+TEN = pd.Series(10 * ["text"], index=range(5, 15))
+
+
+@pytest.mark.parametrize("y", [TEN[::-1], TEN[::-1].to_frame()])
+def test_the_same_index_in_another_order_is_told(y):
+    with pytest.warns(UserWarning, match=r"X_val and y_val have .* y_val\.loc\[X_val\.index\]"):
+        warn_of_order(TEN, y, "y_val")
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (TEN, TEN),
+        (TEN, TEN[::-1].reset_index(drop=True)),  # by position, after a filter
+        (TEN, TEN[::-1].to_numpy()),
+        (TEN, TEN[::-1].set_axis(TEN.index)),  # as the warning says
+        (TEN.to_list(), TEN[::-1]),
+        (TEN, pl.Series(TEN[::-1].to_list())),
+        (TEN.set_axis([1] * 10), TEN.set_axis([1] * 9 + [2])),  # says nothing
+        (pd.DataFrame({"text": TEN}), TEN.set_axis([*"abcdefghij"])),
+    ],
+)
+def test_other_indexes_are_not(X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_order(X, y, "y")
 
 
 # Tables of features
