@@ -196,11 +196,11 @@ ContextAttention, default="attention"
     latent_model_ : NgramModel or None
         The latent model, as weights of n-grams. None without `X_unlabelled` or `linear_ngrams`, if
         fewer than two n-grams occur in 20 documents, or as for `ngram_model_` for want of classes.
-    network_scale_, ngram_scale_, latent_scale_ : float
+    network_scale_, ngram_scale_, latent_scale_ : float or ndarray of shape (n_labels,)
         Factors of the logits of the network and of the linear models (0 without one), fitted on
         documents that the model has not learnt from: probabilities are calibrated (Guo et al.,
-        2017), and a linear model that earns nothing counts little or nothing. Without held-out
-        documents the network's is a typical value. A fit that goes on without `X_val` keeps them.
+        2017). Without such documents the network's is a typical value. A fit that goes on without
+        `X_val` keeps them. Of several labels, the network counts for less the rarer a label is.
     history_ : list of dict
         For each epoch: epoch, dur (seconds), train_loss and, with held-out documents, valid_loss
         and valid_accuracy, all of the network alone; and values that callbacks recorded.

@@ -19,7 +19,7 @@ from sk_han.fitting.data import FitData
 from sk_han.fitting.learner import Fitted, Learner, ScalePrior
 from sk_han.fitting.state import FittedModel
 from sk_han.parts import Pool
-from sk_han.parts.pool import NETWORK
+from sk_han.parts.pool import NETWORK, Scale
 from sk_han.parts.trained_network import TrainedNetwork
 from sk_han.sentence_vectors.training import (
     TrainedSentenceNetwork,
@@ -146,7 +146,7 @@ def _fitted(
     own, beside = priors
     if context.before is not None and len(context.before.pool.parts) > 1:
         earlier = context.before.pool.scales[NETWORK]
-        own = own._replace(median=max(earlier, _SMALLEST_SCALE))
+        own = own._replace(median=max(float(np.max(earlier)), _SMALLEST_SCALE))
     unseen = None if data.validation is None else part.logits(data.validation.documents)
     pool = Pool(data.target, {NETWORK: part}, {NETWORK: 1.0})
     return Fitted(pool, NETWORK, unseen, prior=own, beside=beside)
@@ -156,7 +156,8 @@ def _begin_task(
     part: type[TrainedNetwork], data: FitData, context: FitContext, n_epochs: int
 ) -> None:
     """Begin the task of the fit, which callbacks may ask for the model as it is now."""
-    scale, others = 1.0, Pool(data.target, {}, {})
+    scale: Scale = 1.0
+    others = Pool(data.target, {}, {})
     if context.before is not None and context.is_portion:
         scale, others = context.before.pool.scales[NETWORK], context.before.pool.others
 

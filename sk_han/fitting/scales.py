@@ -14,6 +14,7 @@ from sk_han.fitting.data import FitData
 from sk_han.fitting.learner import Fitted, ScalePrior
 from sk_han.parts import Pool
 from sk_han.parts.calibration import fit_scales, fit_scales_near
+from sk_han.parts.pool import Scale
 
 __all__ = ["Scaled", "UnseenLogits", "decided", "scaled_pool"]
 
@@ -33,8 +34,16 @@ class Scaled(NamedTuple):
 
     pool: Pool
     titles: tuple[str, ...]  # of the learners that have learnt something, the network's first
-    factors: tuple[float | None, ...]  # of each learner's scales; None without a common one
+    factors: tuple[Scale | None, ...]  # of each learner's scales; None without a common one
     unseen: UnseenLogits | None  # None if no document is new to all parts
+
+    @property
+    def unseen_logits(self) -> NDArray[np.float64] | None:
+        """The scaled logits of each learner, (L, H, K); None where scales are not known."""
+        if self.unseen is None or any(factor is None for factor in self.factors):
+            return None
+        pairs = zip(self.factors, self.unseen.of_learners, strict=True)
+        return np.stack([factor * logits for factor, logits in pairs])
 
 
 def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) -> Scaled:
@@ -47,6 +56,10 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
 
     A fit that goes on without documents given for validation keeps the scales of before: its
     network may have learnt from any document that it could hold out now.
+
+    A target may say how far the network can be relied on for each label. Of a label with few
+    documents it tells less than a linear model, which one factor for all labels does not see: what
+    is missing to its scale goes to the other learners, in proportion to theirs.
     """
     network, *others = [each for each in fitted if each.pool.parts]
     learnt = [network, *others]
@@ -61,8 +74,9 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
                 Pool(pool.target, pool.parts, {name: before.scales[name] for name in pool.parts})
                 for pool in pools
             ]
-            factors = tuple(map(_common_factor, pools, kept))
-            return Scaled(_together(kept), _titles(learnt), factors, unseen)
+            return Scaled(
+                _together(kept), _titles(learnt), tuple(map(_common_factor, pools, kept)), unseen
+            )
     priors = [each.prior or network.beside or ScalePrior(_ALONE, 1.0) for each in learnt]
     usual = np.array(
         [
@@ -79,21 +93,20 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
         scales = fit_scales_near(
             data.target, unseen.of_learners, unseen.targets, unseen.weights, usual, spreads
         )
-    pool = _together(
-        [pool.scaled(factor) for pool, factor in zip(pools, scales.tolist(), strict=True)]
-    )
-    return Scaled(pool, _titles(learnt), tuple(scales.tolist()), unseen)
+    factors: list[Scale] = scales.tolist()
+    if unseen is not None and not keeps:
+        factors = _by_label(factors, data.target.reliance(data.training_data.targets))
+    scaled = [pool.scaled(factor) for pool, factor in zip(pools, factors, strict=True)]
+    return Scaled(_together(scaled), _titles(learnt), tuple(factors), unseen)
 
 
 def decided(scaled: Scaled, threshold: Any) -> Scaled:
     """Return the pool with the decisions that `threshold` asks for; see `Target.with_decisions`."""
-    unseen, target = scaled.unseen, scaled.pool.target
-    if unseen is None or None in scaled.factors:
+    logits, target = scaled.unseen_logits, scaled.pool.target
+    if scaled.unseen is None or logits is None:
         target = target.with_decisions(threshold, None, None)
     else:
-        factors = np.array(scaled.factors, dtype=np.float64)
-        z = np.tensordot(factors, unseen.of_learners, 1)  # (H, K)
-        target = target.with_decisions(threshold, z, unseen.targets)
+        target = target.with_decisions(threshold, logits.sum(axis=0), scaled.unseen.targets)
     return scaled._replace(pool=replace(scaled.pool, target=target))
 
 
@@ -110,10 +123,21 @@ def _unseen(learnt: Sequence[Fitted], data: FitData) -> UnseenLogits | None:
     return UnseenLogits(logits[:, known], validation.targets, validation.weights)
 
 
-def _common_factor(pool: Pool, kept: Pool) -> float | None:
+def _by_label(factors: list[Scale], reliance: NDArray[np.float64] | None) -> list[Scale]:
+    """Move what the network is not relied on for (K,) from its factor to those of the others."""
+    network, *others = factors
+    whole = sum(others)
+    if reliance is None or not whole:
+        return factors
+    return [network * reliance, *(each * (1 + network * (1 - reliance) / whole) for each in others)]
+
+
+def _common_factor(pool: Pool, kept: Pool) -> Scale | None:
     """Return by what all scales of a pool are multiplied to be those that are kept."""
-    factors = {kept.scales[name] / scale if scale else None for name, scale in pool.scales.items()}
-    return factors.pop() if len(factors) == 1 else None
+    if not all(np.all(scale) for scale in pool.scales.values()):
+        return None
+    first, *rest = (kept.scales[name] / scale for name, scale in pool.scales.items())
+    return first if all(np.array_equal(first, other) for other in rest) else None
 
 
 def _together(pools: Sequence[Pool]) -> Pool:

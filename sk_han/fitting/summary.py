@@ -116,12 +116,10 @@ def fault_in_unseen(summary: FitSummary, scaled: Scaled) -> str | None:
 def _scores(scaled: Scaled, target: Target) -> dict[str, Any]:
     """Return accuracy and loss of all parts together and alone, and the share of each learner."""
     names = ("accuracy", "loss", "network_accuracy", "linear_accuracy", "majority_accuracy")
-    unseen = scaled.unseen
-    if unseen is None or None in scaled.factors:
+    unseen, logits = scaled.unseen, scaled.unseen_logits
+    if unseen is None or logits is None:
         return {"n_scored": 0, **dict.fromkeys(names), "shares": {}}
-    factors = np.array(scaled.factors, dtype=np.float64)
-    logits = factors[:, np.newaxis, np.newaxis] * unseen.of_learners  # (L, H, K)
-    together = sum(logits, start=np.zeros_like(logits[0]))
+    together = logits.sum(axis=0)
     loss, _ = target.loss(together, unseen.targets, unseen.weights / unseen.weights.sum())
     sizes = {
         title: float(np.abs(each - each.mean(axis=1, keepdims=True)).mean())

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sk_han.parts import Pool
 from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.pool import LATENT, NETWORK, NGRAMS
+from sk_han.parts.pool import LATENT, NETWORK, NGRAMS, Scale
 from sk_han.training.net import Net
 
 __all__ = ["PoolViews"]
@@ -41,16 +41,16 @@ class PoolViews:
         return self.pool_.parts.get(LATENT)  # type: ignore[return-value]
 
     @property
-    def network_scale_(self) -> float:
+    def network_scale_(self) -> Scale:
         """The factor of the network's logits."""
         return self.pool_.scales[NETWORK]
 
     @property
-    def ngram_scale_(self) -> float:
+    def ngram_scale_(self) -> Scale:
         """The factor of the n-gram model's logits; 0 without one."""
         return self.pool_.scales.get(NGRAMS, 0.0)
 
     @property
-    def latent_scale_(self) -> float:
+    def latent_scale_(self) -> Scale:
         """The factor of the latent model's logits; 0 without one."""
         return self.pool_.scales.get(LATENT, 0.0)

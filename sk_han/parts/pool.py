@@ -14,12 +14,13 @@ from sk_han.documents import Coalitions, DocumentArray
 from sk_han.documents.lazy import portions
 from sk_han.options.base import Range
 from sk_han.parts.part import Part
-from sk_han.storage.schema import ByName, Field, Kind, Schema, Variants
+from sk_han.storage.schema import Array, ByName, Field, Kind, Schema, Sizes, Variants, check
 from sk_han.targets import Target, target_from_state
 
-__all__ = ["LATENT", "NETWORK", "NGRAMS", "Pool", "pool_fields"]
+__all__ = ["LATENT", "NETWORK", "NGRAMS", "Pool", "Scale", "pool_fields"]
 
-_SCALE = Range(Real, 0, 1e6)  # far beyond what fits find; products with logits stay finite
+Scale = float | NDArray[np.float64]  # one for all labels, or one for each, (K,)
+_LARGEST = 1e6  # far beyond what fits find; products with logits stay finite
 
 # Names of parts: the one that reads with attention, and the linear ones.
 NETWORK, NGRAMS, LATENT = "network", "ngrams", "latent"
@@ -31,7 +32,7 @@ class Pool:
 
     target: Target
     parts: Mapping[str, Part]
-    scales: Mapping[str, float]  # at least 0
+    scales: Mapping[str, Scale]  # at least 0
 
     def __post_init__(self) -> None:
         if self.parts.keys() != self.scales.keys():
@@ -52,9 +53,9 @@ class Pool:
         parts = {name: self.parts[name] for name in names}
         return Pool(self.target, parts, {name: self.scales[name] for name in parts})
 
-    def scaled(self, factor: float) -> Pool:
+    def scaled(self, factor: Scale) -> Pool:
         """Return the same parts with scales that are `factor` times as large."""
-        scales = {name: scale * float(factor) for name, scale in self.scales.items()}
+        scales = {name: scale * factor for name, scale in self.scales.items()}
         return Pool(self.target, self.parts, scales)
 
     def beside(self, other: Pool) -> Pool:
@@ -125,10 +126,21 @@ class Pool:
 def pool_fields(parts: Mapping[str, Kind], targets: Mapping[str, Schema]) -> tuple[Field, ...]:
     """Return what a stored pool holds, by what each kind of part and of target holds."""
     of_parts = {
-        kind: Schema((Field("scale", _SCALE), Field("learnt", learnt)))
+        kind: Schema((Field("scale", _check_scale), Field("learnt", learnt)))
         for kind, learnt in parts.items()
     }
     return (
         Field("target", Variants("kind", targets)),
         Field("parts", ByName(Variants("kind", of_parts))),
+    )
+
+
+def _check_scale(value: Any, where: str, sizes: Sizes) -> None:
+    """Check a number, or one for each label."""
+    one = Range(Real, 0, _LARGEST)
+    check(
+        Array("float64", "K", 0, _LARGEST) if isinstance(value, np.ndarray) else one,
+        value,
+        where,
+        **sizes,
     )

@@ -20,6 +20,9 @@ from sk_han.targets.thresholds import best_thresholds
 
 __all__ = ["AnyOfLabels"]
 
+# With so many documents of a label, the network counts half of what it counts for frequent ones.
+_FEW = 10.0
+
 
 def _bind_problems(state: Any, where: str, sizes: Sizes) -> None:
     """Bind B: one problem for each label."""
@@ -251,6 +254,11 @@ class AnyOfLabels(Target):
     def restrict(self, factors: NDArray[Any]) -> NDArray[Any]:
         """Return the factors, which are those of the problems."""
         return factors
+
+    def reliance(self, t: NDArray[Any]) -> NDArray[np.float64]:
+        """Return n / (n + 10) for a label of n documents: a network learns little from few."""
+        n: NDArray[np.int64] = t.sum(axis=0)
+        return n / (n + _FEW)
 
     def check_threshold(self, threshold: Any) -> None:
         """Check that there is one threshold for all labels, or one for each."""

@@ -150,6 +150,13 @@ class Target(ABC):
     def majority_accuracy(self, t: NDArray[Any]) -> float:
         """Return the accuracy of always taking the most frequent decision."""
 
+    def reliance(self, t: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Return what a network tells of each label beside linear models, (K,), from 0 to 1.
+
+        It learns from targets `t`. None is 1 for all of them.
+        """
+        return None
+
     def check_threshold(self, threshold: Any) -> None:
         """Check the parameter `threshold`; raise a ValueError if decisions have none."""
         if not (isinstance(threshold, float) and threshold == 0.5):

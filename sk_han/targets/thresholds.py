@@ -10,6 +10,8 @@ __all__ = ["best_thresholds"]
 # So many documents with a label count as much for its threshold as what the probabilities of all
 # documents promise.
 _PRIOR = 10.0
+# No threshold is lower: it would promise an F1 below 4 %, and a rare label went to many documents.
+_LOWEST = 0.02
 
 
 def best_thresholds(p: NDArray[np.float64], t: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -18,7 +20,7 @@ def best_thresholds(p: NDArray[np.float64], t: NDArray[np.bool_]) -> NDArray[np.
     If probabilities are right, the best threshold is half of the F1 that it reaches, and no label
     need be known (Lipton et al., 2014). So the truth is taken as a mixture: of the labels, the more
     documents have the label, and else of the probabilities. With few documents of a label, this is
-    the F1 that its probabilities promise.
+    the F1 that its probabilities promise. No threshold is below 0.02.
 
     Lipton, Elkan, Naryanaswamy. Optimal Thresholding of Classifiers to Maximize F1. ECML PKDD.
     """
@@ -34,5 +36,5 @@ def best_thresholds(p: NDArray[np.float64], t: NDArray[np.bool_]) -> NDArray[np.
         f1[:-1][sure[:-1] == sure[1:]] = 0  # equal probabilities get the label together
         best = int(f1.argmax())
         below = sure[best + 1] if best + 1 < len(sure) else 0.0
-        thresholds[label] = (sure[best] + below) / 2
+        thresholds[label] = max((sure[best] + below) / 2, _LOWEST)
     return thresholds

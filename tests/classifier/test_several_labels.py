@@ -12,6 +12,7 @@ import sk_han
 from sk_han import HANClassifier, SentenceArray
 from sk_han.datasets import make_reviews
 from sk_han.serving import Scorer
+from sk_han.utils.model_format import ModelFormatError
 
 pandas = pytest.importorskip("pandas")
 
@@ -67,6 +68,21 @@ def test_files_pickles_and_the_scorer_give_the_same(fitted, tmp_path):
     scorer = Scorer.load(path)
     np.testing.assert_allclose(scorer.predict_proba(X[TEST]), expected, atol=1e-6)
     np.testing.assert_array_equal(scorer.predict(X[TEST]), fitted.predict(X[TEST]))
+
+
+def test_the_network_counts_less_for_rare_labels_and_the_linear_model_more(fitted):
+    network, linear = fitted.network_scale_, fitted.ngram_scale_
+    by_frequency = Y[TRAIN].sum().to_numpy().argsort()
+    assert (np.diff(network[by_frequency]) > 0).all()
+    assert np.corrcoef(network, linear)[0, 1] == pytest.approx(-1)
+
+
+@pytest.mark.parametrize("scale", [np.ones(2), np.ones(3, dtype=int), -np.ones(3), np.full(3, 1e7)])
+def test_stored_scales_that_are_not_one_for_each_label_are_refused(fitted, scale):
+    state = fitted.to_state()
+    state["parts"]["network"]["scale"] = scale
+    with pytest.raises(ModelFormatError, match=r"parts\.network\.scale"):
+        HANClassifier(**SMALL).from_state(state)
 
 
 @pytest.mark.parametrize("threshold", ["f1", 0.2, [0.2, 0.9, 0.4]])

@@ -92,6 +92,12 @@ def test_a_rare_label_gets_the_threshold_that_its_probabilities_promise():
     assert abs(with_one - without) < 0.05
 
 
+def test_a_label_that_nothing_tells_is_not_given_to_all_documents():
+    p = np.full((50, 2), 1e-4)
+    p[:, 1] = np.linspace(1e-4, 0.01, 50)
+    assert not (p >= best_thresholds(p, np.zeros((50, 2), dtype=bool))).any()
+
+
 def labels_of(n, seed=0):
     rng = np.random.RandomState(seed)
     return rng.rand(n, 5) < [0.5, 0.2, 0.1, 0.04, 0.02]

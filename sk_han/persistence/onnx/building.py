@@ -12,7 +12,7 @@ from sk_han.options import NetworkOptions
 from sk_han.parts import Pool
 from sk_han.parts.network import NetworkPart
 from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.pool import NETWORK
+from sk_han.parts.pool import NETWORK, Scale
 from sk_han.persistence.onnx.graph import Graph, Sequences, Shaped
 from sk_han.persistence.onnx.network import add_network, check_covered
 from sk_han.persistence.onnx.ngrams import NgramBuckets, add_linear_model, check_ngrams_covered
@@ -98,5 +98,5 @@ def _of_length(graph: Graph, values: str, lengths: str) -> str:
     return graph.add("Reshape", values, total, allowzero=1)
 
 
-def _scaled(graph: Graph, logits: str, scale: float) -> str:
+def _scaled(graph: Graph, logits: str, scale: Scale) -> str:
     return graph.add("Mul", logits, graph.constant(scale, np.float64))
