@@ -26,6 +26,7 @@ from sk_han.targets import Target, learnt_target
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
 from sk_han.utils.caching import cached_property
+from sk_han.utils.warnings import warn_user
 from sk_han.validation.documents import (
     as_documents,
     check_documents,
@@ -241,6 +242,11 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
         targets_val = target.encode(given.y_val, len(X_val), "y_val")
         warn_of_order(given.X_val, given.y_val, "y_val")
     groups = None if given.groups is None else check_groups(given.groups, len(X))
+    if groups is not None and not groups.any():
+        warn_user(
+            "All documents are of one group, so none can be held out: the weights of the last "
+            "epoch are kept, and scales are typical values."
+        )
     labels = target.decode(targets)
     return _CheckedData(X, labels, target, targets, weights, X_val, targets_val, groups)
 

@@ -22,7 +22,7 @@ from sk_han.targets import OneOfClasses, Target, learnt_target
 from sk_han.utils.argument_checks import check_count
 from sk_han.utils.containers import rows_of
 from sk_han.validation.documents import holds_word_ids
-from sk_han.validation.labels import check_groups
+from sk_han.validation.labels import check_several_groups
 from sk_han.validation.texts import check_texts
 
 # Of several labels a document, a label that is less doubtful is not listed: most of all are.
@@ -287,7 +287,9 @@ def _groups(groups: Any, keys: list[str], codes: NDArray[np.int64]) -> NDArray[n
     """Return the number of each document's group, by label; None if each is one by itself."""
     numbers = np.arange(len(codes))
     if groups is not None:
-        numbers = check_groups(groups, len(codes))
+        numbers = check_several_groups(
+            groups, len(codes), "an audit learns from some and looks at others"
+        )
     same = groups_of_same(keys) if groups is None else []
     for group in same:
         numbers[group] = group[0]

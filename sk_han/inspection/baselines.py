@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sk_han.targets.stratification import dealt_out
@@ -53,19 +53,26 @@ def trained(
 
 
 def cross_validated(
-    texts: Sequence[str], targets: NDArray[np.int64], n_labels: int
+    texts: Sequence[str],
+    targets: NDArray[np.int64],
+    n_labels: int,
+    groups: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the probabilities (D, n_labels) of texts by baselines fitted to most of the others."""
-    counts = np.bincount(targets)
-    n_folds = min(FOLDS, int(counts.max()))
+    """Return the probabilities (D, n_labels) of texts by baselines fitted to most of the others.
+
+    None learns from a document of the same group.
+    """
+    n_units = len(targets) if groups is None else len(np.unique(groups))
+    n_folds = min(FOLDS, int(np.bincount(targets).max()), n_units)
     if len(texts) < FEWEST_DOCUMENTS or n_folds < 2:
         raise ValueError(f"{len(texts)} documents are too few to cross-validate it")
     probabilities = np.zeros((len(texts), n_labels))
-    folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    folds = kind(n_folds, shuffle=True, random_state=0)
     with warnings.catch_warnings(), taking_many_classes():
         # A class of fewer documents than folds is missing in some, which counts as a mistake.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        divided = list(folds.split(texts, targets))
+        divided = list(folds.split(texts, targets, groups))
     for others, these in divided:
         probabilities[these] = trained(
             [texts[i] for i in these], [texts[i] for i in others], targets[others], n_labels
@@ -93,11 +100,16 @@ def trained_labels(
     return probabilities
 
 
-def cross_validated_labels(texts: Sequence[str], t: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the same, (D, L), of regressions that are fitted to four fifths of the others."""
+def cross_validated_labels(
+    texts: Sequence[str], t: NDArray[np.bool_], groups: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
+    """Return the same, (D, L), of regressions that are fitted to about four fifths of the others.
+
+    None learns from a document of the same group.
+    """
     if len(texts) < FEWEST_DOCUMENTS:
         raise ValueError(f"{len(texts)} documents are too few to cross-validate it")
-    fold = dealt_out(t, np.full(FOLDS, 1 / FOLDS), np.arange(len(t)))
+    fold = dealt_out(t, np.full(FOLDS, 1 / FOLDS), np.arange(len(t)), groups)
     probabilities = np.zeros(t.shape)
     for number in range(FOLDS):
         these, others = np.flatnonzero(fold == number), np.flatnonzero(fold != number)

@@ -30,11 +30,10 @@ from sk_han.targets import AnyOfLabels
 from sk_han.utils.argument_checks import check_choice, check_count
 from sk_han.utils.containers import listed, rows_of
 from sk_han.validation.indicators import check_indicator, in_order, is_indicator
-from sk_han.validation.labels import check_labels
+from sk_han.validation.labels import check_labels, check_several_groups
 from sk_han.validation.texts import check_texts
 
-FEW_DOCUMENTS = 30
-FEW_NOTE = "So few documents tell little about others: mind the intervals."
+FEW = 30  # documents or groups
 
 
 def report(
@@ -46,6 +45,7 @@ def report(
     y_train: Any = None,
     baseline: str | None = "tfidf",
     n_mistakes: int = 10,
+    groups: Any = None,
 ) -> Report | MultilabelReport:
     """Find out where a fitted model fails, on documents that it has not learnt from.
 
@@ -72,6 +72,10 @@ def report(
         How many of the worst mistakes are explained: those with the highest probability of a
         wrong label. Of several labels a document, those with the most wrong probability of a
         label that is missed or wrongly given.
+    groups : array-like of shape (n_documents,), default=None
+        Numbers or names of groups of documents that are alike: of one author, product or thread.
+        Then intervals are those of samples of groups, and a cross-validated baseline has learnt
+        from no document of the same group.
 
     Returns
     -------
@@ -84,8 +88,8 @@ def report(
         If the estimator predicts no probabilities, or labels are neither strings, numbers nor
         booleans.
     ValueError
-        If X and y differ in length, none of the labels is a class of the model, or another
-        parameter is invalid.
+        If X, y and groups differ in length, a group is missing, all documents are of one group,
+        none of the labels is a class of the model, or another parameter is invalid.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
 
@@ -120,7 +124,9 @@ def report(
     classes = _classes_of(estimator)
     model, _ = reader_of(estimator)
     X, X_train = _with_length(X), None if X_train is None else _with_length(X_train)
-    documents = _Documents(X, X_train, baseline, n_mistakes)
+    if groups is not None:
+        groups = check_several_groups(groups, len(X), "intervals are of samples of groups")
+    documents = _Documents(X, X_train, baseline, n_mistakes, groups)
     if _takes_indicator(y, model):
         t, t_train = (
             None if given is None else _indicator(given, of, classes, name)
@@ -137,6 +143,7 @@ class _Documents(NamedTuple):
     X_train: Any
     baseline: str | None
     n_mistakes: int
+    groups: NDArray[np.int64] | None
 
 
 def _report_on_classes(
@@ -170,7 +177,9 @@ def _report_on_classes(
             documents,
             worst,
             classes[probabilities[worst].argmax(axis=1)],
-            partial(cross_validated, targets=targets, n_labels=len(labels)),
+            partial(
+                cross_validated, targets=targets, n_labels=len(labels), groups=documents.groups
+            ),
             partial(trained, targets_train=numbers_train, n_labels=len(labels)),
             [
                 *_note_on_unknown(counts, labels, len(classes)),
@@ -203,8 +212,7 @@ def _shared(
             estimator, predicts_alone, held_out, rows_of(X, worst), target
         )
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
-    if len(X) < FEW_DOCUMENTS:
-        notes = [*notes, FEW_NOTE]
+    notes = [*notes, *_note_on_groups(documents.groups, len(X))]
     if "" in keys:
         notes = [*notes, f"{_counted(keys.count(''))} no words."]
     if unexplained:
@@ -220,6 +228,7 @@ def _shared(
         "baseline_note": baseline_note,
         "history": tuple(model.classifier.history_) if model and predicts_alone else (),
         "notes": tuple(notes),
+        "groups": documents.groups,
     }
 
 
@@ -278,7 +287,7 @@ def _report_on_labels(
             documents,
             worst,
             labels[most_wrong[worst]],
-            partial(cross_validated_labels, t=t),
+            partial(cross_validated_labels, t=t, groups=documents.groups),
             partial(trained_labels, t_train=t_train),
             [
                 *([f"{_counted(n_without)} no label."] if n_without else []),
@@ -411,6 +420,20 @@ def _in_training(keys: list[str], words_train: Sequence[str]) -> NDArray[np.int6
     """Return the documents whose words are those of a training document."""
     found = set(map(text_key, words_train)) - {""}
     return np.array([i for i, key in enumerate(keys) if key in found], dtype=np.int64)
+
+
+def _note_on_groups(groups: NDArray[np.int64] | None, n_documents: int) -> Iterator[str]:
+    """Say what intervals are samples of, and whether there are few."""
+    n, units = n_documents, "documents"
+    if groups is not None:
+        n, units = int(groups.max()) + 1, "groups"
+        yield (
+            f"Intervals are those of samples of groups, of which there are {n:,}: documents of "
+            "one group tell less than as many of others. Whether the model has learnt from these "
+            "groups is not known."
+        )
+    if n < FEW:
+        yield f"So few {units} tell little about others: mind the intervals."
 
 
 def _note_on_unknown(counts: NDArray[np.int64], labels: list[Any], n_classes: int) -> Iterator[str]:

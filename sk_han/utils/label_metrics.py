@@ -39,14 +39,20 @@ def calibration_error(p: NDArray[np.float64], t: NDArray[np.bool_]) -> float:
     return float(np.abs(gaps).sum() / max(len(values), 1))
 
 
-def resampled(given: NDArray[np.bool_], true: NDArray[np.bool_]) -> Figures:
-    """Return the averages in 1,000 bootstrap samples of the documents, the same for any model."""
+def resampled(
+    given: NDArray[np.bool_], true: NDArray[np.bool_], groups: NDArray[np.int64] | None = None
+) -> Figures:
+    """Return the averages in 1,000 bootstrap samples of the documents, the same for any model.
+
+    With groups, (D,), samples are of groups, each with all of its documents.
+    """
     random = np.random.RandomState(0)
-    n = len(true)
+    unit = np.arange(len(true)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    n = int(unit.max()) + 1
     found = []
     for _ in range(0, _RESAMPLES, _PORTION):
-        drawn = random.multinomial(n, np.full(n, 1 / n), size=_PORTION).astype(np.float64)  # (B, D)
-        found.append(_figures(given, true, drawn))
+        drawn = random.multinomial(n, np.full(n, 1 / n), size=_PORTION).astype(np.float64)
+        found.append(_figures(given, true, drawn[:, unit]))  # (B, D)
     return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
 

@@ -15,11 +15,16 @@ _Z = 1.959964  # 95 % of a normal distribution
 
 
 class Bin(NamedTuple):
-    """Documents of similar confidence: their number, mean confidence and share of right ones."""
+    """Documents of similar confidence: their number, mean confidence and share of right ones.
+
+    `low` and `high` are the ends of the 95 % interval of that share.
+    """
 
     n_documents: int
     confidence: float
     accuracy: float
+    low: float
+    high: float
 
 
 def figures(probabilities: NDArray[np.float64], targets: NDArray[np.int64]) -> dict[str, Any]:
@@ -82,11 +87,14 @@ def calibration_error(
 
 
 def reliability(
-    probabilities: NDArray[np.float64], targets: NDArray[np.int64], n_bins: int = BINS
+    probabilities: NDArray[np.float64],
+    targets: NDArray[np.int64],
+    n_bins: int = BINS,
+    groups: NDArray[np.int64] | None = None,
 ) -> list[Bin]:
     """Put documents into bins of equal width by their highest probability, the confidence.
 
-    Bins are in rising order of confidence, without empty ones.
+    Bins are in rising order of confidence, without empty ones; `groups` as of `interval_of`.
     """
     confidence = probabilities.max(axis=1)
     right = probabilities.argmax(axis=1) == targets
@@ -94,16 +102,23 @@ def reliability(
     counts = np.bincount(bins, minlength=n_bins)
     confidences = np.bincount(bins, weights=confidence, minlength=n_bins)
     rights = np.bincount(bins, weights=right, minlength=n_bins)
-    return [
-        Bin(n, sum_of_confidence / n, n_right / n)
-        for n, sum_of_confidence, n_right in zip(
-            counts.tolist(), confidences.tolist(), rights.tolist(), strict=True
-        )
-        if n
-    ]
+    found = []
+    for i in np.flatnonzero(counts).tolist():
+        n, these = int(counts[i]), bins == i
+        interval = interval_of(right[these], None if groups is None else groups[these])
+        found.append(Bin(n, float(confidences[i]) / n, float(rights[i]) / n, *interval))
+    return found
 
 
-def share_interval(n_right: int, n: int) -> tuple[float, float]:
+def interval_of(
+    right: NDArray[np.bool_], groups: NDArray[np.int64] | None = None
+) -> tuple[float, float]:
+    """Return the 95 % interval of the share of right documents, if draws are of groups (D,)."""
+    worth = _worth(right, groups)
+    return share_interval(int(np.count_nonzero(right)) * worth, len(right) * worth)
+
+
+def share_interval(n_right: float, n: float) -> tuple[float, float]:
     """Return the 95 % interval of a share (Wilson, 1927), which is right for small numbers too."""
     share, z2 = n_right / n, _Z**2 / n
     middle = share + z2 / 2
@@ -112,19 +127,46 @@ def share_interval(n_right: int, n: int) -> tuple[float, float]:
     return max(0.0, low), min(1.0, high)
 
 
+def _worth(values: NDArray[Any], groups: NDArray[np.int64] | None) -> float:
+    """Return how many documents drawn one by one tell as much of the mean as one does here.
+
+    The effective sample size with its degrees of freedom (Korn and Graubard, 1998, Confidence
+    intervals for proportions with small expected number of positive counts estimated from survey
+    data, Survey Methodology 24), never more than the documents. Where all are alike, or one group
+    is there, each group tells as much as a document.
+    """
+    if groups is None:
+        return 1.0
+    from scipy.special import stdtrit
+
+    n, deviations = len(values), values - values.mean()
+    found, group_of = np.unique(groups, return_inverse=True)
+    n_groups, of_documents = len(found), float(deviations @ deviations)
+    if n_groups == 1 or of_documents == 0:
+        return n_groups / n
+    sums = np.bincount(group_of, weights=deviations)
+    of_groups = float(sums @ sums) * n_groups / (n_groups - 1)
+    alike = max(1.0, of_groups * (n - 1) / (of_documents * n))
+    tails = stdtrit(n - 1, 0.975) / stdtrit(n_groups - 1, 0.975)
+    return float(tails**2 / alike)
+
+
 def difference_interval(
-    right: NDArray[np.bool_], right_of_other: NDArray[np.bool_]
+    right: NDArray[np.bool_],
+    right_of_other: NDArray[np.bool_],
+    groups: NDArray[np.int64] | None = None,
 ) -> tuple[float, float]:
     """Return the 95 % interval of the difference of two accuracies on the same documents.
 
     The documents that one of both alone has right decide: the interval of Wald for paired shares,
     with half a document added to each kind, so that it is no point where the two agree (Agresti
     and Min, 2005, Simple improved confidence intervals for comparing matched proportions,
-    Statistics in Medicine 24).
+    Statistics in Medicine 24). `groups` as of `interval_of`.
     """
-    n = len(right) + 2
-    ours = int(np.count_nonzero(right & ~right_of_other)) + 0.5
-    theirs = int(np.count_nonzero(right_of_other & ~right)) + 0.5
+    worth = _worth(right.astype(np.float64) - right_of_other, groups)
+    n = len(right) * worth + 2
+    ours = int(np.count_nonzero(right & ~right_of_other)) * worth + 0.5
+    theirs = int(np.count_nonzero(right_of_other & ~right)) * worth + 0.5
     difference = (ours - theirs) / n
     half = _Z * math.sqrt(max(0.0, ours + theirs - (ours - theirs) ** 2 / n)) / n
     return difference - half, difference + half

@@ -254,9 +254,12 @@ def check_groups(groups: Any, n_documents: int) -> NDArray[np.int64]:
         raise TypeError(
             f"groups are numbers or strings, one for each document: {error}."
         ) from error
-    if len(number) == 1:
-        warn_user(
-            "All documents are of one group, so none can be held out: the weights of the last "
-            "epoch are kept, and scales are typical values."
-        )
     return np.array(numbers, dtype=np.int64)
+
+
+def check_several_groups(groups: Any, n_documents: int, needed: str) -> NDArray[np.int64]:
+    """Return the number of each document's group, (D,); `needed` says what one alone cannot do."""
+    numbers = check_groups(groups, n_documents)
+    if not numbers.any():
+        raise ValueError(f"All documents are of one group, {label_list(groups)[0]!r}; {needed}.")
+    return numbers

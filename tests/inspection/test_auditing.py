@@ -132,6 +132,8 @@ def test_groups_are_left_out_together():
     assert set(found.documents[:8]) >= set(FLIPPED)
     with pytest.raises(ValueError, match="120 documents in X, 3 groups"):
         audit_labels(LINEAR, texts, LABELS, groups=[1, 2, 3])
+    with pytest.raises(ValueError, match="one group, 'a'; an audit learns from some"):
+        audit_labels(LINEAR, texts, LABELS, groups=["a"] * 120)
 
 
 def test_several_labels_are_doubted_one_by_one(tmp_path):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sk_han.inspection.baselines import cross_validated, trained
+from sk_han.inspection.baselines import cross_validated, cross_validated_labels, trained
 from tests.tiny_models import LABELS, TEXTS
 
 TARGETS = (LABELS == "pos").astype(np.int64)
@@ -21,6 +21,17 @@ def test_no_document_is_predicted_by_a_baseline_that_learnt_it():
     targets = np.arange(40) % 2
     found = cross_validated(texts, targets, 2)
     np.testing.assert_allclose(found, 0.5, atol=1e-6)
+
+
+def test_no_document_is_predicted_by_a_baseline_that_learnt_its_group():
+    # Each group has a word of its own, which would give its label away.
+    groups = np.arange(40) // 4
+    texts, targets = [f"word{group}" for group in groups], groups % 2
+    assert (cross_validated(texts, targets, 2).argmax(axis=1) == targets).all()
+    found = cross_validated(texts, targets, 2, groups)
+    np.testing.assert_allclose(found, 0.5, atol=1e-6)
+    of_labels = cross_validated_labels(texts, targets[:, np.newaxis] == 1, groups)
+    assert abs(of_labels - 0.5).max() < 0.2
 
 
 def test_a_label_of_a_single_document_is_no_error():

@@ -60,6 +60,44 @@ def test_without_training_documents_the_baseline_is_cross_validated(classifier):
     assert found.trained_on is None
 
 
+def test_intervals_are_those_of_groups(classifier, found):
+    groups = np.arange(36) // 4
+    of_groups = report(classifier, HELD_OUT, Y, X_train=TEXTS, y_train=LABELS, groups=groups)
+    alone, model = (each.scores["model"] for each in (found, of_groups))
+    assert model["accuracy"] == alone["accuracy"] == 1
+    assert model["accuracy_low"] < alone["accuracy_low"]
+    assert of_groups.gain[1] < found.gain[1]
+    (said,) = [note for note in of_groups.notes if "samples of groups" in note]
+    assert "of which there are 9" in said
+    assert "not known" in said
+    assert said in of_groups.to_html()
+    assert "such samples of groups of documents" in of_groups.to_html()
+    assert "such samples of documents" in found.to_html()
+    assert any("So few groups" in note for note in of_groups.notes)
+    assert of_groups.to_frame()["group"].tolist() == groups.tolist()
+
+
+def test_the_cross_validated_baseline_has_not_learnt_from_the_group(classifier):
+    texts = [f"{text} author{i // 2}" for i, text in enumerate(HELD_OUT)]
+    authors = pd.Series([f"author{i // 2}" for i in range(36)], index=range(36, 0, -1))
+    found = report(classifier, texts, Y, groups=authors)
+    alone = report(classifier, texts, Y)
+    assert not np.array_equal(found.baseline, alone.baseline)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([1, 2], "36 documents in X, 2 groups"),
+        (["same"] * 36, "All documents are of one group, 'same'; intervals"),
+        ([1.0] * 35 + [np.nan], "missing value at position 35"),
+    ],
+)
+def test_groups_that_make_no_intervals_are_refused(classifier, groups, message):
+    with pytest.raises(ValueError, match=message):
+        report(classifier, HELD_OUT, Y, groups=groups)
+
+
 @pytest.mark.parametrize("n", [1, 2, 19])
 def test_too_few_documents_leave_the_baseline_out_and_say_so(classifier, n):
     found = report(classifier, HELD_OUT[:n], Y[:n])

@@ -223,6 +223,22 @@ def test_figures_are_those_of_scikit_learn(fitted, found):
     assert frame["f1"].tolist() == pytest.approx(f1_score(t, decided, average=None).tolist())
 
 
+def test_intervals_of_a_report_are_those_of_groups(fitted):
+    texts, t = X[TEST][:20], Y[TEST].iloc[:20]
+    once = report(fitted, texts, t, baseline=None).scores["model"]
+    # Each text is there three times, which makes nothing surer.
+    copies, t_of_copies = texts * 3, pandas.concat([t] * 3)
+    groups = [f"author {i}" for i in range(20)] * 3
+    alone = report(fitted, copies, t_of_copies, baseline=None).scores["model"]
+    found = report(fitted, copies, t_of_copies, baseline=None, groups=groups)
+    scores = found.scores["model"]
+    for figure in ("micro_f1", "macro_f1", "samples_f1", "subset_accuracy"):
+        ends = f"{figure}_low", f"{figure}_high"
+        assert [scores[end] for end in ends] == pytest.approx([once[end] for end in ends])
+        assert alone[ends[1]] - alone[ends[0]] < 0.8 * (scores[ends[1]] - scores[ends[0]])
+    assert "such samples of groups of documents" in found.to_html()
+
+
 def test_labels_missed_and_given_are_counted_by_document():
     targets = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]], bool)
     predicted = np.array([[0, 1, 0], [1, 0, 0], [1, 0, 1], [0, 0, 0]], bool)

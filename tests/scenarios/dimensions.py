@@ -429,7 +429,13 @@ SLOW: dict[str, set[str]] = {
     "max_epochs": {"2", "auto"},
     "batch_size": {"1"},
     "explained": {"integrated_gradients", "explain_classes"},
-    "asked": {"report", "report with training documents", "faithfulness_report", "audit_labels"},
+    "asked": {
+        "report",
+        "report with training documents",
+        "report of groups",
+        "faithfulness_report",
+        "audit_labels",
+    },
     "door": {"plot"},
     "kept": {"ONNX", "Dask", "skops", "command line report"},
 }

@@ -126,6 +126,7 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
         trial, X_train=trial.X, y_train=trial.y
     ),
     "report without baseline": lambda trial: _report(trial, baseline=None),
+    "report of groups": lambda trial: _report(trial, groups=[i // 2 for i in range(len(trial.y))]),
     "describe": lambda trial: sk_han.describe(trial.texts, trial.y),
     "audit_labels": _audit,
     "faithfulness_report": lambda trial: sk_han.faithfulness_report(

@@ -8,6 +8,7 @@ from sk_han.utils.metrics import (
     calibration_error,
     difference_interval,
     figures,
+    interval_of,
     reliability,
     share_interval,
 )
@@ -59,6 +60,59 @@ def test_the_interval_of_a_share_is_that_of_wilson():
 def test_one_document_tells_almost_nothing(n_right):
     low, high = share_interval(n_right, 1)
     assert high - low > 0.75
+
+
+def test_groups_of_one_document_each_change_no_interval():
+    random = np.random.default_rng(0)
+    right, other, alone = random.random(101) < 0.8, random.random(101) < 0.6, np.arange(101)[::-1]
+    assert interval_of(right, alone) == pytest.approx(interval_of(right))
+    assert difference_interval(right, other, alone) == pytest.approx(
+        difference_interval(right, other)
+    )
+
+
+def test_copies_of_documents_tell_no_more_than_the_documents():
+    random = np.random.default_rng(0)
+    once, other = random.random(23) < 0.7, random.random(23) < 0.5
+    groups = np.arange(23).repeat(7)
+    of_copies = interval_of(once.repeat(7), groups)
+    assert of_copies == pytest.approx(interval_of(once), abs=0.02)
+    low, high = interval_of(once.repeat(7))
+    assert high - low < 0.5 * (of_copies[1] - of_copies[0])
+    found = difference_interval(once.repeat(7), other.repeat(7), groups)
+    assert found == pytest.approx(difference_interval(once, other), abs=0.04)
+
+
+@pytest.mark.parametrize("n_groups", [10, 30])
+def test_intervals_of_groups_hold_the_share_that_those_of_documents_miss(n_groups):
+    random = np.random.default_rng(0)
+    held = np.zeros(2)
+    for _ in range(300):
+        share_of_group = random.beta(1.8, 0.6, n_groups)  # 0.75 on average
+        groups = np.repeat(np.arange(n_groups), random.integers(2, 20, n_groups))
+        right = random.random(len(groups)) < share_of_group[groups]
+        for i, given in enumerate((None, groups)):
+            low, high = interval_of(right, given)
+            held[i] += low <= 0.75 <= high
+    assert held[0] < 0.75 * 300
+    assert held[1] > 0.88 * 300
+
+
+def test_one_group_tells_as_much_as_one_document():
+    right = np.arange(20) < 15
+    assert interval_of(right, np.zeros(20, dtype=int)) == share_interval(0.75, 1)
+
+
+def test_groups_that_are_all_right_tell_as_much_as_a_document_each():
+    found = interval_of(np.ones(40, dtype=bool), np.arange(40) % 8)
+    assert found == pytest.approx(share_interval(8, 8))
+
+
+def test_bins_have_the_intervals_of_their_groups():
+    probabilities = np.tile([0.9, 0.1], (12, 1))
+    targets, groups = np.arange(12) // 4 % 2, np.arange(12) // 4
+    (found,) = reliability(probabilities, targets, groups=groups)
+    assert (found.low, found.high) == interval_of(targets == 0, groups)
 
 
 def test_equal_models_may_be_equal():

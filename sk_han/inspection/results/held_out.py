@@ -37,6 +37,7 @@ class HeldOutReport(Result):
     baseline_note: str
     history: tuple[Mapping[str, float], ...]
     notes: tuple[str, ...]
+    groups: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         n, put = self.n_documents, object.__setattr__
@@ -46,6 +47,7 @@ class HeldOutReport(Result):
         put(self, "notes", tuple(self.notes))
         shapes: Shapes = {
             "n_words": ((n,), np.int64),
+            "groups": ((n,), np.int64),
             "mistake_rows": ((None,), np.int64),
             "trained_on": ((None,), np.int64),
             "baseline": ((n, len(self.labels)), np.float64),

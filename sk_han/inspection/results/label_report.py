@@ -53,7 +53,7 @@ class MultilabelReport(HeldOutReport):
 
     Parameters
     ----------
-    estimator, n_words, texts, duplicates, trained_on, baseline_note, history, notes
+    estimator, n_words, texts, duplicates, trained_on, baseline_note, history, notes, groups
         As of `Report`.
     labels : sequence of length n_labels
         In the order of the model's `classes_`.
@@ -244,7 +244,9 @@ class MultilabelReport(HeldOutReport):
 
     @cached_property
     def _resampled(self) -> dict[str, dict[str, NDArray[np.float64]]]:
-        return {name: resampled(given, self.targets) for name, _, given in self._models()}
+        return {
+            name: resampled(given, self.targets, self.groups) for name, _, given in self._models()
+        }
 
 
 def _average_precisions(

@@ -20,8 +20,8 @@ from sk_han.utils.metrics import (
     Bin,
     difference_interval,
     figures,
+    interval_of,
     reliability,
-    share_interval,
 )
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ class Report(HeldOutReport):
         The ``history_`` of the model; empty if it keeps none.
     notes : sequence of str
         What a reader must know of the documents, the labels and the explanations.
+    groups : ndarray of int64, shape (n_documents,), default=None
+        The number of each document's group; then 95 % intervals are those of samples of groups.
 
     Notes
     -----
@@ -156,7 +158,7 @@ class Report(HeldOutReport):
         if self.baseline is None:
             return None
         other = self.baseline.argmax(axis=1) == self.targets
-        low, high = difference_interval(self.right, other)
+        low, high = difference_interval(self.right, other, self.groups)
         return float(self.right.mean() - other.mean()), low, high
 
     @cached_property
@@ -169,12 +171,14 @@ class Report(HeldOutReport):
     @property
     def reliability(self) -> list[Bin]:
         """Confidence and accuracy of documents of similar confidence, in 15 bins."""
-        return reliability(self._padded, self.targets)
+        return reliability(self._padded, self.targets, groups=self.groups)
 
     @property
     def baseline_reliability(self) -> list[Bin]:
         """The same of the baseline; empty without one."""
-        return [] if self.baseline is None else reliability(self.baseline, self.targets)
+        if self.baseline is None:
+            return []
+        return reliability(self.baseline, self.targets, groups=self.groups)
 
     @cached_property
     def by_length(self) -> list[LengthBin]:
@@ -185,8 +189,9 @@ class Report(HeldOutReport):
         bins = np.searchsorted(ends, self.n_words)
         found = []
         for i in np.unique(bins):
-            lengths, right = self.n_words[bins == i], self.right[bins == i]
-            interval = share_interval(int(right.sum()), len(right))
+            these = bins == i
+            lengths, right = self.n_words[these], self.right[these]
+            interval = interval_of(right, None if self.groups is None else self.groups[these])
             found.append(
                 LengthBin(
                     int(lengths.min()),
@@ -301,8 +306,7 @@ class Report(HeldOutReport):
     def _scores_of(self, probabilities: NDArray[np.float64]) -> dict[str, float]:
         found = figures(probabilities, self.targets)
         known = self.targets < self.n_classes
-        right = round(found["accuracy"] * self.n_documents)
-        low, high = share_interval(right, self.n_documents)
+        low, high = interval_of(probabilities.argmax(axis=1) == self.targets, self.groups)
         return {
             "accuracy": found["accuracy"],
             "accuracy_low": low,

@@ -10,7 +10,7 @@ from sk_han.rendering.markup import escaped
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.verdicts import BASELINE
-from sk_han.utils.metrics import BINS, Bin, share_interval
+from sk_han.utils.metrics import BINS, Bin
 
 _SHARES = [(i / 5, f"{20 * i} %") for i in range(6)]
 _HEIGHT_OF_COUNTS = 0.25  # of the chart
@@ -40,8 +40,7 @@ def reliability_chart(report: Reported) -> str:
         _curve(chart, report.baseline_reliability, "against", hollow=True)
         entries.append(("against", True, BASELINE))
     for b in bins:
-        interval = share_interval(round(b.accuracy * b.n_documents), b.n_documents)
-        chart.interval(b.confidence, *interval, "toward")
+        chart.interval(b.confidence, b.low, b.high, "toward")
     _curve(chart, bins, "toward")
     caption = (
         "On the dashed line a probability is what it says: of the documents predicted with 80 %, "

@@ -20,7 +20,7 @@ from sk_han.rendering.report.label_text import (
 )
 from sk_han.rendering.report.lists import Bounds, entry, judged, more, name_markup, prefix_of
 from sk_han.rendering.report.page import bounds_of, by_label, page_head, report_page
-from sk_han.rendering.report.verdicts import probability
+from sk_han.rendering.report.verdicts import probability, sampled
 
 PAIRS = 20
 FURTHER = ("Average precision", "Log loss", "Threshold")  # of each label, behind F1
@@ -96,7 +96,7 @@ def _scores(report: Reported) -> str:
     note = escaped(report.baseline_note)
     return (
         f'<div class="han-wide">{table(head, rows)}</div><p class="han-small">{note} Below each '
-        "figure is the interval that holds it in 95 of 100 such samples of documents "
+        f"figure is the interval that holds it in 95 of 100 such samples of {sampled(report)} "
         f"(bootstrap).</p>{by_label(report.label_scores, *FURTHER)}"
         f'<h3>Averages</h3><div class="han-wide">{table(averages_head, averages)}</div>'
     )

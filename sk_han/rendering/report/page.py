@@ -18,6 +18,7 @@ from sk_han.rendering.report.verdicts import (
     by_f1,
     gain_note,
     learnt_from_note,
+    sampled,
     sureness_note,
     three_decimals,
 )
@@ -29,7 +30,7 @@ MOST_LABELS = 100
 
 MEANINGS = {
     "Accuracy": "The share of documents whose label is predicted right. Below it, the interval "
-    "that holds it in 95 of 100 such samples of documents.",
+    "that holds it in 95 of 100 such samples of {units}.",
     "Macro F1": "How well each label is found, as the mean over labels, so that a rare label "
     "counts as much as a common one. 1 is perfect.",
     "Log loss": "How little probability the true label gets: 0 is perfect, 0.69 is that of a coin "
@@ -150,7 +151,10 @@ def _scores(report: Reported) -> str:
         ]
         rows.append(cells)
     head = ("", "Accuracy", "Macro F1", "Log loss", "Calibration error")
-    meanings = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in MEANINGS.items())
+    meanings = "".join(
+        f"<dt>{name}</dt><dd>{text.format(units=sampled(report))}</dd>"
+        for name, text in MEANINGS.items()
+    )
     return (
         f'<div class="han-wide">{table(head, rows)}</div>'
         f'<p class="han-small">{escaped(report.baseline_note)}</p>{by_label(report.class_scores)}'

@@ -66,6 +66,8 @@ def document_columns(report: Reported) -> dict[str, list[Any]]:
         columns["n_words"] = report.n_words.tolist()
     if report.baseline is not None and not several:
         columns["baseline"] = [report.labels[i] for i in report.baseline.argmax(axis=1).tolist()]
+    if report.groups is not None:
+        columns["group"] = report.groups.tolist()
     if report.texts is not None:
         columns["text"] = list(report.texts)
     return columns

@@ -52,6 +52,11 @@ def learnt_from_note(report: Reported) -> str:
     return "None of these documents is among the training documents that were given."
 
 
+def sampled(report: Reported) -> str:
+    """Name what intervals are taken to be samples of."""
+    return "documents" if report.groups is None else "groups of documents"
+
+
 def gain_note(report: Reported) -> str:
     """Say which of model and baseline is better, and whether that may be chance."""
     if report.gain is None:
