@@ -8,8 +8,9 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any, ClassVar
 
 from skorch.callbacks import Callback, LRScheduler
@@ -56,6 +57,7 @@ class StopAfter(_Stopping):
     ends where the time does, and is scored as any other. The schedule of learning rates is followed
     by the share of the time that has passed, where that is more than the share of the steps: so
     training ends at its low rates. Processes that train together end at the end of an epoch.
+    Of a fit that goes on from a checkpoint, the seconds before it count.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ class StopAfter(_Stopping):
     reason = "the time"
 
     def __init__(self, seconds: float) -> None:
-        is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+        is_number = isinstance(seconds, Real) and not isinstance(seconds, bool)
         if not is_number or not math.isfinite(seconds) or seconds <= 0:
             raise ValueError(f"seconds must be a positive finite number; got {seconds!r}.")
         self.seconds = seconds
@@ -100,6 +102,21 @@ class StopAfter(_Stopping):
         if training and net.is_alone:
             self._follow_schedule(net)
         super().on_batch_end(net, training, **kwargs)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return how much of the time is over, and where the schedule follows it."""
+        first = None if self.first_step_ is None else self.first_step_ - self.start_
+        seconds = time.monotonic() - self.start_
+        return {"seconds": seconds, "first_step": first, "is_ahead": self.is_ahead_}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on with the clock of a training that was interrupted."""
+        seconds, first = float(state["seconds"]), state["first_step"]
+        if not math.isfinite(seconds) or not math.isfinite(first or 0):
+            raise ValueError(f"its clock is at {seconds}, and at {first} for the first step")
+        self.start_ = time.monotonic() - seconds
+        self.first_step_ = None if first is None else self.start_ + float(first)
+        self.is_ahead_ = bool(state["is_ahead"])
 
     def is_due(self, net: Any) -> bool:
         """Return whether the time is over, or the schedule."""
