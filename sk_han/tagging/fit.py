@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sk_han.documents import UNKNOWN_ID
@@ -36,10 +37,15 @@ from sk_han.tagging.training import (
 )
 from sk_han.training.computing import resolve_device
 from sk_han.utils.stages import Stages
+from sk_han.utils.warnings import warn_user
 from sk_han.validation.labels import encode_labels
 
 if TYPE_CHECKING:
     from sk_han.tagging.tagger import SequenceTagger
+
+
+# Fewer sentences in all epochs together are a trial, and need teach nothing.
+_ENOUGH_READ = 200
 
 
 class _Given(NamedTuple):
@@ -97,11 +103,14 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
         )
         if vectors is not None:
             net.set_embedding(vectors)
+    trained = trained_attributes(net, training, validation, "sentence", stages)
+    if trained["n_iter_"] * len(training) >= _ENOUGH_READ:
+        _warn_of_one_label(net, training, given.classes, tagger)
     return {
         "classes_": given.classes,
         "vocabularies_": vocabularies,
         "n_columns_": len(given.kinds.rows[0]),
-        **trained_attributes(net, training, validation, "sentence", stages),
+        **trained,
     }
 
 
@@ -126,6 +135,23 @@ def _checked(X: Any, y: Any, sample_weight: Any, scheme: str | None) -> _Given:
         check_iob2(targets, kinds.lengths, classes)
         chunks = chunks_of(classes)
     return _Given(sentences, kinds, classes, targets, weights, chunks)
+
+
+def _warn_of_one_label(
+    net: TaggingNet, training: LabelledSentences, classes: NDArray[Any], tagger: SequenceTagger
+) -> None:
+    """Warn if all tokens of up to 1,000 training sentences get one label, and have several."""
+    some = training[np.linspace(0, len(training) - 1, min(len(training), 1_000)).astype(np.int64)]
+    predicted = np.unique(net.decoded(some.inputs)).tolist()
+    if len(predicted) == 1 and len(np.unique(some.targets)) > 1:
+        label = classes.tolist()[predicted[0]]
+        warn_user(
+            f"The tagger has learnt nothing: after {len(net.history)} epochs of {len(training):,} "
+            f"sentences it gives all their tokens the label {label!r}. Raise "
+            f"max_epochs={tagger.max_epochs!r}, lower batch_size={tagger.batch_size} so that an "
+            "epoch has more steps, or give more sentences.",
+            ConvergenceWarning,
+        )
 
 
 def _split(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import cross_val_score
 from skorch.callbacks import Callback
 
@@ -90,6 +90,11 @@ class TestLearning:
         tagger = tiny_tagger(max_epochs=8)
         tagger.fit([["x"], ["x"]] * 10, [["A"], ["B"]] * 10, sample_weight=weights * 10)
         assert tagger.predict([["x"]]) == [[expected]]
+
+    def test_one_that_gives_all_tokens_one_label_says_so(self):
+        tagger = tiny_tagger(max_epochs=10, lr=1e-9)
+        with pytest.warns(ConvergenceWarning, match=r"10 epochs of 20 .* label .[AB]"):
+            tagger.fit([["x", "y"]] * 20, [["A", "B"]] * 20)
 
     def test_words_of_pretrained_vectors_are_known(self):
         vectors = {
