@@ -24,6 +24,7 @@ ORDER = (
     "search",
     # What does it read?
     "words",
+    "other_languages",
     "word_vectors",
     "sentence_vectors",
     # Its siblings.

@@ -138,8 +138,8 @@ def _classes(explanations: Sequence[Explained], show: Quantity) -> str:
     blocks += [_row_of_rest(row, marks[0]) for row in rows if row.sentence is None]
     return (
         f"{_head(first, names_target=False)}"
-        f'<div class="han-text han-sides" dir="auto" style="--han-columns: {len(explanations)}">'
-        f"{''.join(blocks)}</div>"
+        '<div class="han-text han-sides" lang="" dir="auto" '
+        f'style="--han-columns: {len(explanations)}">{"".join(blocks)}</div>'
     )
 
 
@@ -192,7 +192,7 @@ def _text(explanation: Explained, shading: Shading) -> str:
         markup = "".join(_row(_weight(i, shading), read[i], marks) for i in run)
         blocks.append(fold(with_minus(fold_note(shading, run)), markup) if is_folded else markup)
     blocks += [_row_of_rest(row, marks) for row in rows[len(read) :]]
-    return f'<div class="han-text" dir="auto">{"".join(blocks)}</div>'
+    return f'<div class="han-text" lang="" dir="auto">{"".join(blocks)}</div>'
 
 
 def _row_of_rest(row: Row, marks: list[str]) -> str:

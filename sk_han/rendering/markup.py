@@ -24,7 +24,7 @@ def page(body: str, title: str, full_page: bool, kind: str = "") -> str:
     if not full_page:
         return f'{styles}\n<div class="{classes}">{body}</div>\n'
     return (
-        '<!DOCTYPE html>\n<html>\n<head>\n<meta charset="utf-8">\n'
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f'<title>{title}</title>\n{styles}\n</head>\n<body class="{classes}">\n{body}\n</body>\n'

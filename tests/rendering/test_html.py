@@ -346,8 +346,10 @@ def test_a_page_has_no_script_and_loads_nothing():
     assert not re.search(r"<script|<link|<img|src=|href=|url\(|@import|\son\w+=", html)
 
 
-def test_the_direction_of_writing_is_that_of_the_text():
-    assert '<div class="han-text" dir="auto">' in render_html(explained())
+def test_the_language_of_the_text_is_not_said_and_its_direction_is_that_of_its_letters():
+    html = render_html(explained())
+    assert '<html lang="en">' in html
+    assert '<div class="han-text" lang="" dir="auto">' in html
 
 
 def test_a_fragment_is_no_page():
