@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sk_han.utils.containers import refuse_masked
+
 PADDING_ID = 0
 UNKNOWN_ID = 1
 LARGEST_ID = int(np.iinfo(np.int32).max)
@@ -14,6 +16,7 @@ LARGEST_ID = int(np.iinfo(np.int32).max)
 
 def as_integers(array: ArrayLike, name: str, ndim: tuple[int, ...] = (1,)) -> NDArray[Any]:
     """Return an array of integers; raise TypeError or ValueError for anything else."""
+    refuse_masked(array, name)
     found = np.asarray(array)
     if found.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers; got dtype {found.dtype}.")

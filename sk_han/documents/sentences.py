@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import UNKNOWN_ID
 from sk_han.documents.offsets import concatenated_ranges, starts_of
+from sk_han.utils.containers import refuse_masked
 
 # Of the largest number of a fingerprint. Devices and versions of PyTorch differ by less, encoders
 # by more.
@@ -139,7 +140,10 @@ class SentenceArray(DocumentArray):
         SentenceArray of shape (n_documents,)
             Each sentence has one unknown word, which tells the n-gram model nothing.
         """
-        each = [np.atleast_2d(np.asarray(vectors)) for vectors in documents]
+        each = []
+        for vectors in documents:
+            refuse_masked(vectors, "An array of sentence vectors")
+            each.append(np.atleast_2d(np.asarray(vectors)))
         dimensions = {vectors.shape[-1] for vectors in each}
         if len(dimensions) != 1:
             raise ValueError(
@@ -289,6 +293,7 @@ def check_same_encoder(
 
 
 def _finite_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
+    refuse_masked(vectors, "An array of sentence vectors")
     found = np.asarray(vectors)
     if found.dtype.kind not in "biuf":
         raise TypeError(f"Sentence vectors must be numbers; got dtype {found.dtype}.")

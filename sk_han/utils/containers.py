@@ -9,6 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse an array of `numpy.ma` with masked values: others would be read in their place."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        first = tuple(place.item() for place in np.argwhere(np.ma.getmaskarray(values))[0])
+        raise ValueError(
+            f"{name} has masked values, the first at position {', '.join(map(str, first))}, and "
+            "masks are not read. Leave these rows out, or give values in their place by filled()."
+        )
+
+
 def label_list(labels: Any) -> list[Any]:
     """Return labels (n,), or those of a frame of one column, as a list of Python's own types.
 
@@ -16,6 +26,7 @@ def label_list(labels: Any) -> list[Any]:
     """
     if isinstance(labels, (list, tuple)):
         return [plain_label(label) for label in labels]
+    refuse_masked(labels, "An array of labels or groups")
     found = np.atleast_1d(np.asarray(labels, dtype=object))
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
@@ -35,6 +46,7 @@ def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
         return X.iloc[rows]
     if hasattr(X, "to_pylist"):  # Arrow
         return X.take(rows)
+    X = X.tocsr() if hasattr(X, "tocsr") else X  # some sparse formats have no rows
     return X[rows] if hasattr(X, "shape") else [X[row] for row in rows.tolist()]
 
 

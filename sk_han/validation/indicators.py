@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.utils.containers import listed
+from sk_han.utils.containers import listed, refuse_masked
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import is_missing
 
@@ -88,16 +88,16 @@ def in_order(
     place = {column: number for number, column in enumerate(columns.tolist())}
     unknown = sorted(place.keys() - set(names.tolist()))
     lacking = [label for label in names.tolist() if label not in place]
-    if unknown or lacking:
-        raise ValueError(
-            f"{name} has columns that are no labels of this classifier: {unknown[:5]}, and lacks "
-            f"{lacking[:5]}; its labels are {names.tolist()[:20]}."
-        )
+    wrong = [f"has columns that are no labels of this classifier: {unknown[:5]}"] if unknown else []
+    wrong += [f"lacks columns of labels of this classifier: {lacking[:5]}"] if lacking else []
+    if wrong:
+        raise ValueError(f"{name} {', and '.join(wrong)}; its labels are {names.tolist()[:20]}.")
     return values[:, [place[label] for label in names.tolist()]]
 
 
 def _values(y: Any, name: str) -> NDArray[np.bool_]:
     """Return an indicator as booleans, (D, L)."""
+    refuse_masked(y, name)
     if hasattr(y, "tocsr"):
         values = y.tocsr().toarray()
     else:

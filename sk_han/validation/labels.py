@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
 from sk_han.utils.compat import check_sample_weight
-from sk_han.utils.containers import label_list, listed
+from sk_han.utils.containers import label_list, listed, refuse_masked
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import is_missing
 
@@ -37,6 +37,7 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
         raise ValueError(
             "This HANClassifier estimator requires y to be passed, but the target y is None."
         )
+    refuse_masked(y, name)
     if isinstance(y, np.ndarray) and y.dtype.kind in "biuU":
         labels = y
     else:
@@ -100,6 +101,7 @@ def document_weights(
     sample_weight: Any, class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Compute the weight of each document in the loss, (D,): sample weight times class weight."""
+    refuse_masked(sample_weight, "sample_weight")
     try:
         weights = check_sample_weight(
             sample_weight, labels, dtype=np.float64, ensure_non_negative=True

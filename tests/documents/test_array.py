@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.utils import resample, shuffle
 
-from sk_han import DocumentArray
+from sk_han import DocumentArray, SentenceArray
 from sk_han.documents import concatenated_ranges, starts_of
 
 Nested = list[list[list[int]]]
@@ -344,3 +344,13 @@ def test_concatenated_ranges_equal_ranges_in_a_loop(pieces: list[tuple[int, int]
     starts, lengths = np.array(pieces, dtype=np.int64).reshape(-1, 2).T
     expected = [i for start, length in pieces for i in range(start, start + length)]
     assert concatenated_ranges(starts, lengths).tolist() == expected
+
+
+def test_numbers_behind_a_mask_are_not_read() -> None:
+    """Masks are no padding: `filled(0)` makes one of them."""
+    masked = np.ma.masked_array([[2, 3], [4, 5]], mask=[[0, 0], [0, 1]])
+    with pytest.raises(ValueError, match="padded has masked values, the first at position 1, 1"):
+        DocumentArray.from_padded(masked)
+    assert DocumentArray.from_padded(masked.filled(0)).n_words == 3
+    with pytest.raises(ValueError, match="sentence vectors has masked values"):
+        SentenceArray.from_vectors([masked])

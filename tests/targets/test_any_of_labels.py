@@ -218,10 +218,20 @@ def test_names_that_are_not_distinct_or_of_two_types_are_refused():
         learnt_target(y.set_axis(["a", 1], axis=1), 2)
 
 
+def test_a_mark_behind_a_mask_is_not_read():
+    y = np.ma.masked_array([[0, 1], [1, 0]], mask=[[0, 0], [1, 0]])
+    with pytest.raises(ValueError, match="y has masked values, the first at position 1, 0"):
+        learnt_target(y, 2)
+    y.mask = False
+    learnt_target(y, 2)
+
+
 def test_other_columns_than_those_of_the_fit_are_refused():
     pandas = pytest.importorskip("pandas")
     with pytest.raises(ValueError, match=r"no labels of this classifier: \['new'\]"):
         TARGET.encode(pandas.DataFrame({"late": [1], "broken": [0], "new": [1]}), 1)
+    with pytest.raises(ValueError, match=r"^y_val lacks columns of .*classifier: \['good'\]; its"):
+        TARGET.encode(pandas.DataFrame({"late": [1], "broken": [0]}), 1, "y_val")
     with pytest.raises(ValueError, match="has 2 columns, and this classifier has 3"):
         TARGET.encode(np.array([[0, 1]]), 1)
 

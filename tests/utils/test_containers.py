@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import sparse
 
 from sk_han import DocumentArray
 from sk_han.utils.containers import label_list, plain_label, rows_of
@@ -61,3 +62,11 @@ def test_rows_are_taken_by_position(container):
 def test_rows_of_documents_are_documents():
     documents = DocumentArray.from_nested([[[2]], [[3, 4]], [[5]]])
     assert rows_of(documents, np.array([1])).to_nested() == [[[3, 4]]]
+
+
+def test_rows_of_any_sparse_format() -> None:
+    dense = np.arange(6).reshape(3, 2)
+    for format in ("csr", "csc", "coo", "lil", "dok", "dia", "bsr"):
+        for kind in (sparse.csr_matrix, sparse.csr_array):
+            rows = rows_of(kind(dense).asformat(format), np.array([2, 0]))
+            np.testing.assert_array_equal(rows.toarray(), dense[[2, 0]])

@@ -11,7 +11,12 @@ import polars as pl
 import pytest
 from sklearn.exceptions import DataConversionWarning
 
-from sk_han.validation.labels import check_labels, document_weights, encode_labels
+from sk_han.validation.labels import (
+    check_groups,
+    check_labels,
+    document_weights,
+    encode_labels,
+)
 
 CLASSES = np.array(["bad", "good"])
 LABELS = np.array(["good", "bad", "good", "good", "good"])
@@ -242,3 +247,18 @@ def test_bad_class_weights_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         weights_of(sample_weight, class_weight)
+
+
+@pytest.mark.parametrize("values", [STRINGS, [1, 0, 1], [0.0, 1.0, 1.0]])
+def test_a_value_behind_a_mask_is_missing(values: list[Any]) -> None:
+    masked = np.ma.masked_array(values, mask=[False, True, False])
+    for check in (check_labels, check_groups):
+        with pytest.raises(ValueError, match="masked values, the first at position 1"):
+            check(masked, 3)
+    assert len(check_labels(np.ma.masked_array(values, mask=False), 3)) == 3
+
+
+def test_a_weight_behind_a_mask_is_missing() -> None:
+    masked = np.ma.masked_array(np.ones(5), mask=[0, 0, 0, 1, 0])
+    with pytest.raises(ValueError, match="sample_weight has masked values, the first at position"):
+        document_weights(masked, None, LABELS, CLASSES)
