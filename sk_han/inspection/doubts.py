@@ -32,7 +32,8 @@ def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) 
     that another class was meant. What these odds are worth is found by labels drawn anew, for the
     classes that documents likely have: those that would be wrong have odds, too, and how many are
     wrong in all follows from the rates. So the share of wrong ones is known at each place of the
-    order, along which it cannot rise.
+    order, along which it cannot rise. Labels drawn that are likelier wrong than right say nothing
+    of given ones that are likelier right, and nothing at all where all given ones are.
     """
     n, k = probabilities.shape
     rows = np.arange(n)
@@ -40,18 +41,21 @@ def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) 
     rates = _rates(p, labels)
     own, all_meant = p * np.diag(rates), p @ rates
     odds = np.log(np.maximum(all_meant - own, _TINY)) - np.log(np.maximum(own, _TINY))  # (D, K)
-    order = np.argsort(-odds[rows, labels], kind="stable")
+    given = odds[rows, labels]
+    order = np.argsort(-given, kind="stable")
 
     other_rates = rates * (1 - np.eye(k))
     meant = p * rates[:, labels].T
     meant /= np.maximum(meant.sum(axis=1, keepdims=True), _TINY)
     weights = meant @ other_rates  # chance that each label is drawn and wrong, (D, K)
-    places = np.searchsorted(-odds[rows, labels][order], -odds.ravel(), side="right")
-    wrong = np.bincount(np.minimum(places, n - 1), weights.ravel(), n)
+    places = np.searchsorted(-given[order], -odds, side="right")
+    places = np.minimum(places, np.where(odds > 0, np.count_nonzero(given > 0), n) - 1)
+    has_place = places >= 0
+    wrong = np.bincount(places[has_place], weights[has_place], n)
     shares = _frequencies(rates, labels)
     n_wrong = n * shares @ other_rates.sum(axis=1)
     chances = np.empty(n)
-    chances[order] = _falling(wrong * n_wrong / max(wrong.sum(), _TINY))
+    chances[order] = _falling(wrong * n_wrong / max(weights.sum(), _TINY))
     others = np.where(np.arange(k) == labels[:, np.newaxis], -1.0, p).argmax(axis=1)
     return Doubts(chances, others, order)
 

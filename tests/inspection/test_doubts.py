@@ -67,3 +67,17 @@ def test_certain_probabilities_and_single_documents_are_taken():
     doubts = label_doubts(np.eye(3)[[0, 1, 1, 2]], labels)
     assert np.isfinite(doubts.chances).all()
     assert set(doubts.order[:2]) == {2, 3}
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("n", [60, 2000])
+def test_where_models_agree_with_all_labels_none_is_doubted(n, k):
+    """Wrong labels would look otherwise than the most doubtful of these, which is right."""
+    labels, sure = np.arange(n) % k, np.random.RandomState(0).uniform(0.8, 1, n)
+    p = np.repeat((1 - sure)[:, np.newaxis] / (k - 1), k, axis=1)
+    p[np.arange(n), labels] = sure
+    assert label_doubts(p, labels).chances.sum() < 0.01
+    labels[7] = (labels[7] + 1) % k
+    doubts = label_doubts(p, labels)
+    assert doubts.order[0] == 7
+    assert doubts.chances[7] > 0.9
