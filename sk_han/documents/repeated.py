@@ -45,6 +45,15 @@ def groups_of_same(keys: Iterable[str]) -> list[list[int]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
+def groups_by_label(groups: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number groups (D,) anew, those of a label next to each other, so that folds share them."""
+    by_label = np.argsort(codes, kind="stable")
+    _, first, of_row = np.unique(groups[by_label], return_index=True, return_inverse=True)
+    found = np.empty(len(codes), dtype=np.int64)
+    found[by_label] = first[of_row]
+    return found
+
+
 def conflicting_rows(
     first_of_same: NDArray[np.int64], targets: NDArray[np.int64]
 ) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from sk_han.documents import DocumentArray, LabelledDocuments, SentenceArray
+from sk_han.documents.repeated import (
+    conflicting_rows,
+    first_of_same_words,
+    groups_by_label,
+)
 from sk_han.embeddings.initial import check_embedding_init
 from sk_han.fitting.checkpoints.fingerprint import (
     crc_of,
@@ -36,7 +41,6 @@ from sk_han.validation.documents import (
     within_vocabulary,
 )
 from sk_han.validation.doubtful import (
-    conflicting_documents,
     warn_of_conflicts,
     warn_of_early_stopping,
     warn_of_features,
@@ -44,6 +48,10 @@ from sk_han.validation.doubtful import (
 )
 from sk_han.validation.labels import check_groups
 from sk_han.validation.texts import check_texts_without_labels
+
+# Documents of the same words stay together where a fit splits its documents: a held-out copy would
+# be known by heart. Where most are copies, too few different ones would be left to hold out.
+_MOST_COPIES = 0.5
 
 
 @dataclass(frozen=True)
@@ -154,7 +162,12 @@ def read_data(given: Given, context: FitContext) -> FitData:
     )
     rows = np.flatnonzero(labelled.weights > 0)
     labelled = labelled[rows]
-    conflicting = conflicting_documents(labelled.documents, target.codes(labelled.targets))
+    codes = target.codes(labelled.targets)
+    first_of_same = first_of_same_words(_words(labelled.documents))
+    conflicting = conflicting_rows(first_of_same, codes)
+    n_copies = int((first_of_same != np.arange(len(codes))).sum())
+    if labelled.groups is None and 0 < n_copies < _MOST_COPIES * len(codes):
+        labelled = replace(labelled, groups=groups_by_label(first_of_same, codes))
     validation, training, held_out = None, np.arange(len(labelled)), None
     if checked.X_val is not None:
         validation = _validation(checked.X_val, checked.targets_val, tokenizer, vocabulary_size)

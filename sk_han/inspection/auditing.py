@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 
-from sk_han.documents.repeated import groups_of_same, text_key
+from sk_han.documents.repeated import groups_by_label, groups_of_same, text_key
 from sk_han.inspection.doubts import label_doubts
 from sk_han.inspection.explaining import explain
 from sk_han.inspection.results.collection import ExplanationList
@@ -295,12 +295,7 @@ def _groups(groups: Any, keys: list[str], codes: NDArray[np.int64]) -> NDArray[n
         numbers[group] = group[0]
     if groups is None and not same:
         return None
-    # Groups of a label are neighbours, so that they are dealt out to folds in turn.
-    by_label = np.argsort(codes, kind="stable")
-    _, first, of_row = np.unique(numbers[by_label], return_index=True, return_inverse=True)
-    found = np.empty(len(codes), dtype=np.int64)
-    found[by_label] = first[of_row]
-    return found
+    return groups_by_label(numbers, codes)
 
 
 def _differ(labels: NDArray[Any]) -> bool:

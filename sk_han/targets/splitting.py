@@ -50,17 +50,22 @@ def _hold_out_groups(
     random_state: np.random.RandomState,
     groups: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """Hold out groups, drawn in turn, that bring each label nearer to its share."""
-    found, group_of = np.unique(groups, return_inverse=True)
-    counts = np.zeros((len(found), codes.max() + 1))
-    np.add.at(counts, (group_of, codes), 1)
-    total = counts.sum(axis=0)
-    wanted, held, chosen = fraction * total, np.zeros(len(total)), []
-    for group in random_state.permutation(len(found)):
-        more = held + counts[group]
-        is_learnt = (more < total) | (total == 0)  # no label is in held-out documents alone
-        if is_learnt.all() and np.abs(more - wanted).sum() < np.abs(held - wanted).sum():
-            held = more
+    """Hold out groups, drawn in turn, that bring each label nearer to its share.
+
+    Shares are whole numbers, rounded at random so that rare labels have theirs in all.
+    """
+    _, group_of, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    members = np.split(codes[np.argsort(group_of, kind="stable")], np.cumsum(sizes)[:-1])
+    total = np.bincount(codes)
+    ends = np.floor(np.cumsum(fraction * total) + random_state.rand())
+    wanted, held, chosen = np.diff(ends, prepend=0), np.zeros(len(total)), []
+    for group in random_state.permutation(len(sizes)):
+        labels, n_each = np.unique(members[group], return_counts=True)
+        more, before = held[labels] + n_each, held[labels]
+        is_learnt = (more < total[labels]).all()  # no label is in held-out documents alone
+        away, away_before = np.abs(more - wanted[labels]), np.abs(before - wanted[labels])
+        if is_learnt and away.sum() < away_before.sum():
+            held[labels] = more
             chosen.append(group)
     rows = np.isin(group_of, chosen)
     if not chosen:

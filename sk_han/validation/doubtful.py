@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import PADDING_ID, UNKNOWN_ID, DocumentArray, SentenceArray
-from sk_han.documents.repeated import conflicting_rows, first_of_same_words
+from sk_han.documents import PADDING_ID, UNKNOWN_ID
 from sk_han.utils.containers import listed
 from sk_han.utils.warnings import warn_user
 
@@ -96,14 +95,6 @@ def warn_of_single_documents(
         f"{'' if given else not_held_out}Give more documents of these classes, merge them, or "
         "leave them out."
     )
-
-
-def conflicting_documents(
-    documents: DocumentArray, targets: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Find the rows, ascending, of documents with the words of one of another class."""
-    words = documents.words() if isinstance(documents, SentenceArray) else documents
-    return conflicting_rows(first_of_same_words(words), targets)
 
 
 def warn_of_conflicts(

@@ -149,17 +149,42 @@ def test_text_without_labels_and_checkpoints_work_as_for_classes(tmp_path):
     assert model.predict_proba(X[TEST]).shape == (40, 3)
 
 
-def test_groups_stay_together_when_documents_are_held_out(monkeypatch):
+@pytest.fixture
+def data_of_fits(monkeypatch):
+    """What each fit has read."""
     from sk_han.fitting import story
 
     seen = []
     read = story.read_data
     monkeypatch.setattr(story, "read_data", lambda *args: seen.append(read(*args)) or seen[-1])
+    return seen
+
+
+@pytest.mark.parametrize("y", [Y[TRAIN], OPINIONS[TRAIN]])
+def test_groups_stay_together_when_documents_are_held_out(y, data_of_fits):
     groups = np.repeat(np.arange(24), 5)
-    for y in (Y[TRAIN], OPINIONS[TRAIN]):
-        HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], y, groups=groups)
-        data = seen[-1]
-        assert not np.isin(groups[data.held_out], groups[data.training]).any()
+    HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], y, groups=groups)
+    [data] = data_of_fits
+    assert not np.isin(groups[data.held_out], groups[data.training]).any()
+
+
+@pytest.mark.parametrize("y", [Y[TRAIN], OPINIONS[TRAIN]])
+def test_documents_of_the_same_words_stay_together(y, data_of_fits):
+    of_text = np.arange(120) % 80
+    texts = [X[row] for row in of_text]
+    HANClassifier(**SMALL, max_epochs=1).fit(texts, np.asarray(y)[of_text])
+    [data] = data_of_fits
+    assert len(data.held_out) >= 6
+    assert not np.isin(of_text[data.held_out], of_text[data.training]).any()
+    for fold in data.target.folds(data.labelled.targets, data.labelled.groups):
+        assert not np.isin(of_text[fold], np.delete(of_text, fold)).any()
+
+
+def test_where_most_documents_are_copies_they_are_held_out_one_by_one(data_of_fits):
+    HANClassifier(**SMALL, max_epochs=1).fit(X[:30] * 4, OPINIONS[:30].tolist() * 4)
+    [data] = data_of_fits
+    assert len(data.held_out) == 12
+    assert data.labelled.groups is None
 
 
 def test_sentence_vectors_learn_labels_too():

@@ -47,6 +47,13 @@ def test_the_only_group_of_a_class_is_not_held_out():
         assert 2 in codes[training]
 
 
+def test_rare_classes_are_held_out_in_groups_as_often_as_others():
+    codes = np.append(np.zeros(800, dtype=int), np.repeat(np.arange(1, 41), 5))
+    _, held_out = hold_out(codes, fraction=0.1, groups=np.arange(1000))
+    assert abs(len(held_out) - 100) <= 1
+    assert abs((codes[held_out] > 0).sum() - 20) <= 1
+
+
 def test_of_a_single_group_none_is_held_out():
     training, held_out = hold_out(CODES, groups=np.zeros(90, dtype=int))
     assert held_out is None

@@ -12,7 +12,6 @@ from sklearn.preprocessing import OneHotEncoder
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.validation.doubtful import (
-    conflicting_documents,
     warn_of_conflicts,
     warn_of_features,
     warn_of_order,
@@ -65,11 +64,6 @@ def test_a_fit_names_rows_of_the_user():
     with pytest.warns(UserWarning, match=r"140 of 150 documents .* \(rows 10, 11, 12, 13, 14, "):
         model = tiny(validation_fraction=None).fit(documents, labels, sample_weight=weights)
     assert model.fit_summary_.n_conflicting == 140
-
-
-def test_words_decide_and_not_where_sentences_end():
-    documents = DocumentArray.from_nested([[[2, 3]], [[2], [3]], [[3, 2]]])
-    assert conflicting_documents(documents, np.array([0, 1, 1])).tolist() == [0, 1]
 
 
 # Indexes
