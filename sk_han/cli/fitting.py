@@ -123,6 +123,8 @@ def _cell(labels: Any, row: int, arguments: argparse.Namespace) -> str:
 def audit(arguments: argparse.Namespace) -> None:
     """Write which labels of a table are likely wrong, as an HTML page or as text."""
     check_files([arguments.data], arguments.output)
+    if arguments.csv == STANDARD:
+        raise UsageError("--csv writes a table to fill in: give the name of a file.")
     check_files([arguments.data], arguments.csv)
     check_two_files(arguments.output, arguments.csv)
     settings, started = dict(map(_setting, arguments.settings)), time.monotonic()

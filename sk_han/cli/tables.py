@@ -29,7 +29,8 @@ def check_files(inputs: Sequence[str | None], output: str | None) -> None:
         return
     output = str(output)
     for name in given:
-        same = os.path.exists(name) and os.path.exists(output) and os.path.samefile(name, output)
+        exist = os.path.exists(name) and os.path.exists(output)
+        same = os.path.samefile(name, output) if exist else _are_one(name, output)
         if name != STANDARD and same:
             raise UsageError(f"{output} is read; write to another file.")
     check_replaceable(output)
@@ -39,8 +40,12 @@ def check_two_files(one: str | None, other: str | None) -> None:
     """Raise an error if two outputs are the same file, there or not."""
     if one is None or other is None or STANDARD in (one, other):
         return
-    if os.path.realpath(one) == os.path.realpath(other):
+    if _are_one(one, other):
         raise UsageError(f"{other} would be written twice; give two files.")
+
+
+def _are_one(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def separator_of(arguments: argparse.Namespace) -> str | None:
@@ -112,22 +117,25 @@ def named(label: Any) -> str:
 
 @contextmanager
 def writing(path: str | None) -> Iterator[TextIO]:
-    """Open the output: standard output, or a file that is whole or not there, in UTF-8."""
+    """Open the output: standard output, or a file that is whole or not there, in UTF-8.
+
+    Lone surrogates, which are no UTF-8 and which JSON lines may hold, become question marks.
+    """
     if path in (None, STANDARD):
         if sys.stdout is None:
             raise OSError("standard output is closed; give a file by -o.")
         if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
-            sys.stdout.reconfigure(encoding="utf-8", newline="")
+            sys.stdout.reconfigure(encoding="utf-8", newline="", errors="replace")
         yield sys.stdout
         return
     path = str(path)
     with replacing(path) as file:
         if path.lower().endswith(".gz"):
             compressed = gzip.GzipFile(fileobj=file, mode="wb")
-            with io.TextIOWrapper(cast(Any, compressed), "utf-8", newline="") as text:
+            with io.TextIOWrapper(cast(Any, compressed), "utf-8", "replace", newline="") as text:
                 yield text
             return
-        text = io.TextIOWrapper(file, "utf-8", newline="")
+        text = io.TextIOWrapper(file, "utf-8", "replace", newline="")
         try:
             yield text
         finally:

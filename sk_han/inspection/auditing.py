@@ -20,8 +20,9 @@ from sk_han.inspection.results.label_audit import LabelAudit
 from sk_han.rendering.numbers import counted
 from sk_han.targets import OneOfClasses, Target, learnt_target
 from sk_han.utils.argument_checks import check_count
-from sk_han.utils.containers import rows_of
+from sk_han.utils.containers import listed, rows_of
 from sk_han.validation.documents import holds_word_ids
+from sk_han.validation.doubtful import warn_of_order
 from sk_han.validation.labels import check_several_groups
 from sk_han.validation.texts import check_texts
 
@@ -29,6 +30,8 @@ from sk_han.validation.texts import check_texts
 _LEAST_DOUBT = 0.01
 # Of labels predicted as they are given; with fewer, mistakes of the models are many.
 _ENOUGH = 0.8
+# Arguments of `fit` that have a value for each document.
+_OF_DOCUMENTS = ("sample_weight", "groups")
 
 
 def audit_labels(
@@ -54,6 +57,7 @@ def audit_labels(
         same words are a group.
     params : mapping, default=None
         Further arguments of the estimator's ``fit``, the same for each fold: ``X_unlabelled``, say.
+        Of ``sample_weight`` and ``groups``, also as ``step__groups``, each fold gets its part.
     n_explained : int, default=20
         How many of the most doubtful labels are explained: why the other class and not this one.
         For estimators that `explain` takes.
@@ -78,7 +82,8 @@ def audit_labels(
     Notes
     -----
     Five copies are fitted, each to four fifths of the documents, and give the probabilities of the
-    others. The only document of a class is not looked at.
+    others. The only document of a class, or of several labels the only one with a label, is not
+    looked at.
 
     A label is doubtful as far as another class was likely meant, by Bayes' rule, with rates at
     which labels are mistaken that are estimated from the documents that models are surest of
@@ -113,6 +118,9 @@ def audit_labels(
     X = check_texts(X) if isinstance(X, (str, bytes)) else X
     X = X if hasattr(X, "shape") or hasattr(X, "__len__") else list(X)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if n == 0:
+        raise ValueError("X has no documents, and a label is doubted by those of others.")
+    warn_of_order(X, y, "y")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a fit would warn; the audit tells
         target, labels = learnt_target(y, n)
@@ -125,13 +133,19 @@ def audit_labels(
     same = [group for group in groups_of_same(keys) if _differ(labels[group])]
     numbers = _groups(groups, keys, target.codes(labels))
     found = _left_out(estimator, X, y, target, labels, numbers, dict(params or {}))
-    judged = np.flatnonzero(found.fold >= 0)
+    judged = np.flatnonzero(found.known.any(axis=1))
     if not len(judged):
         raise ValueError(
-            "no document can be looked at: each is the only one of its class, and a model that "
-            "has not learnt from it does not know the class."
+            "no document can be looked at: each is the only one of its class, or of the only group "
+            "that has it, and a model that has not learnt from it does not know the class."
         )
     if target.has_one_label:
+        if (labels[judged] == labels[judged[0]]).all():
+            raise ValueError(
+                f"All documents that can be looked at are of the class "
+                f"{target.names.tolist()[labels[judged[0]]]!r}: no other one can be meant. Other "
+                "classes have a single document, or are those of a single group."
+            )
         doubts = label_doubts(found.probabilities[judged], labels[judged])
         rows = judged[doubts.order]
         entries = {
@@ -141,7 +155,7 @@ def audit_labels(
             "doubts": doubts.chances[doubts.order],
         }
     else:
-        entries = _doubts_of_each(found.probabilities, labels, judged)
+        entries = _doubts_of_each(found, labels)
     explanations, note = _explained(found, X, target, entries, int(n_explained))
     return LabelAudit(
         **entries,
@@ -150,19 +164,17 @@ def audit_labels(
         texts=texts,
         conflicts=tuple(map(tuple, same)),
         explanations=explanations,
-        notes=(*_notes(found.probabilities, labels, judged, target), *note),
+        notes=(*_notes(found, labels, judged, target), *note),
     )
 
 
 def _notes(
-    probabilities: NDArray[np.float64],
-    labels: NDArray[Any],
-    judged: NDArray[np.int64],
-    target: Target,
+    found: _LeftOut, labels: NDArray[Any], judged: NDArray[np.int64], target: Target
 ) -> list[str]:
     """Say how far the models can be asked."""
-    share = target.accuracy(_scores(probabilities[judged], target), labels[judged])
-    notes = [f"The models predict {100 * share:.0f} % of the labels as they are given."]
+    share = target.accuracy(_scores(found.probabilities[judged], target), labels[judged])
+    what = "the labels" if target.has_one_label else "the sets of labels"
+    notes = [f"The models predict {100 * share:.0f} % of {what} as they are given."]
     if share < _ENOUGH:
         notes.append(
             "The others are wrong labels or mistakes of the models, which cannot always be told "
@@ -173,8 +185,15 @@ def _notes(
             "That is no more than the most frequent one is given: by these models no label can "
             "be doubted."
         )
-    if len(judged) < len(labels):
-        notes.append(f"Not looked at, alone of their class: {counted(len(labels) - len(judged))}.")
+    if target.has_one_label and len(judged) < len(labels):
+        n = len(labels) - len(judged)
+        notes.append(f"Not looked at, alone of their class or with its only group: {counted(n)}.")
+    if not target.has_one_label and not found.known.all():
+        names = target.names[~found.known.all(axis=0)].tolist()
+        notes.append(
+            "Not looked at in all documents, since models that did not learn from a part of them "
+            f"did not know both sides of these labels: {listed(names)}."
+        )
     return notes
 
 
@@ -182,7 +201,8 @@ class _LeftOut(NamedTuple):
     """What models say of the documents that they were not fitted to."""
 
     probabilities: NDArray[np.float64]  # (D, K)
-    fold: NDArray[np.int64]  # (D,), -1 for a document that none left out
+    known: NDArray[np.bool_]  # (D, 1), or of several labels (D, K): whether the model can judge
+    fold: NDArray[np.int64]  # (D,)
     models: list[Any]
 
 
@@ -198,7 +218,8 @@ def _left_out(
     if params.get("X_unlabelled") is not None:
         params["X_unlabelled"] = list(params["X_unlabelled"])  # each fold reads it
     n = len(labels)
-    found, fold, everything = np.zeros((n, target.n_scores)), np.full(n, -1), np.arange(n)
+    found, fold, everything = np.zeros((n, target.n_scores)), np.zeros(n, int), np.arange(n)
+    known = np.zeros((n, 1 if target.has_one_label else target.n_scores), dtype=bool)
     models: list[Any] = []
     folds = [rows for rows in target.folds(labels, groups) if len(rows)]
     for rows in folds:
@@ -206,14 +227,32 @@ def _left_out(
         model = clone(estimator)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what a part of the documents lacks
-            model.fit(rows_of(X, others), rows_of(y, others), **params)
+            model.fit(rows_of(X, others), rows_of(y, others), **_of_rows(params, others))
         columns = _columns(model, target)
         p = np.asarray(model.predict_proba(rows_of(X, rows)), dtype=np.float64)
+        if p.shape != (len(rows), len(columns)):
+            raise ValueError(
+                f"predict_proba of {type(model).__name__} gives the shape {p.shape}; an audit of "
+                "several labels needs one column for each, as of OneVsRestClassifier."
+            )
         found[rows[:, np.newaxis], columns] = p
-        known = not target.has_one_label or np.isin(labels[rows], columns)
-        fold[rows[known]] = len(models)
+        if target.has_one_label:
+            known[rows, 0] = np.isin(labels[rows], columns)
+        else:
+            known[rows] = labels[others].any(axis=0) & ~labels[others].all(axis=0)
+        fold[rows] = len(models)
         models.append(model)
-    return _LeftOut(found, fold, models)
+    return _LeftOut(found, known, fold, models)
+
+
+def _of_rows(params: dict[str, Any], rows: NDArray[np.int64]) -> dict[str, Any]:
+    """Take the rows of what has a value for each document, by its name behind those of steps."""
+    return {
+        name: rows_of(value, rows)
+        if value is not None and name.rpartition("__")[2] in _OF_DOCUMENTS
+        else value
+        for name, value in params.items()
+    }
 
 
 def _columns(model: Any, target: Target) -> NDArray[np.int64]:
@@ -224,13 +263,12 @@ def _columns(model: Any, target: Target) -> NDArray[np.int64]:
     return np.array([number[name] for name in np.asarray(model.classes_).tolist()])
 
 
-def _doubts_of_each(
-    probabilities: NDArray[np.float64], t: NDArray[Any], judged: NDArray[np.int64]
-) -> dict[str, Any]:
+def _doubts_of_each(found: _LeftOut, t: NDArray[Any]) -> dict[str, Any]:
     """Doubt each label (D, L) by itself, for and against; the most doubtful first."""
     columns: list[tuple[NDArray[Any], ...]] = []
     for number in range(t.shape[1]):
-        has, p = t[judged, number].astype(np.int64), probabilities[judged, number]
+        judged = np.flatnonzero(found.known[:, number])
+        has, p = t[judged, number].astype(np.int64), found.probabilities[judged, number]
         if len(np.unique(has)) == 2:
             chances = label_doubts(np.column_stack([1 - p, p]), has).chances
             rows = np.flatnonzero(chances >= _LEAST_DOUBT)

@@ -77,10 +77,9 @@ def plot_audit(audit: Audited, ax: Axes | None) -> Axes:
 
 def _summary(audit: Audited, write: Callable[[object], str]) -> str:
     first = min(FIRST, len(audit))
-    found = (
-        f"{counted(audit.n_documents)}: about {audit.n_expected():,.0f} labels are expected to be "
-        "wrong"
-    )
+    n_wrong = f"{audit.n_expected():,.0f}"
+    labels = "label is" if n_wrong == "1" else "labels are"
+    found = f"{counted(audit.n_documents)}: about {n_wrong} {labels} expected to be wrong"
     if first:
         found += f", {audit.n_expected(first):,.0f} of the {first} most doubtful"
     pairs = audit.confused()[:1]

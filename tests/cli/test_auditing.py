@@ -45,3 +45,9 @@ def test_what_is_read_is_not_written_over(run, table):
     code, _, told = run("audit", data, "--csv", data)
     assert code == 2
     assert "is read; write to another file" in told
+
+
+def test_the_table_is_no_standard_output(run, table):
+    code, _, told = run("audit", table(), "--csv", "-")
+    assert code == 2
+    assert "--csv writes a table to fill in: give the name of a file" in told

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import json
 import sys
 
 import numpy as np
@@ -249,3 +250,27 @@ class TestHoldOut:
         code, told, _ = fit("--hold-out", "0.2", tmp_path / "held.csv", data=table(rows))
         assert code == 1
         assert "0.2 of 3 documents are too few to hold some of each label out." in told
+
+    def test_what_chooses_the_epoch_is_not_what_is_held_out(self, run, table, tmp_path):
+        """The table is not there yet; later it would be read, and hold what was held out."""
+        held = tmp_path / "held.csv"
+        options = ("--validation", held, "--hold-out", "0.25", held)
+        code, _, told = run("fit", table(), "-o", tmp_path / "m.han", *SMALL, *options)
+        assert code == 2
+        assert "is read; write to another file" in told
+        assert not held.exists()
+
+    def test_half_a_character_is_written_as_a_question_mark(self, run, tmp_path):
+        data, held = tmp_path / "data.jsonl", tmp_path / "held.csv"
+        rows = [
+            {"text": f"{text} \ud800 {i}", "label": label}
+            for i, (text, label) in enumerate(zip(TEXTS, LABELS.tolist(), strict=True))
+        ]
+        data.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+        options = ("--hold-out", "0.25", held)
+        assert run("fit", data, "-o", tmp_path / "m.han", *SMALL, *options)[0] == 0
+        assert all(" ? " in row["text"] for row in rows_of(held))
+        assert run("evaluate", tmp_path / "m.han", held)[0] == 0
+        code, output, _ = run("predict", tmp_path / "m.han", data, "--keep", "text")
+        assert code == 0
+        assert output.count(" ? ") == len(TEXTS)

@@ -1,16 +1,22 @@
 import csv
+import dataclasses
+import gzip
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from sk_han import HierarchicalTokenizer, audit_labels
+from sk_han.inspection.results.label_audit import LabelAudit
 from tests.html_page import Page
 from tests.tiny_models import tiny
 
@@ -155,7 +161,7 @@ def test_the_only_document_of_a_class_is_not_looked_at():
     labels = [*LABELS[:-1], "alone"]
     found = audit_labels(LINEAR, TEXTS, labels)
     assert 119 not in found.documents
-    assert "Not looked at, alone of their class: 1 document." in found.to_text()
+    assert "alone of their class or with its only group: 1 document." in found.to_text()
     assert found.weights()[119] == 1
 
 
@@ -170,6 +176,10 @@ def test_what_cannot_be_audited_is_refused():
         audit_labels(LINEAR, TEXTS, ["good"] * 120)
     with pytest.raises(ValueError, match="each is the only one of its class"):
         audit_labels(LINEAR, TEXTS[:4], [1, 2, 3, 4])
+    with pytest.raises(ValueError, match="can be looked at are of the class 'good'"):
+        audit_labels(LINEAR, TEXTS, ["good"] * 119 + ["bad"])
+    with pytest.raises(ValueError, match="X has no documents"):
+        audit_labels(LINEAR, [], [])
     with pytest.raises(TypeError, match="LinearSVC has none"):
         audit_labels(LinearSVC(), TEXTS, LABELS)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -178,3 +188,85 @@ def test_what_cannot_be_audited_is_refused():
         audit_labels(LINEAR, TEXTS, LABELS, n_explained=-1)
     with pytest.raises(ValueError, match="string object received"):
         audit_labels(LINEAR, "one text", LABELS)
+
+
+def test_weights_and_groups_of_a_fit_are_those_of_its_documents():
+    weights = np.where(np.arange(120) % 3, 1.0, 0.1)
+    found = audit_labels(
+        LINEAR, TEXTS, LABELS, params={"logisticregression__sample_weight": weights}
+    )
+    plain = audit_labels(LINEAR, TEXTS, LABELS)
+    assert set(found.documents[:8]) >= set(FLIPPED)
+    assert not np.array_equal(found.probabilities, plain.probabilities)
+    model, params = tiny(), {"sample_weight": list(weights), "groups": np.arange(120) // 2}
+    audit_labels(model, TEXTS, LABELS, params=params, n_explained=0)
+
+
+def test_labels_in_another_order_are_warned_of_though_warnings_of_the_fits_are_not():
+    labels = pd.Series(LABELS).sample(frac=1, random_state=0)
+    with pytest.warns(UserWarning, match="X and y have the same index in another order"):
+        audit_labels(LINEAR, pd.Series(TEXTS), labels)
+
+
+def test_the_only_document_of_a_label_is_not_looked_at():
+    """A model that has not learnt from it does not know the label."""
+    Y = np.column_stack([LABELS == "good", LABELS == "bad", np.arange(120) == 7])
+    model = make_pipeline(TfidfVectorizer(), OneVsRestClassifier(LogisticRegression(C=10)))
+    found = audit_labels(model, TEXTS, Y)
+    assert 2 not in found.given
+    assert "did not know both sides of these labels: 2" in found.to_text()
+    assert "of the sets of labels as they are given" in found.to_text()
+
+
+def test_a_label_of_one_group_is_not_looked_at():
+    groups, Y = np.arange(120) % 10, np.column_stack([LABELS == "good", np.arange(120) % 10 == 3])
+    model = make_pipeline(TfidfVectorizer(), OneVsRestClassifier(LogisticRegression(C=10)))
+    found = audit_labels(model, TEXTS, Y, groups=groups)
+    in_its_fold = found.documents[(found.given == 1) & found.marked]
+    assert not len(in_its_fold)
+
+
+def test_tables_of_each_label_are_refused_by_their_shape():
+    model = make_pipeline(TfidfVectorizer(), MultiOutputClassifier(LogisticRegression()))
+    Y = np.column_stack([LABELS == "good", LABELS == "bad"])
+    with pytest.raises(
+        ValueError, match=r"Pipeline gives the shape .*one column for each, as of One"
+    ):
+        audit_labels(model, TEXTS, Y)
+
+
+def test_labels_of_any_sparse_format_are_audited():
+    Y = sparse.coo_matrix(np.column_stack([LABELS == "good", LABELS == "bad"]).astype(int))
+    model = make_pipeline(TfidfVectorizer(), OneVsRestClassifier(LogisticRegression(C=10)))
+    assert len(audit_labels(model, TEXTS, Y)) > 0
+
+
+def test_a_slice_holds_the_first(audit):
+    assert audit[:3] == [audit[0], audit[1], audit[2]]
+    assert audit[-1] == list(audit)[-1]
+
+
+def test_a_table_of_no_labels_has_columns():
+    none = LabelAudit(
+        documents=[],
+        given=[],
+        suggested=[],
+        doubts=[],
+        probabilities=np.zeros((3, 2)),
+        labels=("a", "b"),
+        marked=[],
+    )
+    assert list(none.to_frame()) == ["document", "label", "marked", "doubt"]
+    assert "about 0 labels are expected to be wrong" in none.to_text()
+    one = dataclasses.replace(
+        none, documents=[0], given=[1], suggested=[-1], doubts=[0.9], marked=[True]
+    )
+    assert "about 1 label is expected to be wrong" in one.to_text()
+
+
+def test_a_table_holds_any_text_and_is_compressed_by_its_name(audit, tmp_path):
+    texts = (*audit.texts[:-1], "half a character \ud800")
+    dataclasses.replace(audit, texts=texts).to_csv(tmp_path / "audit.csv.gz")
+    with gzip.open(tmp_path / "audit.csv.gz", "rt", encoding="utf-8", newline="") as file:
+        texts = [row["text"] for row in csv.DictReader(file)]
+    assert "half a character ?" in texts

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import gzip
 import io
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,10 +111,18 @@ class LabelAudit(Result):
         return len(self.documents)
 
     def __iter__(self) -> Iterator[DoubtfulLabel]:
-        return map(self.__getitem__, range(len(self)))
+        return (self[place] for place in range(len(self)))
 
-    def __getitem__(self, place: int) -> DoubtfulLabel:
-        """Return the label at a place of the order, from 0."""
+    @overload
+    def __getitem__(self, place: int) -> DoubtfulLabel: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[DoubtfulLabel]: ...
+
+    def __getitem__(self, place: int | slice) -> DoubtfulLabel | list[DoubtfulLabel]:
+        """Return the label at a place of the order, from 0, or those of a slice."""
+        if isinstance(place, slice):
+            return [self[number] for number in range(len(self))[place]]
         other = int(self.suggested[place])
         return DoubtfulLabel(
             int(self.documents[place]),
@@ -155,7 +164,8 @@ class LabelAudit(Result):
         Its columns are ``document``, ``text`` if there are texts, ``label``, ``suggested`` or
         ``marked``, and ``doubt``.
         """
-        return frame_of(dict(zip(self._header, zip(*self._rows(), strict=True), strict=False)))
+        rows = list(self._rows())
+        return frame_of({name: [row[i] for row in rows] for i, name in enumerate(self._header)})
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the rows of `to_frame` in UTF-8, with an empty column ``decision`` to fill in.
@@ -163,13 +173,15 @@ class LabelAudit(Result):
         Parameters
         ----------
         path : path-like
+            Compressed if the name ends in .gz.
         """
         lines = io.StringIO(newline="")
         writer = csv.writer(lines)
         writer.writerow([*self._header, "decision"])
         writer.writerows([*row[:-1], f"{row[-1]:.3f}", ""] for row in self._rows())
+        data = lines.getvalue().encode(errors="replace")  # lone surrogates are no UTF-8
         with replacing(path) as file:
-            file.write(lines.getvalue().encode())
+            file.write(gzip.compress(data) if os.fspath(path).lower().endswith(".gz") else data)
 
     def to_text(self) -> str:
         """Return how many labels are expected to be wrong, and the most doubtful, as lines."""
