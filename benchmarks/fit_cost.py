@@ -6,8 +6,8 @@ the processor time of each stage (those of `fit_summary_`, without the time that
 took), the peak memory, and the constants of `sk_han.inspection.fit_cost`: those with the smallest
 relative error.
 
-``--classes`` fits collections of 2 to 300 classes instead, and prints the estimate beside what
-they took.
+``--classes`` fits collections of 2 to 500 classes, and of several labels a document, instead, and
+prints the estimate beside what they took.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from memory import peak_megabytes
 from results import add_save, publish
 from scipy.optimize import nnls
 
-from sk_han import HANClassifier
-from sk_han.inspection.fit_cost import MEGABYTES, SECONDS, estimated_cost, quantities
+from sk_han import HANClassifier, describe
+from sk_han.inspection.fit_cost import MEGABYTES, SECONDS, quantities
 
 WORDS_PER_SENTENCE = 18
 # Documents, words a document, words to draw from.
@@ -38,21 +38,25 @@ COLLECTIONS = [
     (3_000, 240, 40_000),
     (6_000, 120, 40_000),
 ]
-# The same and classes.
+# The same, classes or labels, and whether documents have several labels.
 OF_CLASSES = [
-    (600, 60, 5_000, 2),
-    (600, 60, 5_000, 20),
-    (600, 60, 5_000, 100),
-    (600, 60, 5_000, 300),
-    (2_000, 60, 20_000, 20),
-    (2_000, 60, 20_000, 100),
+    (600, 60, 5_000, 2, 0),
+    (600, 60, 5_000, 20, 0),
+    (600, 60, 5_000, 200, 0),
+    (600, 60, 5_000, 500, 0),
+    (2_000, 60, 20_000, 20, 0),
+    (2_000, 60, 20_000, 200, 0),
+    (600, 60, 5_000, 10, 1),
+    (2_000, 60, 20_000, 10, 1),
+    (600, 60, 5_000, 90, 1),
+    (2_000, 60, 20_000, 90, 1),
 ]
 
 
 def collection(
-    n_documents: int, n_words: int, n_distinct: int, n_classes: int = 2
-) -> tuple[list[str], list[str]]:
-    """Make texts; one word in twenty tells the class."""
+    n_documents: int, n_words: int, n_distinct: int, n_classes: int = 2, several: int = 0
+) -> tuple[list[str], list[int] | np.ndarray]:
+    """Make texts; one word in twenty tells the class, or the first of one to three labels."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, n_classes, n_documents)
     ranks = np.exp(rng.random((n_documents, n_words)) * np.log(n_distinct)).astype(np.int64)
@@ -63,12 +67,20 @@ def collection(
         words = [f"w{rank:x}" for rank in row]
         starts = range(0, n_words, WORDS_PER_SENTENCE)
         texts.append(" ".join(" ".join(words[i : i + WORDS_PER_SENTENCE]) + "." for i in starts))
-    return texts, labels.tolist()
+    if not several:
+        return texts, labels.tolist()
+    has = np.zeros((n_documents, n_classes), dtype=bool)
+    has[np.arange(n_documents), labels] = True
+    for share in (0.3, 0.1):
+        has[np.arange(n_documents), rng.integers(0, n_classes, n_documents)] |= (
+            rng.random(n_documents) < share
+        )
+    return texts, has
 
 
-def measure(n_documents: int, n_words: int, n_distinct: int, n_classes: int = 2) -> None:
+def measure(*size: int) -> None:
     """Fit once, and print what it took as JSON."""
-    texts, labels = collection(n_documents, n_words, n_distinct, n_classes)
+    texts, labels = collection(*size)
     warm, warm_labels = collection(40, 20, 100)
     HANClassifier(max_epochs=1, random_state=0, device="cpu").fit(warm, warm_labels)
     of_processor, start = process_time(), perf_counter()
@@ -78,14 +90,15 @@ def measure(n_documents: int, n_words: int, n_distinct: int, n_classes: int = 2)
     stages = dict(summary.seconds) | {"whole": summary.total_seconds}
     documents = model.tokenizer_.transform(texts)
     n_distinct_words = len(model.tokenizer_.vocabulary_)
-    estimate = estimated_cost(documents, n_distinct_words, 1, n_classes=len(model.classes_))
+    megabytes = peak_megabytes()
+    cost = describe(texts, labels).cost
     print(
         json.dumps(
             {
                 "seconds": {name: share * seconds for name, seconds in stages.items()},
-                "megabytes": peak_megabytes(),
+                "megabytes": megabytes,
                 "quantities": quantities(documents, n_distinct_words),
-                "estimate": [estimate.seconds, estimate.megabytes],
+                "estimate": [cost.seconds, cost.megabytes],
             }
         )
     )
@@ -108,17 +121,23 @@ def fitted_constants(found: list[dict], names: dict, what: str) -> dict[str, flo
     return dict(zip(names, (constants / sizes).tolist(), strict=True))
 
 
-def print_classes() -> None:
+def publish_classes(store: bool) -> None:
+    rows = []
     for size in OF_CLASSES:
         run = measured_apart(*size)
         seconds, megabytes = run["estimate"]
-        of_linear, whole = (run["seconds"][stage] for stage in ("linear models", "whole"))
-        print(
-            f"{size[0]:,} x {size[1]}, {size[3]} classes: {of_linear:.1f} of {whole:.1f} s are "
-            f"linear models, {run['megabytes']:,.0f} MB; estimate {seconds:.1f} s, "
-            f"{megabytes:,.0f} MB",
-            flush=True,
+        rows.append(
+            {
+                "documents x words": f"{size[0]:,} x {size[1]}",
+                "classes or labels": f"{size[3]} {'labels' if size[4] else 'classes'}",
+                "linear models, s": round(run["seconds"]["linear models"], 1),
+                "whole, s": round(run["seconds"]["whole"], 1),
+                "estimate, s": round(seconds, 1),
+                "MB": round(run["megabytes"]),
+                "estimate, MB": round(megabytes),
+            }
         )
+    publish("fit_cost_classes", rows, store)
 
 
 def main() -> None:
@@ -131,7 +150,7 @@ def main() -> None:
         measure(*arguments.measure)
         return
     if arguments.classes:
-        print_classes()
+        publish_classes(arguments.save)
         return
     stages = ["texts", "word vectors", "network", "linear models", "whole"]
     found, rows = [], []

@@ -26,10 +26,10 @@ SECONDS = {
 }
 MEGABYTES = {"fit": 656.0, "words": 0.00015, "distinct words": 0.0053}
 # The same for what more than two classes add; no threads share it.
-SECONDS_OF_CLASSES = {"n-grams of further classes": 2.3e-7}
+SECONDS_OF_CLASSES = {"n-grams of further classes": 3.5e-7}
 # What an n-gram of a document costs where all classes share a vector, as a part of the above: C
-# decides, so 0.1 to 0.6 was measured.
-_OF_SPARSE = 0.3
+# decides, so 0.1 to 0.4 was measured.
+_OF_SPARSE = 0.2
 # Of a fit, what more threads do not share: 2.79 s with one and 2.41 with two.
 _ALONE = 0.73
 _NGRAM_RANGE = (1, 3)  # the default of linear_ngrams
@@ -51,7 +51,7 @@ def quantities(documents: DocumentArray, n_distinct_words: int) -> dict[str, flo
 
 
 def of_classes(documents: DocumentArray, n_classes: int) -> dict[str, float]:
-    """Return what linear models of more than two classes add: n-grams of all fits, megabytes."""
+    """Return what more than two classes or labels add: n-grams of all fits, megabytes."""
     if n_classes < 3:  # one model, which the other constants count
         return {"n-grams of further classes": 0.0, "megabytes": 0.0}
     is_sparse = n_classes > MOST_DENSE
