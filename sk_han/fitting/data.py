@@ -242,7 +242,8 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
     else:
         target = before.pool.target
         targets = target.encode(given.y, len(X))
-    warn_of_order(given.X, given.y, "y")
+    for name in ("y", "sample_weight", "groups"):
+        warn_of_order(given.X, getattr(given, name), name)
     target.check_threshold(settings.threshold)
     target, weights = target.weigh(targets, given.sample_weight, settings.class_weight)
     X_val, targets_val = given.X_val, None
@@ -253,7 +254,7 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
         if isinstance(X, SentenceArray):
             check_sentence_vectors(X_val, X.dimension, X.encoder, "X_val")
         targets_val = target.encode(given.y_val, len(X_val), "y_val")
-        warn_of_order(given.X_val, given.y_val, "y_val")
+        warn_of_order(given.X_val, given.y_val, "y_val", "X_val")
     groups = None if given.groups is None else check_groups(given.groups, len(X))
     if groups is not None and not groups.any():
         warn_user(

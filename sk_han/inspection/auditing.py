@@ -121,6 +121,7 @@ def audit_labels(
     if n == 0:
         raise ValueError("X has no documents, and a label is doubted by those of others.")
     warn_of_order(X, y, "y")
+    warn_of_order(X, groups, "groups")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a fit would warn; the audit tells
         target, labels = learnt_target(y, n)

@@ -34,7 +34,8 @@ def explain_classes(
     y_true : array-like of n_documents labels, or indicator of several labels, default=None
         True labels of the documents.
     **how
-        ``method``, ``spread`` and other parameters of `explain`, but no ``target``.
+        ``method``, ``spread`` and other parameters of `explain`, but neither ``target`` nor
+        ``against``.
 
     Returns
     -------
@@ -67,6 +68,11 @@ def explain_classes(
     """
     for name in {"target", "targets"} & how.keys():
         raise TypeError(f"explain_classes takes classes in place of {name}.")
+    if how.get("against") is not None:
+        raise TypeError(
+            "explain_classes compares each class with all others; explain(target=, against=) "
+            "compares two."
+        )
     if not hasattr(X, "__len__"):  # each class reads all documents
         X = list(X) if isinstance(X, Iterable) else check_texts(X)
     if classes is None:

@@ -15,6 +15,7 @@ from sk_han.documents.repeated import conflicting_rows, first_of_same_words
 from sk_han.inspection.fit_cost import estimated_cost
 from sk_han.inspection.results.description import TextDescription
 from sk_han.tokenizer import HierarchicalTokenizer
+from sk_han.validation.doubtful import warn_of_order
 from sk_han.validation.indicators import check_indicator, is_indicator
 from sk_han.validation.labels import check_labels
 from sk_han.validation.texts import check_texts
@@ -70,6 +71,7 @@ def describe(
             "describe reads texts before a fit, and no estimator: describe(texts, labels). "
             f"Got {type(texts).__name__}."
         )
+    warn_of_order(texts, labels, "labels", "texts")
     texts = check_texts(texts)
     class_counts, targets, labels_of_each = _labels(labels, len(texts))
     if tokenizer is None:

@@ -29,6 +29,7 @@ from sk_han.inspection.results.report import Report
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.argument_checks import check_choice, check_count
 from sk_han.utils.containers import listed, rows_of
+from sk_han.validation.doubtful import warn_of_order
 from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 from sk_han.validation.labels import check_labels, check_several_groups
 from sk_han.validation.texts import check_texts
@@ -123,6 +124,9 @@ def report(
         raise ValueError("X_train and y_train go together: give both or neither.")
     classes = _classes_of(estimator)
     model, _ = reader_of(estimator)
+    warn_of_order(X, y, "y")
+    warn_of_order(X, groups, "groups")
+    warn_of_order(X_train, y_train, "y_train", "X_train")
     X, X_train = _with_length(X), None if X_train is None else _with_length(X_train)
     if groups is not None:
         groups = check_several_groups(groups, len(X), "intervals are of samples of groups")

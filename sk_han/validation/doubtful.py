@@ -44,8 +44,8 @@ def warn_of_features(X: Any) -> None:
     )
 
 
-def warn_of_order(X: Any, y: Any, name: str) -> None:
-    """Warn of labels whose index of pandas holds the same rows as that of X in another order."""
+def warn_of_order(X: Any, y: Any, name: str, documents: str = "X") -> None:
+    """Warn of labels, or weights, whose index of pandas has the rows of X in another order."""
     of_documents: Any = getattr(X, "index", None)
     of_labels: Any = getattr(y, "index", None)
     # Lists have an `index`, too. Rows go by position: a filtered X and a reset y are usual.
@@ -55,10 +55,9 @@ def warn_of_order(X: Any, y: Any, name: str) -> None:
         return
     both_unique = of_documents.is_unique and of_labels.is_unique
     if both_unique and of_labels.isin(of_documents).all():
-        documents = "X_val" if name == "y_val" else "X"
         warn_user(
-            f"{documents} and {name} have the same index in another order. Documents and labels go "
-            "together by position, so documents get the labels of others. "
+            f"{documents} and {name} have the same index in another order. They go together by "
+            "position, so documents get what belongs to others. "
             f"{name}.loc[{documents}.index] has the order of {documents}; if positions are right, "
             f"{name}.set_axis({documents}.index) says so."
         )

@@ -49,6 +49,8 @@ def test_parameters_of_explain_are_passed_on(fitted):
     assert explain_classes(fitted, TEXTS[:1], method="occlusion")[0].method == "occlusion"
     with pytest.raises(TypeError, match="takes classes in place of target"):
         explain_classes(fitted, TEXTS[:1], target="good")
+    with pytest.raises(TypeError, match="compares each class with all others"):
+        explain_classes(fitted, TEXTS[:1], against="good")
 
 
 def test_no_classes_and_unknown_ones_are_refused(fitted):

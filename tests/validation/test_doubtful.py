@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import OneHotEncoder
 
-from sk_han import DocumentArray, HierarchicalTokenizer
+from sk_han import DocumentArray, HierarchicalTokenizer, describe, report
 from sk_han.datasets import make_reviews
 from sk_han.validation.doubtful import (
     warn_of_conflicts,
@@ -75,7 +75,28 @@ TEN = pd.Series(10 * ["text"], index=range(5, 15))
 @pytest.mark.parametrize("y", [TEN[::-1], TEN[::-1].to_frame()])
 def test_the_same_index_in_another_order_is_told(y):
     with pytest.warns(UserWarning, match=r"X_val and y_val have .* y_val\.loc\[X_val\.index\]"):
-        warn_of_order(TEN, y, "y_val")
+        warn_of_order(TEN, y, "y_val", "X_val")
+
+
+@pytest.mark.filterwarnings("ignore:The network tells nothing")
+def test_each_door_tells_of_an_order():
+    X, turned = pd.Series(TEXTS), pd.Series(range(len(TEXTS)))[::-1]
+    labels = pd.Series(LABELS)
+    model = tiny().fit(X, labels)
+
+    def told(names):
+        return pytest.warns(UserWarning, match=f"{names} have the same index in another order")
+
+    with told("X and sample_weight"):
+        tiny().fit(X, labels, sample_weight=turned + 1)
+    with told("X and groups"):
+        tiny().fit(X, labels, groups=turned)
+    with told("X and y"):
+        report(model, X, labels[::-1], baseline=None)
+    with told("X_train and y_train"):
+        report(model, X, labels, X_train=X, y_train=labels[::-1], baseline=None)
+    with told("texts and labels"):
+        describe(X, labels[::-1])
 
 
 @pytest.mark.parametrize(
