@@ -129,11 +129,13 @@ def audit_labels(
         raise ValueError(
             f"y holds a single class, {target.names.tolist()[0]!r}: no other one can be meant."
         )
+    params = dict(params or {})
+    _check_lengths(params, n)
     texts = _texts(X)
     keys = [] if texts is None else list(map(text_key, texts))
     same = [group for group in groups_of_same(keys) if _differ(labels[group])]
     numbers = _groups(groups, keys, target.codes(labels))
-    found = _left_out(estimator, X, y, target, labels, numbers, dict(params or {}))
+    found = _left_out(estimator, X, y, target, labels, numbers, params)
     judged = np.flatnonzero(found.known.any(axis=1))
     if not len(judged):
         raise ValueError(
@@ -141,20 +143,7 @@ def audit_labels(
             "that has it, and a model that has not learnt from it does not know the class."
         )
     if target.has_one_label:
-        if (labels[judged] == labels[judged[0]]).all():
-            raise ValueError(
-                f"All documents that can be looked at are of the class "
-                f"{target.names.tolist()[labels[judged[0]]]!r}: no other one can be meant. Other "
-                "classes have a single document, or are those of a single group."
-            )
-        doubts = label_doubts(found.probabilities[judged], labels[judged])
-        rows = judged[doubts.order]
-        entries = {
-            "documents": rows,
-            "given": labels[rows],
-            "suggested": doubts.others[doubts.order],
-            "doubts": doubts.chances[doubts.order],
-        }
+        entries = _doubts_of_classes(found, labels, judged, target)
     else:
         entries = _doubts_of_each(found, labels)
     explanations, note = _explained(found, X, target, entries, int(n_explained))
@@ -249,11 +238,23 @@ def _left_out(
 def _of_rows(params: dict[str, Any], rows: NDArray[np.int64]) -> dict[str, Any]:
     """Take the rows of what has a value for each document, by its name behind those of steps."""
     return {
-        name: rows_of(value, rows)
-        if value is not None and name.rpartition("__")[2] in _OF_DOCUMENTS
-        else value
+        name: rows_of(value, rows) if _is_of_documents(name, value) else value
         for name, value in params.items()
     }
+
+
+def _is_of_documents(name: str, value: Any) -> bool:
+    """Return whether an argument has a value for each document, and not one for all."""
+    return name.rpartition("__")[2] in _OF_DOCUMENTS and np.ndim(value) > 0
+
+
+def _check_lengths(params: dict[str, Any], n: int) -> None:
+    for name, value in params.items():
+        if _is_of_documents(name, value) and len(value) != n:
+            raise ValueError(
+                f"params[{name!r}] has {len(value):,} values; it needs one for each of the {n:,} "
+                "documents."
+            )
 
 
 def _columns(model: Any, target: Target) -> NDArray[np.int64]:
@@ -262,6 +263,27 @@ def _columns(model: Any, target: Target) -> NDArray[np.int64]:
         return np.arange(target.n_scores)
     number = {name: i for i, name in enumerate(target.names.tolist())}
     return np.array([number[name] for name in np.asarray(model.classes_).tolist()])
+
+
+def _doubts_of_classes(
+    found: _LeftOut, labels: NDArray[np.int64], judged: NDArray[np.int64], target: Target
+) -> dict[str, Any]:
+    """Doubt the class of each document that can be judged; the most doubtful first."""
+    given = labels[judged]
+    if (given == given[0]).all():
+        raise ValueError(
+            "All documents that can be looked at are of the class "
+            f"{target.names.tolist()[given[0]]!r}: no other one can be meant. Other classes have a "
+            "single document, or are those of a single group."
+        )
+    doubts = label_doubts(found.probabilities[judged], given)
+    rows = judged[doubts.order]
+    return {
+        "documents": rows,
+        "given": labels[rows],
+        "suggested": doubts.others[doubts.order],
+        "doubts": doubts.chances[doubts.order],
+    }
 
 
 def _doubts_of_each(found: _LeftOut, t: NDArray[Any]) -> dict[str, Any]:

@@ -200,6 +200,13 @@ def test_weights_and_groups_of_a_fit_are_those_of_its_documents():
     assert not np.array_equal(found.probabilities, plain.probabilities)
     model, params = tiny(), {"sample_weight": list(weights), "groups": np.arange(120) // 2}
     audit_labels(model, TEXTS, LABELS, params=params, n_explained=0)
+    for weight in (1.0, None):  # of all documents
+        found = audit_labels(
+            LINEAR, TEXTS, LABELS, params={"logisticregression__sample_weight": weight}
+        )
+        np.testing.assert_allclose(found.probabilities, plain.probabilities)
+    with pytest.raises(ValueError, match=r"params\['sample_weight'\] has 119 values.* the 120 doc"):
+        audit_labels(model, TEXTS, LABELS, params={"sample_weight": weights[1:]})
 
 
 def test_labels_in_another_order_are_warned_of_though_warnings_of_the_fits_are_not():
