@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents.array import DocumentArray
+from sk_han.documents.checks import UNKNOWN_ID
 from sk_han.documents.lazy import portions
 
 _WORDS = re.compile(r"\w+")
@@ -23,7 +24,7 @@ _WORDS = re.compile(r"\w+")
 def first_of_same_words(documents: DocumentArray) -> NDArray[np.int64]:
     """Return the row of the first document with the same words in the same order, of each, (D,).
 
-    Where sentences end does not matter. A document without words is like no other.
+    Where sentences end does not matter. A document without a known word is like no other.
     """
     return _first_of_same(_digests(documents))
 
@@ -76,6 +77,9 @@ def _digests(documents: DocumentArray) -> Iterator[bytes | None]:
     for portion in portions(documents):
         portion = portion.in_memory()
         ids = np.ascontiguousarray(portion.word_ids, dtype=np.int32).view(np.uint8).data
-        starts = 4 * portion.sentence_starts[portion.document_starts]
-        for start, stop in pairwise(starts.tolist()):
-            yield None if start == stop else blake2b(ids[start:stop], digest_size=16).digest()
+        starts = portion.sentence_starts[portion.document_starts]
+        n_known = np.append(0, np.cumsum(portion.word_ids > UNKNOWN_ID))[starts]
+        for has_known, (start, stop) in zip(
+            np.diff(n_known) > 0, pairwise(4 * starts), strict=True
+        ):
+            yield blake2b(ids[start:stop], digest_size=16).digest() if has_known else None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sk_han import DocumentArray
+from sk_han import DocumentArray, SentenceArray
 from sk_han.documents.repeated import (
     conflicting_rows,
     first_of_same_words,
@@ -18,6 +18,13 @@ DOCUMENTS = DocumentArray.from_nested(
 
 def test_the_same_words_in_the_same_order_are_repeated():
     assert first_of_same_words(DOCUMENTS).tolist() == [0, 1, 0, 3, 4, 5, 0]
+
+
+def test_documents_of_unknown_words_are_not_taken_for_the_same():
+    documents = DocumentArray.from_nested([[[1, 1]], [[2, 1]], [[1, 1]], [[2, 1]]])
+    assert first_of_same_words(documents).tolist() == [0, 1, 2, 1]
+    vectors = SentenceArray.from_vectors(np.random.RandomState(0).rand(3, 4, 2))
+    assert first_of_same_words(vectors.words()).tolist() == [0, 1, 2]
 
 
 def test_documents_of_a_folder_are_compared_too(tmp_path):
