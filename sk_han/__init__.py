@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sk_han.inspection.faithfulness import faithfulness_report
     from sk_han.inspection.reporting import report
     from sk_han.inspection.results import DocumentExplanation, ExplanationList, Summary
+    from sk_han.inspection.suggesting import suggest
     from sk_han.inspection.summarizing import summarize
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
     from sk_han.persistence import load, save
@@ -62,6 +63,7 @@ __all__ = [
     "report",
     "save",
     "show_versions",
+    "suggest",
     "summarize",
 ]
 
@@ -94,6 +96,7 @@ _MODULE_OF = {
     "report": "sk_han.inspection.reporting",
     "save": "sk_han.persistence",
     "show_versions": "sk_han.versions",
+    "suggest": "sk_han.inspection.suggesting",
     "summarize": "sk_han.inspection.summarizing",
 }
 

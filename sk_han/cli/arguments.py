@@ -17,6 +17,7 @@ examples:
   sk-han predict stars.han new.csv --text review --proba --keep id -o predicted.csv
   zcat new.csv.gz | sk-han predict stars.han - --text review | head
   sk-han audit train.csv --text review --label stars -o audit.html --csv decisions.csv
+  sk-han suggest stars.han new.csv --text review -n 50 --csv to_label.csv
   sk-han report stars.han test.csv --text review --label stars -o report.html
   sk-han explain stars.han new.csv --text review --rows 50 -o page.html
   sk-han fit news.csv --label topics --separator ";" -o topics.han
@@ -59,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
     _explain(_command(commands, "explain", "show what each word and sentence did", "optional"))
     _evaluate(_command(commands, "evaluate", "measure a model on labelled documents", "LABEL"))
     _audit(_command(commands, "audit", "find labels of a table that are likely wrong", "LABEL"))
+    _suggest(_command(commands, "suggest", "say which documents of a table to label next"))
     _report(_command(commands, "report", "show where a model fails, on one page", "LABEL"))
     summary = "compile the kernels, so that no later process does; for images of containers"
     warm_up = commands.add_parser(
@@ -103,7 +105,7 @@ def _command(
             if label == "LABEL"
             else "column of the true labels: mistakes are marked on the page",
         )
-    if name != "explain":
+    if name not in ("explain", "suggest"):
         command.add_argument(
             "--separator",
             metavar="S",
@@ -168,6 +170,29 @@ def _audit(command: argparse.ArgumentParser) -> None:
         "--csv", metavar="TABLE", help="CSV to write, with an empty column for decisions"
     )
     _settings(command)
+
+
+def _suggest(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="PAGE",
+        help="HTML page to write, - for standard output; without it, text is printed",
+    )
+    command.add_argument(
+        "--csv", metavar="TABLE", help="CSV to write, with an empty column for labels"
+    )
+    command.add_argument(
+        "-n", type=_positive, default=100, metavar="N", help="how many (default: 100)"
+    )
+    command.add_argument(
+        "--labelled",
+        metavar="TABLE",
+        help="documents that have labels, with the same column of texts: copies are left out",
+    )
+    command.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of the random tenth (default: 0)"
+    )
 
 
 def _predict(command: argparse.ArgumentParser) -> None:

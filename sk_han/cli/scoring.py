@@ -1,4 +1,4 @@
-"""predict, explain, evaluate and report: commands of a stored model; the last needs PyTorch."""
+"""Commands of a stored model, of which suggest and report need PyTorch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ import numpy as np
 
 from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.cli.several_labels import LabelSets, read_labelled, sets_of, where_of
-from sk_han.cli.tables import ClassNames, check_files, named, records, writing
+from sk_han.cli.tables import (
+    ClassNames,
+    check_files,
+    check_two_files,
+    named,
+    records,
+    writing,
+)
 from sk_han.datasets.tables import Record
 from sk_han.inspection.results import DocumentExplanation, ExplanationList
 from sk_han.serving import Scorer
@@ -120,18 +127,38 @@ def evaluate(arguments: argparse.Namespace) -> None:
             tell(f"The confusion of {n_classes} classes is in --json.", quiet=arguments.quiet)
 
 
+def suggest(arguments: argparse.Namespace) -> None:
+    """Write which documents to label next, as an HTML page or as text."""
+    read = [arguments.model, arguments.data, arguments.labelled]
+    check_files(read, arguments.output)
+    check_files(read, arguments.csv)
+    check_two_files(arguments.output, arguments.csv)
+    model = _loaded(arguments)
+    from sk_han import suggest as suggest_from
+
+    started = time.monotonic()
+    texts = [record.text for record in records(arguments.data, arguments)]
+    labelled = None
+    if arguments.labelled is not None:
+        labelled = [record.text for record in records(arguments.labelled, arguments)]
+    found = suggest_from(
+        model, texts, arguments.n, X_labelled=labelled, random_state=arguments.seed
+    )
+    if arguments.csv is not None:
+        found.to_csv(arguments.csv)
+    with writing(arguments.output) as file:
+        file.write(f"{found}\n" if arguments.output is None else found.to_html())
+    seconds = time.monotonic() - started
+    tell(f"Read {len(texts):,} documents in {seconds:.1f} s.", quiet=arguments.quiet)
+
+
 def report(arguments: argparse.Namespace) -> None:
     """Write the report of a model on labelled documents, as an HTML page or as text."""
     check_files([arguments.model, arguments.data, arguments.train], arguments.output)
-    try:
-        from sk_han import load
-        from sk_han import report as report_on
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f"report needs {error.name}, which is not installed: pip install sk-han."
-        ) from error
     started = time.monotonic()
-    model = load(arguments.model)
+    model = _loaded(arguments)
+    from sk_han import report as report_on
+
     target = getattr(model, "steps", [(None, model)])[-1][1].pool_.target
     is_several = sets_of(target, arguments) is not None
     classes = ClassNames(model.classes_.tolist())
@@ -146,6 +173,17 @@ def report(arguments: argparse.Namespace) -> None:
         file.write(f"{found}\n" if arguments.output is None else found.to_html())
     seconds = time.monotonic() - started
     tell(f"Read {found.n_documents:,} documents in {seconds:.1f} s.", quiet=arguments.quiet)
+
+
+def _loaded(arguments: argparse.Namespace) -> Any:
+    """Return the model with its network in PyTorch."""
+    try:
+        from sk_han import load
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"{arguments.command} needs {error.name}, which is not installed: pip install sk-han."
+        ) from error
+    return load(arguments.model)
 
 
 def _evaluate_sets(scorer: Scorer, sets: LabelSets, arguments: argparse.Namespace) -> None:

@@ -10,7 +10,15 @@ import numpy as np
 from sk_han.rendering.colors import themed_axes
 from sk_han.rendering.html import document_markup
 from sk_han.rendering.legend import legend_markup
-from sk_han.rendering.markup import escaped, excerpt, fold, isolated, page, table
+from sk_han.rendering.markup import (
+    escaped,
+    excerpt,
+    fold,
+    isolated,
+    page,
+    table,
+    whole_text,
+)
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Audited
 from sk_han.utils.visible_text import in_one_line
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
 
 FIRST = 100
 _LINES, _ON_A_PAGE, _IN_A_NOTEBOOK, _PAIRS, _CONFLICTS = 20, 200, 20, 10, 20
-_CHARACTERS, _EXCERPT = 1500, 160
+_EXCERPT = 160
 _HOW = (
     "Five models were fitted, each without a fifth of the documents, and predicted these. A doubt "
     "is an estimate of the chance that a label is wrong. It takes what the models are surest of "
@@ -120,18 +128,12 @@ def _entry(audit: Audited, place: int) -> str:
         markup = document_markup(audit.explanations[place], "contributions")
         content = f'<div class="han-explained">{markup}</div>'
     elif audit.texts is not None:
-        content = f'<div class="han-whole">{_whole(audit.texts[entry.document])}</div>'
+        content = f'<div class="han-whole">{whole_text(audit.texts[entry.document])}</div>'
     else:
         return f'<div class="han-entry">{head}</div>'
     beginning = "" if audit.texts is None else excerpt(audit.texts[entry.document], _EXCERPT)
     told = f'{head} <span class="han-small han-excerpt"><bdi>{beginning}</bdi></span>'
     return fold(told, content, "han-entry", is_open=not place)
-
-
-def _whole(text: str) -> str:
-    rest = len(text) - _CHARACTERS
-    more = f' <span class="han-small">and {rest:,} more characters</span>' if rest > 0 else ""
-    return f"{escaped(text[:_CHARACTERS])}{more}"
 
 
 def _conflicts(audit: Audited) -> str:

@@ -10,6 +10,8 @@ from sk_han.rendering.colors import style, stylesheet
 from sk_han.rendering.shading import brief
 from sk_han.utils.visible_text import visible
 
+_LONGEST = 1_500  # characters of a text that is not explained
+
 
 def page(body: str, title: str, full_page: bool, kind: str = "") -> str:
     """Return a body with the style sheet, as a fragment or a full page.
@@ -47,6 +49,13 @@ def excerpt(text: str, longest: int) -> str:
     """Return the beginning of a text in one line, escaped."""
     words = " ".join(text[: 2 * longest].split())
     return escaped(words[:longest] + ("\N{HORIZONTAL ELLIPSIS}" if len(words) > longest else ""))
+
+
+def whole_text(text: str) -> str:
+    """Return a text escaped, of a very long one its beginning."""
+    rest = len(text) - _LONGEST
+    more = f' <span class="han-small">and {rest:,} more characters</span>' if rest > 0 else ""
+    return f"{escaped(text[:_LONGEST])}{more}"
 
 
 def fold(summary: str, content: str, kind: str = "", *, is_open: bool = False) -> str:

@@ -23,8 +23,13 @@ def check_count(name: str, value: Any) -> None:
 
 def check_spread(spread: float) -> None:
     """Check the share of a sentence's contribution that is divided evenly."""
-    if not isinstance(spread, Real) or not 0 <= spread <= 1:
-        raise ValueError(f"spread must be a number from 0 to 1; got {spread!r}.")
+    check_share("spread", spread)
+
+
+def check_share(name: str, value: Any) -> None:
+    """Check that a parameter is a number from 0 to 1."""
+    if not isinstance(value, Real) or not 0 <= float(value) <= 1:
+        raise ValueError(f"{name} must be a number from 0 to 1; got {value!r}.")
 
 
 def random_source(random_state: Any) -> np.random.Generator | np.random.RandomState:

@@ -481,6 +481,8 @@ REFUSALS: list[Refusal] = [
         "has columns that are no labels of this classifier",
     ),
     Refusal("ask report.*", when(estimator="hard vote"), TypeError, "A hard vote has no proba"),
+    Refusal("ask suggest", when(estimator="hard vote"), TypeError, "Classifier has none"),
+    Refusal("ask suggest", when(classes="one"), ValueError, "undecided nowhere"),
     Refusal("ask audit_labels", when(estimator="hard vote"), TypeError, "Classifier has none"),
     Refusal("ask audit_labels", when(classes="one"), ValueError, "no other one can be meant"),
     Refusal("ask audit_labels", when(classes="two documents"), ValueError, "the only one of its"),

@@ -9,6 +9,7 @@ from sk_han.inspection.results.label_audit import DoubtfulLabel, LabelAudit
 from sk_han.inspection.results.label_report import LabelScores, MultilabelReport
 from sk_han.inspection.results.report import ClassScores, LengthBin, Report
 from sk_han.inspection.results.result import Result
+from sk_han.inspection.results.suggestions import SuggestedDocument, Suggestions
 from sk_han.inspection.results.summary import ClassSummary, Context, Removal, Summary, Term
 from sk_han.inspection.results.training_summary import TrainingSummary
 
@@ -30,6 +31,8 @@ __all__ = [
     "Report",
     "Result",
     "ScoredText",
+    "SuggestedDocument",
+    "Suggestions",
     "Summary",
     "Term",
     "TextDescription",

@@ -18,6 +18,7 @@ from sk_han.inspection import (
     FitSummary,
     LabelAudit,
     MultilabelReport,
+    Suggestions,
     TextDescription,
     TrainingSummary,
 )
@@ -113,6 +114,16 @@ AUDIT = LabelAudit(
     labels=("a", "b"),
     texts=("one", "two"),
 )
+SUGGESTIONS = Suggestions(
+    documents=[4, 1],
+    is_random=[False, True],
+    margins=[0.1, 0.6],
+    nearest=[[1, 0], [1, 0]],
+    probabilities=[[0.45, 0.55], [0.2, 0.8]],
+    labels=("a", "b"),
+    n_documents=5,
+    texts=("one", "two"),
+)
 RESULTS = {
     type(result).__name__: result
     for result in (
@@ -126,6 +137,7 @@ RESULTS = {
         TRAINING,
         FAITHFULNESS,
         AUDIT,
+        SUGGESTIONS,
         Alignment("ein Hund", "a dog", ["ein", "Hund"], ["a", "dog"], [[0.75, 0.0], [0.0, 1.0]]),
     )
 }

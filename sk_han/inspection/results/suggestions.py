@@ -1,0 +1,158 @@
+"""Documents to label next: read-only data, without a model."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.inspection.results.result import Result
+from sk_han.inspection.results.span_checks import frozen
+from sk_han.rendering.to_label import plot_suggestions, suggestions_page, suggestions_text
+from sk_han.utils.atomic_write import replacing
+from sk_han.utils.frames import frame_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+
+class SuggestedDocument(NamedTuple):
+    """A document to label, as `Suggestions` lists them.
+
+    `guess` is the class that is predicted, and `rival` the next one. Of several labels a document
+    `guess` is the label that is least decided, and `rival` is None.
+    """
+
+    document: int
+    text: str | None
+    is_random: bool
+    margin: float
+    guess: Any
+    probability: float
+    rival: Any
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Suggestions(Result):
+    """Documents to label next: first those that a model is least decided on, then random ones.
+
+    `suggest` returns it.
+
+    Parameters
+    ----------
+    documents : ndarray of int64, shape (n_suggested,)
+        The row of each document in the pool.
+    is_random : ndarray of bool, shape (n_suggested,)
+        Whether it was drawn at random.
+    margins : ndarray of float64, shape (n_suggested,)
+        The difference of the probabilities of the two most probable classes; of several labels a
+        document, how far the log-odds of the nearest label are from its threshold.
+    nearest : ndarray of int64, shape (n_suggested, 2) or (n_suggested, 1)
+        The numbers of these two classes in `labels`, the more probable first, or of this label.
+    probabilities : ndarray of float64, shape (n_suggested, n_labels)
+        What the model says.
+    labels : tuple
+        Names of all classes or labels.
+    n_documents : int
+        Size of the pool.
+    texts : tuple of n_suggested str, default=None
+        The documents; None if they are no raw texts.
+    notes : tuple of str, default=()
+        What one must know to use them.
+    """
+
+    documents: NDArray[np.int64]
+    is_random: NDArray[np.bool_]
+    margins: NDArray[np.float64]
+    nearest: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+    labels: tuple[Any, ...]
+    n_documents: int
+    texts: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n, put = len(self.documents), object.__setattr__
+        put(self, "documents", frozen(self.documents, "documents", (n,), np.int64))
+        put(self, "is_random", frozen(self.is_random, "is_random", (n,), np.bool_))
+        put(self, "margins", frozen(self.margins, "margins", (n,), np.float64))
+        put(self, "nearest", frozen(self.nearest, "nearest", (n, None), np.int64))
+        shape = (n, len(self.labels))
+        put(self, "probabilities", frozen(self.probabilities, "probabilities", shape, np.float64))
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __iter__(self) -> Iterator[SuggestedDocument]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, place: int) -> SuggestedDocument:
+        """Return the document at a place of the order, from 0."""
+        guess, *rival = self.nearest[place].tolist()
+        return SuggestedDocument(
+            int(self.documents[place]),
+            None if self.texts is None else self.texts[place],
+            bool(self.is_random[place]),
+            float(self.margins[place]),
+            self.labels[guess],
+            float(self.probabilities[place, guess]),
+            self.labels[rival[0]] if rival else None,
+        )
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas DataFrame with one row for each document, in the order of suggestion.
+
+        Its columns are ``document``, ``text`` if there are texts, ``is_random``, ``margin``,
+        ``guess``, ``probability`` and, of one label a document, ``rival``.
+        """
+        return frame_of(dict(zip(self._header, zip(*self._rows(), strict=True), strict=False)))
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows of `to_frame` in UTF-8, with an empty column ``label`` to fill in.
+
+        Parameters
+        ----------
+        path : path-like
+        """
+        lines = io.StringIO(newline="")
+        writer = csv.writer(lines)
+        writer.writerow([*self._header, "label"])
+        writer.writerows(
+            [*(f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row), ""]
+            for row in self._rows()
+        )
+        with replacing(path) as file:
+            file.write(lines.getvalue().encode())
+
+    def to_text(self) -> str:
+        """Return the first documents as lines."""
+        return suggestions_text(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the margins in the order of suggestion."""
+        return plot_suggestions(self, ax)
+
+    @property
+    def _header(self) -> list[str]:
+        texts = [] if self.texts is None else ["text"]
+        rival = ["rival"] if self.nearest.shape[1] == 2 else []
+        return ["document", *texts, "is_random", "margin", "guess", "probability", *rival]
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        for one in self:
+            text = () if self.texts is None else (one.text,)
+            rival = (one.rival,) if self.nearest.shape[1] == 2 else ()
+            yield one.document, *text, one.is_random, one.margin, one.guess, one.probability, *rival
+
+    def _markup(self, *, full_page: bool) -> str:
+        return suggestions_page(self, full_page)
+
+    def __repr__(self) -> str:
+        return f"Suggestions({len(self)} of {self.n_documents} documents)"

@@ -1,0 +1,226 @@
+"""suggest: which of many documents without labels to label next."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import vstack
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.utils import check_random_state
+
+from sk_han.documents.repeated import text_key
+from sk_han.inspection.read_documents import reader_of
+from sk_han.inspection.results.suggestions import Suggestions
+from sk_han.targets import AnyOfLabels
+from sk_han.utils.argument_checks import check_count, check_share
+from sk_han.validation.documents import holds_word_ids
+from sk_han.validation.texts import check_texts
+
+# Cosine of the sets of words and pairs of words from which on two texts are much the same: a
+# form letter with another name in it.
+_SAME = 0.8
+# It is compared with so many before it; copies have about the same margin, so they are near by.
+_BEFORE, _BLOCK = 1_000, 250
+_LEAST = 1e-12  # of a probability, whose log-odds are finite then
+
+
+def suggest(
+    estimator: Any,
+    X: Any,
+    n: int = 100,
+    *,
+    X_labelled: Any = None,
+    random_share: float = 0.1,
+    random_state: Any = None,
+) -> Suggestions:
+    """Suggest which documents to label next, so that the model learns most from them.
+
+    Parameters
+    ----------
+    estimator : HANClassifier, Pipeline, or another classifier with ``predict_proba``
+        Fitted to the documents that have labels so far.
+    X : sequence of n_documents raw texts, or what else the estimator predicts
+        The pool: documents without labels.
+    n : int, default=100
+        How many to suggest. If fewer are left without copies, all of them are.
+    X_labelled : sequence of raw texts, default=None
+        Documents that have labels; copies of them are not suggested.
+    random_share : float, default=0.1
+        The share of the suggestions that is drawn at random from the pool. Scores on the others
+        say nothing of the pool: they are the hard ones.
+    random_state : int, RandomState instance or None, default=None
+        Source of the random share.
+
+    Returns
+    -------
+    Suggestions
+        ``to_csv(path)`` writes a table to fill in, and ``to_html(path)`` a page to read.
+
+    Raises
+    ------
+    TypeError
+        If the estimator has no ``predict_proba``, or X holds no documents.
+    ValueError
+        If X is empty, the estimator knows a single class, or another argument is invalid.
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+
+    See Also
+    --------
+    audit_labels : Finds wrong labels among those that there are.
+
+    Notes
+    -----
+    Those come first whose two most probable classes are nearest to each other (breaking ties:
+    Luo et al., 2005; the best on average in Schröder, Niekler and Potthast, 2022). Of several
+    labels a document it is the label whose log-odds are nearest to those of its threshold. Raw
+    texts that are much the same as one suggested before them, or as one with a label word by word,
+    are left out. Beside random texts this is not always better: see the guide for figures.
+
+    References
+    ----------
+    Luo, Kramer, Goldgof, Hall, Samson, Remsen, Hopkins (2005). Active Learning to Recognize
+    Multiple Types of Plankton. Journal of Machine Learning Research 6.
+    Schröder, Niekler, Potthast (2022). Revisiting Uncertainty-based Query Strategies for Active
+    Learning with Transformers. Findings of ACL.
+
+    Examples
+    --------
+    >>> from sk_han import HANClassifier, suggest
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(80, random_state=0)
+    >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
+    >>> classifier = classifier.fit(texts[:40], labels[:40])
+    >>> found = suggest(classifier, texts[40:], n=10, X_labelled=texts[:40], random_state=0)
+    >>> len(found), int(found.is_random.sum())
+    (10, 1)
+    """
+    check_count("n", n)
+    check_share("random_share", random_share)
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            f"suggest needs a classifier with predict_proba; {type(estimator).__name__} has none."
+        )
+    X = check_texts(X) if isinstance(X, (str, bytes)) else X
+    X = X if hasattr(X, "shape") or hasattr(X, "__len__") else list(X)
+    n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
+    if not n_documents:
+        raise ValueError("X is empty: there is no document to choose from.")
+    random = check_random_state(random_state)
+    probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    undecided = _undecided(estimator, probabilities)
+    texts = _texts(X)
+    known = set() if X_labelled is None else set(map(text_key, check_texts(X_labelled)))
+    pool = _Pool(texts, known)
+    n_random = round(random_share * n)
+    drawn = pool.take(random.permutation(n_documents), n_random)
+    ranked = pool.take(np.argsort(undecided.margins, kind="stable"), n - n_random)
+    rows = np.array([*ranked, *drawn], dtype=np.int64)
+    notes = []
+    if len(rows) < n:
+        notes.append(f"{n:,} were asked for; the others are copies of these or of labelled ones.")
+    if texts is None:
+        notes.append("The documents are no raw texts, so copies are not looked for.")
+    return Suggestions(
+        documents=rows,
+        is_random=np.arange(len(rows)) >= len(ranked),
+        margins=undecided.margins[rows],
+        nearest=undecided.nearest[rows],
+        probabilities=probabilities[rows],
+        labels=tuple(np.asarray(estimator.classes_).tolist()),
+        n_documents=n_documents,
+        texts=None if texts is None else tuple(texts[row] for row in rows.tolist()),
+        notes=tuple(notes),
+    )
+
+
+class _Undecided(NamedTuple):
+    """How near a model is to another decision, and between which labels."""
+
+    margins: NDArray[np.float64]  # (D,)
+    nearest: NDArray[np.int64]  # (D, 2) classes, the likelier first, or (D, 1) labels
+
+
+def _undecided(estimator: Any, p: NDArray[np.float64]) -> _Undecided:
+    """Rank documents by their probabilities (D, K)."""
+    if p.ndim != 2:
+        raise TypeError(
+            f"predict_proba of {type(estimator).__name__} returns no array of documents by labels."
+        )
+    rows = np.arange(len(p))
+    thresholds = _thresholds(estimator, p)
+    if thresholds is not None:
+        away = np.abs(_log_odds(p) - _log_odds(thresholds))
+        label = away.argmin(axis=1)
+        return _Undecided(away[rows, label], label[:, np.newaxis])
+    if p.shape[1] < 2:
+        raise ValueError("The estimator knows a single class, and is undecided nowhere.")
+    two = np.argsort(-p, axis=1, kind="stable")[:, :2]
+    return _Undecided(p[rows, two[:, 0]] - p[rows, two[:, 1]], two)
+
+
+def _thresholds(estimator: Any, p: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Return the thresholds (L,) of a model of several labels a document, else None."""
+    model, _ = reader_of(estimator)
+    if model is not None:
+        target = model.classifier.pool_.target
+        return target.thresholds if isinstance(target, AnyOfLabels) else None
+    return None if np.allclose(p.sum(axis=1), 1) else np.full(p.shape[1], 0.5)
+
+
+def _log_odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    p = p.clip(_LEAST, 1 - _LEAST)
+    return np.log(p) - np.log1p(-p)
+
+
+def _texts(X: Any) -> list[str] | None:
+    if holds_word_ids(X):
+        return None
+    try:
+        return list(check_texts(X))
+    except (TypeError, ValueError):  # what else the estimator reads
+        return None
+
+
+class _Pool:
+    """Documents to choose from, each at most once, and no copies."""
+
+    def __init__(self, texts: list[str] | None, known: set[str]) -> None:
+        self.texts, self.known = texts, known
+        self.taken: set[int] = set()
+        self.chosen: list[Any] = []  # rows of words and pairs, each of length 1
+        self.words_of = HashingVectorizer(
+            ngram_range=(1, 2), token_pattern=r"\w+", binary=True, alternate_sign=False
+        ).transform
+
+    def take(self, order: NDArray[np.int64], n: int) -> list[int]:
+        """Take the first n documents in an order that are no copies of any taken before."""
+        found: list[int] = []
+        for start in range(0, len(order), _BLOCK):
+            rows = [row for row in order[start : start + _BLOCK].tolist() if row not in self.taken]
+            for row in self._without_copies(rows, n - len(found)):
+                found.append(row)
+                self.taken.add(row)
+            if len(found) == n:
+                break
+        return found
+
+    def _without_copies(self, rows: list[int], n: int) -> list[int]:
+        """Return the first n of these documents without copies, which are known from now on."""
+        if self.texts is None or not rows:
+            return rows[:n]
+        words = self.words_of(self.texts[row] for row in rows)
+        before = self.chosen[-_BEFORE:]
+        same = (words @ vstack([*before, words], format="csr").T).toarray() >= _SAME
+        stands = np.arange(same.shape[1]) < len(before)
+        found: list[int] = []
+        for place, row in enumerate(rows):
+            key = text_key(self.texts[row])
+            if len(found) < n and key not in self.known and not same[place, stands].any():
+                stands[len(before) + place] = True
+                self.known.add(key)
+                self.chosen.append(words[place])
+                found.append(row)
+        return found

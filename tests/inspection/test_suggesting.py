@@ -1,0 +1,152 @@
+"""suggest: the least decided documents and some random ones, without copies."""
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+from sk_han import DocumentArray, HANClassifier, suggest
+from sk_han.datasets import make_reviews
+from tests.tiny_models import tiny
+
+TEXTS, LABELS = make_reviews(160, random_state=0)
+SMALL = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "random_state": 0}
+
+
+class Says:
+    """A fitted classifier that says given probabilities of its documents, in their order."""
+
+    def __init__(self, probabilities, classes=("a", "b", "c")):
+        self.probabilities, self.classes_ = np.array(probabilities), np.array(classes)
+
+    def predict_proba(self, X):
+        return self.probabilities[: len(X)]
+
+
+def words(n):
+    return [f"word{i} other{i} more{i}" for i in range(n)]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return HANClassifier(**SMALL, max_epochs=1).fit(TEXTS[:40], LABELS[:40])
+
+
+def test_the_smallest_difference_of_two_classes_comes_first():
+    model = Says([[0.9, 0.1, 0.0], [0.4, 0.5, 0.1], [0.3, 0.3, 0.4], [0.49, 0.48, 0.03]])
+    found = suggest(model, words(4), 3, random_share=0)
+    assert found.documents.tolist() == [3, 1, 2]
+    np.testing.assert_allclose(found.margins, [0.01, 0.1, 0.1])
+    first = found[0]
+    assert (first.guess, first.rival, first.probability) == ("a", "b", 0.49)
+    assert found[1].guess == "b"
+
+
+def test_of_several_labels_the_nearest_to_its_threshold_counts():
+    model = HANClassifier(**SMALL, max_epochs=1, threshold=[0.5, 0.02])
+    y = np.column_stack([LABELS == "positive", np.arange(160) % 3 == 0])
+    model.fit(TEXTS[:100], y[:100])
+    found = suggest(model, TEXTS[100:], 5, random_share=0)
+    odds = model.decision_function(TEXTS[100:]) - np.log([1, 0.02 / 0.98])
+    expected = np.abs(odds).min(axis=1)
+    np.testing.assert_allclose(found.margins, np.sort(expected)[:5], rtol=1e-6)
+    assert found.nearest.shape == (5, 1)
+    assert found[0].rival is None
+    assert "rival" not in found.to_frame()
+
+
+def test_another_classifier_of_several_labels_has_thresholds_of_a_half():
+    found = suggest(Says([[0.9, 0.8, 0.9], [0.1, 0.45, 0.9]]), words(2), 1, random_share=0)
+    assert (found.documents.tolist(), found[0].guess) == ([1], "b")
+
+
+def test_a_share_is_drawn_at_random_from_the_pool(fitted):
+    drawn = set()
+    for seed in range(8):
+        found = suggest(fitted, TEXTS[40:], 20, random_share=0.25, random_state=seed)
+        assert found.is_random.tolist() == [False] * 15 + [True] * 5
+        assert len(set(found.documents.tolist())) == 20
+        drawn |= set(found.documents[found.is_random].tolist())
+    assert len(drawn) > 25
+    assert (np.diff(found.margins[:15]) >= 0).all()
+
+
+def test_copies_of_suggested_and_of_labelled_texts_are_left_out():
+    form = "your order has left our house today and comes by post to the town of {} in a week"
+    texts = ["Same text.", "same text", form.format("rome"), form.format("oslo"), "labelled one"]
+    texts += ["and one that is like no other"]
+    model = Says([[0.5, 0.5, 0.0]] * 6)
+    found = suggest(model, texts, 6, random_share=0, X_labelled=["Labelled one!"])
+    assert found.documents.tolist() == [0, 2, 5]
+    assert found.notes == ("6 were asked for; the others are copies of these or of labelled ones.",)
+
+
+def test_copies_far_apart_in_the_order_are_known(fitted):
+    texts = [f"a b c d e f g h i j k {i}" for i in range(600)]  # all much the same
+    found = suggest(Says(np.full((600, 3), 1 / 3)), texts, 5, random_share=0)
+    assert len(found) == 1
+    found = suggest(Says(np.full((600, 3), 1 / 3)), [*words(599), "word0 other0 more0"], 600)
+    assert len(found) == 599
+
+
+def test_all_are_ranked_where_more_are_asked_for_than_there_are(fitted):
+    found = suggest(fitted, TEXTS[40:60], 100, random_state=0)
+    assert sorted(found.documents.tolist()) == list(range(20))
+
+
+def test_documents_of_word_ids_are_suggested_too():
+    documents = DocumentArray.from_nested([[[2, 3]], [[4]], [[2, 3]], [[3, 4]]] * 5)
+    model = tiny(max_epochs=1).fit(documents, list("abab") * 5)
+    found = suggest(model, documents, 4, random_state=0)
+    assert (len(found), found.texts) == (4, None)
+    assert "copies are not looked for" in str(found)
+
+
+def test_pipelines_and_other_classifiers_are_asked(fitted):
+    texts, labels = TEXTS[:40], LABELS[:40]
+    for last in (LogisticRegression(), OneVsRestClassifier(LogisticRegression())):
+        model = make_pipeline(CountVectorizer(), last).fit(texts, labels)
+        assert len(suggest(model, TEXTS[40:], 7, random_state=0)) == 7
+
+
+def test_a_table_to_fill_in(fitted, tmp_path):
+    import pandas as pd
+
+    found = suggest(fitted, TEXTS[40:], 10, random_state=0)
+    found.to_csv(tmp_path / "next.csv")
+    table = pd.read_csv(tmp_path / "next.csv")
+    assert [*table.columns] == [*found.to_frame().columns, "label"]
+    assert table.text.tolist() == [TEXTS[40 + row] for row in found.documents.tolist()]
+    assert table.label.isna().all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"X": []}, ValueError, "X is empty"),
+        ({"X": "a text"}, ValueError, "into a list"),
+        ({"n": 0}, ValueError, "n must be an integer of at least 1; got 0"),
+        ({"n": 2.5}, ValueError, "n must be an integer"),
+        ({"random_share": 1.5}, ValueError, "random_share must be a number from 0 to 1; got 1.5"),
+        ({"random_share": float("nan")}, ValueError, "from 0 to 1; got nan"),
+        ({"X_labelled": "a text"}, ValueError, "into a list"),
+        ({"estimator": LinearSVC()}, TypeError, "LinearSVC has none"),
+        ({"estimator": Says(np.ones((3, 1)), ["a"])}, ValueError, "knows a single class"),
+        ({"estimator": HANClassifier()}, NotFittedError, "not fitted"),
+        ({"estimator": Says(np.ones((2, 3, 2)))}, TypeError, "no array of documents by labels"),
+    ],
+)
+def test_what_cannot_be_is_refused(fitted, arguments, error, message):
+    with pytest.raises(error, match=message):
+        suggest(**{"estimator": fitted, "X": words(3)} | arguments)
+
+
+def test_a_model_of_one_class_is_told():
+    model = DummyClassifier().fit([[0]] * 2, ["a", "a"])
+    with pytest.raises(ValueError, match="undecided nowhere"):
+        suggest(model, np.zeros((3, 1)))
