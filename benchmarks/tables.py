@@ -23,6 +23,7 @@ PAGES = [
         "docs/benchmarks.md",
         "docs/believing.md",
         "docs/how_to/audit_labels.md",
+        "docs/how_to/suggest_documents.md",
         "docs/how_to/large_collections.md",
         "docs/how_to/long_fits.md",
         "docs/how_to/onnx.md",

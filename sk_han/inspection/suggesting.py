@@ -119,8 +119,10 @@ def suggest(
     ranked = pool.take(np.argsort(undecided.margins, kind="stable"), n - n_random)
     rows = np.array([*ranked, *drawn], dtype=np.int64)
     notes = []
-    if len(rows) < n:
-        notes.append(f"{n:,} were asked for; the others are copies of these or of labelled ones.")
+    if n_documents < n:
+        notes.append(f"{n:,} were asked for, and the pool has {n_documents:,}.")
+    if len(rows) < min(n, n_documents):
+        notes.append("The others are copies of these or of labelled ones.")
     if texts is None:
         notes.append("The documents are no raw texts, so copies are not looked for.")
     return Suggestions(

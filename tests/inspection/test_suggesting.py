@@ -83,7 +83,7 @@ def test_copies_of_suggested_and_of_labelled_texts_are_left_out():
     model = Says([[0.5, 0.5, 0.0]] * 6)
     found = suggest(model, texts, 6, random_share=0, X_labelled=["Labelled one!"])
     assert found.documents.tolist() == [0, 2, 5]
-    assert found.notes == ("6 were asked for; the others are copies of these or of labelled ones.",)
+    assert found.notes == ("The others are copies of these or of labelled ones.",)
 
 
 def test_copies_far_apart_in_the_order_are_known(fitted):
@@ -97,6 +97,7 @@ def test_copies_far_apart_in_the_order_are_known(fitted):
 def test_all_are_ranked_where_more_are_asked_for_than_there_are(fitted):
     found = suggest(fitted, TEXTS[40:60], 100, random_state=0)
     assert sorted(found.documents.tolist()) == list(range(20))
+    assert found.notes == ("100 were asked for, and the pool has 20.",)
 
 
 def test_documents_of_word_ids_are_suggested_too():
