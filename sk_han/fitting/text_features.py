@@ -14,7 +14,7 @@ from sk_han.parts import Pool
 from sk_han.targets import Target
 from sk_han.training.data_parallel import joined_ranks
 from sk_han.training.stateful import snapshot_of
-from sk_han.utils.compat import safe_indexing
+from sk_han.utils.containers import rows_of
 from sk_han.validation.documents import holds_word_ids
 from sk_han.validation.labels import check_groups
 
@@ -146,12 +146,10 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         found = np.zeros((len(X), len(self.get_feature_names_out())))
         for rows in folds:
             others = np.setdiff1d(everything, rows)
-            of_others = {name: safe_indexing(values, others) for name, values in each.items()}
-            model = clone(self).fit(
-                safe_indexing(X, others), safe_indexing(y, others), **shared, **of_others
-            )
+            of_others = {name: rows_of(values, others) for name, values in each.items()}
+            model = clone(self).fit(rows_of(X, others), rows_of(y, others), **shared, **of_others)
             with model._computing():
-                documents = model._documents(safe_indexing(X, rows))
+                documents = model._documents(rows_of(X, rows))
                 found[rows] = _log_odds(model.pool_, self.pool_, documents)
         return found
 

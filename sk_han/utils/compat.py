@@ -7,7 +7,6 @@ from typing import Any
 # scikit-learn 1.6 to 1.9: parameter validation and rows of any table, public in behaviour, private
 # in name.
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -58,7 +57,6 @@ __all__ = [
     "check_sample_weight",
     "fit_context",
     "of_option",
-    "safe_indexing",
     "validate_parameter_constraints",
 ]
 

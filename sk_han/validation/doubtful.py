@@ -53,8 +53,13 @@ def warn_of_order(X: Any, y: Any, name: str, documents: str = "X") -> None:
         return
     if len(of_documents) != len(of_labels) or of_documents.equals(of_labels):
         return
-    both_unique = of_documents.is_unique and of_labels.is_unique
-    if both_unique and of_labels.isin(of_documents).all():
+    are_alike = of_documents.nlevels == of_labels.nlevels
+    if (
+        are_alike
+        and of_documents.is_unique
+        and of_labels.is_unique
+        and of_labels.isin(of_documents).all()
+    ):
         warn_user(
             f"{documents} and {name} have the same index in another order. They go together by "
             "position, so documents get what belongs to others. "

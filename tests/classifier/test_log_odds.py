@@ -51,6 +51,13 @@ def test_several_labels_have_the_log_odds_of_each():
     assert tiny().fit_transform(TEXTS, y).shape == (30, 6)
 
 
+def test_arrow_arrays_are_cross_fitted_as_lists_are():
+    pyarrow = pytest.importorskip("pyarrow")
+    texts, labels = (pyarrow.chunked_array([list(each)]) for each in (TEXTS, LABELS))
+    expected = tiny().fit_transform(TEXTS, LABELS)
+    np.testing.assert_array_equal(tiny().fit_transform(texts, labels), expected)
+
+
 def test_training_documents_are_scored_by_models_that_do_not_know_them():
     texts = [f"word{i} again{i} once{i}." for i in range(30)]
     texts = [f"{text} {text}" for text in texts]  # each knows its own words only

@@ -484,7 +484,16 @@ REFUSALS: list[Refusal] = [
     Refusal("ask suggest", when(estimator="hard vote"), TypeError, "Classifier has none"),
     Refusal("ask suggest", when(classes="one"), ValueError, "undecided nowhere"),
     Refusal("ask audit_labels", when(estimator="hard vote"), TypeError, "Classifier has none"),
-    Refusal("ask audit_labels", when(classes="one"), ValueError, "no other one can be meant"),
+    Refusal(
+        "ask report of groups", when(classes="two documents"), ValueError, "are of one group, 0"
+    ),
+    Refusal(
+        "ask audit_labels",
+        when(classes={"one", "one with a document"}),
+        ValueError,
+        "no other one can be meant",
+    ),
+    Refusal("ask audit_labels", when(documents="a word"), ValueError, "no other one can be meant"),
     Refusal("ask audit_labels", when(classes="two documents"), ValueError, "the only one of its"),
     # Four fifths of the documents may lack what a parameter or a wrapper needs.
     Refusal("ask audit_labels", when(class_weight="of one class"), ValueError, "are no classes"),
@@ -553,7 +562,8 @@ WARNINGS: list[Expected] = [
     # It makes two classes of each label.
     Expected(
         when(classes=SEVERAL, estimator="one against the rest"),
-        "a single document: |fewer than 5 documents: |is present in all training examples",
+        "a single document: |fewer than 5 documents: |is present in all training examples|"
+        "X does not have valid feature names, but _ConstantPredictor",
     ),
     # A half has none of the documents of a label.
     Expected(when(classes=SEVERAL, estimator=SEARCHES), "labels cannot be learnt, since"),

@@ -126,7 +126,9 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
         trial, X_train=trial.X, y_train=trial.y
     ),
     "report without baseline": lambda trial: _report(trial, baseline=None),
-    "report of groups": lambda trial: _report(trial, groups=[i // 2 for i in range(len(trial.y))]),
+    "report of groups": lambda trial: _report(
+        trial, groups=[i // 2 for i in range(len(trial.texts))]
+    ),
     "describe": lambda trial: sk_han.describe(trial.texts, trial.y),
     "audit_labels": _audit,
     "suggest": lambda trial: sk_han.suggest(trial.estimator, trial.X, 5, random_state=0),

@@ -78,6 +78,16 @@ def test_the_same_index_in_another_order_is_told(y):
         warn_of_order(TEN, y, "y_val", "X_val")
 
 
+def test_an_index_of_levels_is_compared_with_its_like():
+    levels = pd.MultiIndex.from_product([["a", "b"], range(5)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_order(TEN.set_axis(levels), TEN, "y")
+        warn_of_order(TEN, TEN.set_axis(levels), "y")
+    with pytest.warns(UserWarning, match="in another order"):
+        warn_of_order(TEN.set_axis(levels), TEN.set_axis(levels[::-1]), "y")
+
+
 @pytest.mark.filterwarnings("ignore:The network tells nothing")
 def test_each_door_tells_of_an_order():
     X, turned = pd.Series(TEXTS), pd.Series(range(len(TEXTS)))[::-1]
