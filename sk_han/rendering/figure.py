@@ -10,7 +10,15 @@ import numpy as np
 
 from sk_han.rendering.colors import shades, theme_of
 from sk_han.rendering.fonts import drawable, families_for
-from sk_han.rendering.notes import NO_WORDS, attention_note, likeliest, methods_note, named
+from sk_han.rendering.notes import (
+    NO_WORDS,
+    attention_note,
+    likeliest,
+    methods_note,
+    mistaken,
+    named,
+    probability_of,
+)
 from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.rendering.rows import FEWEST_WORDS, Row, chunks_of, rows_of, shortened, words_for_each
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
@@ -180,11 +188,12 @@ class Sheet:
         )
 
 
-def paint_head(sheet: Sheet, explanation: Explained, before: str = "") -> None:
+def paint_head(sheet: Sheet, explanation: Explained, before: str = "", true: Any = None) -> None:
     """Write what is predicted, and at the right the probabilities of the likeliest classes."""
     probabilities = "   ".join(
-        f"{in_one_line(explanation.classes[i])} {explanation.probabilities[i]:.3f}"
-        for i in likeliest(explanation, CLASSES_SHOWN)
+        f"{in_one_line(explanation.classes[i])} {probability_of(explanation, i)} "
+        f"{mistaken(explanation, i, true)}".rstrip()
+        for i in likeliest(explanation, CLASSES_SHOWN, true)
     )
     head = f"{before}predicted {named(explanation.answer, in_one_line)}"
     predicted = sheet.text(0, head, weight="bold")

@@ -87,8 +87,9 @@ def _paint_document(
     sheet: Sheet, document: ExplainedDocuments, shadings: list[Shading], max_sentences: int
 ) -> None:
     first = document[0]
-    true = "" if document.y_true is None else f"true {named(document.y_true[0], in_one_line)}, "
-    paint_head(sheet, first, f"{document.numbers[0]}  {true}")
+    marked = None if document.y_true is None else document.y_true[0]
+    true = "" if document.y_true is None else f"true {named(marked, in_one_line)}, "
+    paint_head(sheet, first, f"{document.numbers[0]}  {true}", marked)
     width = (sheet.width - GUTTER * (len(document) - 1)) / len(document)
     columns = [
         Sheet(

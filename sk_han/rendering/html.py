@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,15 @@ from sk_han.rendering.markup import (
     page,
     with_minus,
 )
-from sk_han.rendering.notes import comparison, explains_its_answer, fold_note, likeliest, named
+from sk_han.rendering.notes import (
+    comparison,
+    explains_its_answer,
+    fold_note,
+    likeliest,
+    mistaken,
+    named,
+    probability_of,
+)
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Explained, ExplainedDocuments, Quantity
 from sk_han.rendering.rows import Piece, Row, folded, rows_of
@@ -76,9 +85,9 @@ def render_html_list(
     for position, i in enumerate(shown):
         document, is_open = documents[i], position < OPEN_DOCUMENTS
         if len(document) == 1:
-            markup = document_markup(document[0], show)
+            markup = document_markup(document[0], show, _true(document))
         else:
-            markup = _classes(list(document), show)
+            markup = _classes(list(document), show, _true(document))
         kind = "han-document han-wrong" if wrong[i] else "han-document"
         blocks.append(fold(_summary(document, wrong[i]), markup, kind, is_open=is_open))
     if len(shown) < len(order):
@@ -92,6 +101,10 @@ def render_html_list(
 
 def _is_wrong(document: ExplainedDocuments) -> bool:
     return document.y_true is not None and bool(document[0].answer != document.y_true[0])
+
+
+def _true(document: ExplainedDocuments) -> Any:
+    return None if document.y_true is None else document.y_true[0]
 
 
 def _summary(document: ExplainedDocuments, is_wrong: bool) -> str:
@@ -109,12 +122,15 @@ def _summary(document: ExplainedDocuments, is_wrong: bool) -> str:
     )
 
 
-def document_markup(explanation: Explained, show: Quantity) -> str:
-    """Return the prediction and the coloured text, for pages that have the legend elsewhere."""
-    return _head(explanation) + _text(explanation, shading_of(explanation, show))
+def document_markup(explanation: Explained, show: Quantity, true: Any = None) -> str:
+    """Return the prediction and the coloured text, for pages that have the legend elsewhere.
+
+    Of several labels `true` are those that the document has, a tuple.
+    """
+    return _head(explanation, true) + _text(explanation, shading_of(explanation, show))
 
 
-def _classes(explanations: Sequence[Explained], show: Quantity) -> str:
+def _classes(explanations: Sequence[Explained], show: Quantity, true: Any) -> str:
     """Return the prediction and the text in a column for each class, of one document.
 
     All columns have one scale of colours. Of a long document, the sentences of the largest weight
@@ -126,7 +142,7 @@ def _classes(explanations: Sequence[Explained], show: Quantity) -> str:
     rows = rows_of(first)
     names = [comparison(explanation, isolated) for explanation in explanations]
     heads = "".join(
-        f'<div class="han-cell"><b>{name}</b> <span class="han-number">{_probability(e):.3f}</span>'
+        f'<div class="han-cell"><b>{name}</b> <span class="han-number">{_probability(e)}</span>'
         "</div>"
         for name, e in zip(names, explanations, strict=True)
     )
@@ -137,7 +153,7 @@ def _classes(explanations: Sequence[Explained], show: Quantity) -> str:
         blocks.append(fold(f"{len(run)} sentences", markup) if is_folded else markup)
     blocks += [_row_of_rest(row, marks[0]) for row in rows if row.sentence is None]
     return (
-        f"{_head(first, names_target=False)}"
+        f"{_head(first, true, names_target=False)}"
         '<div class="han-text han-sides" lang="" dir="auto" '
         f'style="--han-columns: {len(explanations)}">{"".join(blocks)}</div>'
     )
@@ -154,23 +170,19 @@ def _side(
     return f'<div class="han-side">{cells}</div>'
 
 
-def _probability(explanation: Explained) -> float:
+def _probability(explanation: Explained) -> str:
     number = explanation.classes.tolist().index(explanation.target)
-    return float(explanation.probabilities[number])
+    return escaped(probability_of(explanation, number))
 
 
-def _head(explanation: Explained, names_target: bool = True) -> str:
+def _head(explanation: Explained, true: Any = None, *, names_target: bool = True) -> str:
     """Return what is predicted and the probabilities of the likeliest classes and the target."""
     labels = explanation.classes.tolist()
-    shown = likeliest(explanation, CLASSES_SHOWN)
+    shown = likeliest(explanation, CLASSES_SHOWN, true)
     target = labels.index(explanation.target)
     if target not in shown and names_target:
         shown = [*(shown[:-1] if explanation.labels is None else shown), target]
-    rows = "".join(
-        f"{isolated(labels[i])}{bar(float(explanation.probabilities[i]))}"
-        f'<span class="han-number">{explanation.probabilities[i]:.3f}</span>'
-        for i in shown
-    )
+    rows = "".join(_class(explanation, i, true) for i in shown)
     more = len(labels) - len(shown)
     rest = f'<span class="han-small">and {more} more</span>' if more else ""
     explained = ""
@@ -181,6 +193,17 @@ def _head(explanation: Explained, names_target: bool = True) -> str:
         f'<div class="han-label">{named(explanation.answer, isolated)}</div>{explained}</div>'
         f'<div class="han-classes">{rows}{rest}</div></div>'
     )
+
+
+def _class(explanation: Explained, i: int, true: Any) -> str:
+    """Return a label, its probability as a bar and a number, and whether it is a mistake."""
+    threshold = None if explanation.thresholds is None else float(explanation.thresholds[i])
+    number = f'<span class="han-number">{escaped(probability_of(explanation, i))}</span>'
+    mistake = mistaken(explanation, i, true)
+    if mistake:
+        number = f'<span>{number} <span class="han-verdict">{mistake}</span></span>'
+    share = bar(float(explanation.probabilities[i]), threshold=threshold)
+    return f"{isolated(explanation.classes[i])}{share}{number}"
 
 
 def _text(explanation: Explained, shading: Shading) -> str:

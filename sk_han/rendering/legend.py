@@ -24,6 +24,10 @@ _ATTENTION = (
 )
 _OF_WORDS = "the sum of its words"
 _SCALE_OF_DOCUMENT = "Shades compare words of one document, not of two documents."
+_THRESHOLDS = (
+    "Behind the probability of a label, and as a tick on its bar, stands the threshold from which "
+    "on a document gets it."
+)
 _LOG_ODDS = (
     "The unit is log-odds: with +0.69 the odds for the class are twice as high (50 % become 67 %), "
     "with +2.3 ten times (50 % become 91 %); minus is the same downwards."
@@ -54,6 +58,8 @@ def legend_markup(explanations: Sequence[Explained], show: Quantity) -> str:
         notes = dict.fromkeys(attention_note(e.combine) for e in unsigned)
         folded += [_scale(unsigned, show), *(f"Attention: {note}." for note in notes)]
     folded.append(_WEAK.format(quantity="contributions" if signed else "values"))
+    if any(explanation.thresholds is not None for explanation in explanations):
+        words.append(_THRESHOLDS)
     if len(explanations) > 1:
         words.append(_SCALE_OF_DOCUMENT)
     found = "".join(f"<p>{note}</p>" for note in folded)

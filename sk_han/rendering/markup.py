@@ -81,10 +81,13 @@ def brief_number(value: float, signed: bool = False) -> str:
     return with_minus(brief(value, signed))
 
 
-def bar(share: float, scale: str | None = None) -> str:
-    """Return a bar filled to this share, in the colour of a scale."""
+def bar(share: float, scale: str | None = None, threshold: float | None = None) -> str:
+    """Return a bar filled to this share, in the colour of a scale, with a tick at a threshold."""
     kind = f' class="han-{scale}"' if scale else ""
-    return f'<span class="han-bar"><i{kind} style="width:{100 * share:.1f}%"></i></span>'
+    tick = ""
+    if threshold is not None:
+        tick = f'<b style="inset-inline-start:{100 * min(threshold, 1):.1f}%"></b>'
+    return f'<span class="han-bar"><i{kind} style="width:{100 * share:.1f}%"></i>{tick}</span>'
 
 
 def with_minus(text: str) -> str:

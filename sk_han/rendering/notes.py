@@ -21,7 +21,9 @@ __all__ = [
     "fold_note",
     "likeliest",
     "methods_note",
+    "mistaken",
     "named",
+    "probability_of",
     "target_of",
 ]
 
@@ -73,11 +75,32 @@ def explains_its_answer(explanation: Explained) -> bool:
     return explanation.labels == (explanation.target,)
 
 
-def likeliest(explanation: Explained, n: int) -> list[int]:
-    """Return the numbers of the n likeliest labels, and of all that the document gets."""
+def likeliest(explanation: Explained, n: int, true: Any = None) -> list[int]:
+    """Return the numbers of the n likeliest labels, and of all that the document gets or has."""
     order = np.argsort(-explanation.probabilities, kind="stable").tolist()
-    given = explanation.labels or ()
-    return [i for place, i in enumerate(order) if place < n or explanation.classes[i] in given]
+    shown = explanation.labels or ()
+    if isinstance(true, tuple):
+        shown = (*shown, *true)
+    return [i for place, i in enumerate(order) if place < n or explanation.classes[i] in shown]
+
+
+def probability_of(explanation: Explained, i: int) -> str:
+    """Write the probability of a label, and whether it reaches the threshold, if there is one."""
+    probability, thresholds = explanation.probabilities[i], explanation.thresholds
+    if thresholds is None:
+        return f"{probability:.3f}"
+    sign = "\N{GREATER-THAN OR EQUAL TO}" if probability >= thresholds[i] else "<"
+    return f"{probability:.3f} {sign} {thresholds[i]:.3f}"
+
+
+def mistaken(explanation: Explained, i: int, true: Any) -> str:
+    """Say whether a label is missed or wrongly given, if the labels that are true are known."""
+    if explanation.labels is None or not isinstance(true, tuple):
+        return ""
+    label = explanation.classes[i]
+    if (label in explanation.labels) == (label in true):
+        return ""
+    return "missed" if label in true else "wrongly given"
 
 
 def comparison(explanation: Explained, write: Callable[[Any], str]) -> str:

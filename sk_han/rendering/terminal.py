@@ -8,6 +8,7 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from sk_han.rendering.notes import (
     GRADIENT_METHODS,
@@ -18,7 +19,9 @@ from sk_han.rendering.notes import (
     explains_its_answer,
     fold_note,
     likeliest,
+    mistaken,
     named,
+    probability_of,
     target_of,
 )
 from sk_han.rendering.numbers import counted
@@ -80,11 +83,10 @@ def render_text_list(
     shown = documents[:max_documents]
     blocks = []
     for document in shown:
-        true = (
-            "" if document.y_true is None else f", true: {named(document.y_true[0], in_one_line)}"
-        )
+        marked = None if document.y_true is None else document.y_true[0]
+        true = "" if document.y_true is None else f", true: {named(marked, in_one_line)}"
         for explanation, shading in zip(document, side_by_side(list(document), show), strict=True):
-            head = f"[{document.numbers[0]}] {_head(explanation)}{true}"
+            head = f"[{document.numbers[0]}] {_head(explanation, marked)}{true}"
             blocks.append("\n".join(_document(explanation, shading, color, width, head)))
     if shown:
         found = [explanation for document in shown for explanation in document]
@@ -148,11 +150,12 @@ def terminal_has_color() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def _head(explanation: Explained) -> str:
+def _head(explanation: Explained, true: Any = None) -> str:
     """Return what is predicted, the likeliest probabilities, and the class that is explained."""
     probabilities = ", ".join(
-        f"{in_one_line(explanation.classes[i])} {explanation.probabilities[i]:.3f}"
-        for i in likeliest(explanation, CLASSES_SHOWN)
+        f"{in_one_line(explanation.classes[i])} {probability_of(explanation, i)} "
+        f"{mistaken(explanation, i, true)}".rstrip()
+        for i in likeliest(explanation, CLASSES_SHOWN, true)
     )
     head = f"predicted {named(explanation.answer, in_one_line)} ({probabilities})"
     if not explains_its_answer(explanation):

@@ -28,6 +28,7 @@ from sk_han import (
 from sk_han.datasets import make_reviews
 from sk_han.inspection import MultilabelReport
 from sk_han.utils.label_metrics import calibration_error
+from tests.by_hand import signed
 from tests.html_page import Page
 
 pandas = pytest.importorskip("pandas")
@@ -179,6 +180,69 @@ def test_text_and_page_show_all_labels_and_no_predicted_class(fitted, explained)
     for rendered in (text, page, shown[0].to_text(color=False), shown[0].to_html()):
         assert "predicted class" not in rendered
     assert json.loads(shown.to_json())[0]["labels"] == ["late", "good"]
+
+
+LABELS = ["late", "broken", "good", "long", "short"]
+CHOSEN = [0.7, 0.6, 0.5, 0.4, 0.03]
+
+
+def by_hand():
+    """One document that gets "late" and "short", and has "late" and "good"."""
+    one = signed(
+        classes=LABELS,
+        probabilities=[0.75, 0.59, 0.4, 0.1, 0.04],
+        thresholds=CHOSEN,
+        labels=["late", "short"],
+        predicted="late",
+        target="late",
+    )
+    return ExplanationList([one], y_true=[("late", "good")])
+
+
+def test_thresholds_are_those_of_the_model(explained):
+    assert all(e.thresholds.tolist() == [0.5, 0.5, 0.6] for e in explained)
+    for e in explained:
+        reached = e.probabilities >= e.thresholds
+        assert e.labels == tuple(e.classes[reached].tolist())
+    assert json.loads(explained.to_json())[0]["thresholds"] == [0.5, 0.5, 0.6]
+
+
+def test_each_label_stands_with_its_threshold_and_what_people_marked():
+    found = by_hand()
+    shown = {
+        "late": "0.750 \N{GREATER-THAN OR EQUAL TO} 0.700",
+        "broken": "0.590 < 0.600",
+        "good": "0.400 < 0.500 missed",
+        "short": "0.040 \N{GREATER-THAN OR EQUAL TO} 0.030 wrongly given",
+    }
+    text, page = found.to_text(color=False, width=400), Page(found.to_html()).all_text
+    for label, numbers in shown.items():
+        assert f"{label} {numbers}," in text or f"{label} {numbers})" in text
+        assert f"{label}{numbers}" in page.replace("\n", "")
+    assert found.to_html().count('<b style="inset-inline-start:') == len(LABELS)
+    assert "the threshold from which" in page
+    alone = found[0].to_text(color=False, width=400)
+    assert "good 0.400 < 0.500" in alone
+    assert "missed" not in alone
+
+
+def test_figures_show_thresholds_and_what_people_marked():
+    pytest.importorskip("matplotlib")
+    drawn = " ".join(text.get_text() for text in by_hand().plot().texts)
+    assert "late 0.750 \N{GREATER-THAN OR EQUAL TO} 0.700" in drawn
+    assert "good 0.400 < 0.500 missed" in drawn
+
+
+def test_pages_of_one_class_have_no_thresholds():
+    page = signed().to_html()
+    assert "threshold" not in page
+    assert "<b style" not in page
+
+
+def test_mistakes_of_a_report_show_thresholds_and_marks(found):
+    page = Page(found.to_html()).all_text
+    assert "< 0.600" in page or "\N{GREATER-THAN OR EQUAL TO} 0.600" in page
+    assert "missed" in page.split("The worst mistakes")[-1]
 
 
 def test_figures_show_all_labels(fitted):

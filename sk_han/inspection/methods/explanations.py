@@ -70,4 +70,5 @@ def explanations_of(
             base_value=None if base is None else float(base[i]),
             spread=how.spread if how.method in SPREADING else None,
             labels=None if label_sets is None else label_sets[i],
+            thresholds=getattr(target, "thresholds", None),
         )

@@ -121,6 +121,9 @@ class DocumentExplanation(Result):
         thresholds; None for a model of one class a document.
     against : object, default=None
         The class that `target` is compared with; None for all others together.
+    thresholds : ndarray of float64, shape (n_classes,), default=None
+        Of a model of several labels a document, the probabilities from which on it gets the
+        labels; None for a model of one class a document.
 
     Raises
     ------
@@ -194,6 +197,7 @@ class DocumentExplanation(Result):
     spread: float | None = None
     labels: tuple[Any, ...] | None = None
     against: Any = None
+    thresholds: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         n_words, n_sentences = len(self.word_spans), len(self.sentence_spans)
@@ -214,6 +218,8 @@ class DocumentExplanation(Result):
         }
         if self.sentence_errors is not None:
             shapes["sentence_errors"] = ((n_sentences,), np.float64)
+        if self.thresholds is not None:
+            shapes["thresholds"] = ((len(self.classes),), np.float64)
         for name, (shape, dtype) in shapes.items():
             object.__setattr__(self, name, frozen(getattr(self, name), name, shape, dtype))
         object.__setattr__(self, "truncated", bool(self.truncated))
@@ -307,7 +313,8 @@ class DocumentExplanation(Result):
             sentence["words"] = words[first[i] : first[i + 1]]
         of_document = (
             *("text", "method", "signed", "combine", "spread", "completeness_error", "base_value"),
-            *("classes", "probabilities", "predicted", "labels", "target", "against", "truncated"),
+            *("classes", "probabilities", "thresholds", "predicted", "labels", "target", "against"),
+            "truncated",
         )
         values = {name: plain(getattr(self, name)) for name in of_document}
         return values | {"sentences": sentences}
@@ -417,6 +424,8 @@ class DocumentExplanation(Result):
         check_finite(np.asarray(self.ngram_contributions), "ngram_contributions", lowest=-np.inf)
         if self.sentence_errors is not None:
             check_finite(self.sentence_errors, "sentence_errors", lowest=0)
+        if self.thresholds is not None:
+            check_finite(self.thresholds, "thresholds", lowest=0)
         for name in ("contributions", "sentence_contributions"):
             check_finite(getattr(self, name), name, lowest=-np.inf if self.signed else 0)
         check_sum(self.sentence_attention, "sentence_attention")

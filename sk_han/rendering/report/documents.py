@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sk_han.rendering.html import document_markup
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import escaped, fold, isolated, with_minus
@@ -58,11 +60,11 @@ def _mistake(report: Reported, row: int, explanation: Explained, *, is_open: boo
     )
 
 
-def whole_document(explanation: Explained, *, is_open: bool) -> str:
-    """Return the coloured text of a document behind a fold."""
+def whole_document(explanation: Explained, true: Any = None, *, is_open: bool) -> str:
+    """Return the coloured text of a document behind a fold; `true` as of `document_markup`."""
     return fold(
         "The whole document, word by word",
-        f'<div class="han-explained">{document_markup(explanation, "contributions")}</div>',
+        f'<div class="han-explained">{document_markup(explanation, "contributions", true)}</div>',
         is_open=is_open,
     )
 

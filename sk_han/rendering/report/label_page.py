@@ -136,7 +136,8 @@ def _mistakes(report: Reported, bounds: Bounds) -> str:
         articles.append(
             f'<article class="han-mistake" id="{prefix_of(report)}-doc-{row}">'
             f"<h3>Document {row:,}: {verdict(report, position, isolated)}</h3>"
-            f"{misled(explanation, sign)}{whole_document(explanation, is_open=not position)}"
+            f"{misled(explanation, sign)}"
+            f"{whole_document(explanation, report.marked(row), is_open=not position)}"
             "</article>"
         )
     return (

@@ -44,6 +44,7 @@ OTHERS = {
     "spread": 0.25,
     "labels": ["pos"],
     "against": "neg",
+    "thresholds": [0.5, 0.25],
 }
 FIELDS = [field.name for field in dataclasses.fields(DocumentExplanation)]
 OF_WORDS = [name for name in ARRAYS if len(getattr(explained(), name)) == 5]
