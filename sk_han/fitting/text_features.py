@@ -146,10 +146,10 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         found = np.zeros((len(X), len(self.get_feature_names_out())))
         for rows in folds:
             others = np.setdiff1d(everything, rows)
-            of_others = {name: rows_of(values, others) for name, values in each.items()}
-            model = clone(self).fit(rows_of(X, others), rows_of(y, others), **shared, **of_others)
+            of_others = {name: _rows(values, others) for name, values in each.items()}
+            model = clone(self).fit(_rows(X, others), _rows(y, others), **shared, **of_others)
             with model._computing():
-                documents = model._documents(rows_of(X, rows))
+                documents = model._documents(_rows(X, rows))
                 found[rows] = _log_odds(model.pool_, self.pool_, documents)
         return found
 
@@ -185,3 +185,9 @@ def _columns(z: NDArray[np.float64], target: Target) -> NDArray[np.float64]:
 def _has_one_column(target: Target) -> bool:
     """Return whether a single score tells all: of one of two classes."""
     return target.has_one_label and target.n_scores == 2
+
+
+def _rows(values: Any, rows: NDArray[np.int64]) -> Any:
+    """Return rows by position, without the index of pandas that the whole was compared by."""
+    found = rows_of(values, rows)
+    return found.reset_index(drop=True) if hasattr(found, "reset_index") else found

@@ -1,5 +1,6 @@
 """Log-odds by each part as features of another model: `features="log_odds"`."""
 
+import warnings
 from contextlib import nullcontext
 from functools import partial
 
@@ -14,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sk_han import HierarchicalTokenizer, load, save
+from sk_han.targets import OneOfClasses
 from tests import tiny_models
 from tests.tiny_models import BAD, GOOD
 
@@ -56,6 +58,16 @@ def test_arrow_arrays_are_cross_fitted_as_lists_are():
     texts, labels = (pyarrow.chunked_array([list(each)]) for each in (TEXTS, LABELS))
     expected = tiny().fit_transform(TEXTS, LABELS)
     np.testing.assert_array_equal(tiny().fit_transform(texts, labels), expected)
+
+
+@pytest.mark.filterwarnings("default")
+def test_folds_are_not_compared_by_their_index(monkeypatch):
+    monkeypatch.setattr(OneOfClasses, "folds", lambda *args: iter([np.arange(1)]))
+    # Without the first row, the labels have the index of the texts in another order.
+    texts = pd.Series([f"{text} word{i}" for i, text in enumerate(TEXTS)], index=range(30, 0, -1))
+    with warnings.catch_warnings(record=True) as told:
+        tiny(validation_fraction=None).fit_transform(texts, pd.Series(LABELS))
+    assert not [each for each in told if "in another order" in str(each.message)]
 
 
 def test_training_documents_are_scored_by_models_that_do_not_know_them():

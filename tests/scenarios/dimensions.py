@@ -493,7 +493,12 @@ REFUSALS: list[Refusal] = [
         ValueError,
         "no other one can be meant",
     ),
-    Refusal("ask audit_labels", when(documents="a word"), ValueError, "no other one can be meant"),
+    Refusal(
+        "ask audit_labels",
+        when(documents="a word"),
+        ValueError,
+        "no other one can be meant|needs samples of at least 2 classes",
+    ),
     Refusal("ask audit_labels", when(classes="two documents"), ValueError, "the only one of its"),
     # Four fifths of the documents may lack what a parameter or a wrapper needs.
     Refusal("ask audit_labels", when(class_weight="of one class"), ValueError, "are no classes"),
