@@ -13,7 +13,15 @@ import numpy as np
 
 from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.cli.several_labels import LabelColumns, read_labelled
-from sk_han.cli.tables import check_files, check_two_files, named, records, separator_of, writing
+from sk_han.cli.tables import (
+    check_files,
+    check_page_and_table,
+    check_two_files,
+    named,
+    records,
+    separator_of,
+    writing,
+)
 from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.targets import learnt_target
 from sk_han.utils.progress import tell
@@ -122,11 +130,7 @@ def _cell(labels: Any, row: int, arguments: argparse.Namespace) -> str:
 
 def audit(arguments: argparse.Namespace) -> None:
     """Write which labels of a table are likely wrong, as an HTML page or as text."""
-    check_files([arguments.data], arguments.output)
-    if arguments.csv == STANDARD:
-        raise UsageError("--csv writes a table to fill in: give the name of a file.")
-    check_files([arguments.data], arguments.csv)
-    check_two_files(arguments.output, arguments.csv)
+    check_page_and_table([arguments.data], arguments)
     settings, started = dict(map(_setting, arguments.settings)), time.monotonic()
     model = _classifier(settings, arguments).set_params(verbose=0)
     texts, labels = _labelled(arguments.data, arguments)

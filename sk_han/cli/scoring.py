@@ -17,7 +17,7 @@ from sk_han.cli.several_labels import LabelSets, read_labelled, sets_of, where_o
 from sk_han.cli.tables import (
     ClassNames,
     check_files,
-    check_two_files,
+    check_page_and_table,
     named,
     records,
     writing,
@@ -129,10 +129,7 @@ def evaluate(arguments: argparse.Namespace) -> None:
 
 def suggest(arguments: argparse.Namespace) -> None:
     """Write which documents to label next, as an HTML page or as text."""
-    read = [arguments.model, arguments.data, arguments.labelled]
-    check_files(read, arguments.output)
-    check_files(read, arguments.csv)
-    check_two_files(arguments.output, arguments.csv)
+    check_page_and_table([arguments.model, arguments.data, arguments.labelled], arguments)
     model = _loaded(arguments)
     from sk_han import suggest as suggest_from
 

@@ -36,6 +36,15 @@ def check_files(inputs: Sequence[str | None], output: str | None) -> None:
     check_replaceable(output)
 
 
+def check_page_and_table(read: Sequence[str | None], arguments: argparse.Namespace) -> None:
+    """Check what is written of a page, and of a table that people fill in."""
+    check_files(read, arguments.output)
+    if arguments.csv == STANDARD:
+        raise UsageError("--csv writes a table to fill in: give the name of a file.")
+    check_files(read, arguments.csv)
+    check_two_files(arguments.output, arguments.csv)
+
+
 def check_two_files(one: str | None, other: str | None) -> None:
     """Raise an error if two outputs are the same file, there or not."""
     if one is None or other is None or STANDARD in (one, other):

@@ -40,3 +40,9 @@ def test_what_is_read_is_not_written_over(run, table, model):
     code, _, told = run("suggest", model, table(), "--labelled", labelled, "--csv", labelled)
     assert code == 2
     assert "is read; write to another file" in told
+
+
+def test_the_table_is_no_standard_output(run, table, model):
+    code, _, told = run("suggest", model, table(), "--csv", "-")
+    assert code == 2
+    assert "give the name of a file" in told

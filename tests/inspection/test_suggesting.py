@@ -1,5 +1,7 @@
 """suggest: the least decided documents and some random ones, without copies."""
 
+import gzip
+
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
@@ -124,6 +126,15 @@ def test_a_table_to_fill_in(fitted, tmp_path):
     assert [*table.columns] == [*found.to_frame().columns, "label"]
     assert table.text.tolist() == [TEXTS[40 + row] for row in found.documents.tolist()]
     assert table.label.isna().all()
+    first, *others = found[:3]
+    assert (first, len(others)) == (found[0], 2)
+
+
+def test_a_table_of_broken_text_is_compressed_where_its_name_says_so(tmp_path):
+    model = Says([[0.5, 0.5, 0.0]])
+    suggest(model, ["half a \ud83d"], 1, random_share=0).to_csv(tmp_path / "a.csv.gz")
+    with gzip.open(tmp_path / "a.csv.gz", "rt", encoding="utf-8") as file:
+        assert "half a ?" in file.read()
 
 
 @pytest.mark.parametrize(

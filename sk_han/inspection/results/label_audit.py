@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import gzip
-import io
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -17,7 +14,7 @@ from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.result import Result
 from sk_han.inspection.results.span_checks import frozen
 from sk_han.rendering.audit import audit_page, audit_text, plot_audit
-from sk_han.utils.atomic_write import replacing
+from sk_han.utils.csv_files import write_csv
 from sk_han.utils.frames import frame_of
 
 if TYPE_CHECKING:
@@ -175,13 +172,7 @@ class LabelAudit(Result):
         path : path-like
             Compressed if the name ends in .gz.
         """
-        lines = io.StringIO(newline="")
-        writer = csv.writer(lines)
-        writer.writerow([*self._header, "decision"])
-        writer.writerows([*row[:-1], f"{row[-1]:.3f}", ""] for row in self._rows())
-        data = lines.getvalue().encode(errors="replace")  # lone surrogates are no UTF-8
-        with replacing(path) as file:
-            file.write(gzip.compress(data) if os.fspath(path).lower().endswith(".gz") else data)
+        write_csv(path, [*self._header, "decision"], ([*row, ""] for row in self._rows()))
 
     def to_text(self) -> str:
         """Return how many labels are expected to be wrong, and the most doubtful, as lines."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +13,7 @@ from numpy.typing import NDArray
 from sk_han.inspection.results.result import Result
 from sk_han.inspection.results.span_checks import frozen
 from sk_han.rendering.to_label import plot_suggestions, suggestions_page, suggestions_text
-from sk_han.utils.atomic_write import replacing
+from sk_han.utils.csv_files import write_csv
 from sk_han.utils.frames import frame_of
 
 if TYPE_CHECKING:
@@ -91,10 +89,18 @@ class Suggestions(Result):
         return len(self.documents)
 
     def __iter__(self) -> Iterator[SuggestedDocument]:
-        return map(self.__getitem__, range(len(self)))
+        return (self[place] for place in range(len(self)))
 
-    def __getitem__(self, place: int) -> SuggestedDocument:
-        """Return the document at a place of the order, from 0."""
+    @overload
+    def __getitem__(self, place: int) -> SuggestedDocument: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[SuggestedDocument]: ...
+
+    def __getitem__(self, place: int | slice) -> SuggestedDocument | list[SuggestedDocument]:
+        """Return the document at a place of the order, from 0, or those of a slice."""
+        if isinstance(place, slice):
+            return [self[number] for number in range(len(self))[place]]
         guess, *rival = self.nearest[place].tolist()
         return SuggestedDocument(
             int(self.documents[place]),
@@ -112,7 +118,8 @@ class Suggestions(Result):
         Its columns are ``document``, ``text`` if there are texts, ``is_random``, ``margin``,
         ``guess``, ``probability`` and, of one label a document, ``rival``.
         """
-        return frame_of(dict(zip(self._header, zip(*self._rows(), strict=True), strict=False)))
+        rows = list(self._rows())
+        return frame_of({name: [row[i] for row in rows] for i, name in enumerate(self._header)})
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the rows of `to_frame` in UTF-8, with an empty column ``label`` to fill in.
@@ -120,16 +127,9 @@ class Suggestions(Result):
         Parameters
         ----------
         path : path-like
+            Compressed if the name ends in .gz.
         """
-        lines = io.StringIO(newline="")
-        writer = csv.writer(lines)
-        writer.writerow([*self._header, "label"])
-        writer.writerows(
-            [*(f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row), ""]
-            for row in self._rows()
-        )
-        with replacing(path) as file:
-            file.write(lines.getvalue().encode())
+        write_csv(path, [*self._header, "label"], ([*row, ""] for row in self._rows()))
 
     def to_text(self) -> str:
         """Return the first documents as lines."""

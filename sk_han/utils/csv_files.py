@@ -1,0 +1,27 @@
+"""Tables to fill in, written as CSV."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sk_han.utils.atomic_write import replacing
+
+
+def write_csv(
+    path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
+    """Write a table in UTF-8, compressed if its name ends in .gz; floats have three digits."""
+    lines = io.StringIO(newline="")
+    writer = csv.writer(lines)
+    writer.writerow(header)
+    writer.writerows(
+        [f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row] for row in rows
+    )
+    data = lines.getvalue().encode(errors="replace")  # lone surrogates are no UTF-8
+    with replacing(path) as file:
+        file.write(gzip.compress(data) if os.fspath(path).lower().endswith(".gz") else data)
