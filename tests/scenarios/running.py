@@ -243,7 +243,9 @@ class Trial:
             members = [("one", han), ("other", clone(han))]
             return VotingClassifier(members, voting="soft" if kind == "vote" else "hard")
         if kind == "stack":
-            return StackingClassifier([("one", han), ("other", clone(han))], cv=2)
+            # Of wide weights, its last model needs more than the usual iterations.
+            last = LogisticRegression(max_iter=10_000)
+            return StackingClassifier([("one", han), ("other", clone(han))], last, cv=2)
         if kind == "one against the rest":
             return OneVsRestClassifier(han)
         assert kind == "threshold"
