@@ -17,7 +17,8 @@ from sk_han.parts.ngrams.hashing import (
     keyed_ngrams,
     known_ngrams,
 )
-from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS, logistic_regression
+from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
+from sk_han.parts.ngrams.one_vs_rest import one_vs_rest
 from sk_han.parts.ngrams.presence import document_counts
 from sk_han.parts.ngrams.sparse_model import SparseNgramModel, Terms, range_of_sparse
 from sk_han.targets import Target
@@ -148,17 +149,9 @@ class SparseLearner:
         sample_weight = self.target.problem_weights(data.targets, data.weights)
         sample_weight = sample_weight / data.weights.mean()
         solutions = []
-        for problem in problems:
-            found, intercept = logistic_regression(
-                features,
-                is_positive[:, problem],
-                sample_weight[:, problem],
-                C=strength,
-                solver="liblinear",
-                dual=True,
-                tol=0.1,
-                random_state=0,
-            )
+        for found, intercept in one_vs_rest(
+            features, is_positive[:, problems], sample_weight[:, problems], strength
+        ):
             large = np.abs(found) >= _SMALLEST * np.abs(found).max(initial=0)
             kept = np.flatnonzero(large & (found != 0))
             solutions.append(_Solution(kept, found[kept], intercept))
