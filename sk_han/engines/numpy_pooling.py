@@ -58,7 +58,7 @@ def _attended(
     contexts = np.atleast_2d(own["context"])  # (R, A)
     u = np.tanh(states @ own["weight"].T + own["bias"])  # (T, A)
     shares = [_normalized(attention, u @ context, lengths) for context in contexts]
-    vectors = [_sums(share[:, None] * states, lengths) for share in shares]
+    vectors = [sums_of_sequences(share[:, None] * states, lengths) for share in shares]
     return np.concatenate(vectors, axis=1), np.stack(shares, axis=1)
 
 
@@ -72,7 +72,7 @@ def _of_prefix(weights: Weights, prefix: str) -> dict[str, Array]:
 
 def _mean(states: Array, lengths: Lengths, _: Lengths) -> Pooled:
     share = np.repeat(1 / np.maximum(lengths, 1), lengths).astype(np.float32)
-    return _sums(share[:, None] * states, lengths), share[:, None]
+    return sums_of_sequences(share[:, None] * states, lengths), share[:, None]
 
 
 def _max(states: Array, lengths: Lengths, _: Lengths) -> Pooled:
@@ -160,7 +160,7 @@ def _filled(lengths: Lengths) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return filled, (np.cumsum(lengths) - lengths)[filled]
 
 
-def _sums(values: Array, lengths: Lengths) -> Array:
+def sums_of_sequences(values: Array, lengths: Lengths) -> Array:
     """Sum the rows of each sequence, (N, H); zero for an empty one."""
     sums = np.zeros((len(lengths), *values.shape[1:]), dtype=values.dtype)
     filled, starts = _filled(lengths)

@@ -230,6 +230,7 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
     check_net_params(settings.net_params or {})
     check_optimizer(settings.optimizer)
     if before is not None:
+        options = options.decided(before.pool.target.attends_per_label)
         options.check_same_structure(before.pool.network.options)
     X = check_documents(given.X)
     if before is None:

@@ -116,6 +116,7 @@ def describe(
             documents,
             len(tokenizer.vocabulary_),
             n_classes=2 if class_counts is None else len(class_counts),
+            several_labels=labels_of_each is not None,
         ),
     )
 

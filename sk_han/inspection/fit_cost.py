@@ -14,6 +14,7 @@ from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
 from sk_han.parts.ngrams.presence import document_counts
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE, range_of_sparse
 from sk_han.parts.ngrams.stacking import MOST_CROSS_FITTED
+from sk_han.targets.any_of_labels import ATTENDING
 from sk_han.training.builder import batch_size_for, epochs_for
 
 # Seconds of one thread and megabytes for one of each quantity, measured by benchmarks/fit_cost.py;
@@ -28,11 +29,13 @@ MEGABYTES = {"fit": 656.0, "words": 0.00015, "distinct words": 0.0053}
 # The same for what more than two classes add; no threads share it.
 SECONDS_OF_CLASSES = {"n-grams of further classes": 3.5e-7}
 # What an n-gram of a document costs where all classes share a vector, as a part of the above: C
-# decides, so 0.1 to 0.4 was measured.
-_OF_SPARSE = 0.2
+# decides, so 0.06 to 0.2 was measured.
+_OF_SPARSE = 0.11
 # Of a fit, what more threads do not share: 2.79 s with one and 2.41 with two.
 _ALONE = 0.73
 _NGRAM_RANGE = (1, 3)  # the default of linear_ngrams
+# What an attention of each label adds for a word, a label and an epoch.
+_SECONDS_OF_LABEL = 5.6e-8
 
 
 def quantities(documents: DocumentArray, n_distinct_words: int) -> dict[str, float]:
@@ -83,11 +86,14 @@ def estimated_cost(
     n_threads: int | None = None,
     *,
     n_classes: int = 2,
+    several_labels: bool = False,
 ) -> FitCost:
     """Estimate what a fit of ``HANClassifier()`` to these documents takes on a CPU."""
     found = quantities(documents, n_distinct_words)
     threads = torch.get_num_threads() if n_threads is None else n_threads
     alone = sum(seconds * found[name] for name, seconds in SECONDS.items())
+    if several_labels and n_classes in ATTENDING:
+        alone += _SECONDS_OF_LABEL * n_classes * found["words of all epochs"]
     further = of_classes(documents, n_classes)
     of_linear_models = sum(value * further[name] for name, value in SECONDS_OF_CLASSES.items())
     megabytes = sum(size * found[name] for name, size in MEGABYTES.items())

@@ -6,6 +6,7 @@ from sk_han.nn.han import HANOutput, HierarchicalAttentionNetwork
 from sk_han.nn.pooling.attention import AttentionPooling
 from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.pooling.context import ContextPooling
+from sk_han.nn.pooling.label_attention import LabelAttention
 from sk_han.nn.pooling.multi_hop import MultiHopPooling
 from sk_han.nn.pooling.unweighted import LastPooling, MaxPooling, MeanPooling
 
@@ -15,6 +16,7 @@ __all__ = [
     "ContextPooling",
     "HANOutput",
     "HierarchicalAttentionNetwork",
+    "LabelAttention",
     "LastPooling",
     "MaxPooling",
     "MeanPooling",

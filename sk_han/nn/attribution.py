@@ -56,7 +56,7 @@ def gradient_attention(
         logits.detach(),
         word_weights.mean(1),
         sentence_weights.detach().mean(1),
-        network.word_attention.attributions(states, word_weights, gradient, words_per_sentence),
+        network.attributions(states, word_weights, gradient, words_per_sentence),
     )
 
 

@@ -13,6 +13,7 @@ from sk_han.nn.initialization import normal_, parameter, with_memory, xavier_uni
 from sk_han.nn.penalties import conicity, document_conicity, document_overlap
 from sk_han.nn.pooling.attention import AttentionPooling
 from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
+from sk_han.nn.pooling.label_attention import LabelAttention
 from sk_han.nn.ragged.words import distinct_words, in_chunks
 from sk_han.options import MultiHopAttention, NetworkOptions
 
@@ -150,6 +151,11 @@ class HierarchicalAttentionNetwork(nn.Module):
         _scale_inputs(self.sentence_encoder, SENTENCE_GAIN)
         xavier_uniform_(self.output.weight, generator)
         nn.init.zeros_(self.output.bias)
+        self.label_attention: LabelAttention | None = None
+        if self.options.attends_per_label:
+            self.label_attention = LabelAttention(
+                self.word_encoder.output_size, n_classes, generator
+            )
 
     def start_from(self, vectors: Tensor) -> None:
         """Set the initial word vectors of a network that has not been trained.
@@ -218,7 +224,6 @@ class HierarchicalAttentionNetwork(nn.Module):
             kept = row_dropout(len(table), options.embedding_dropout, self.generator, table)
         sentences, word_weights, word_conicity = self._sentences(word_ids, *lengths, kept)
         p = self.options.dropout if self.training else 0.0
-        sentences = dropout(sentences, p, self.generator)
         level = self.read_sentences(sentences, sentences_per_document, p)
         penalty = level.logits.new_zeros(len(level.logits))
         attention = self.options.attention
@@ -252,15 +257,45 @@ class HierarchicalAttentionNetwork(nn.Module):
         return states
 
     def pool_words(
-        self, states: Tensor, words_per_sentence: Tensor, sentences_per_document: Tensor
+        self,
+        states: Tensor,
+        words_per_sentence: Tensor,
+        sentences_per_document: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Pool states of words (T, H) to sentence vectors (N, H), by weights (T, R)."""
-        return self.word_attention.pool(states, words_per_sentence, sentences_per_document)
+        """Pool states of words (T, H) to sentence vectors (N, H), by weights (T, R).
+
+        With a label attention its sums (N, 2C) stand beside the vectors.
+        """
+        pooled, weights = self.word_attention.pool(
+            states, words_per_sentence, sentences_per_document
+        )
+        if self.label_attention is not None:
+            sums = self.label_attention.sums(states, words_per_sentence)
+            pooled = torch.cat([pooled, sums], 1)
+        return pooled, weights
+
+    def attributions(
+        self, states: Tensor, weights: Tensor, gradient: Tensor, words_per_sentence: Tensor
+    ) -> Tensor:
+        """Compute what each word (T,) brings to a score, at fixed attention.
+
+        `states` and `weights` are those of `pool_words`, and `gradient` is that of the score with
+        respect to its vectors.
+        """
+        size = self.word_attention.output_size
+        words = self.word_attention.attributions(
+            states, weights, gradient[:, :size].contiguous(), words_per_sentence
+        )
+        if self.label_attention is not None:
+            words = words + self.label_attention.attributions(
+                states, gradient[:, size:], words_per_sentence
+            )
+        return words
 
     def sentence_vectors(
         self, word_ids: Tensor, words_per_sentence: Tensor, sentences_per_document: Tensor
     ) -> Tensor:
-        """Encode and pool the words of each sentence to a vector, (N, H)."""
+        """Encode and pool the words of each sentence, as `pool_words`, (N, H)."""
         return self._sentences(word_ids, words_per_sentence, sentences_per_document, None)[0]
 
     def read_sentences(
@@ -272,15 +307,22 @@ class HierarchicalAttentionNetwork(nn.Module):
     ) -> SentenceLevel:
         """Encode sentence vectors (N, H), pool them to document vectors, and score these.
 
-        `dropped` is the share of the entries of document vectors to drop. `chosen` are the numbers
-        of the sentences that documents have, one after another; None for each once, in order.
+        `dropped` is the share of the entries of sentence and document vectors to drop. `chosen`
+        are the numbers of the sentences that documents have, one after another; None for each
+        once, in order.
         """
         if chosen is None:
             chosen = torch.arange(len(sentences), device=sentences.device)
-        states = self.sentence_encoder(sentences, chosen, sentences_per_document)
+        size = self.word_attention.output_size
+        pooled = dropout(sentences[:, :size].contiguous(), dropped, self.generator)
+        states = self.sentence_encoder(pooled, chosen, sentences_per_document)
         vectors, weights = self.sentence_attention.pool(states, sentences_per_document)  # (D, H)
         vectors = dropout(vectors, dropped, self.generator)
-        return SentenceLevel(self.output(vectors), weights, states, vectors)
+        logits = self.output(vectors)
+        if self.label_attention is not None:
+            sums = sentences[chosen, size:]
+            logits = logits + self.label_attention.scores(sums, sentences_per_document)
+        return SentenceLevel(logits, weights, states, vectors)
 
     def _sentences(
         self,
@@ -303,7 +345,7 @@ class HierarchicalAttentionNetwork(nn.Module):
                 similarity = conicity(states, lengths)
             if pooling.across_sequences:
                 return states, similarity
-            return *pooling.pool(states, lengths), similarity
+            return *self.pool_words(states, lengths), similarity
 
         *found, similarity = in_chunks(encode, word_ids, words_per_sentence, self.max_words)
         if pooling.across_sequences:

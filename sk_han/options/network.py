@@ -63,6 +63,11 @@ class Attention(Options):
         Factor in the loss of the conicity of the states at both levels: the mean cosine between a
         state and the mean state of its sequence (Mohankumar et al., 2020). If all states are
         similar, the attention to one of them explains nothing.
+    per_label : {"auto"} or bool, default="auto"
+        Whether each class or label has an attention of its own to the words of the document
+        besides (Mullenbach et al., 2018), whose scores are added to those of the document vector.
+        "auto" means where a document may have several labels, of more than 30 and at most 500. A
+        network over sentence vectors has none.
 
     References
     ----------
@@ -74,6 +79,9 @@ class Attention(Options):
 
     Peters, Niculae, Martins (2019). Sparse Sequence-to-Sequence Models. ACL.
 
+    Mullenbach, Wiegreffe, Duke, Sun, Eisenstein (2018). Explainable Prediction of Medical Codes
+    from Clinical Text. NAACL.
+
     Mohankumar, Nema, Narasimhan, Khapra, Srinivasan, Ravindran (2020). Towards Transparent and
     Explainable Attention Models. ACL.
 
@@ -81,12 +89,13 @@ class Attention(Options):
     --------
     >>> from sk_han import Attention
     >>> Attention(normalizer="sparsemax")
-    Attention(size=100, normalizer='sparsemax', diversity_penalty=0.0)
+    Attention(size=100, normalizer='sparsemax', diversity_penalty=0.0, per_label='auto')
     """
 
     size: int = option(100, _SIZE)
     normalizer: str = option("softmax", Choice(("softmax", "sparsemax", "entmax15")))
     diversity_penalty: float = option(0.0, _PENALTY)
+    per_label: bool | str = option("auto", Choice(("auto", False, True)))
 
 
 @dataclass(kw_only=True)
@@ -97,7 +106,7 @@ class MultiHopAttention(Attention):
 
     Parameters
     ----------
-    size, normalizer, diversity_penalty
+    size, normalizer, diversity_penalty, per_label
         As of `Attention`.
     hops : int, default=4
         Number R of attentions.
@@ -124,7 +133,7 @@ class ContextAttention(Attention):
 
     Parameters
     ----------
-    size, normalizer, diversity_penalty
+    size, normalizer, diversity_penalty, per_label
         As of `Attention`.
     direction : {"forward", "bidirectional"}, default="forward"
         Whether it depends on the sentences before, or on those before and after.
@@ -181,6 +190,19 @@ class NetworkOptions(Options):
         if isinstance(self.pooling, Attention):
             return self.pooling
         return Attention() if self.pooling == "attention" else None
+
+    @property
+    def attends_per_label(self) -> bool:
+        """Whether a network of these options has a `LabelAttention`."""
+        return self.attention is not None and self.attention.per_label is True
+
+    def decided(self, per_label: bool) -> NetworkOptions:
+        """Return options with this in place of "auto", where False needs no word."""
+        options, attention = self.copy(), self.attention
+        if per_label and attention is not None and attention.per_label == "auto":
+            options.pooling = attention = attention.copy()
+            attention.per_label = True
+        return options
 
     def check_same_structure(self, fitted: NetworkOptions) -> None:
         """Check that weights trained with the fitted options can be used with these options."""

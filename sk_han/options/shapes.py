@@ -40,6 +40,7 @@ def weight_shapes(vocabulary_size: int, n_classes: int, options: NetworkOptions)
         **_pooling("sentence_attention", attention, sentence_size, hops),
         "output.weight": (n_classes, hops * sentence_size),
         "output.bias": (n_classes,),
+        **(_labels(n_classes, word_size) if options.attends_per_label else {}),
     }
 
 
@@ -80,6 +81,10 @@ def encoder_shapes(name: str, input_size: int, hidden_size: int, rnn: RNN) -> Sh
             ):
                 shapes[f"{name}.{attribute}.{weight}_l{layer}{direction}"] = shape
     return shapes
+
+
+def _labels(n_labels: int, input_size: int) -> Shapes:
+    return {f"label_attention.{name}": (n_labels, input_size) for name in ("query", "value")}
 
 
 def _pooling(name: str, attention: Attention | None, input_size: int, hops: int) -> Shapes:

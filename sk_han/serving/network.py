@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import Coalitions, DocumentArray
 from sk_han.engines.numpy_gradients import attention_gradient, gru_gradient
+from sk_han.engines.numpy_labels import LabelAttention
 from sk_han.engines.numpy_pooling import sentence_pooling, word_pooling
 from sk_han.engines.numpy_recurrence import encoded, recurrent_layers
 from sk_han.options import RNN, ContextAttention, NetworkOptions
@@ -35,6 +36,7 @@ class ServedNetwork(NetworkPart):
         self._sentence_layers = recurrent_layers(weights, "sentence_encoder", options.recurrent)
         self._pool_words = word_pooling(options, weights)
         self._pool_sentences = sentence_pooling(options, weights)
+        self._labels = LabelAttention.of(weights) if options.attends_per_label else None
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], target: Target, device: str) -> ServedNetwork:
@@ -98,7 +100,8 @@ class ServedNetwork(NetworkPart):
             np.atleast_2d(context),  # (R, A)
         )
         (layer,) = self._sentence_layers
-        of_sentences = gru_gradient(layer, read.sentences, sentences, of_states)  # (N, R * H)
+        vectors, sums = self._parted(read.sentences)
+        of_sentences = gru_gradient(layer, vectors, sentences, of_states)  # (N, R * H)
         n_hops = read.word_weights.shape[1]
         sentence = np.repeat(np.arange(len(words)), words)
         contributions = np.zeros(len(sentence), dtype=np.float32)
@@ -106,6 +109,10 @@ class ServedNetwork(NetworkPart):
             read.word_weights.T, np.split(of_sentences, n_hops, axis=1), strict=True
         ):
             contributions += share * (read.word_states * gradient[sentence]).sum(axis=1)
+        if self._labels is not None:
+            contributions += self._labels.attributions(
+                read.word_states, sums, factors, words, sentences
+            )
         return read.attribution(contributions)
 
     def _read(self, documents: DocumentArray, *, keep: bool = False) -> _Reading:
@@ -119,7 +126,10 @@ class ServedNetwork(NetworkPart):
     def _read_words(
         self, documents: DocumentArray, *, keep: bool = False
     ) -> tuple[Array, Array, Array]:
-        """Return sentence vectors, and states and weights of words."""
+        """Return sentence vectors, and states and weights of words.
+
+        Beside the vectors stand the sums of a label attention, if there is one.
+        """
         words, sentences = documents.words_per_sentence, documents.sentences_per_document
         # An attention that depends on other sentences pools those of a document at once.
         depends = isinstance(self._options.attention, ContextAttention)
@@ -128,7 +138,10 @@ class ServedNetwork(NetworkPart):
         for ids, lengths in chunks:
             distinct, index = np.unique(ids, return_inverse=True)
             states = encoded(self._word_layers, self._vectors[distinct], index, lengths)
-            pooled.append(self._pool_words(states, lengths, sentences))
+            vectors, weights = self._pool_words(states, lengths, sentences)
+            if self._labels is not None:
+                vectors = np.hstack([vectors, self._labels.sums(states, lengths)])
+            pooled.append((vectors, weights))
             if keep:
                 kept.append(states)
         vectors, word_weights = (np.concatenate(part) for part in zip(*pooled, strict=True))
@@ -138,10 +151,19 @@ class ServedNetwork(NetworkPart):
         self, vectors: Array, chosen: NDArray[np.int64], lengths: Lengths
     ) -> tuple[Array, Array, Array]:
         """Return logits of documents of chosen sentences, and states and weights of these."""
+        vectors, sums = self._parted(vectors)
         states = encoded(self._sentence_layers, vectors, chosen, lengths)
         document_vectors, sentence_weights = self._pool_sentences(states, lengths, lengths)
         weight, bias = self._output
-        return document_vectors @ weight.T + bias, states, sentence_weights
+        logits = document_vectors @ weight.T + bias
+        if self._labels is not None:
+            logits += self._labels.scores(sums[chosen], lengths)
+        return logits, states, sentence_weights
+
+    def _parted(self, pooled: Array) -> tuple[Array, Array]:
+        """Return sentence vectors, and the sums of a label attention beside them."""
+        size = self._sentence_layers[0].inputs.shape[2]
+        return np.ascontiguousarray(pooled[:, :size]), pooled[:, size:]
 
 
 class _Reading(NamedTuple):
@@ -150,7 +172,7 @@ class _Reading(NamedTuple):
     logits: Array
     word_states: Array  # (T, H), or (0, H) where they were not to be kept
     word_weights: Array  # (T, R)
-    sentences: Array  # (N, output_size)
+    sentences: Array  # (N, output_size), as of `_read_words`
     sentence_states: Array  # (N, H)
     sentence_weights: Array  # (N, R)
 

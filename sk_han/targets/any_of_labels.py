@@ -18,10 +18,12 @@ from sk_han.targets.stratification import dealt_out
 from sk_han.targets.target import Target
 from sk_han.targets.thresholds import best_thresholds
 
-__all__ = ["AnyOfLabels"]
+__all__ = ["ATTENDING", "AnyOfLabels"]
 
 # With so many documents of a label, the network counts half of what it counts for frequent ones.
 _FEW = 10.0
+# Numbers of labels that attend to words by themselves (docs/what_was_tried.md).
+ATTENDING = range(31, 501)
 
 
 def _bind_problems(state: Any, where: str, sizes: Sizes) -> None:
@@ -259,6 +261,11 @@ class AnyOfLabels(Target):
         """Return n / (n + 10) for a label of n documents: a network learns little from few."""
         n: NDArray[np.int64] = t.sum(axis=0)
         return n / (n + _FEW)
+
+    @property
+    def attends_per_label(self) -> bool:
+        """Dozens do; fewer learn as much together, and the time grows with their number."""
+        return len(self.names) in ATTENDING
 
     def check_threshold(self, threshold: Any) -> None:
         """Check that there is one threshold for all labels, or one for each."""

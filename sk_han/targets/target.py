@@ -157,6 +157,11 @@ class Target(ABC):
         """
         return None
 
+    @property
+    def attends_per_label(self) -> bool:
+        """Whether each score has an attention of its own to words, unless a parameter says so."""
+        return False
+
     def check_threshold(self, threshold: Any) -> None:
         """Check the parameter `threshold`; raise a ValueError if decisions have none."""
         if not (isinstance(threshold, float) and threshold == 0.5):

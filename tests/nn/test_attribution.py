@@ -21,6 +21,7 @@ FACTORS = torch.tensor([[-1.0, 1.0], [2.0, 0.5], [0.25, -1.0], [1.0, 0.0], [0.5,
 FAMILY = [
     {},
     {"pooling": MultiHopAttention(size=19, hops=3)},
+    {"pooling": Attention(size=19, per_label=True)},
     {"pooling": "mean"},
     {"pooling": "max"},
     {"pooling": "last"},
@@ -54,7 +55,9 @@ def score_of_sentences(network, sentences, batch):
     return (FACTORS * network.output(documents)).sum()
 
 
-WITH_ATTENTION = [p for p in FAMILY if not isinstance(p.get("pooling"), str)]
+OF_LABELS = {"pooling": Attention(size=19, per_label=True)}
+BY_VECTORS = [params for params in FAMILY if params != OF_LABELS]
+WITH_ATTENTION = [p for p in BY_VECTORS if not isinstance(p.get("pooling"), str)]
 
 
 @pytest.mark.parametrize("params", WITH_ATTENTION, ids=str)
@@ -74,7 +77,7 @@ def test_gradient_attention_is_attention_times_its_gradient(make_network, batch,
     assert found.words.abs().max() > 1e-4
 
 
-@each_member
+@pytest.mark.parametrize("params", BY_VECTORS, ids=str)
 def test_words_of_a_sentence_share_its_vector_times_the_gradient(make_network, batch, params):
     network = make_network(**params)
     states = network.encode_words(*batch[:2])
@@ -101,6 +104,21 @@ def test_states_of_both_levels_share_the_pooled_vectors_times_any_gradient(
         assert found.shape == (29,)
         sums = torch.stack([part.sum() for part in found.split(lengths.tolist())])
         assert_close(sums, (pooled * gradient).sum(1), rtol=0, atol=1e-12)
+
+
+def test_words_share_the_scores_of_label_attention(make_network, batch):
+    network = make_network(**OF_LABELS)
+    labels = network.label_attention
+    states = network.encode_words(*batch[:2]).detach()
+    sums = labels.sums(states, batch.words_per_sentence)
+    of_labels = labels.scores(sums, batch.sentences_per_document).detach()
+    found = gradient_attention(network, *batch, fixed).words
+    network.label_attention = None
+    of_vectors = gradient_attention(network, *batch, fixed).words
+    lengths = [part.sum() for part in batch.words_per_sentence.split([2, 0, 1, 1, 7])]
+    by_document = torch.stack([part.sum() for part in (found - of_vectors).split(lengths)])
+    assert_close(by_document, (FACTORS * of_labels).sum(1), rtol=0, atol=1e-12)
+    assert by_document.abs().max() > 1e-2
 
 
 def test_only_the_states_that_max_pooling_took_have_a_part():

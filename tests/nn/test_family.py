@@ -31,6 +31,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "entmax15": {"pooling": Attention(size=19, normalizer="entmax15")},
     "hops": {"pooling": MultiHopAttention(size=19, hops=3)},
     "hops of sparsemax": {"pooling": MultiHopAttention(size=19, hops=3, normalizer="sparsemax")},
+    "labels": {"pooling": Attention(size=19, per_label=True)},
     "states that differ": {"pooling": Attention(size=19, diversity_penalty=0.7)},
     "context": {"pooling": ContextAttention(size=19)},
     "context of both sides": {
@@ -40,7 +41,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "much at once": {
         "rnn": RNN(cell="lstm", num_layers=2, bidirectional=False),
         "pooling": ContextAttention(
-            size=19, gated=True, normalizer="entmax15", diversity_penalty=0.7
+            size=19, gated=True, normalizer="entmax15", diversity_penalty=0.7, per_label=True
         ),
     },
 }

@@ -23,12 +23,20 @@ from sk_han.options import (
 # Every class, with no option at its default.
 CHANGED = [
     RNN(cell="lstm", num_layers=2, bidirectional=False),
-    Attention(size=19, normalizer="sparsemax", diversity_penalty=0.5),
-    MultiHopAttention(size=19, normalizer="entmax15", diversity_penalty=0.5, hops=3, penalty=0.25),
+    Attention(size=19, normalizer="sparsemax", diversity_penalty=0.5, per_label=True),
+    MultiHopAttention(
+        size=19,
+        normalizer="entmax15",
+        diversity_penalty=0.5,
+        per_label=False,
+        hops=3,
+        penalty=0.25,
+    ),
     ContextAttention(
         size=19,
         normalizer="sparsemax",
         diversity_penalty=0.5,
+        per_label=True,
         direction="bidirectional",
         summary="sum",
         gated=True,

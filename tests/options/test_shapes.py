@@ -21,7 +21,7 @@ SIZES = {"embedding_dim": 3, "word_hidden": 5, "sentence_hidden": 7}
         {"pooling": "mean"},
         {"pooling": "max"},
         {"pooling": "last", "rnn": RNN(bidirectional=False)},
-        {"pooling": MultiHopAttention(size=13, hops=1)},
+        {"pooling": MultiHopAttention(size=13, hops=1, per_label=True)},
         {"pooling": MultiHopAttention(size=13, hops=2)},
         {"pooling": ContextAttention(size=13)},
         {"pooling": ContextAttention(size=13, gated=True)},

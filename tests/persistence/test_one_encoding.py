@@ -28,7 +28,10 @@ CLASSIFIERS = {
     "the default": {},
     "no n-grams": {"linear_ngrams": None},
     "several attentions": {"pooling": MultiHopAttention(size=4, hops=3), "max_epochs": 2},
-    "context": {"pooling": ContextAttention(size=4, gated=True), "validation_fraction": None},
+    "context": {
+        "pooling": ContextAttention(size=4, gated=True, per_label=True),
+        "validation_fraction": None,
+    },
     "layers": {"rnn": RNN(cell="lstm", num_layers=2), "pooling": "mean"},
 }
 

@@ -20,7 +20,8 @@ POOLINGS = [
     Attention(size=4, normalizer="sparsemax"),
     Attention(size=4, normalizer="entmax15"),
     MultiHopAttention(size=4, hops=3),
-    ContextAttention(size=4),
+    Attention(size=4, per_label=True),
+    ContextAttention(size=4, per_label=True),
     ContextAttention(size=4, direction="bidirectional", summary="sum", gated=True),
 ]
 RNNS = ["gru", "lstm", "rnn", RNN(num_layers=2)]

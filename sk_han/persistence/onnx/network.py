@@ -34,6 +34,8 @@ def check_covered(options: NetworkOptions) -> None:
         found = "pooling=ContextAttention(...)"
     elif attention is not None and attention.normalizer != "softmax":
         found = f"normalizer={attention.normalizer!r}"
+    elif options.attends_per_label:
+        found = "Attention(per_label=True), which many labels have by default"
     elif options.pooling in ("max", "last"):
         found = f"pooling={options.pooling!r}"
     else:

@@ -351,7 +351,7 @@ def test_a_random_state_goes_on(two):
         {"pooling": "mean"},
         {"pooling": "max"},
         {"pooling": "last"},
-        {"pooling": MultiHopAttention(size=4, hops=3)},
+        {"pooling": MultiHopAttention(size=4, hops=3, per_label=True)},
         {"pooling": ContextAttention(size=4, direction="bidirectional", gated=True)},
         {"embedding_dim": 1},
     ],

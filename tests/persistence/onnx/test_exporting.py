@@ -242,6 +242,7 @@ REFUSED = {
     "normalizer='sparsemax'": {"pooling": Attention(size=4, normalizer="sparsemax")},
     "normalizer='entmax15'": {"pooling": MultiHopAttention(size=4, normalizer="entmax15")},
     "ContextAttention": {"pooling": ContextAttention(size=4)},
+    r"Attention\(per_label=True\)": {"pooling": Attention(size=4, per_label=True)},
     "pooling='max'": {"pooling": "max"},
     "pooling='last'": {"pooling": "last"},
     r"linear_ngrams=\(1, 17\)": {"linear_ngrams": (1, 17)},
