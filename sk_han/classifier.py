@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray, EncoderFingerprint
+from sk_han.documents.repeated import TextHashes
 from sk_han.engines.loading import ENGINES, engine_in_use, using_engine
 from sk_han.fitting import story
 from sk_han.fitting.data import Given
@@ -108,10 +109,9 @@ ContextAttention, default="attention"
     word_dropout : float, default=0.1
         Share of the words replaced by the unknown word in training.
     adversarial_noise : float, default=0.03
-        Length of noise on the word vectors, relative to that of the vectors, in the direction that
-        raises the loss most (adversarial training, Miyato et al., 2017). In every other step half
-        of the loss is that of the documents with noise. An epoch takes about 1.5 times as long as
-        with 0. It has no effect in epochs with frozen vectors.
+        Length of noise on the word vectors, relative to theirs, in the direction that raises the
+        loss most (adversarial training, Miyato et al., 2017). It is in half of the loss of every
+        other step: an epoch takes about 1.5 times as long as with 0. Frozen vectors have none.
     linear_ngrams : tuple of int, default=(1, 3)
         Smallest and largest number of words in the linear model's n-grams; None leaves it out.
     optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
@@ -148,11 +148,9 @@ ContextAttention, default="attention"
         class. `X_val` replaces the held-out documents.
     n_iter_no_change : int, default=None
         Number of epochs without improvement on the held-out documents after which training stops;
-        None for no stop. It has no effect, and a warning says so, without held-out documents; nor
-        has it one if `max_epochs` is not larger.
+        None for no stop. Without such documents, or if `max_epochs` is not larger, none stops it.
     warm_start : bool, default=False
-        Whether `fit` continues with the weights of the last fit; tokenizer and classes are kept.
-        A copy continues as the object itself.
+        Whether `fit`, of a copy too, goes on with the weights, tokenizer and classes of the last.
     random_state : int, RandomState instance or None, default=None
         Source of initial weights, dropout, held-out documents and order. PyTorch's global
         generator is not used, and NumPy's only if this is None, as in scikit-learn.
@@ -170,10 +168,9 @@ ContextAttention, default="attention"
         ``noise_every`` (2; 1 has adversarial noise in every step) and ``valid_batch_size`` (256
         documents).
     engine : {"auto", "numba", "torch"}, default="auto"
-        What computes on the CPU: kernels that Numba compiles, or PyTorch and NumPy alone, which
-        take two to four times as long. "auto" is Numba. It covers the GRU, attention and "adamw" in
-        single precision; PyTorch computes the rest. Results differ by rounding only. Where Numba or
-        a compilation fails, a warning says so once, and PyTorch computes.
+        What computes on the CPU: kernels that Numba compiles ("auto"), or PyTorch and NumPy alone,
+        which take two to four times as long. Kernels cover the GRU, attention and "adamw" in single
+        precision. Results differ by rounding only. Where Numba fails, a warning says so once.
     n_threads : int, default=None
         Number of threads on the CPU. None takes the number that PyTorch is set to (environment
         variable ``OMP_NUM_THREADS``), at most one for each core; a number, at most four for each.
@@ -192,37 +189,36 @@ ContextAttention, default="attention"
         The fitted skorch net; ``net_.module_`` is the PyTorch network.
     ngram_model_ : NgramModel or None
         The linear model on n-grams. None without `linear_ngrams`, if no n-gram occurs in two
-        documents, if a class has no document (of a weight above 0), or with a single class.
+        documents, if a class has no document (of weight above 0), or with one class.
     latent_model_ : NgramModel or None
-        The latent model, as weights of n-grams. None without `X_unlabelled` or `linear_ngrams`, if
-        fewer than two n-grams occur in 20 documents, or as for `ngram_model_` for want of classes.
+        The latent model, as weights of n-grams. None as `ngram_model_`, without `X_unlabelled`, or
+        if fewer than two n-grams occur in 20 documents.
     network_scale_, ngram_scale_, latent_scale_ : float or ndarray of shape (n_labels,)
         Factors of the logits of the network and of the linear models (0 without one), fitted on
-        documents that the model has not learnt from: probabilities are calibrated (Guo et al.,
-        2017). Without such documents the network's is a typical value. A fit that goes on without
-        `X_val` keeps them. Of several labels, the network counts for less the rarer a label is.
+        documents not learnt from, so that probabilities are calibrated (Guo et al., 2017); without
+        any the network's is typical. A fit that goes on without `X_val` keeps them. Of several
+        labels, the network counts for less the rarer a label is.
     history_ : list of dict
         For each epoch: epoch, dur (seconds), train_loss and, with held-out documents, valid_loss
-        and valid_accuracy, all of the network alone; and values that callbacks recorded.
-        `partial_fit` appends to it.
-    best_epoch_ : int or None
-        The epoch whose weights were kept, from 1; None without held-out documents.
-    best_score_ : float or None
-        Accuracy of the network alone on the held-out documents in that epoch.
+        and valid_accuracy, of the network alone; what callbacks recorded. `partial_fit` appends.
+    best_epoch_, best_score_ : int and float, or None
+        The epoch whose weights were kept, from 1, and the network's accuracy on the held-out
+        documents in it; None without such documents.
     n_iter_ : int
         Number of epochs trained.
     device_ : str
         The device that computed.
-    engine_ : str
-        What computes here: "numba" or "torch".
+    engine_ : {"numba", "torch"}
+        What computes here.
     vocabulary_size_ : int
         Number of word ids, padding and the unknown word included. Larger ids are read as unknown.
     encoder_ : EncoderFingerprint or None
         The encoder of the sentence vectors that the network reads; vectors of others are refused.
     fit_summary_ : FitSummary or None
-        What the last fit has come to: accuracy and loss of network and linear models together on
-        held-out documents, the share of each, why training ended, seconds of each stage. None if
-        the model comes from a file without one.
+        What the last fit has come to: accuracy, loss and share of each part on held-out documents,
+        why training ended, seconds of each stage. None from a file without one.
+    text_hashes_ : TextHashes or None
+        Salted hashes of the training documents' words, for `report`. None from a file without them.
 
     See Also
     --------
@@ -252,6 +248,7 @@ ContextAttention, default="attention"
     vocabulary_size_: int
     encoder_: EncoderFingerprint | None
     fit_summary_: FitSummary | None
+    text_hashes_: TextHashes | None
 
     _newest_format = 3
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)

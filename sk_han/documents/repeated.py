@@ -10,6 +10,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator
 from hashlib import blake2b
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,33 @@ def conflicting_rows(
     return np.flatnonzero(np.isin(first_of_same, first_of_same[differs]))
 
 
+class TextHashes(NamedTuple):
+    """Salted hashes of the words of documents, which tell whether another has the same words."""
+
+    salt: NDArray[np.uint8]  # (16,)
+    hashes: NDArray[np.uint64]  # (n,), rising
+
+    @classmethod
+    def of(cls, documents: DocumentArray, salt: NDArray[np.uint8]) -> TextHashes:
+        """Hash documents; those of which half of the words or more are unknown have no hash."""
+        found = [each for each in _salted(documents, salt) if each is not None]
+        return cls(salt, np.unique(np.array(found, dtype=np.uint64)))
+
+    def and_of(self, documents: DocumentArray) -> TextHashes:
+        """Return these and the hashes of further documents."""
+        return self._replace(hashes=np.union1d(self.hashes, self.of(documents, self.salt).hashes))
+
+    def known(self, documents: DocumentArray) -> NDArray[np.bool_]:
+        """Return whether each document (D,) has the words of one that was hashed."""
+        keys = [0 if each is None else each for each in _salted(documents, self.salt)]
+        return np.isin(np.array(keys, dtype=np.uint64), self.hashes)
+
+
+def _salted(documents: DocumentArray, salt: NDArray[np.uint8]) -> Iterator[int | None]:
+    for digest in _digests(documents, salt.tobytes(), 0.5):
+        yield None if digest is None else max(int.from_bytes(digest[:8], "little"), 1)
+
+
 def _first_of_same(keys: Iterable[Hashable]) -> NDArray[np.int64]:
     """Return the position of the first equal key, for each key; None is like no other."""
     first_of: dict[Hashable, int] = {}
@@ -72,14 +100,18 @@ def _first_of_same(keys: Iterable[Hashable]) -> NDArray[np.int64]:
     )
 
 
-def _digests(documents: DocumentArray) -> Iterator[bytes | None]:
-    """Yield digests, since whole documents would take the memory of the collection again."""
+def _digests(
+    documents: DocumentArray, salt: bytes = b"", share_known: float = 0.0
+) -> Iterator[bytes | None]:
+    """Yield digests, since whole documents would take the memory of the collection again.
+
+    None for a document of which no more than this share of the words is known.
+    """
     for portion in portions(documents):
         portion = portion.in_memory()
         ids = np.ascontiguousarray(portion.word_ids, dtype=np.int32).view(np.uint8).data
         starts = portion.sentence_starts[portion.document_starts]
         n_known = np.append(0, np.cumsum(portion.word_ids > UNKNOWN_ID))[starts]
-        for has_known, (start, stop) in zip(
-            np.diff(n_known) > 0, pairwise(4 * starts), strict=True
-        ):
-            yield blake2b(ids[start:stop], digest_size=16).digest() if has_known else None
+        is_known = np.diff(n_known) > share_known * np.diff(starts)
+        for known, (start, stop) in zip(is_known, pairwise(4 * starts), strict=True):
+            yield blake2b(ids[start:stop], digest_size=16, salt=salt).digest() if known else None

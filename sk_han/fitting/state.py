@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.exceptions import NotFittedError
 
 from sk_han.documents import DocumentArray, EncoderFingerprint
+from sk_han.documents.repeated import TextHashes
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts import PARTS, Part, Pool
 from sk_han.parts.trained_network import TrainedNetwork
@@ -39,6 +40,7 @@ class FittedModel:
     best_epoch: int | None
     best_score: float | None
     fit_summary: FitSummary | None
+    text_hashes: TextHashes | None = None
 
     @classmethod
     def of(cls, estimator: Any) -> FittedModel:
@@ -69,15 +71,19 @@ class FittedModel:
             "best_score": self.best_score,
             "device": self.device,
             "fit_summary": None if self.fit_summary is None else self.fit_summary.to_dict(),
+            "text_hashes": None if self.text_hashes is None else self.text_hashes._asdict(),
         }
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> FittedModel:
         """Restore a model, after a check of all entries; a wrong one is a ModelFormatError."""
+        state = {"text_hashes": None, **state}  # files of `save` need not have them
         with restoring("HANClassifier"):
             check(classifier_schema(), state)
             pool = Pool.from_state(state, PARTS | NETWORKS, device_of(state))
-        encoder, summary = state["encoder"], state["fit_summary"]
+        encoder, summary, hashes = (
+            state[name] for name in ("encoder", "fit_summary", "text_hashes")
+        )
         training = {
             name.removesuffix("_"): value for name, value in restored_training(state).items()
         }
@@ -87,6 +93,7 @@ class FittedModel:
             vocabulary_size=state["vocabulary_size"],
             encoder=None if encoder is None else EncoderFingerprint(**encoder),
             fit_summary=None if summary is None else FitSummary(**summary),
+            text_hashes=None if hashes is None else TextHashes(**hashes),
             **training,
         )
 

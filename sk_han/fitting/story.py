@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from sk_han.documents.repeated import TextHashes
 from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import FitData, Given, read_data
 from sk_han.fitting.learner import Learner
@@ -105,4 +109,14 @@ def _fitted_model(
         best_epoch=training["best_epoch_"],
         best_score=training["best_score_"],
         fit_summary=summary,
+        text_hashes=_text_hashes(data, context),
     )
+
+
+def _text_hashes(data: FitData, context: FitContext) -> TextHashes:
+    """Hash the documents with a label, so that a report can tell them from new ones."""
+    before = None if context.before is None else context.before.text_hashes
+    if before is not None:
+        return before.and_of(data.labelled.documents)
+    salt = np.frombuffer(copy.deepcopy(context.rng).bytes(16), dtype=np.uint8)
+    return TextHashes.of(data.labelled.documents, salt)

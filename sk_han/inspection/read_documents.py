@@ -20,6 +20,7 @@ class ReadDocuments(NamedTuple):
     words: tuple[str, ...] | None  # to compare and to learn a baseline from
     texts: tuple[str, ...] | None  # to show; None if words are ids, written as numbers
     n_words: NDArray[np.int64] | None  # (D,)
+    learnt_from: NDArray[np.int64] | None = None  # rows with the words of a training document
 
 
 def reader_of(estimator: Any) -> tuple[ExplainedModel | None, bool]:
@@ -45,11 +46,19 @@ def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
         return ReadDocuments(texts, texts, np.array([len(text.split()) for text in texts]))
     words: list[str] = []
     n_words: list[int] = []
+    learnt_from, hashes = [np.empty(0, dtype=bool)], model.classifier.text_hashes_
     for documents, sources in model.batches(X, model.classifier.net_.valid_batch_size):
         words += [source.text for source in sources]
         n_words += documents.words_per_document.tolist()
+        if hashes is not None:
+            learnt_from.append(hashes.known(documents))
     has_texts = model.tokenizer is not None
-    return ReadDocuments(tuple(words), tuple(words) if has_texts else None, np.array(n_words))
+    return ReadDocuments(
+        tuple(words),
+        tuple(words) if has_texts else None,
+        np.array(n_words),
+        None if hashes is None else np.flatnonzero(np.concatenate(learnt_from)),
+    )
 
 
 def words_of(model: ExplainedModel | None, X: Any) -> Sequence[str] | None:

@@ -215,6 +215,7 @@ def _shared(
         explanations, unexplained = _explained(
             estimator, predicts_alone, held_out, rows_of(X, worst), target
         )
+    trained_on = held_out.learnt_from if predicts_alone else None
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     notes = [*notes, *_note_on_groups(documents.groups, len(X))]
     if "" in keys:
@@ -227,7 +228,7 @@ def _shared(
         "texts": held_out.texts,
         "mistakes": explanations,
         "duplicates": tuple(map(tuple, groups_of_same(keys))),
-        "trained_on": None if training is None else _in_training(keys, training),
+        "trained_on": trained_on if training is None else _in_training(keys, training),
         "baseline": by_baseline,
         "baseline_note": baseline_note,
         "history": tuple(model.classifier.history_) if model and predicts_alone else (),

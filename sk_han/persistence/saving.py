@@ -49,7 +49,9 @@ _REPAIRS = {
 }
 
 
-def save(estimator: Saved | Pipeline, path: str | os.PathLike[str]) -> None:
+def save(
+    estimator: Saved | Pipeline, path: str | os.PathLike[str], *, text_hashes: bool = False
+) -> None:
     """Save a fitted estimator to a file that contains data only.
 
     The file is a zip of JSON and NumPy arrays. `load` reads it without running code from it.
@@ -62,6 +64,10 @@ def save(estimator: Saved | Pipeline, path: str | os.PathLike[str]) -> None:
         Fitted.
     path : str or path-like
         The file, by convention with the ending ``.han``.
+    text_hashes : bool, default=False
+        Whether a classifier's `text_hashes_` go into the file, so that `report` and others that
+        load it know its training documents. Whoever has such a file can test whether a text was
+        among them.
 
     Raises
     ------
@@ -107,15 +113,15 @@ def save(estimator: Saved | Pipeline, path: str | os.PathLike[str]) -> None:
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
-    description = {"versions": versions, "model": _described(estimator, arrays)}
+    description = {"versions": versions, "model": _described(estimator, arrays, text_hashes)}
     with replacing(path) as file:
         write_archive(file, description, arrays)
         restored(*read_archive(file))  # a file that cannot be loaded must not replace another
 
 
-def _described(estimator: Any, arrays: Arrays) -> dict[str, Any]:
+def _described(estimator: Any, arrays: Arrays, text_hashes: bool = False) -> dict[str, Any]:
     if type(estimator) is Pipeline:
-        return _pipeline(estimator, arrays)
+        return _pipeline(estimator, arrays, text_hashes)
     name = type(estimator).__name__
     if name not in ESTIMATORS or type(estimator) is not getattr(sk_han, name):
         raise TypeError(
@@ -131,7 +137,10 @@ def _described(estimator: Any, arrays: Arrays) -> dict[str, Any]:
         of_english = sorted(estimator._stop_words()) if estimator.stop_words == "english" else None
         fitted = {"vocabulary": to_plain(estimator.vocabulary_), "stop_words": of_english}
         return described | {"fitted": fitted}
-    fitted = {name: _encoded(value, name, arrays) for name, value in estimator.to_state().items()}
+    state = estimator.to_state()
+    if "text_hashes" in state and not text_hashes:
+        state["text_hashes"] = None
+    fitted = {name: _encoded(value, name, arrays) for name, value in state.items()}
     return described | {"requests": _requests(estimator), "fitted": fitted}
 
 
@@ -155,7 +164,7 @@ def _encoded(value: Any, name: str, arrays: Arrays) -> Any:
     )
 
 
-def _pipeline(pipeline: Pipeline, arrays: Arrays) -> dict[str, Any]:
+def _pipeline(pipeline: Pipeline, arrays: Arrays, text_hashes: bool) -> dict[str, Any]:
     steps = [type(step) for _, step in pipeline.steps]
     if steps != [HierarchicalTokenizer, HANClassifier]:
         raise TypeError(
@@ -172,7 +181,7 @@ def _pipeline(pipeline: Pipeline, arrays: Arrays) -> dict[str, Any]:
         for name, value in pipeline.get_params(deep=False).items()
         if name not in ("steps", "memory")
     }
-    described = [[name, _described(step, arrays)] for name, step in pipeline.steps]
+    described = [[name, _described(step, arrays, text_hashes)] for name, step in pipeline.steps]
     return {"class": "Pipeline", "params": params, "steps": described}
 
 

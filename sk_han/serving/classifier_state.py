@@ -33,11 +33,15 @@ def classifier_schema() -> Schema:
             Field("tokenizer", FittedTokenizer("V"), optional=True),
             *TRAINING,
             Field("fit_summary", _summary, optional=True),
+            Field("text_hashes", _TEXT_HASHES, optional=True),
         ),
         rules=(check_best_epoch, _check_network, _check_latent_model),
     )
 
 
+_TEXT_HASHES = Schema(
+    (Field("salt", Array("uint8", "16")), Field("hashes", Array("uint64", "t", rising=True)))
+)
 _ENCODER = Schema((Field("name", InstanceOf(str)), Field("vectors", Array("float32", "p E"))))
 
 

@@ -120,7 +120,7 @@ class Scorer:
     classes_: NDArray[Any]
 
     def __init__(self, state: dict[str, Any], tokenizer: ServedTokenizer | None) -> None:
-        check(classifier_schema(), state)
+        check(classifier_schema(), {"text_hashes": None, **state})
         if state["parts"][NETWORK]["kind"] != ServedNetwork.kind:
             raise ValueError(
                 "it reads sentence vectors, which a Scorer does not: sk_han.load reads it"

@@ -57,7 +57,7 @@ def test_without_training_documents_the_baseline_is_cross_validated(classifier):
     found = report(classifier, HELD_OUT, Y)
     assert "cross-validation" in found.baseline_note
     assert found.scores["baseline"]["accuracy"] == 1
-    assert found.trained_on is None
+    assert found.trained_on.tolist() == []
 
 
 def test_intervals_are_those_of_groups(classifier, found):

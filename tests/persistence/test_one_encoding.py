@@ -41,7 +41,7 @@ def by_pickle(classifier, folder):
 
 
 def by_save(classifier, folder):
-    save(classifier, folder / "model.han")
+    save(classifier, folder / "model.han", text_hashes=True)
     return load(folder / "model.han")
 
 

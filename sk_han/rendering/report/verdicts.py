@@ -49,7 +49,7 @@ def learnt_from_note(report: Reported) -> str:
     if n:
         are = "is" if n == 1 else "are"
         return f"{counted(n)} {are} among the training documents too, so the figures are too good."
-    return "None of these documents is among the training documents that were given."
+    return "None of these documents has the words of a training document."
 
 
 def sampled(report: Reported) -> str:

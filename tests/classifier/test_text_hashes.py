@@ -1,0 +1,97 @@
+"""Training documents known again by their hashes."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.ensemble import VotingClassifier
+from sklearn.pipeline import make_pipeline
+
+from sk_han import HierarchicalTokenizer, ModelFormatError, load, report, save
+from sk_han.serving import Scorer
+from tests.tiny_models import LABELS, TEXTS, tiny
+
+SEEN = {"A long day": "pos", "Rain and rain again": "neg", "The sun was bad": "neg"}
+NEW = ["It was a day.", "the sun was bad", "RAIN and rain again", "A zebra."]
+TRAINING, KINDS = TEXTS + list(SEEN), [*LABELS, *SEEN.values()]
+LABELS_OF_NEW = ["pos", "neg", "neg", "pos"]
+
+
+@pytest.fixture(scope="module", params=["classifier", "pipeline"])
+def model(request):
+    if request.param == "classifier":
+        return tiny().fit(TRAINING, KINDS)
+    return make_pipeline(HierarchicalTokenizer(), tiny()).fit(TRAINING, KINDS)
+
+
+def of_report(model, **how):
+    return report(model, NEW, LABELS_OF_NEW, baseline=None, **how)
+
+
+def test_a_report_knows_training_documents_again(model):
+    found = of_report(model)
+    assert found.trained_on.tolist() == [1, 2]
+    assert "2 documents are among the training documents too" in found.to_text()
+
+
+def test_a_pickle_knows_them_and_a_file_only_if_asked(model, tmp_path):
+    assert of_report(pickle.loads(pickle.dumps(model))).trained_on.tolist() == [1, 2]
+    path = tmp_path / "model.han"
+    save(model, path)
+    without, loaded = path.stat().st_size, load(path)
+    assert of_report(loaded).trained_on is None
+    assert (loaded if hasattr(loaded, "pool_") else loaded[-1]).text_hashes_ is None
+    save(model, path, text_hashes=True)
+    assert of_report(load(path)).trained_on.tolist() == [1, 2]
+    assert path.stat().st_size > without
+    assert Scorer.load(path).predict(NEW).tolist() == model.predict(NEW).tolist()
+
+
+def test_training_documents_that_are_given_count_instead(model):
+    found = of_report(model, X_train=["It was a day", "Other"], y_train=["pos", "neg"])
+    assert found.trained_on.tolist() == [0]
+
+
+def test_portions_and_warm_starts_add_theirs():
+    model = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+    assert of_report(model).trained_on.tolist() == []
+    model.partial_fit(["The sun was bad"], ["neg"])
+    assert of_report(model).trained_on.tolist() == [1]
+    model.set_params(warm_start=True).fit(TEXTS, LABELS)
+    assert of_report(model).trained_on.tolist() == [1]
+    model.set_params(warm_start=False).fit(TEXTS, LABELS)
+    assert of_report(model).trained_on.tolist() == []
+
+
+def test_of_several_models_nothing_is_said():
+    votes = VotingClassifier([("a", tiny()), ("b", tiny(random_state=1))], voting="soft")
+    assert of_report(votes.fit(TRAINING, KINDS)).trained_on is None
+
+
+def test_two_fits_with_a_seed_have_the_same_hashes_and_other_seeds_others():
+    first, same, other = (
+        tiny(random_state=seed).fit(TRAINING, KINDS).text_hashes_ for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first.hashes, same.hashes)
+    assert not np.isin(first.hashes, other.hashes).any()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"salt": np.zeros(3, dtype=np.uint8)},
+        {"hashes": np.zeros(3)},
+        {"hashes": np.array([3, 2], dtype=np.uint64)},
+    ],
+)
+def test_damaged_hashes_are_refused(change):
+    state = tiny().fit(TEXTS, LABELS).to_state()
+    state["text_hashes"] = {**state["text_hashes"], **change}
+    with pytest.raises(ModelFormatError, match="text_hashes"):
+        tiny().from_state(state)
+
+
+def test_a_state_of_before_has_none():
+    state = tiny().fit(TEXTS, LABELS).to_state()
+    del state["text_hashes"]
+    assert tiny().from_state(state).text_hashes_ is None
