@@ -26,6 +26,7 @@ PAGES = [
         "docs/how_to/suggest_documents.md",
         "docs/how_to/large_collections.md",
         "docs/how_to/long_fits.md",
+        "docs/how_to/mark_why.md",
         "docs/how_to/onnx.md",
         "docs/how_to/see_what_a_model_learnt.md",
         "docs/how_to/several_processes.md",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
+    from sk_han.datasets import read_highlights
     from sk_han.documents import DocumentArray, SentenceArray
     from sk_han.fitting.checkpoints import Checkpoint
     from sk_han.inspection.auditing import audit_labels
@@ -60,6 +61,7 @@ __all__ = [
     "explain_iter",
     "faithfulness_report",
     "load",
+    "read_highlights",
     "report",
     "save",
     "show_versions",
@@ -93,6 +95,7 @@ _MODULE_OF = {
     "explain_iter": "sk_han.inspection.explaining",
     "faithfulness_report": "sk_han.inspection.faithfulness",
     "load": "sk_han.persistence",
+    "read_highlights": "sk_han.datasets",
     "report": "sk_han.inspection.reporting",
     "save": "sk_han.persistence",
     "show_versions": "sk_han.versions",

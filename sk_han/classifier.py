@@ -365,6 +365,7 @@ ContextAttention, default="attention"
         X_unlabelled: Any = None,
         checkpoint: str | PathLike[str] | Checkpoint | None = None,
         groups: ArrayLike | None = None,
+        highlights: Any = None,
     ) -> HANClassifier:
         """Fit network and linear models to labelled documents, and to text without labels.
 
@@ -388,12 +389,14 @@ ContextAttention, default="attention"
             iterator is read 10,000 texts at a time. A fit that goes on without them keeps its
             latent model.
         checkpoint : path of a folder or Checkpoint, default=None
-            Where the state of training is stored, so that a call with the same arguments goes on
-            after an interrupt or the end of the process (see the user guide). It is deleted when
-            the fit is whole.
+            Where the state of training is stored, for the same call to go on from after an
+            interrupt or the end of the process (see the user guide). The whole fit deletes it.
         groups : array-like of shape (n_documents,), default=None
             What documents belong together, such as their author: those of a group are held out
             together, so that the scales are those of documents of other groups.
+        highlights : list of length n_documents, default=None
+            Why people gave the labels: for each text the spans (start, end) of characters that tell
+            it, ``[]`` for none, None if nobody looked. The network learns to attend to their words.
 
         Returns
         -------
@@ -408,7 +411,7 @@ ContextAttention, default="attention"
         FloatingPointError
             If the loss is no longer a finite number.
         """
-        given = Given(X, y, sample_weight, X_unlabelled, X_val, y_val, groups=groups)
+        given = Given(X, y, sample_weight, X_unlabelled, X_val, y_val, None, groups, highlights)
         return self._learn(given, goes_on=self.warm_start, checkpoint=checkpoint)
 
     @fit_context(prefer_skip_nested_validation=False)

@@ -24,6 +24,7 @@ from sk_han.fitting.checkpoints.fingerprint import (
     described,
 )
 from sk_han.fitting.context import FitContext
+from sk_han.fitting.highlights import check_highlights, marks_of
 from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel
 from sk_han.parts.ngrams.hashing import check_ngram_range
@@ -112,7 +113,7 @@ class FitData:
 
     def fingerprint(self) -> dict[str, str]:
         """Describe the data as short strings; documents are read batch by batch."""
-        given = self.given_validation
+        given, marks = self.given_validation, self.labelled.marks
         words = () if self.tokenizer is None else self.tokenizer.vocabulary_
         return {
             "the documents": crc_of_documents(self.labelled.documents),
@@ -122,6 +123,7 @@ class FitData:
             "the weights of documents": crc_of([self.labelled.weights]),
             "X_val": "" if given is None else crc_of_documents(given.documents),
             "the groups": "" if self.labelled.groups is None else crc_of([self.labelled.groups]),
+            "the highlights": "" if marks is None else crc_of_documents(marks),
             "y_val": "" if given is None else crc_of([given.targets]),
             "X_unlabelled": "" if self.unlabelled is None else crc_of_documents(self.unlabelled),
         }
@@ -138,6 +140,7 @@ class Given(NamedTuple):
     y_val: Any = None
     classes: Any = None
     groups: Any = None
+    highlights: Any = None
 
 
 def read_data(given: Given, context: FitContext) -> FitData:
@@ -157,9 +160,11 @@ def read_data(given: Given, context: FitContext) -> FitData:
     )
     # Only ratios of weights matter; after this division their sums are finite.
     weights = checked.weights / checked.weights.max()
-    labelled = LabelledDocuments(
-        within_vocabulary(documents, vocabulary_size), checked.targets, weights, checked.groups
-    )
+    marks = None
+    if checked.highlights is not None and tokenizer is not None:
+        marks = marks_of(checked.highlights, checked.X, documents, tokenizer)
+    documents_known = within_vocabulary(documents, vocabulary_size)
+    labelled = LabelledDocuments(documents_known, checked.targets, weights, checked.groups, marks)
     rows = np.flatnonzero(labelled.weights > 0)
     labelled = labelled[rows]
     codes = target.codes(labelled.targets)
@@ -220,6 +225,7 @@ class _CheckedData(NamedTuple):
     X_val: Any
     targets_val: Any
     groups: NDArray[np.int64] | None
+    highlights: list[NDArray[np.int64]] | None
 
 
 def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _CheckedData:
@@ -238,12 +244,13 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
     else:
         check_sentence_vectors(X, before.pool.network.dimension, before.encoder)
     _check_without_labels(given.X_unlabelled, X)
+    highlights = check_highlights(given.highlights, X, settings)
     if before is None:
         target, targets = learnt_target(given.y, len(X), given.classes)
     else:
         target = before.pool.target
         targets = target.encode(given.y, len(X))
-    for name in ("y", "sample_weight", "groups"):
+    for name in ("y", "sample_weight", "groups", "highlights"):
         warn_of_order(given.X, getattr(given, name), name)
     target.check_threshold(settings.threshold)
     target, weights = target.weigh(targets, given.sample_weight, settings.class_weight)
@@ -263,7 +270,7 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
             "epoch are kept, and scales are typical values."
         )
     labels = target.decode(targets)
-    return _CheckedData(X, labels, target, targets, weights, X_val, targets_val, groups)
+    return _CheckedData(X, labels, target, targets, weights, X_val, targets_val, groups, highlights)
 
 
 def _tokenized(

@@ -30,6 +30,7 @@ from sk_han.training.builder import batch_size_for, document_net, epochs_for, ne
 from sk_han.training.callbacks.freezing import epochs_frozen
 from sk_han.training.callbacks.stopping import StopOnInterrupt, stops_for_a_person
 from sk_han.training.history import plain_history
+from sk_han.training.marks import loss_of_marks
 from sk_han.training.net import Net
 from sk_han.training.net_state import copied_net
 from sk_han.training.pretraining import (
@@ -87,7 +88,7 @@ class NetworkLearner(Learner):
         epochs_before = len(context.earlier_history)
         new = partial(
             _net_maker(data, context, vocabulary_size=data.vocabulary_size, unknown_id=UNKNOWN_ID),
-            make_net=_with_target(document_net, data),
+            make_net=_with_target(partial(document_net, further_loss=_of_marks(data)), data),
         )
         with context.stages("set-up"):  # the first optimizer of a process loads PyTorch's compiler
             net = new(
@@ -197,10 +198,14 @@ def _with_target(make_net: Callable[..., Net], data: FitData) -> Callable[..., N
     return partial(make_net, criterion=target.criterion(), measures=measures, decide=target.decide)
 
 
+def _of_marks(data: FitData) -> Callable[[Any, Any], Any] | None:
+    return None if data.labelled.marks is None else loss_of_marks
+
+
 def _net_maker(data: FitData, context: FitContext, **inputs: int) -> Callable[..., Net]:
     """Return `new_net` with what all nets of a fit share; `inputs` say what the network reads."""
     settings = context.settings
-    network = settings.network_options.get_params(deep=False)
+    network = settings.network_options.decided(data.target.attends_per_label).get_params(deep=False)
     del network["embedding_dropout"]  # net_params may have it
     return partial(
         new_net,

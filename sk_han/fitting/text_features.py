@@ -22,7 +22,7 @@ __all__ = ["FEATURES", "TextFeatures"]
 
 FEATURES = {"vectors", "log_odds"}
 
-_OF_DOCUMENTS = ("sample_weight", "groups")  # arguments of `fit` with a value for each document
+_OF_DOCUMENTS = ("sample_weight", "groups", "highlights")  # of `fit`, a value a document
 
 
 class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):

@@ -1,4 +1,4 @@
-"""Terms that training adds to the loss: how alike states are, and how much hops overlap."""
+"""Terms that training adds to the loss: alike states, overlap of hops, marks that are missed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 
 # The gradient of a cosine grows without bound near zero, so shorter states count as zero.
 SHORTEST = 1e-4
+
+# Attention on marked words below this counts as none: its logarithm has no end.
+_LEAST_ATTENTION = 1e-4
 
 
 def conicity(states: Tensor, lengths: Tensor) -> Tensor:
@@ -68,6 +71,30 @@ def document_overlap(
     overlap = hop_overlap(word_weights, words_per_sentence)  # (N,)
     mean = _document_mean(overlap, torch.ones_like(overlap), sentences_per_document)
     return mean + hop_overlap(sentence_weights, sentences_per_document)
+
+
+def missed_marks(
+    word_weights: Tensor,
+    words_per_sentence: Tensor,
+    sentence_weights: Tensor,
+    sentences_per_document: Tensor,
+    is_marked: Tensor,
+) -> Tensor:
+    """Compute the negative logarithm of a document's attention on its marked words, (D,).
+
+    The attention on a word is its weight (T,) times that of its sentence (N,); `is_marked` (T,) is
+    1 or 0. A word that is not marked costs nothing but what it takes away, so people need not mark
+    all that tells the class (recall, and not precision, Carton et al., 2022). Zero for a document
+    without a marked word.
+    """
+    sentence = segment_numbers(words_per_sentence).to(word_weights.device)  # (T,)
+    document = segment_numbers(sentences_per_document).to(word_weights.device)  # (N,)
+    N, D = len(words_per_sentence), len(sentences_per_document)
+    rows = torch.stack([word_weights * is_marked, is_marked], dim=1)  # (T, 2)
+    on_marked, n_marked = segment_sum(rows, sentence, N).unbind(1)  # (N,)
+    rows = torch.stack([sentence_weights * on_marked, n_marked], dim=1)  # (N, 2)
+    on_marked, n_marked = segment_sum(rows, document, D).unbind(1)  # (D,)
+    return -(on_marked + _LEAST_ATTENTION).log() * (n_marked > 0).to(on_marked)
 
 
 def _direction(vectors: Tensor) -> Tensor:

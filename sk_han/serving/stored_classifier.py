@@ -61,7 +61,15 @@ def _request(value: Any, where: str, sizes: Sizes) -> None:
 
 # What metadata methods of HANClassifier take, which scikit-learn's routing asks about.
 _METADATA = {
-    "fit": ("X_unlabelled", "X_val", "checkpoint", "groups", "sample_weight", "y_val"),
+    "fit": (
+        "X_unlabelled",
+        "X_val",
+        "checkpoint",
+        "groups",
+        "highlights",
+        "sample_weight",
+        "y_val",
+    ),
     "partial_fit": ("X_unlabelled", "classes", "sample_weight"),
     "score": ("sample_weight",),
 }

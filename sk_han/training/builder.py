@@ -44,6 +44,7 @@ _OWN_PARAMS = {
     "criterion__reduction",
     "decide",
     "device",
+    "further_loss",
     "lr",
     "max_epochs",
     "measures",

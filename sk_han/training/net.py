@@ -50,7 +50,9 @@ class Net(NeuralNet):
     `noise` is the length of the adversarial noise relative to that of the word
     vectors; it is in the first step of each epoch and in one of every `noise_every`, and half of
     the loss of such a step is that of the batch with noise. Frozen vectors have none. `shuffle`
-    draws the order of the training data. Without an optimizer (None), the net only predicts.
+    draws the order of the training data. `further_loss` takes the network's output and the data of
+    a batch, and returns a term of the loss of each target. Without an optimizer (None), the net
+    only predicts.
     """
 
     _ranks: Ranks | None = None  # while it trains together with other processes
@@ -68,6 +70,7 @@ class Net(NeuralNet):
         noise: float = 0.0,
         noise_every: int = 1,
         shuffle: np.random.RandomState | None = None,
+        further_loss: Callable[[Any, TrainingData], Tensor] | None = None,
         valid_batch_size: int = 256,
         **kwargs: Any,
     ) -> None:
@@ -85,6 +88,7 @@ class Net(NeuralNet):
         self.noise = noise
         self.noise_every = noise_every
         self.shuffle = shuffle
+        self.further_loss = further_loss
         self.valid_batch_size = valid_batch_size
 
     def train(
@@ -416,6 +420,8 @@ class Net(NeuralNet):
         output = self.module_.attend(*self.to_tensors(X.inputs, self.device))
         loss = self.get_loss(output.logits, y, X=X, training=True)
         penalty = output.penalty
+        if self.further_loss is not None:
+            penalty = penalty + self.further_loss(output, X)
         loss = loss + (weighted_mean(penalty, X.weights) if penalty.dim() else penalty)
         return loss, output.logits
 

@@ -224,6 +224,7 @@ _REST: dict[str, list[str]] = {
     ],
     "weights": ["None", "ones", "some zero", "Series", "list of integers", "wide"],
     "groups": ["None", "list", "array", "Series of strings", "one"],
+    "highlights": ["None", "some", "all", "Series"],
     "validation": ["None", "list", "as X"],
     "unlabelled": ["None", "list", "generator", "Series", "as X"],
     "explained": list(doors.EXPLAINED),
@@ -286,6 +287,7 @@ _INDICATORS = set(corpus.INDICATORS)
 _FRAMES = {"indicator frame", "polars indicator frame"}
 _NUMBERS = {"whole numbers", "negative numbers", "large numbers"}
 _GROUPED = _others("groups", "None")
+_HIGHLIGHTED = _others("highlights", "None")
 # It fits to parts of the documents.
 LOG_ODDS = when(features="log_odds", estimator="vectors beside numbers")
 
@@ -370,6 +372,7 @@ ILLEGAL: dict[str, list[Rule]] = {
     "skops knows no metadata requests": [
         when(kept="skops", weights=WEIGHTED),
         when(kept="skops", groups=_GROUPED),
+        when(kept="skops", highlights=_HIGHLIGHTED),
         when(kept="skops", validation=VALIDATED),
         when(kept="skops", unlabelled=WITH_UNLABELLED),
         when(kept="skops", learning="checkpoint"),
@@ -404,8 +407,16 @@ ILLEGAL: dict[str, list[Rule]] = {
         when(estimator=_ONE_LABEL, threshold=_others("threshold", "0.5")),
         when(estimator=_ONE_LABEL, class_weight="of both sides"),
     ],
-    "scikit-learn hands them on to its last model, too": [when(estimator="stack", groups=_GROUPED)],
+    "scikit-learn hands them on to its last model, too": [
+        when(estimator="stack", groups=_GROUPED),
+        when(estimator="stack", highlights=_HIGHLIGHTED),
+    ],
     "partial_fit holds nothing out": [when(learning="partial_fit", groups=_GROUPED)],
+    "partial_fit takes no highlights": [when(learning="partial_fit", highlights=_HIGHLIGHTED)],
+    # One refusal for all of them: tests/classifier/test_highlights.py has each.
+    "word ids have no characters": [
+        when(estimator=OF_WORD_IDS - {"word ids"}, highlights=_HIGHLIGHTED),
+    ],
     "it takes too long": [
         when(max_epochs="auto", batch_size="1"),
         when(max_epochs="auto", estimator=FOLDS | ENSEMBLES),
@@ -464,6 +475,18 @@ class Refusal(NamedTuple):
 
 REFUSALS: list[Refusal] = [
     Refusal(FITS, when(tokenizer__min_df={"2", "0.05"}), ValueError, "no terms remain"),
+    Refusal(
+        "begin|fit",
+        when(estimator="word ids", highlights=_HIGHLIGHTED),
+        TypeError,
+        "highlights are of characters of texts",
+    ),
+    Refusal(
+        "begin|fit",
+        when(pooling={"mean", "max", "last"}, highlights=_HIGHLIGHTED),
+        ValueError,
+        "highlights teach attention",
+    ),
     Refusal("begin|fit", LOG_ODDS | when(groups=_GROUPED), ValueError, "they are of one group"),
     Refusal(FITS, LOG_ODDS | when(embedding_init="array"), ValueError, "a mapping from words"),
     Refusal("explain .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
@@ -562,6 +585,7 @@ WARNINGS: list[Expected] = [
     Expected(when(classes="one"), "y holds a single class"),
     # Of a short vocabulary, or of the first words, documents of two classes are the same.
     Expected(when(), "the same words as one with another label"),
+    Expected(when(highlights=_HIGHLIGHTED), "highlights cover no word that is read"),
     Expected(when(groups="one"), "All documents are of one group"),
     Expected(when(groups="list", classes="two documents"), "All documents are of one group"),
     Expected(when(classes="labels of no document and of all"), "labels cannot be learnt, since"),

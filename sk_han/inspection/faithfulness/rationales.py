@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +10,7 @@ from sklearn.metrics import average_precision_score
 
 from sk_han.documents import starts_of
 from sk_han.inspection.methods.source_texts import Source
+from sk_han.validation.spans import checked_spans, covered_words
 
 
 def rationale_words(
@@ -29,7 +28,9 @@ def rationale_words(
             f"documents; got {len(rationales)}. A document without a rationale has an empty list."
         )
     covered = [
-        _covered(_checked(spans, number, len(source.text)), source.word_spans)
+        covered_words(
+            checked_spans(spans, number, len(source.text), "rationale"), source.word_spans
+        )[0]
         for number, (spans, source) in enumerate(zip(rationales, sources, strict=True))
     ]
     return np.concatenate(covered)
@@ -52,35 +53,3 @@ def agreement(
         chosen = np.argsort(-own, kind="stable")[: n_marked[i]]
         token_f1[i] = wanted[chosen].mean()
     return auprc, token_f1
-
-
-def _checked(spans: Any, number: int, n_characters: int) -> NDArray[np.int64]:
-    """Check the spans of a document and return them, shape (n_spans, 2)."""
-    if not isinstance(spans, Collection):
-        raise TypeError(
-            f"The rationales of document {number} must be a list of spans (start, end); got "
-            f"{spans!r}. A document without a rationale has an empty list."
-        )
-    for position, span in enumerate(spans):
-        if np.shape(span) != (2,) or not all(isinstance(edge, Integral) for edge in span):
-            raise TypeError(
-                f"Rationale {position} of document {number} must be (start, end), two integers; "
-                f"got {span!r}."
-            )
-        start, end = span
-        if not 0 <= start < end <= n_characters:
-            raise ValueError(
-                f"Rationale {position} of document {number} is ({start}, {end}); it must start "
-                f"before it ends and lie within the text of {n_characters} characters."
-            )
-    return np.array(spans, dtype=np.int64).reshape(-1, 2)
-
-
-def _covered(spans: NDArray[np.int64], word_spans: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark the words of a document that overlap a span."""
-    first = np.searchsorted(word_spans[:, 1], spans[:, 0], side="right")
-    last = np.searchsorted(word_spans[:, 0], spans[:, 1], side="left")
-    changes = np.zeros(len(word_spans) + 1, dtype=np.int64)
-    np.add.at(changes, first, 1)
-    np.add.at(changes, last, -1)
-    return np.cumsum(changes)[:-1] > 0

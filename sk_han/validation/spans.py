@@ -1,0 +1,53 @@
+"""Spans of characters that people mark in texts, checked, and the words that they cover."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["checked_spans", "covered_words"]
+
+
+def checked_spans(spans: Any, number: int, n_characters: int, what: str) -> NDArray[np.int64]:
+    """Check the spans of a document and return them, (n_spans, 2); `what` is one of them."""
+    one = what.capitalize()
+    if not isinstance(spans, Collection) or isinstance(spans, str):
+        raise TypeError(
+            f"The {what}s of document {number} must be a list of spans (start, end); got "
+            f"{spans!r}. A document without a {what} has an empty list."
+        )
+    for position, span in enumerate(spans):
+        if not _is_pair(span):
+            raise TypeError(
+                f"{one} {position} of document {number} must be (start, end), two integers; "
+                f"got {span!r}."
+            )
+        start, end = span
+        if not 0 <= start < end <= n_characters:
+            raise ValueError(
+                f"{one} {position} of document {number} is ({start}, {end}); it must start "
+                f"before it ends and lie within the text of {n_characters} characters."
+            )
+    return np.array(list(spans), dtype=np.int64).reshape(-1, 2)
+
+
+def covered_words(
+    spans: NDArray[np.int64], word_spans: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Mark the words (T,) that overlap a span, completely or in part, and the spans with a word."""
+    first = np.searchsorted(word_spans[:, 1], spans[:, 0], side="right")
+    last = np.searchsorted(word_spans[:, 0], spans[:, 1], side="left")
+    changes = np.zeros(len(word_spans) + 1, dtype=np.int64)
+    np.add.at(changes, first, 1)
+    np.add.at(changes, last, -1)
+    return np.cumsum(changes)[:-1] > 0, first < last
+
+
+def _is_pair(span: Any) -> bool:
+    if isinstance(span, (str, bytes)) or not isinstance(span, Collection) or len(span) != 2:
+        return False
+    return all(isinstance(edge, Integral) and not isinstance(edge, bool) for edge in span)
