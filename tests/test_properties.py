@@ -39,6 +39,7 @@ class TestAnyText:
         alone = np.concatenate([fitted.predict_proba([text]) for text in texts])
         np.testing.assert_allclose(fitted.predict_proba(texts), alone, atol=1e-6)
 
+    @pytest.mark.thorough
     @given(texts=st.lists(ANY_TEXT, min_size=2, max_size=5), order=st.randoms())
     def test_the_order_of_documents_does_not_matter(self, fitted, texts, order):
         rows = list(range(len(texts)))
@@ -46,6 +47,7 @@ class TestAnyText:
         shuffled = fitted.predict_proba([texts[row] for row in rows])
         np.testing.assert_allclose(shuffled, fitted.predict_proba(texts)[rows], atol=1e-6)
 
+    @pytest.mark.thorough
     @given(text=ANY_TEXT)
     def test_an_explanation_slices_its_text(self, fitted, text):
         explanation = fitted.explain([text])[0]
@@ -95,6 +97,7 @@ class TestHostileText:
         tokenizer.spans([text])
         assert time.process_time() - start < 10
 
+    @pytest.mark.thorough
     @pytest.mark.parametrize("piece", first_fast([".", "a", "\n", "<", "&", "a. "]))
     def test_explaining_and_showing_it_takes_linear_time(self, fitted, piece):
         def show(n_characters):

@@ -47,6 +47,7 @@ PLACES = {
 
 
 class TestTheSameBits:
+    @pytest.mark.thorough
     @pytest.mark.parametrize("engine", first_fast(["numba", "torch"]))
     @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
     def test_wherever_it_stopped(self, place, engine, tmp_path):
@@ -63,16 +64,19 @@ class TestTheSameBits:
         again = classifier_of(**params).fit(TEXTS, LABELS, checkpoint=tmp_path)
         assert_same(again, classifier_of(**params).fit(TEXTS, LABELS))
 
+    @pytest.mark.thorough
     def test_with_linear_models_too(self, tmp_path):
         stop_fit(classifier_of(linear_ngrams=(1, 3)), tmp_path, step=9)
         again = classifier_of(linear_ngrams=(1, 3)).fit(TEXTS, LABELS, checkpoint=tmp_path)
         assert again.ngram_scale_ > 0
         assert_same(again, whole_fit(linear_ngrams=(1, 3)))
 
+    @pytest.mark.thorough
     def test_checkpoints_change_no_number(self, tmp_path):
         with_them = classifier_of().fit(TEXTS, LABELS, checkpoint=Checkpoint(tmp_path, minutes=0))
         assert_same(with_them, whole_fit())
 
+    @pytest.mark.thorough
     def test_it_may_stop_again_and_again(self, tmp_path):
         for step in (1, 9, 9, 23):
             stop_fit(classifier_of(), tmp_path, step=step)
@@ -152,6 +156,7 @@ class TestPretraining:
             unlabelled.LABELLED, unlabelled.Y, X_unlabelled=unlabelled.UNLABELLED, **arguments
         )
 
+    @pytest.mark.thorough
     def test_it_goes_on_within_it_and_behind_it_pre_trains_no_more(self, tmp_path, monkeypatch):
         whole = self.fit(self.classifier())
         from sk_han.training.net import Net
@@ -177,6 +182,7 @@ class TestPretraining:
         monkeypatch.setattr("sk_han.fitting.network._softly_labelled", None)
         assert_same(self.fit(self.classifier(), checkpoint=tmp_path), whole, unlabelled.UNSEEN)
 
+    @pytest.mark.thorough
     def test_a_generator_of_the_user_ends_in_the_same_state(self, tmp_path):
         def generator_after(stop_at):
             generator = np.random.RandomState(3)

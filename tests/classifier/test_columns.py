@@ -88,6 +88,7 @@ class TestColumns:
             alone.fit_transform(FRAME, LABELS), features().fit_transform(FRAME, LABELS)
         )
 
+    @pytest.mark.thorough
     def test_two_columns_of_texts_have_a_network_each(self):
         columns = ColumnTransformer(
             [("title", vectors(sentence_hidden=2), "title"), ("body", vectors(), "body")]
@@ -96,6 +97,7 @@ class TestColumns:
         both = make_pipeline(columns, LogisticRegression())
         assert cross_val_score(both, FRAME, LABELS, cv=2).min() > 0.8
 
+    @pytest.mark.thorough
     def test_a_union_puts_vectors_beside_other_features_of_the_text(self):
         union = FeatureUnion([("han", vectors()), ("tfidf", TfidfVectorizer())])
         found = union.fit_transform(FRAME["body"], LABELS)
@@ -103,6 +105,7 @@ class TestColumns:
         both = make_pipeline(clone(union), LogisticRegression())
         assert cross_val_score(both, FRAME["body"], LABELS, cv=2).tolist() == [1.0, 1.0]
 
+    @pytest.mark.thorough
     def test_a_stack_weighs_a_model_of_all_columns_against_one_of_numbers(self):
         numbers = make_pipeline(
             ColumnTransformer([("stars", StandardScaler(), ["stars"])]), LogisticRegression()
@@ -110,6 +113,7 @@ class TestColumns:
         stack = StackingClassifier([("all", model()), ("numbers", numbers)], cv=2)
         assert cross_val_score(stack, FRAME, LABELS, cv=2).tolist() == [1.0, 1.0]
 
+    @pytest.mark.thorough
     def test_a_stack_may_hold_a_classifier_of_one_column(self):
         han = make_pipeline(ColumnTransformer([("body", vectors(), "body")]), LogisticRegression())
         numbers = make_pipeline(
@@ -119,6 +123,7 @@ class TestColumns:
         assert stack.transform(FRAME).shape == (24, 2)
         assert (stack.final_estimator_.coef_ > 0).all()
 
+    @pytest.mark.thorough
     def test_a_search_reaches_through_the_columns_into_the_pooling(self):
         pipeline = Pipeline([("features", features()), ("model", LogisticRegression())])
         grid = {"features__body__hanclassifier__pooling__size": [2, 3]}

@@ -142,6 +142,7 @@ class TestHopPenalty:
         )
         assert punished == plain
 
+    @pytest.mark.thorough
     def test_hops_come_to_read_different_words(self):
         overlaps = []
         for penalty in (0.0, 3.0):
@@ -205,6 +206,7 @@ class TestDiversityPenalty:
         )
         assert both - none == pytest.approx((hops - none) + (states - none), abs=1e-5)
 
+    @pytest.mark.thorough
     def test_states_come_to_differ(self):
         found = []
         for factor in (0.0, 1.0):

@@ -47,6 +47,7 @@ class TestWarmStart:
         other = COPIES[name](classifier, tmp_path)
         assert_equal(classifier.fit(TEXTS, LABELS), other.fit(TEXTS, LABELS))
 
+    @pytest.mark.thorough
     @copied
     def test_no_fit_repeats_the_noise_of_the_fit_before(self, copied, tmp_path):
         still = {"lr": 1e-12, "net_params": {"optimizer__weight_decay": 0.0}}

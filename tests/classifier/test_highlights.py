@@ -121,6 +121,7 @@ class TestTogether:
             assert set(marked) <= {known[word.lower()] for word in FIRST}
             assert len(marked) == len(part)
 
+    @pytest.mark.thorough
     def test_with_text_without_labels_that_pre_trains(self, monkeypatch):
         monkeypatch.setattr("sk_han.fitting.linear._ENOUGH_TO_PRETRAIN", 10)
         plain, marked = (
@@ -140,6 +141,7 @@ class TestTogether:
         assert not np.array_equal(model.predict_proba(TEXTS), first)
         model.set_params(class_weight=None).partial_fit(TEXTS, LABELS)
 
+    @pytest.mark.thorough
     def test_cross_fitted_features_take_the_marks_of_their_rows(self):
         model = tiny(features="log_odds")
         found = model.fit_transform(TEXTS, LABELS, highlights=MARKS)

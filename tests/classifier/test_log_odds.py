@@ -45,6 +45,7 @@ def test_several_classes_have_a_column_each():
     np.testing.assert_allclose(together, z - z.mean(axis=1, keepdims=True), atol=1e-9)
 
 
+@pytest.mark.thorough
 def test_several_labels_have_the_log_odds_of_each():
     y = np.column_stack([LABELS == "pos", THREE == "fair", np.arange(30) % 2])
     model = tiny().fit(TEXTS, y)
@@ -53,6 +54,7 @@ def test_several_labels_have_the_log_odds_of_each():
     assert tiny().fit_transform(TEXTS, y).shape == (30, 6)
 
 
+@pytest.mark.thorough
 def test_arrow_arrays_are_cross_fitted_as_lists_are():
     pyarrow = pytest.importorskip("pyarrow")
     texts, labels = (pyarrow.chunked_array([list(each)]) for each in (TEXTS, LABELS))
@@ -86,6 +88,7 @@ def test_training_documents_are_scored_by_models_that_do_not_know_them():
     assert not np.array_equal(found[:, 0], learnt_by_heart)
 
 
+@pytest.mark.thorough
 def test_weights_and_groups_go_with_their_documents():
     groups = np.arange(30) // 2
     model = tiny()
@@ -95,12 +98,14 @@ def test_weights_and_groups_go_with_their_documents():
     assert np.isfinite(found).all()
 
 
+@pytest.mark.thorough
 def test_unlabelled_texts_of_an_iterator_serve_all_fits():
     found = tiny().fit_transform(TEXTS, LABELS, X_unlabelled=iter(TEXTS))
     again = tiny().fit_transform(TEXTS, LABELS, X_unlabelled=TEXTS)
     np.testing.assert_array_equal(found, again)
 
 
+@pytest.mark.thorough
 def test_the_only_document_of_a_class_has_zeros():
     with pytest.warns(UserWarning, match="rare"):
         found = tiny().fit_transform([*TEXTS, "once"], [*LABELS, "rare"])
@@ -114,6 +119,7 @@ def test_a_class_whose_documents_share_a_group_is_refused():
         tiny().fit_transform(TEXTS, LABELS, groups=groups)
 
 
+@pytest.mark.thorough
 def test_documents_of_a_tokenizer_give_the_same():
     pipeline = make_pipeline(HierarchicalTokenizer(), tiny())
     model = tiny()
@@ -122,6 +128,7 @@ def test_documents_of_a_tokenizer_give_the_same():
     assert found.shape == again.shape
 
 
+@pytest.mark.thorough
 def test_a_frame_of_any_index_goes_in_and_out():
     frame = pd.DataFrame({"text": TEXTS, "stars": np.arange(30) % 5}, index=range(7, 37))
     columns = make_column_transformer((tiny(), ["text"]), (StandardScaler(), ["stars"]))

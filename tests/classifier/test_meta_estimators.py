@@ -84,6 +84,7 @@ class TestSearches:
         assert search.cv_results_["mean_test_score"][0] < 1.0
         np.testing.assert_array_equal(search.predict(TEXTS), LABELS)
 
+    @pytest.mark.thorough
     def test_a_randomized_search_draws_and_finds_what_learns(self):
         search = RandomizedSearchCV(
             two_steps(),
@@ -98,6 +99,7 @@ class TestSearches:
         assert search.best_params_ == tried["params"][best]
         assert search.best_score_ == tried["mean_test_score"][best] == 1.0
 
+    @pytest.mark.thorough
     @pytest.mark.filterwarnings("ignore:1 of 2 classes have a single document")
     def test_a_halving_search_gives_more_documents_to_fewer_candidates(self):
         search = HalvingGridSearchCV(
@@ -107,6 +109,7 @@ class TestSearches:
         assert search.n_candidates_ == [3, 1]
         assert search.best_params_ == {"lr": 0.1}
 
+    @pytest.mark.thorough
     def test_a_halving_search_may_give_epochs(self):
         search = HalvingGridSearchCV(
             quick(), {"lr": [TOO_SLOW, 0.1]}, cv=2, resource="max_epochs", factor=2, max_resources=8
@@ -124,6 +127,7 @@ def search():
 
 
 class TestSearchesInsideOfOptions:
+    @pytest.mark.thorough
     def test_every_candidate_is_tried(self, search):
         tried = search[1].cv_results_["params"]
         assert {(p["pooling__hops"], p["rnn__num_layers"]) for p in tried} == {
@@ -139,9 +143,11 @@ class TestSearchesInsideOfOptions:
         assert options.pooling == MultiHopAttention(size=3, hops=best["pooling__hops"])
         assert options.rnn == RNN(num_layers=best["rnn__num_layers"])
 
+    @pytest.mark.thorough
     def test_the_options_that_were_given_stay_as_they_were(self, search):
         assert search[0] == {"rnn": RNN(), "pooling": MultiHopAttention(size=3)}
 
+    @pytest.mark.thorough
     def test_whole_options_can_be_searched(self):
         grid = {"pooling": ["mean", Attention(size=2), MultiHopAttention(size=2, hops=2)]}
         search = GridSearchCV(quick(max_epochs=2), grid, cv=2).fit(TEXTS, LABELS)
@@ -149,6 +155,7 @@ class TestSearchesInsideOfOptions:
         assert found == search.best_params_["pooling"]
         assert len(search.cv_results_["params"]) == 3
 
+    @pytest.mark.thorough
     def test_a_search_through_a_pipeline_reaches_them(self):
         pipeline = two_steps(pooling=Attention(size=4))
         search = GridSearchCV(pipeline, {"han__pooling__size": [2, 3]}, cv=2).fit(TEXTS, LABELS)
@@ -226,6 +233,7 @@ class TestProbabilities:
         np.testing.assert_array_equal(calibrated.predict(TEXTS), fitted.predict(TEXTS))
         assert not np.allclose(calibrated.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
 
+    @pytest.mark.thorough
     def test_a_tuned_threshold_lies_between_the_classes(self):
         tuned = TunedThresholdClassifierCV(quick(), scoring="balanced_accuracy", cv=2)
         tuned.fit(TEXTS, LABELS)
@@ -274,6 +282,7 @@ def counted_words(sentence):
 
 
 class TestPipelines:
+    @pytest.mark.thorough
     def test_memory_keeps_the_tokenized_documents(self, tmp_path):
         steps = [("tokenizer", HierarchicalTokenizer(word_tokenizer=counted_words))]
         pipeline = Pipeline([*steps, ("han", quick())], memory=str(tmp_path))

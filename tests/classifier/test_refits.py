@@ -40,6 +40,7 @@ def test_explanations_go_on_with_the_model_that_they_began_with():
     assert [begun, *found] == list(expected)
 
 
+@pytest.mark.thorough
 def test_a_faithfulness_report_measures_one_model():
     def refits(estimator, X):
         classifier.fit(OTHER_TEXTS, OTHER_LABELS)

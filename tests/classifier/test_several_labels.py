@@ -126,6 +126,7 @@ def test_a_warm_start_and_validation_documents_find_columns_by_name():
     assert proba[_HAS[TEST][:, 1], 1].mean() > proba[~_HAS[TEST][:, 1], 1].mean()
 
 
+@pytest.mark.thorough
 def test_a_larger_weight_of_a_label_raises_its_probability():
     plain, weighted = (
         HANClassifier(**SMALL, max_epochs=2, class_weight=weight).fit(X[TRAIN], Y[TRAIN])
@@ -230,6 +231,7 @@ def test_labels_whose_index_is_that_of_the_documents_in_another_order_are_told()
         HANClassifier(**SMALL, max_epochs=1).fit(texts, Y[TRAIN][::-1])
 
 
+@pytest.mark.thorough
 def test_searches_and_scores_of_scikit_learn_take_it():
     model = HANClassifier(**SMALL, max_epochs=1)
     texts, y = np.array(X[TRAIN], dtype=object), Y[TRAIN].to_numpy()
@@ -239,6 +241,7 @@ def test_searches_and_scores_of_scikit_learn_take_it():
     assert 0 <= search.fit(texts, y).best_score_ <= 1
 
 
+@pytest.mark.thorough
 def test_the_exported_graph_gives_the_same_probabilities(fitted, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     from sk_han.persistence import export_onnx

@@ -49,6 +49,7 @@ def on_disk(opened: DocumentArray, given: Any) -> Any:
     return given
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("params", "arguments"),
     [
@@ -72,6 +73,7 @@ def test_a_fit_on_the_disk_gives_the_bits_of_a_fit_in_memory(
     assert fits[0].vocabulary_size_ == fits[1].vocabulary_size_
 
 
+@pytest.mark.thorough
 def test_a_network_is_pretrained_on_the_disk_as_in_memory(
     opened: DocumentArray, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -194,6 +194,7 @@ class TestForms:
         assert pipeline[-1].latent_model_ is not None
         same(pipeline, fitted)
 
+    @pytest.mark.thorough
     def test_a_search_takes_them(self):
         search = GridSearchCV(small(), {"dropout": [0.1]}, cv=2, error_score="raise")
         search.fit(LABELLED, Y, X_unlabelled=UNLABELLED)
@@ -276,6 +277,7 @@ class TestLater:
         )
         assert classifier.latent_scale_ < scale / 2
 
+    @pytest.mark.thorough
     def test_scales_stay_in_place_when_fits_with_validation_texts_go_on(self):
         given = {"X_val": UNSEEN[:20], "y_val": LABELS[600:620]}
         classifier = small(warm_start=True).fit(LABELLED, Y, X_unlabelled=UNLABELLED, **given)
@@ -338,6 +340,7 @@ class TestPretraining:
         np.testing.assert_array_equal(np.delete(labels[:60, 1], without), expected)
         assert np.isnan(labels[60:]).all()
 
+    @pytest.mark.thorough
     def test_texts_without_two_halves_do_not_count(self, pretrains):
         texts = [*UNLABELLED[:90], *500 * ["word"], *500 * [""]]
         classifier = small(max_epochs="auto").fit(LABELLED, Y, X_unlabelled=texts)

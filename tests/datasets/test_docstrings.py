@@ -143,6 +143,7 @@ def usual():
     return load_docstrings(packages=["numpy", "sklearn"])
 
 
+@pytest.mark.thorough
 @of_usual
 def test_names_of_all_the_packages_are_masked(usual):
     joined = "\n".join(usual.data).lower()
@@ -152,6 +153,7 @@ def test_names_of_all_the_packages_are_masked(usual):
     assert usual.target_names == ["numpy", "sklearn"]
 
 
+@pytest.mark.thorough
 @of_usual
 def test_the_order_is_always_the_same(usual):
     again = load_docstrings(packages=["numpy", "sklearn"])
@@ -173,6 +175,7 @@ def test_texts_and_labels_alone(tool_box):
 # What is not there
 
 
+@pytest.mark.thorough
 def test_usual_packages_that_are_absent_are_left_out(monkeypatch):
     find_spec = importlib.util.find_spec
     absent = {"torch", "scipy", "sklearn"}

@@ -204,6 +204,7 @@ def test_bag_of_words_is_at_chance(reviews):
     assert linear_accuracy(*reviews[:2], ngram_range=(1, 1)) < 0.58
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("n_classes", "low", "high"), [(2, 0.67, 0.78), (5, 0.58, 0.7)])
 def test_bag_of_words_and_pairs_is_not_enough(n_classes, low, high):
     texts, labels = make_reviews(2000, n_classes=n_classes, random_state=0)

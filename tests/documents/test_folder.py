@@ -142,6 +142,7 @@ def test_writing_that_fails_leaves_the_documents_that_were_there(folder: Path) -
     assert DocumentArray.open(folder).to_nested() == IN_MEMORY.to_nested()
 
 
+@pytest.mark.thorough
 def test_a_killed_writer_leaves_nothing_that_opens(tmp_path: Path) -> None:
     code = (
         "import sys\n"

@@ -262,6 +262,7 @@ sys.exit(os.waitpid(pid, 0)[1] != 0)
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
 def test_a_process_forked_while_kernels_load_does_not_wait_for_ever():
     command = [sys.executable, "-W", "ignore", "-c", FORKED_WHILE_LOADING]

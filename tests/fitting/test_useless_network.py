@@ -25,6 +25,7 @@ def test_a_rate_that_is_far_too_high_is_named(params):
     assert warned[0].filename == __file__
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("max_epochs", "noise"),
     first_fast([(1, False), (1, True), ("auto", True), ("auto", False), (2, False), (2, True)], 3),

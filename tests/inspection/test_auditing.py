@@ -48,6 +48,7 @@ def test_flipped_labels_come_first_with_the_label_that_was_meant(audit):
     assert audit.confused()[0][2] >= audit.confused()[1][2]
 
 
+@pytest.mark.thorough
 def test_each_document_is_listed_once_and_weighs_what_its_label_is_worth(audit):
     assert sorted(audit.documents) == list(range(len(TEXTS)))
     weights = audit.weights()
@@ -115,6 +116,7 @@ def test_a_fitted_search_is_audited_as_its_best_estimator():
     np.testing.assert_array_equal(found.probabilities, alone.probabilities)
 
 
+@pytest.mark.thorough
 def test_word_ids_are_audited_without_texts():
     documents = HierarchicalTokenizer().fit_transform(TEXTS)
     found = audit_labels(tiny(max_epochs=3, lr=0.05), documents, LABELS, n_explained=1)
@@ -142,6 +144,7 @@ def test_groups_are_left_out_together():
         audit_labels(LINEAR, texts, LABELS, groups=["a"] * 120)
 
 
+@pytest.mark.thorough
 def test_several_labels_are_doubted_one_by_one(tmp_path):
     Y = pd.DataFrame({"good": LABELS == "good", "bad": LABELS == "bad"})
     found = audit_labels(tiny(max_epochs=3, lr=0.05), TEXTS, Y, n_explained=2)
@@ -190,6 +193,7 @@ def test_what_cannot_be_audited_is_refused():
         audit_labels(LINEAR, "one text", LABELS)
 
 
+@pytest.mark.thorough
 def test_weights_and_groups_of_a_fit_are_those_of_its_documents():
     weights = np.where(np.arange(120) % 3, 1.0, 0.1)
     found = audit_labels(

@@ -373,6 +373,7 @@ def test_a_report_is_drawn(found):
     assert found.plot().get_ylabel() == "missed"
 
 
+@pytest.mark.thorough
 def test_a_search_and_a_pipeline_are_reported():
     pipeline = make_pipeline(HierarchicalTokenizer(), HANClassifier(**SMALL, max_epochs=1))
     search = GridSearchCV(pipeline, {"hanclassifier__dropout": [0.1]}, cv=2)

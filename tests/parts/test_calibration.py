@@ -125,12 +125,14 @@ class TestClassifier:
         assert classifier.ngram_scale_ == 0
         assert classifier.network_scale_ != 1
 
+    @pytest.mark.thorough
     def test_the_network_does_not_depend_on_the_ngram_model(self, reviews):
         texts, labels = reviews
         documents = DocumentArray.from_nested([[[2, 3], [4]], [[5]]])
         network, both = (small(linear_ngrams=r).fit(texts, labels) for r in (None, (1, 2)))
         np.testing.assert_array_equal(network.net_.logits(documents), both.net_.logits(documents))
 
+    @pytest.mark.thorough
     def test_the_ngram_model_learns_from_the_held_out_documents_too(self, reviews):
         texts, labels = reviews
         held_out, given = (
@@ -139,6 +141,7 @@ class TestClassifier:
         )
         np.testing.assert_array_equal(held_out.ngram_model_.weights, given.ngram_model_.weights)
 
+    @pytest.mark.thorough
     def test_documents_given_for_validation_are_not_learnt_from(self, reviews):
         texts, labels = reviews
         given = small().fit(texts[:150], labels[:150], X_val=texts[150:], y_val=labels[150:])
@@ -146,6 +149,7 @@ class TestClassifier:
         np.testing.assert_array_equal(given.ngram_model_.weights, alone.ngram_model_.weights)
         assert scales_of(given) != scales_of(alone)
 
+    @pytest.mark.thorough
     def test_a_fit_that_goes_on_keeps_the_scales(self, reviews):
         # Held-out documents are drawn anew, and the network has learnt from most of them.
         texts, labels = reviews

@@ -92,6 +92,7 @@ class TestCraftedZip:
         with pytest.raises(ModelFormatError, match="declares more bytes than the file has"):
             load_bytes(sealed(bytes(content)))
 
+    @pytest.mark.thorough
     def test_changed_bytes_under_a_right_checksum_load_or_are_format_errors(self, load_bytes):
         generator = random.Random(0)
         directory = WHOLE.index(b"PK\x01\x02")
@@ -450,6 +451,7 @@ class TestCraftedContent:
         with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded"):
             load_bytes(zipped(entries))
 
+    @pytest.mark.thorough
     def test_any_wrong_value_anywhere_loads_or_is_a_format_error(self, load_bytes):
         description, arrays = golden_parts()
         del description["model"]["fitted"]["history"][2:]

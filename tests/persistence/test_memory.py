@@ -87,6 +87,7 @@ LEARNT_NGRAMS = (*PARTS, "ngrams", "state", "learnt", "state")
 
 
 class TestWhateverTheFileHolds:
+    @pytest.mark.thorough
     @pytest.mark.parametrize(("unit", "before"), [("[[]]", ""), ("[12345]", '"😀",')])
     def test_the_values_that_would_take_most_take_their_share(self, load_bytes, unit, before):
         text = f"[{before}{repeated(unit, 1_200_000)}]"
@@ -113,6 +114,7 @@ class TestWhateverTheFileHolds:
         text = f"[{before}{repeated(unit, 1_200_000)}{']' * len(before.strip('😀,'))}]"
         takes_little(load_bytes, with_text(text, place))
 
+    @pytest.mark.thorough
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @example("target.classes.npy", "<U0", [10**8], 0)
     @given(
@@ -366,6 +368,7 @@ class TestTheWholeProcess:
 
 
 class TestManyEntries:
+    @pytest.mark.thorough
     def test_empty_ones_take_their_share(self, load_bytes):
         takes_little(load_bytes, zipped([(f"{i}.npy", b"") for i in range(8_000)]))
 

@@ -223,6 +223,7 @@ def test_a_hostile_file_that_loads_is_seen(tmp_path: Path, monkeypatch: pytest.M
 
 
 class TestHops:
+    @pytest.mark.thorough
     def test_the_ways_lead_through_files_of_the_package(self) -> None:
         import hops
 

@@ -45,6 +45,7 @@ NETWORKS = {
 REGRESSION = {"center", "scale", "output.weight", "output.bias"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fitted", NETWORKS.values(), ids=NETWORKS.keys())
 def test_all_weights_that_a_network_starts_from_are_shaken(fitted: Callable) -> None:
     plain = fitted().net_.weights

@@ -209,6 +209,7 @@ def test_a_document_without_words_says_so(text):
     assert "No words of this document were read." in texts(explained(text).plot())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("layout", first_fast(["constrained", "tight", None]))
 @pytest.mark.parametrize("format", ["png", "svg", "pdf"])
 def test_figures_of_every_layout_are_saved_in_every_format(tmp_path, layout, format):

@@ -23,6 +23,7 @@ def legend_of(html):
     return html[html.index('class="han-legend') : html.index('class="han-text"')]
 
 
+@pytest.mark.thorough
 @given(ANYTHING)
 def test_any_text_comes_back_out_of_the_page(text):
     page = Page(render_html(explained(text)))
@@ -30,6 +31,7 @@ def test_any_text_comes_back_out_of_the_page(text):
     assert "script" not in {tag for tag, _ in page.tags}
 
 
+@pytest.mark.thorough
 @given(ANYTHING, st.booleans())
 def test_any_page_can_be_written_in_utf8(text, full_page):
     classes = np.array([text, "b"], dtype=object)

@@ -194,6 +194,7 @@ def test_small_values_keep_two_significant_digits_in_their_column():
     ]
 
 
+@pytest.mark.thorough
 def test_a_long_sentence_is_cut_to_its_heaviest_words_and_their_neighbours():
     values = np.zeros(5000)
     values[[2000, 4999]] = 1.0, -0.5

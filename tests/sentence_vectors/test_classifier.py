@@ -100,6 +100,7 @@ def test_the_network_begins_as_a_logistic_regression_on_mean_sentences(X: Senten
     assert classifier.score(X, LABELS) > 0.85
 
 
+@pytest.mark.thorough
 def test_held_out_documents_decide_whether_order_is_read() -> None:
     (X, y), (unseen, of_unseen) = order_alone(300, 0), order_alone(100, 1)
     classifier = HANClassifier(linear_ngrams=None, lr=0.05, max_epochs=8, random_state=0)
@@ -132,6 +133,7 @@ def test_the_same_seed_gives_the_same_bits(X: SentenceArray, fitted: HANClassifi
     assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
 
 
+@pytest.mark.thorough
 def test_searches_choose_rows(X: SentenceArray) -> None:
     search = GridSearchCV(quick(), {"sentence_hidden": [2, 4]}, cv=2).fit(X, LABELS)
     assert search.best_estimator_.encoder_.is_of_same(X.encoder)
@@ -150,6 +152,7 @@ def test_validation_documents_can_be_given(X: SentenceArray, embedder: SentenceE
         quick().fit(X, LABELS, X_val=X_val.words(), y_val=UNSEEN_LABELS)
 
 
+@pytest.mark.thorough
 def test_text_without_labels_teaches_the_latent_model(
     X: SentenceArray, embedder: SentenceEmbedder
 ) -> None:
@@ -269,6 +272,7 @@ def test_what_sentence_vectors_do_not_have_is_refused(
         Scorer.load(tmp_path / "model.han")
 
 
+@pytest.mark.thorough
 def test_what_would_need_the_encoder_is_refused(
     embedder: SentenceEmbedder, fitted: HANClassifier, tmp_path: Path
 ) -> None:

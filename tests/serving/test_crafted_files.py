@@ -88,6 +88,7 @@ def differences(files: Iterable[tuple[str, bytes]], path: Path) -> list[str]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", MODELS)
 def test_both_refuse_the_same_files(name: str, tmp_path: Path) -> None:
     every_ninth = itertools.islice(crafted(name, 0), 0, None, 9)  # thorough tests take all

@@ -244,6 +244,7 @@ def test_a_summary_is_that_of_the_classifier(served):
     assert found.removal.fall == pytest.approx(expected.removal.fall, abs=1e-5)
 
 
+@pytest.mark.thorough
 def test_a_summary_of_word_ids_draws_documents_too(served):
     fitted = fitted_classifier()
     documents = fitted.tokenizer_.transform(TEXTS)

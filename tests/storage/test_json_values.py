@@ -136,6 +136,7 @@ LABEL = ANY_STRING.filter(lambda label: not label.endswith("\0"))  # others are 
 
 
 class TestAnyModel:
+    @pytest.mark.thorough
     @given(words=st.lists(ANY_STRING.filter(len), min_size=1, max_size=6, unique=True))
     def test_a_tokenizer_comes_back_with_its_words(self, path, words):
         tokenizer = HierarchicalTokenizer(vocabulary=words).fit(["a"])

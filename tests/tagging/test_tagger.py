@@ -50,6 +50,7 @@ class TestLearning:
         labels = [["O", "A"], ["O", "B"], ["C", "C"]] * 15
         assert tiny_tagger(hidden_size=11).fit(sentences, labels).score(sentences, labels) == 1
 
+    @pytest.mark.thorough
     def test_unknown_words_are_read_by_their_letters(self):
         stems = ["walk", "talk", "jump", "play", "call", "look", "work", "pull"]
         sentences = [[stem + ending] for stem in stems for ending in ("ed", "ing")]
@@ -96,6 +97,7 @@ class TestLearning:
         with pytest.warns(ConvergenceWarning, match=r"10 epochs of 20 .* label .[AB]"):
             tagger.fit([["x", "y"]] * 20, [["A", "B"]] * 20)
 
+    @pytest.mark.thorough
     def test_words_of_pretrained_vectors_are_known(self):
         vectors = {
             word: np.full(7, value, dtype=np.float32)
@@ -107,6 +109,7 @@ class TestLearning:
         tagger = tiny_tagger(embedding_init=vectors, max_epochs=20).fit(sentences, labels)
         assert tagger.predict([["lila"], ["Zehn"]]) == [["C"], ["N"]]
 
+    @pytest.mark.thorough
     def test_word_vectors_from_cooccurrence(self):
         assert tiny_tagger(embedding_init="cooccurrence").fit(X, Y).score(X, Y) == 1
 
@@ -119,6 +122,7 @@ class TestResults:
             assert rows.shape[1:] == fitted.classes_.shape
             np.testing.assert_allclose(rows.sum(axis=1), 1)
 
+    @pytest.mark.thorough
     def test_a_sentence_does_not_depend_on_its_batch(self, fitted):
         together = fitted.predict_proba(UNSEEN)
         for sentence, rows in zip(UNSEEN, together, strict=True):
@@ -152,6 +156,7 @@ class TestResults:
         assert torch.equal(before[0], torch.get_rng_state())
         np.testing.assert_array_equal(before[1], np.random.get_state()[1])
 
+    @pytest.mark.thorough
     def test_the_best_epoch_on_held_out_sentences_is_kept(self):
         seen = []
 
@@ -196,6 +201,7 @@ class TestCitizenship:
         with pytest.raises(NotFittedError):
             copy.predict(X)
 
+    @pytest.mark.thorough
     def test_cross_validation_over_sentences(self):
         assert cross_val_score(tiny_tagger(), X, Y, cv=2).min() > 0.9
 

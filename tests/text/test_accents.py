@@ -8,6 +8,7 @@ from sk_han.text.reader import ACCENT_STRIPPERS
 OF_SCIKIT_LEARN = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", OF_SCIKIT_LEARN)
 def test_every_character_becomes_what_scikit_learn_makes_of_it(name):
     ours, theirs = ACCENT_STRIPPERS[name], OF_SCIKIT_LEARN[name]

@@ -112,6 +112,7 @@ def test_words_stand_in_order_inside_their_sentence(text, words, start):
         last = end
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("piece", "word"),
     first_fast([("ab ", "ab"), ("ab ", "zz"), ("ba", "a"), ("ab ", "abc"), ("a. ", "b")]),

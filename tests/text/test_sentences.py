@@ -229,6 +229,7 @@ PIECES = st.lists(
 ).map("".join)
 
 
+@pytest.mark.thorough
 @given(st.one_of(ANY_TEXT, PIECES))
 @example("\u2029a")
 def test_sentences_are_in_order_trimmed_and_between_them_lie_space_and_tags(text):
@@ -259,6 +260,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("piece", first_fast(HOSTILE))
 def test_ten_times_the_text_takes_at_most_fifteen_times_the_time(piece):
     patterns = [compile_token_pattern(pattern) for pattern in TOKEN_PATTERNS.values()]

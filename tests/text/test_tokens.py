@@ -28,6 +28,7 @@ PIECES = st.lists(
 ).map("".join)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tokens", TOKEN_PATTERNS)
 @given(text=st.one_of(st.text(st.characters(codec="ascii"), max_size=200), PIECES))
 def test_words_of_ascii_text_are_found_as_in_any_text(tokens, text):

@@ -156,6 +156,7 @@ def test_the_classifier_has_noise_in_every_other_step_unless_asked_for_every():
     assert times_read(net_params={"noise_every": n_steps}) == n_steps + 1
 
 
+@pytest.mark.thorough
 @each_optimizer
 def test_a_fit_with_noise_learns_other_weights(optimizer):
     without, with_noise = (

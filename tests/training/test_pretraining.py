@@ -124,6 +124,7 @@ def test_certain_probabilities_train_as_labels_do(documents):
     assert losses[0] == pytest.approx(losses[1], rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_a_net_learns_probabilities():
     documents = DocumentArray.from_nested([[[2], [3]]] * 3 + [[[4], [5]]] * 3)
     share = np.repeat([0.25, 0.75], 3)

@@ -51,10 +51,12 @@ class Unstorable(Callback):
 
 
 class TestCallbacksOfTheUser:
+    @pytest.mark.thorough
     def test_one_with_state_dict_goes_on(self, tmp_path):
         params = {"lr_schedule": "constant", "lr": 0.05}
         goes_on(tmp_path, lambda: classifier_of(**params, callbacks=[StopAt(), StoredRate()]))
 
+    @pytest.mark.thorough
     def test_one_without_begins_anew(self, tmp_path):
         params = {"lr_schedule": "constant", "lr": 0.05}
         with pytest.raises(AssertionError):
@@ -84,6 +86,7 @@ class TestCallbacksOfTheUser:
         rates = [each.net_.optimizer_.param_groups[0]["lr"] for each in (again, whole)]
         assert rates[0] == rates[1] < 0.05
 
+    @pytest.mark.thorough
     def test_the_best_score_of_an_epoch_scoring_is_kept(self, tmp_path):
         again, _ = goes_on(
             tmp_path,
@@ -137,6 +140,7 @@ class RecordsArrays(Callback):
         net.history.record("text", "some")
 
 
+@pytest.mark.thorough
 def test_a_parameter_of_the_checkpoint_is_none_of_the_net(tmp_path):
     fitted = classifier_of().fit(TEXTS, LABELS, checkpoint=Checkpoint(tmp_path, minutes=5))
     assert "checkpoint" not in fitted.net_.get_params()

@@ -26,6 +26,7 @@ def test_a_text_without_words_has_an_empty_translation(translator: AttentionTran
     assert translator.predict(["", SOURCES[4], "  \n"]) == ["", TARGETS[4], ""]
 
 
+@pytest.mark.thorough
 def test_a_translation_does_not_depend_on_its_neighbours(translator: AttentionTranslator) -> None:
     texts = [*SOURCES, "", "Hund Hund Hund unbekannt Mann"]
     together = translator.predict(texts)

@@ -282,6 +282,7 @@ class TestTheFile:
         assert link.is_symlink()
         assert isinstance(load(saved), HierarchicalTokenizer)
 
+    @pytest.mark.thorough
     def test_threads_that_save_at_once_leave_one_whole_file(self, fitted, saved):
         threads = [threading.Thread(target=save, args=(fitted, saved)) for _ in range(8)]
         for thread in threads:

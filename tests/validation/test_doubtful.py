@@ -88,6 +88,7 @@ def test_an_index_of_levels_is_compared_with_its_like():
         warn_of_order(TEN.set_axis(levels), TEN.set_axis(levels[::-1]), "y")
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore:The network tells nothing")
 def test_each_door_tells_of_an_order():
     X, turned = pd.Series(TEXTS), pd.Series(range(len(TEXTS)))[::-1]

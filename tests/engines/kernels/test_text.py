@@ -76,6 +76,7 @@ def assert_same(texts):
             assert one is None or one.dtype == other.dtype
 
 
+@pytest.mark.thorough
 @given(st.lists(TEXTS, max_size=4))
 def test_all_texts_are_read_as_by_python(texts):
     assert_same(texts)
@@ -97,6 +98,7 @@ def test_listed_words_are_known_in_any_case(listed):
     assert_same(texts)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("code", first_fast(range(0, 0x110000, 0x1000), 4))
 def test_every_character_is_read_as_by_python(code):
     letters = [chr(i) for i in range(code, code + 0x1000)]
@@ -153,6 +155,7 @@ def test_what_can_follow_words_is_no_part_of_one():
     assert not np.any((bits & COMPILED.WORD > 0) & (bits & COMPILED.CHARACTER_WORD > 0))
 
 
+@pytest.mark.thorough
 def test_no_character_beyond_the_table_has_a_lower_case_in_the_list():
     lower = {chr(code).lower() for code in range(0x3000, 0x110000)}
     assert not {letter for letters in lower for letter in letters} & set("".join(LISTED))

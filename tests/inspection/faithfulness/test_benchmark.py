@@ -97,6 +97,7 @@ class TestOthers:
     def test_one_document_takes_time(self, classifier) -> None:
         assert all(value > 0 for value in time_of_one(classifier, UNSEEN[:3]))
 
+    @pytest.mark.thorough
     def test_the_script_prints_its_tables(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:

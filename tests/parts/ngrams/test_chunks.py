@@ -234,6 +234,7 @@ class TestMemory:
             monkeypatch.setattr(scoring, "WORDS_AT_ONCE", 10_000)
         monkeypatch.setattr(lazy, "_AT_ONCE", 100)
 
+    @pytest.mark.thorough
     def test_no_more_than_a_chunk_is_read_at_once(self, data):
         space = fit_latent_space(data.documents, RANGE, np.random.RandomState(0))
         most = max(hashing.BATCH_SIZE, N // N_CHUNKS + 1)

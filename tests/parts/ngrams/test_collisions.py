@@ -54,6 +54,7 @@ def test_a_crafted_ngram_counts_as_the_one_whose_place_it_takes_and_once():
     assert logits[0, 1] > logits[4, 1]
 
 
+@pytest.mark.thorough
 def test_cues_of_two_classes_in_one_bucket_are_told_apart_by_the_network():
     good, bad = words_in_one_bucket()
     rng = np.random.RandomState(0)

@@ -67,6 +67,7 @@ class TestFolds:
 
 
 class TestParts:
+    @pytest.mark.thorough
     def test_scales_calibrate(self, reviews, space):
         parts, scored = fit_linear_parts(reviews[:400], classes(2), (1, 2), space, np.arange(400))
         assert [*parts.parts] == [NGRAMS, LATENT]

@@ -93,6 +93,7 @@ class TestParity:
         assert beside["classes"] == [0, 1, 2, 3, 4]
         assert_equal_results(session, classifier, classifier.tokenizer_.transform(ODD))
 
+    @pytest.mark.thorough
     def test_a_latent_model_counts(self, exported):
         unlabelled = [
             f"{text} It was {'bad' if i % 3 else 'good'}." for i, text in enumerate(TEXTS)

@@ -75,6 +75,7 @@ def test_the_average_differs_from_the_last_weights():
     assert largest_difference(averaged.net_.weights, plain.net_.weights) > 1e-3
 
 
+@pytest.mark.thorough
 def test_training_goes_on_from_the_weights_themselves():
     losses = [
         [epoch["train_loss"] for epoch in trained(weight_averaging=decay)[0].history_]

@@ -127,6 +127,7 @@ class TestEpochs:
         proba = recorder.fitted[0].predict_proba(TEXTS)
         np.testing.assert_array_equal(copy.predict_proba(TEXTS), proba)
 
+    @pytest.mark.thorough
     def test_looking_at_the_fitted_estimator_changes_no_number(self):
         watched = recorded(Recorder()).predict_proba(TEXTS)
         np.testing.assert_array_equal(watched, tiny().fit(TEXTS, LABELS).predict_proba(TEXTS))
@@ -155,6 +156,7 @@ class TestOffTheShelf:
         assert "HANClassifier - fit" in shown
         assert "100%" in shown
 
+    @pytest.mark.thorough
     def test_a_progress_bar_of_a_search_shows_every_fit(self, capsys):
         search = GridSearchCV(tiny(), {"lr": [0.01, 0.1]}, cv=2)
         plain = clone(search).fit(TEXTS, LABELS)
@@ -199,6 +201,7 @@ class TestNothingElseChanges:
         clone(tiny().set_callbacks(recorder)).fit(TEXTS, LABELS)
         assert recorder.calls[-1] == "teardown"
 
+    @pytest.mark.thorough
     def test_callbacks_that_are_taken_off_leave_no_trace(self):
         classifier = recorded(Recorder()).set_callbacks()
         assert vars(classifier).keys() == vars(tiny().fit(TEXTS, LABELS)).keys()

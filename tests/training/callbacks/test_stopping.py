@@ -117,6 +117,7 @@ class TestInterrupt:
         thread.join()
         assert found.fit_summary_.ended == "all epochs"
 
+    @pytest.mark.thorough
     def test_a_checkpoint_stays_and_training_goes_on_from_it(self, tmp_path):
         checkpoint = Checkpoint(tmp_path, minutes=0)
         stopped = classifier_of(CtrlC(8), StopOnInterrupt())
