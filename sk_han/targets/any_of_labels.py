@@ -61,6 +61,7 @@ class AnyOfLabels(Target):
     @classmethod
     def learnt(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, NDArray[np.bool_]]:
         """Check an indicator, and take the names of its columns."""
+        from sk_han.validation.doubtful import warn_of_alike_names
         from sk_han.validation.indicators import check_indicator, in_order, warn_of_labels
 
         values, columns = check_indicator(y, n_documents, "y")
@@ -71,6 +72,7 @@ class AnyOfLabels(Target):
         t = in_order(values, columns, names, "y")
         if classes is None:
             warn_of_labels(t, names)
+        warn_of_alike_names(names)
         return cls(names, np.full(len(names), 0.5)), t
 
     @classmethod

@@ -47,10 +47,12 @@ class OneOfClasses(Target):
     @classmethod
     def learnt(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, NDArray[np.int64]]:
         """Check labels, and number their classes."""
+        from sk_han.validation.doubtful import warn_of_alike_names
         from sk_han.validation.labels import check_labels, encode_labels
 
         labels = check_labels(y, n_documents)
         target = cls(np.unique(labels) if classes is None else cls.names_of(classes))
+        warn_of_alike_names(target.names)
         if target.n_scores == 1:
             warn_user(
                 f"y holds a single class, {target.names.tolist()[0]!r}, which every document will "

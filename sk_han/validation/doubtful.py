@@ -68,6 +68,21 @@ def warn_of_order(X: Any, y: Any, name: str, documents: str = "X") -> None:
         )
 
 
+def warn_of_alike_names(names: NDArray[Any]) -> None:
+    """Warn of names (C,) of classes or labels that differ by blanks or capitals alone."""
+    alike: dict[str, list[str]] = {}
+    for name in names.tolist():
+        if isinstance(name, str):
+            alike.setdefault(" ".join(name.casefold().split()), []).append(name)
+    found = [" and ".join(map(repr, each)) for each in alike.values() if len(each) > 1]
+    if found:
+        warn_user(
+            f"Labels differ by blanks or capitals alone: {listed(found, write=str)}. They are "
+            "learnt as different ones. If they are the same, write them in one way, as by "
+            "str.strip() and str.lower()."
+        )
+
+
 def warn_of_rare_classes(targets: NDArray[np.int64], classes: NDArray[np.generic]) -> None:
     """Warn of classes (C,) that have two to four of the targets (D,) among larger ones."""
     counts = np.bincount(targets, minlength=len(classes))

@@ -15,7 +15,7 @@ def test_the_page_and_the_table_are_those_of_python(run, table, tmp_path):
     assert "18 documents: about" in Page(page.read_text("utf-8")).all_text
     model = sk_han.HANClassifier(max_epochs=1, embedding_dim=8, word_hidden=4, random_state=0)
     expected = sk_han.audit_labels(model, TEXTS, LABELS)
-    with open(decisions, encoding="utf-8", newline="") as file:
+    with open(decisions, encoding="utf-8-sig", newline="") as file:
         assert [int(row["document"]) for row in csv.DictReader(file)] == expected.documents.tolist()
 
 

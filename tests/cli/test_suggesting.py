@@ -22,7 +22,7 @@ def test_the_page_and_the_table_are_those_of_python(run, table, model, tmp_path)
     assert "Read 18 documents in " in told
     assert "3 documents of 18 to label next" in Page(page.read_text("utf-8")).all_text
     expected = sk_han.suggest(sk_han.load(model), TEXTS, 3, X_labelled=[TEXTS[0]], random_state=0)
-    with open(to_label, encoding="utf-8", newline="") as file:
+    with open(to_label, encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [int(row["document"]) for row in rows] == expected.documents.tolist()
     assert [row["text"] for row in rows] == list(expected.texts)

@@ -73,7 +73,7 @@ def test_a_page_and_a_table_show_the_label_and_the_other(audit, tmp_path):
     assert f"labelled {audit[0].label}, rather {audit[0].suggested}" in page
     assert page.count("rather") >= len(FLIPPED)
     audit.to_csv(tmp_path / "audit.csv")
-    with open(tmp_path / "audit.csv", encoding="utf-8", newline="") as file:
+    with open(tmp_path / "audit.csv", encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["document", "text", "label", "suggested", "doubt", "decision"]
     assert int(rows[0]["document"]) == audit[0].document
@@ -278,6 +278,6 @@ def test_a_table_of_no_labels_has_columns():
 def test_a_table_holds_any_text_and_is_compressed_by_its_name(audit, tmp_path):
     texts = (*audit.texts[:-1], "half a character \ud800")
     dataclasses.replace(audit, texts=texts).to_csv(tmp_path / "audit.csv.gz")
-    with gzip.open(tmp_path / "audit.csv.gz", "rt", encoding="utf-8", newline="") as file:
+    with gzip.open(tmp_path / "audit.csv.gz", "rt", encoding="utf-8-sig", newline="") as file:
         texts = [row["text"] for row in csv.DictReader(file)]
     assert "half a character ?" in texts

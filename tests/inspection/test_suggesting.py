@@ -133,7 +133,7 @@ def test_a_table_to_fill_in(fitted, tmp_path):
 def test_a_table_of_broken_text_is_compressed_where_its_name_says_so(tmp_path):
     model = Says([[0.5, 0.5, 0.0]])
     suggest(model, ["half a \ud83d"], 1, random_share=0).to_csv(tmp_path / "a.csv.gz")
-    with gzip.open(tmp_path / "a.csv.gz", "rt", encoding="utf-8") as file:
+    with gzip.open(tmp_path / "a.csv.gz", "rt", encoding="utf-8-sig") as file:
         assert "half a ?" in file.read()
 
 

@@ -43,6 +43,12 @@ FAULTS = {
     "a new class": lambda: fit(warm_start=True).fit(TEXTS, EVERY_OTHER),
     "a class of one": lambda: fit(y=[*LABELS[:-1], "mixed"]),
     "a class of three": lambda: fit(y=[*LABELS[:-3], *["mixed"] * 3]),
+    "a class in two spellings": lambda: fit(
+        y=[
+            label.capitalize() if i % 2 and label == "positive" else label
+            for i, label in enumerate(LABELS)
+        ]
+    ),
     "copies with another label": lambda: fit(
         [*TEXTS[:-2], *TEXTS[:2]], [*LABELS[:-2], *(OTHER[label] for label in LABELS[:2])]
     ),

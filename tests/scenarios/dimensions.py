@@ -583,6 +583,7 @@ WARNINGS: list[Expected] = [
     Expected(when(estimator=FOLDS, weights="some zero"), "a single document: "),
     Expected(when(classes=_FEW), "fewer than 5 documents: "),
     Expected(when(classes="one"), "y holds a single class"),
+    Expected(when(labels="odd names"), "differ by blanks or capitals alone: '' and ' '"),
     # Of a short vocabulary, or of the first words, documents of two classes are the same.
     Expected(when(), "the same words as one with another label"),
     Expected(when(highlights=_HIGHLIGHTED), "highlights cover no word that is read"),

@@ -12,6 +12,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sk_han import DocumentArray, HierarchicalTokenizer, describe, report
 from sk_han.datasets import make_reviews
 from sk_han.validation.doubtful import (
+    warn_of_alike_names,
     warn_of_conflicts,
     warn_of_features,
     warn_of_order,
@@ -41,6 +42,29 @@ def test_other_classes_are_not(counts):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_rare_classes(np.repeat([0, 1, 2], counts), CLASSES)
+
+
+def test_names_that_differ_by_blanks_or_capitals_are_told():
+    names = np.array(["bad", "b ad", "Bad ", "good", "go  od", "go od"])
+    message = r"alone: 'Bad ' and 'bad', 'go  od' and 'go od'\. They"
+    with pytest.warns(UserWarning, match=message):
+        warn_of_alike_names(np.unique(names))
+
+
+@pytest.mark.parametrize("of_several", [False, True])
+def test_a_fit_tells_them_once(of_several):
+    frame = pd.DataFrame({"Pos": [1, 0, 1] * 6, "pos": [0, 1, 1] * 6})
+    y = frame if of_several else ["pos", "Pos"] * 9
+    with pytest.warns(UserWarning, match="alone: 'Pos' and 'pos'") as told:
+        tiny().fit(TEXTS, y)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("names", [["a", "b", "ab"], [1, 11], [True, False], ["ss", "s"]])
+def test_other_names_are_not(names):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_alike_names(np.array(names))
 
 
 def test_conflicts_of_more_than_one_in_a_hundred_are_named():

@@ -127,7 +127,8 @@ class Suggestions(Result):
         Parameters
         ----------
         path : path-like
-            Compressed if the name ends in .gz.
+            Compressed if the name ends in .gz. The file begins with a byte order mark, as Excel
+            needs; Python's `open` leaves it out with ``encoding="utf-8-sig"``.
         """
         write_csv(path, [*self._header, "label"], ([*row, ""] for row in self._rows()))
 
