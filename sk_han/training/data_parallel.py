@@ -93,9 +93,7 @@ class Ranks:
 
     def check_same(self, facts: Mapping[str, Any]) -> None:
         """Check that all ranks have the same short facts; ValueError on all if two differ."""
-        every: list[Any] = [None] * self.size
-        with self._connected():
-            dist.all_gather_object(every, dict(facts), group=self._group)
+        every = self._of_all(dict(facts))
         different = [
             f"{name}: {_short(every[0].get(name))} on rank 0, {_short(other.get(name))} on rank "
             f"{rank}"
@@ -199,6 +197,10 @@ class Ranks:
         self._reduce(found, dist.ReduceOp.MAX)
         return bool(found)
 
+    def first_given(self, value: str | None) -> str | None:
+        """Return the value of the first rank that has one."""
+        return next((each for each in self._of_all(value) if each is not None), None)
+
     def dismiss(self) -> None:
         """Let the other ranks end: nothing waits for them any more.
 
@@ -206,6 +208,13 @@ class Ranks:
         first one has everything.
         """
         self._from_first(torch.zeros(1))
+
+    def _of_all(self, value: Any) -> list[Any]:
+        """Return the short value of each rank."""
+        every: list[Any] = [None] * self.size
+        with self._connected():
+            dist.all_gather_object(every, value, group=self._group)
+        return every
 
     def _from_first(self, values: Tensor) -> Tensor:
         """Return the values of the first rank."""

@@ -267,6 +267,7 @@ class Net(NeuralNet):
                     self.stop_requested = True  # checkpoints, which come last, store it
         if self._ranks is not None and self._ranks.any(request is not None):
             self.stop_requested = True
+            self.ended_by = self._ranks.first_given(self.ended_by)
             raise StopTraining from request  # of any rank: all stop after the same epoch
         if request is not None:
             raise StopTraining from request

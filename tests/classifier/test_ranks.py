@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from skorch.callbacks import Callback
 
 import sk_han
-from sk_han import HANClassifier
+from sk_han import HANClassifier, StopAfter, StopOnInterrupt
 from sk_han.datasets import make_reviews
 from tests.process_group import ProcessGroup
 from tests.tiny_models import LABELS, TEXTS, tiny
@@ -43,6 +43,26 @@ def losses_with_highlights(params):
     try:
         return [epoch["train_loss"] for epoch in classifier.history_]
     except AttributeError:  # another rank has no model
+        return None
+
+
+class Press(Callback):
+    """Press Ctrl-C in the third epoch, or do nothing."""
+
+    def __init__(self, here):
+        self.here = here
+
+    def on_batch_end(self, net, training=False, **kwargs):
+        if training and self.here and len(net.history) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def ended(callbacks):
+    """Why training ended, and behind how many epochs; None without a model."""
+    classifier = tiny(max_epochs=400, callbacks=callbacks).fit(TEXTS, LABELS)
+    try:
+        return classifier.fit_summary_.ended, classifier.n_iter_
+    except AttributeError:
         return None
 
 
@@ -84,6 +104,20 @@ class TestFit:
         together, _ = group.run(losses_with_highlights, params)
         np.testing.assert_allclose(together, alone, rtol=1e-3)
         assert alone[0] > 1.05 * plain[0]["train_loss"]
+
+    @pytest.mark.parametrize("first", [True, False])
+    def test_the_time_of_one_rank_ends_training_on_all(self, group, first):
+        in_order = 1 if first else -1
+        callbacks = [[StopAfter(0.1)], [StopAfter(1000)]][::in_order]
+        (why, n_epochs), other = group.run(ended, callbacks)
+        assert (why, other) == ("the time", None)
+        assert n_epochs < 400
+
+    @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C goes to all processes of a console")
+    @pytest.mark.parametrize("first", [True, False])
+    def test_an_interrupt_of_one_rank_ends_training_on_all(self, group, first):
+        callbacks = [[StopOnInterrupt(), Press(first)], [StopOnInterrupt(), Press(not first)]]
+        assert group.run(ended, callbacks) == [("an interrupt", 3), None]
 
     def test_the_other_rank_says_where_the_model_is(self, group):
         _, error = group.run(described, {})
