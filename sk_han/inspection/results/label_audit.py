@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.result import Result
+from sk_han.inspection.results.listing import Listing
 from sk_han.inspection.results.span_checks import frozen
 from sk_han.rendering.audit import audit_page, audit_text, plot_audit
-from sk_han.utils.csv_files import write_csv
-from sk_han.utils.frames import frame_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from pandas import DataFrame
 
 
 class DoubtfulLabel(NamedTuple):
@@ -37,7 +33,7 @@ class DoubtfulLabel(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class LabelAudit(Result):
+class LabelAudit(Listing[DoubtfulLabel]):
     """The labels of documents, and how likely each is wrong, the most doubtful first.
 
     `audit_labels` returns it. Arrays are of n_entries labels: one for each document or, of several
@@ -69,6 +65,8 @@ class LabelAudit(Result):
     notes : tuple of str, default=()
         What one must know to read the audit.
     """
+
+    to_fill_in = "decision"
 
     documents: NDArray[np.int64]
     given: NDArray[np.int64]
@@ -104,31 +102,6 @@ class LabelAudit(Result):
         """Number of all documents, listed or not."""
         return len(self.probabilities)
 
-    def __len__(self) -> int:
-        return len(self.documents)
-
-    def __iter__(self) -> Iterator[DoubtfulLabel]:
-        return (self[place] for place in range(len(self)))
-
-    @overload
-    def __getitem__(self, place: int) -> DoubtfulLabel: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[DoubtfulLabel]: ...
-
-    def __getitem__(self, place: int | slice) -> DoubtfulLabel | list[DoubtfulLabel]:
-        """Return the label at a place of the order, from 0, or those of a slice."""
-        if isinstance(place, slice):
-            return [self[number] for number in range(len(self))[place]]
-        other = int(self.suggested[place])
-        return DoubtfulLabel(
-            int(self.documents[place]),
-            self.labels[self.given[place]],
-            None if other < 0 else self.labels[other],
-            self.marked is None or bool(self.marked[place]),
-            float(self.doubts[place]),
-        )
-
     def n_expected(self, n: int | None = None) -> float:
         """Return how many of the first n labels are expected to be wrong; None for all."""
         return float(self.doubts[:n].sum())
@@ -155,26 +128,6 @@ class LabelAudit(Result):
             sums[pair] = sums.get(pair, 0.0) + entry.doubt
         return sorted(((*pair, n) for pair, n in sums.items()), key=lambda found: -found[2])
 
-    def to_frame(self) -> DataFrame:
-        """Return a pandas DataFrame with one row for each label, the most doubtful first.
-
-        Its columns are ``document``, ``text`` if there are texts, ``label``, ``suggested`` or
-        ``marked``, and ``doubt``.
-        """
-        rows = list(self._rows())
-        return frame_of({name: [row[i] for row in rows] for i, name in enumerate(self._header)})
-
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows of `to_frame` in UTF-8, with an empty column ``decision`` to fill in.
-
-        Parameters
-        ----------
-        path : path-like
-            Compressed if the name ends in .gz. The file begins with a byte order mark, as Excel
-            needs; Python's `open` leaves it out with ``encoding="utf-8-sig"``.
-        """
-        write_csv(path, [*self._header, "decision"], ([*row, ""] for row in self._rows()))
-
     def to_text(self) -> str:
         """Return how many labels are expected to be wrong, and the most doubtful, as lines."""
         return audit_text(self)
@@ -182,6 +135,16 @@ class LabelAudit(Result):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how many of the first labels are expected to be wrong, over their number."""
         return plot_audit(self, ax)
+
+    def _entry(self, place: int) -> DoubtfulLabel:
+        other = int(self.suggested[place])
+        return DoubtfulLabel(
+            int(self.documents[place]),
+            self.labels[self.given[place]],
+            None if other < 0 else self.labels[other],
+            self.marked is None or bool(self.marked[place]),
+            float(self.doubts[place]),
+        )
 
     @property
     def _header(self) -> list[str]:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.result import Result
+from sk_han.inspection.results.listing import Listing
 from sk_han.inspection.results.span_checks import frozen
 from sk_han.rendering.to_label import plot_suggestions, suggestions_page, suggestions_text
-from sk_han.utils.csv_files import write_csv
-from sk_han.utils.frames import frame_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from pandas import DataFrame
 
 
 class SuggestedDocument(NamedTuple):
@@ -38,7 +34,7 @@ class SuggestedDocument(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Suggestions(Result):
+class Suggestions(Listing[SuggestedDocument]):
     """Documents to label next: first those that a model is least decided on, then random ones.
 
     `suggest` returns it.
@@ -66,6 +62,8 @@ class Suggestions(Result):
         What one must know to use them.
     """
 
+    to_fill_in = "label"
+
     documents: NDArray[np.int64]
     is_random: NDArray[np.bool_]
     margins: NDArray[np.float64]
@@ -85,22 +83,15 @@ class Suggestions(Result):
         shape = (n, len(self.labels))
         put(self, "probabilities", frozen(self.probabilities, "probabilities", shape, np.float64))
 
-    def __len__(self) -> int:
-        return len(self.documents)
+    def to_text(self) -> str:
+        """Return the first documents as lines."""
+        return suggestions_text(self)
 
-    def __iter__(self) -> Iterator[SuggestedDocument]:
-        return (self[place] for place in range(len(self)))
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the margins in the order of suggestion."""
+        return plot_suggestions(self, ax)
 
-    @overload
-    def __getitem__(self, place: int) -> SuggestedDocument: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[SuggestedDocument]: ...
-
-    def __getitem__(self, place: int | slice) -> SuggestedDocument | list[SuggestedDocument]:
-        """Return the document at a place of the order, from 0, or those of a slice."""
-        if isinstance(place, slice):
-            return [self[number] for number in range(len(self))[place]]
+    def _entry(self, place: int) -> SuggestedDocument:
         guess, *rival = self.nearest[place].tolist()
         return SuggestedDocument(
             int(self.documents[place]),
@@ -111,34 +102,6 @@ class Suggestions(Result):
             float(self.probabilities[place, guess]),
             self.labels[rival[0]] if rival else None,
         )
-
-    def to_frame(self) -> DataFrame:
-        """Return a pandas DataFrame with one row for each document, in the order of suggestion.
-
-        Its columns are ``document``, ``text`` if there are texts, ``is_random``, ``margin``,
-        ``guess``, ``probability`` and, of one label a document, ``rival``.
-        """
-        rows = list(self._rows())
-        return frame_of({name: [row[i] for row in rows] for i, name in enumerate(self._header)})
-
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows of `to_frame` in UTF-8, with an empty column ``label`` to fill in.
-
-        Parameters
-        ----------
-        path : path-like
-            Compressed if the name ends in .gz. The file begins with a byte order mark, as Excel
-            needs; Python's `open` leaves it out with ``encoding="utf-8-sig"``.
-        """
-        write_csv(path, [*self._header, "label"], ([*row, ""] for row in self._rows()))
-
-    def to_text(self) -> str:
-        """Return the first documents as lines."""
-        return suggestions_text(self)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the margins in the order of suggestion."""
-        return plot_suggestions(self, ax)
 
     @property
     def _header(self) -> list[str]:

@@ -24,6 +24,7 @@ from sk_han.inspection import (
 )
 from sk_han.inspection.results.description import FitCost
 from sk_han.inspection.results.held_out import HeldOutReport
+from sk_han.inspection.results.listing import Listing
 from sk_han.inspection.results.result import Result, plain
 from sk_han.translation import Alignment
 from tests.by_hand import explained, signed, summarized
@@ -151,7 +152,7 @@ def _figures_are_closed() -> Iterator[None]:
 
 
 def test_there_are_no_other_results() -> None:
-    kinds = [*Result.__subclasses__(), *HeldOutReport.__subclasses__()]
+    kinds = [kind for base in (Result, HeldOutReport, Listing) for kind in base.__subclasses__()]
     assert {kind.__name__ for kind in kinds if not isabstract(kind)} == RESULTS.keys()
 
 
