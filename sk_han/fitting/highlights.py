@@ -14,12 +14,16 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.documents import holds_word_ids
 from sk_han.validation.spans import checked_spans, covered_words
+from sk_han.validation.texts import is_missing
 
 __all__ = ["check_highlights", "marks_of"]
 
 
 def check_highlights(highlights: Any, X: Any, settings: Settings) -> list[NDArray[np.int64]] | None:
-    """Return the spans of each document, (n_spans, 2), which are none where nobody looked."""
+    """Return the spans of each document, (n_spans, 2), which are none where nobody looked.
+
+    In a column of a joined table None has become NaN or NA.
+    """
     if highlights is None:
         return None
     if holds_word_ids(X):
@@ -44,7 +48,7 @@ def check_highlights(highlights: Any, X: Any, settings: Settings) -> list[NDArra
             f"{len(highlights)} highlights. A document that nobody looked at has None."
         )
     return [
-        checked_spans([] if spans is None else spans, number, len(text), "highlight")
+        checked_spans([] if is_missing(spans) else spans, number, len(text), "highlight")
         for number, (spans, text) in enumerate(zip(highlights, X, strict=True))
     ]
 

@@ -78,7 +78,7 @@ class TestEffect:
 
     def test_nothing_marked_changes_nothing(self):
         plain = tiny().fit(TEXTS, LABELS)
-        for nothing in ([[]] * N, [None] * N, [None, []] * (N // 2)):
+        for nothing in ([[]] * N, [None] * N, [None, []] * (N // 2), [np.nan, pd.NA] * (N // 2)):
             same(tiny().fit(TEXTS, LABELS, highlights=nothing), plain)
 
     def test_overlapping_spans_are_their_union(self):
