@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sk_han.inspection.describing import describe
     from sk_han.inspection.explaining import explain, explain_iter
     from sk_han.inspection.faithfulness import faithfulness_report
+    from sk_han.inspection.marking import marking_page
     from sk_han.inspection.reporting import report
     from sk_han.inspection.results import DocumentExplanation, ExplanationList, Summary
     from sk_han.inspection.suggesting import suggest
@@ -61,6 +62,7 @@ __all__ = [
     "explain_iter",
     "faithfulness_report",
     "load",
+    "marking_page",
     "read_highlights",
     "report",
     "save",
@@ -95,6 +97,7 @@ _MODULE_OF = {
     "explain_iter": "sk_han.inspection.explaining",
     "faithfulness_report": "sk_han.inspection.faithfulness",
     "load": "sk_han.persistence",
+    "marking_page": "sk_han.inspection.marking",
     "read_highlights": "sk_han.datasets",
     "report": "sk_han.inspection.reporting",
     "save": "sk_han.persistence",

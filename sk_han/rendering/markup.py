@@ -13,8 +13,8 @@ from sk_han.utils.visible_text import visible
 _LONGEST = 1_500  # characters of a text that is not explained
 
 
-def page(body: str, title: str, full_page: bool, kind: str = "") -> str:
-    """Return a body with the style sheet, as a fragment or a full page.
+def page(body: str, title: str, full_page: bool, kind: str = "", head: str = "") -> str:
+    """Return a body with the style sheet, as a fragment or a full page with more in its head.
 
     Pages of a kind have styles of their own, for them alone, since a notebook may hold several.
     """
@@ -29,8 +29,8 @@ def page(body: str, title: str, full_page: bool, kind: str = "") -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f'<title>{title}</title>\n{styles}\n</head>\n<body class="{classes}">\n{body}\n</body>\n'
-        "</html>\n"
+        f"{head}<title>{title}</title>\n{styles}\n</head>\n"
+        f'<body class="{classes}">\n{body}\n</body>\n</html>\n'
     )
 
 
