@@ -111,6 +111,12 @@ def unlabelled() -> str:
     return "\n".join(grid(rows)) + "\n\n" + origin(*origins)
 
 
+def stacked(*names: str) -> str:
+    """Draw the rows of several results of one script in one table."""
+    found = [load(name) for name in names]
+    return "\n".join(grid([row for one in found for row in one["rows"]])) + "\n\n" + origin(*found)
+
+
 def by(found: dict[str, Any], key: str) -> dict[str, dict[str, Any]]:
     return {row[key]: row for row in found["rows"]}
 
@@ -123,6 +129,9 @@ DRAWN = {
     "accuracy": lambda: accuracy(MODELS, CORPORA, "log loss", "calibration error"),
     "front": front,
     "pooling": lambda: accuracy(POOLINGS, ["imdb-1000", "airline", "make_reviews"]),
+    "text_beside_numbers": lambda: stacked(
+        *(f"text_beside_numbers-{name}" for name in ("airline", "imdb", "movies"))
+    ),
     "unlabelled": unlabelled,
 }
 
