@@ -28,33 +28,52 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import validate_parameter_constraints
 
 if TYPE_CHECKING:
+    from sk_han.sentence_vectors import SentenceEmbedder
     from sk_han.tagging import SequenceTagger
     from sk_han.translation import AttentionTranslator
 
-    Saved = HANClassifier | HierarchicalTokenizer | SequenceTagger | AttentionTranslator
+    Saved = (
+        HANClassifier
+        | HierarchicalTokenizer
+        | SentenceEmbedder
+        | SequenceTagger
+        | AttentionTranslator
+    )
 
 # Names in `sk_han`, which loads each of them on first use.
-ESTIMATORS = ("HANClassifier", "HierarchicalTokenizer", "SequenceTagger", "AttentionTranslator")
+ESTIMATORS = (
+    "HANClassifier",
+    "HierarchicalTokenizer",
+    "SentenceEmbedder",
+    "SequenceTagger",
+    "AttentionTranslator",
+)
+_OF_EMBEDDER = ("tokenizer", "batch_size", "random_state", "verbose")
 
 
-def load(path: str | os.PathLike[str]) -> Saved | Pipeline:
+def load(path: str | os.PathLike[str], *, encoder: Any = None) -> Saved | Pipeline:
     """Load an estimator that `save` wrote. No code is run from the file.
 
     Parameters
     ----------
     path : str or path-like
+    encoder : object, default=None
+        The encoder that a `SentenceEmbedder` in the file was given, such as a
+        ``SentenceTransformer``: no file holds it. Its vectors of three sentences must be those that
+        it gave before.
 
     Returns
     -------
-    HANClassifier, HierarchicalTokenizer, Pipeline, SequenceTagger or AttentionTranslator
+    HANClassifier, HierarchicalTokenizer, SentenceEmbedder, Pipeline, SequenceTagger or \
+            AttentionTranslator
         Fitted; on the machine that saved it, its predictions have the same bits. A classifier
         computes on the device it was fitted on, or on the CPU if that is absent.
 
     Raises
     ------
     ModelFormatError
-        If the file is empty, cut off, damaged, no file of `save`, or of a newer format. It is a
-        ValueError.
+        If the file is empty, cut off, damaged, no file of `save`, or of a newer format; if it needs
+        another encoder, or none. It is a ValueError.
     OSError
         If the file cannot be read, or is a pipe or device; FileNotFoundError if there is none.
 
@@ -69,26 +88,47 @@ def load(path: str | os.PathLike[str]) -> Saved | Pipeline:
     file holds, loading takes at most 64 times its size, and 4 MB.
     """
     with model_file(path) as file:
-        return restored(*read_archive(file))
+        return restored(*read_archive(file), encoder)
 
 
-def restored(description: Any, arrays: Arrays) -> Any:
+def restored(description: Any, arrays: Arrays, encoder: Any) -> Any:
     """Create the estimator that a file describes; errors are those of `model_file`."""
     model = model_of(description)
     is_pipeline = isinstance(model, dict) and model.get("class") == "Pipeline"
-    estimator = _pipeline(model, arrays) if is_pipeline else _estimator(model, arrays)
+    first = steps_of(model)[0][1] if is_pipeline else model
+    if isinstance(first, dict) and first.get("class") == "SentenceEmbedder":
+        embedder = _embedder(first, arrays, encoder)
+        estimator = _pipeline(model, arrays, embedder) if is_pipeline else embedder
+    elif encoder is not None:
+        raise ValueError("it holds no SentenceEmbedder, and takes no encoder")
+    else:
+        estimator = _pipeline(model, arrays) if is_pipeline else _estimator(model, arrays)
     check_all_taken(arrays)
     return estimator
 
 
-def _pipeline(model: dict[str, Any], arrays: Arrays) -> Pipeline:
+def _pipeline(
+    model: dict[str, Any], arrays: Arrays, embedder: SentenceEmbedder | None = None
+) -> Pipeline:
     (first, tokenizer), (last, classifier) = steps_of(model)
     params = pipeline_params(model)
     steps = [
-        (first, _estimator(tokenizer, arrays, only="HierarchicalTokenizer")),
+        (first, embedder or _estimator(tokenizer, arrays, only="HierarchicalTokenizer")),
         (last, _estimator(classifier, arrays, only="HANClassifier")),
     ]
     return _made(Pipeline, params, steps=steps)
+
+
+def _embedder(data: Any, arrays: Arrays, encoder: Any) -> SentenceEmbedder:
+    from sk_han.sentence_vectors.state import restore  # imports scikit-learn's decompositions
+
+    fields = fields_of(data, "the SentenceEmbedder", ["class", "params", "fitted"])
+    stored = fields_of(fields["params"], "params of the SentenceEmbedder", [], _OF_EMBEDDER)
+    params = {name: _parameter(name, value) for name, value in stored.items()}
+    embedder: SentenceEmbedder = _with_params(sk_han.SentenceEmbedder, params)
+    fields_of(fields["fitted"], "the state of the SentenceEmbedder", ["embedder"])
+    restore(embedder, fitted_state(fields, arrays, _tokenizer)["embedder"], encoder)
+    return embedder
 
 
 def _estimator(data: Any, arrays: Arrays, *, only: str | None = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from sk_han.utils.compat import validate_parameter_constraints
 
 if TYPE_CHECKING:
     from sk_han.persistence.loading import Saved
+    from sk_han.sentence_vectors import SentenceEmbedder
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -59,9 +60,9 @@ def save(
 
     Parameters
     ----------
-    estimator : HANClassifier, HierarchicalTokenizer, Pipeline of the two, SequenceTagger or \
-            AttentionTranslator
-        Fitted.
+    estimator : HANClassifier, HierarchicalTokenizer, SentenceEmbedder, Pipeline of one of the \
+            two and a HANClassifier, SequenceTagger or AttentionTranslator
+        Fitted. An encoder that a SentenceEmbedder was given is in no file; `load` takes it.
     path : str or path-like
         The file, by convention with the ending ``.han``.
     text_hashes : bool, default=False
@@ -116,7 +117,8 @@ def save(
     description = {"versions": versions, "model": _described(estimator, arrays, text_hashes)}
     with replacing(path) as file:
         write_archive(file, description, arrays)
-        restored(*read_archive(file))  # a file that cannot be loaded must not replace another
+        # A file that cannot be loaded must not replace another.
+        restored(*read_archive(file), _encoder_given(estimator))
 
 
 def _described(estimator: Any, arrays: Arrays, text_hashes: bool = False) -> dict[str, Any]:
@@ -125,12 +127,14 @@ def _described(estimator: Any, arrays: Arrays, text_hashes: bool = False) -> dic
     name = type(estimator).__name__
     if name not in ESTIMATORS or type(estimator) is not getattr(sk_han, name):
         raise TypeError(
-            "sk_han.save takes a HANClassifier, a HierarchicalTokenizer, a Pipeline of the two, a "
-            "SequenceTagger or an AttentionTranslator; got "
-            f"{name}. After a search, save search.best_estimator_; for everything else there is "
-            "joblib.dump."
+            "sk_han.save takes a HANClassifier, a HierarchicalTokenizer or SentenceEmbedder, a "
+            "Pipeline of one of these and a HANClassifier, a SequenceTagger or an "
+            f"AttentionTranslator; got {name}. After a search, save search.best_estimator_; for "
+            "everything else there is joblib.dump."
         )
     check_is_fitted(estimator)
+    if name == "SentenceEmbedder":
+        return _embedder(estimator, arrays)
     described = _unfitted(estimator, arrays)
     if type(estimator) is HierarchicalTokenizer:
         # A scorer has no scikit-learn to look them up in.
@@ -142,6 +146,25 @@ def _described(estimator: Any, arrays: Arrays, text_hashes: bool = False) -> dic
         state["text_hashes"] = None
     fitted = {name: _encoded(value, name, arrays) for name, value in state.items()}
     return described | {"requests": _requests(estimator), "fitted": fitted}
+
+
+def _embedder(embedder: SentenceEmbedder, arrays: Arrays) -> dict[str, Any]:
+    if embedder.memory is not None:
+        raise TypeError(
+            "memory of the SentenceEmbedder cannot be saved: it names a folder of this machine. "
+            "set_params(memory=None) first."
+        )
+    from sk_han.sentence_vectors.state import state_of
+
+    described = _unfitted(embedder, arrays, but=("encoder", "memory"))
+    state = {"embedder": state_of(embedder)}
+    return described | {"fitted": {n: _encoded(v, n, arrays) for n, v in state.items()}}
+
+
+def _encoder_given(estimator: Any) -> Any:
+    """Return the encoder that a file does not hold, which is fitted in no case."""
+    first = estimator[0] if type(estimator) is Pipeline else estimator
+    return first.encoder if type(first) is sk_han.SentenceEmbedder else None
 
 
 def _encoded(value: Any, name: str, arrays: Arrays) -> Any:
@@ -166,10 +189,11 @@ def _encoded(value: Any, name: str, arrays: Arrays) -> Any:
 
 def _pipeline(pipeline: Pipeline, arrays: Arrays, text_hashes: bool) -> dict[str, Any]:
     steps = [type(step) for _, step in pipeline.steps]
-    if steps != [HierarchicalTokenizer, HANClassifier]:
+    reading = HierarchicalTokenizer, sk_han.SentenceEmbedder
+    if len(steps) != 2 or steps[0] not in reading or steps[1] is not HANClassifier:
         raise TypeError(
-            "sk_han.save takes a Pipeline of a HierarchicalTokenizer and a HANClassifier; got one "
-            f"of {[step.__name__ for step in steps]}. {_advice(steps)}"
+            "sk_han.save takes a Pipeline of a HierarchicalTokenizer or a SentenceEmbedder, and a "
+            f"HANClassifier; got one of {[step.__name__ for step in steps]}. {_advice(steps)}"
         )
     if pipeline.memory is not None:
         raise TypeError(
@@ -199,11 +223,15 @@ def _advice(steps: list[type]) -> str:
     return f"Save {last}, and give the loaded one what the steps before it return; or {whole}"
 
 
-def _unfitted(estimator: Any, arrays: Arrays) -> dict[str, Any]:
+def _unfitted(estimator: Any, arrays: Arrays, but: Sequence[str] = ()) -> dict[str, Any]:
     name, params = type(estimator).__name__, estimator.get_params(deep=False)
     # Parameters that load would not accept are not saved.
     validate_parameter_constraints(estimator._parameter_constraints, params, caller_name=name)
-    described = {key: _parameter(estimator, key, value, arrays) for key, value in params.items()}
+    described = {
+        key: _parameter(estimator, key, value, arrays)
+        for key, value in params.items()
+        if key not in but
+    }
     return {"class": name, "params": described}
 
 

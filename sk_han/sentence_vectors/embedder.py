@@ -70,8 +70,8 @@ class SentenceEmbedder(DocumentTransformer, BaseEstimator):
     Notes
     -----
     Each distinct sentence is encoded once in a call. Beside texts and vectors (4 d bytes for each
-    distinct sentence) the memory of a batch is needed. A pickle holds the encoder; `sk_han.save`
-    of the classifier behind it does not.
+    distinct sentence) the memory of a batch is needed. A pickle holds the encoder; a file of
+    `sk_han.save` does not, if it was given, and `sk_han.load` takes it.
 
     Examples
     --------

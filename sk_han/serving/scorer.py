@@ -40,6 +40,8 @@ from sk_han.utils.argument_checks import check_count, random_source
 from sk_han.validation.documents import as_documents, holds_word_ids, within_vocabulary
 from sk_han.validation.texts import check_texts
 
+_NO_SENTENCE_VECTORS = "it reads sentence vectors, which a Scorer does not: sk_han.load reads it"
+
 
 class ServedTokenizer:
     """A fitted `HierarchicalTokenizer` that only transforms, of its description in a model file."""
@@ -122,9 +124,7 @@ class Scorer:
     def __init__(self, state: dict[str, Any], tokenizer: ServedTokenizer | None) -> None:
         check(classifier_schema(), {"text_hashes": None, **state})
         if state["parts"][NETWORK]["kind"] != ServedNetwork.kind:
-            raise ValueError(
-                "it reads sentence vectors, which a Scorer does not: sk_han.load reads it"
-            )
+            raise ValueError(_NO_SENTENCE_VECTORS)
         kinds: dict[str, type[Part]] = {**PARTS, ServedNetwork.kind: ServedNetwork}
         kinds[NgramModel.kind] = _ServedNgrams
         self._pool = Pool.from_state(state, kinds)
@@ -153,6 +153,8 @@ class Scorer:
             model, tokenizer = model_of(description), None
             if isinstance(model, dict) and model.get("class") == "Pipeline":
                 (_, described), (_, classifier) = steps_of(model)
+                if described.get("class") == "SentenceEmbedder":
+                    raise ValueError(_NO_SENTENCE_VECTORS)
                 pipeline_params(model)
                 model, tokenizer = classifier, ServedTokenizer(described)
             if not isinstance(model, dict) or model.get("class") != "HANClassifier":

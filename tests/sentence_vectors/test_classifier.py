@@ -273,14 +273,12 @@ def test_what_sentence_vectors_do_not_have_is_refused(
 
 
 @pytest.mark.thorough
-def test_what_would_need_the_encoder_is_refused(
-    embedder: SentenceEmbedder, fitted: HANClassifier, tmp_path: Path
+def test_what_would_leave_words_out_is_refused(
+    embedder: SentenceEmbedder, fitted: HANClassifier
 ) -> None:
     pipeline = Pipeline([("embed", embedder), ("han", fitted)])
     with pytest.raises(ValueError, match="words cannot be left out"):
         sk_han.faithfulness_report(pipeline, UNSEEN[:10])
-    with pytest.raises(TypeError, match=r"Save pipeline\[-1\]"):
-        sk_han.save(pipeline, tmp_path / "model.han")
 
 
 @pytest.mark.parametrize(

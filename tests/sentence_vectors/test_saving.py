@@ -1,0 +1,144 @@
+"""Files of sentence vectors: what was learnt is in them, and an encoder that was given is not."""
+
+import numpy as np
+import pytest
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+
+from sk_han import (
+    HierarchicalTokenizer,
+    ModelFormatError,
+    SentenceEmbedder,
+    explain,
+    load,
+    save,
+)
+from sk_han.sentence_vectors.state import restore, state_of
+from sk_han.serving import Scorer
+from tests.encoders_of_sentences import HashEncoder
+from tests.tiny_models import LABELS, TEXTS, tiny
+
+NEW = ["A new day. It was good!", "Rain, and a zebra."]
+LEARNT, GIVEN = None, HashEncoder(size=3)
+each_encoder = pytest.mark.parametrize("encoder", [LEARNT, GIVEN], ids=["learnt", "given"])
+
+
+def fitted(encoder, **params):
+    return make_pipeline(SentenceEmbedder(encoder, random_state=0, **params), tiny()).fit(
+        TEXTS, LABELS
+    )
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.han"
+
+
+@each_encoder
+def test_a_pipeline_comes_back_from_a_file(encoder, path):
+    tokenizer = HierarchicalTokenizer(lowercase=False, min_df=1)
+    pipeline = fitted(encoder, tokenizer=tokenizer, batch_size=5)
+    save(pipeline, path)
+    loaded = load(path, encoder=encoder)
+    np.testing.assert_array_equal(loaded.predict_proba(NEW), pipeline.predict_proba(NEW))
+    assert explain(loaded, NEW)[0].words == explain(pipeline, NEW)[0].words
+    params = loaded[0].get_params()
+    assert (params["encoder"], params["batch_size"]) == (encoder, 5)
+    assert not params["tokenizer__lowercase"]
+    again = loaded.fit(TEXTS, LABELS).predict_proba(NEW)
+    np.testing.assert_array_equal(again, pipeline.predict_proba(NEW))
+
+
+@each_encoder
+def test_an_embedder_comes_back_alone(encoder, path):
+    embedder = SentenceEmbedder(encoder, random_state=0).fit(TEXTS)
+    save(embedder, path)
+    loaded = load(path, encoder=encoder)
+    np.testing.assert_array_equal(loaded.transform(NEW).vectors, embedder.transform(NEW).vectors)
+    assert loaded.fingerprint_.is_of_same(embedder.fingerprint_)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "at_load", "message"),
+    [
+        (GIVEN, None, r"of 3 numbers by the encoder 'HashEncoder', .*load\(path, encoder=...\)"),
+        (GIVEN, HashEncoder(size=4), "encoder=HashEncoder gives other vectors than"),
+        (GIVEN, "all-MiniLM-L6-v2", "encoder must be an object with encode"),
+        (LEARNT, GIVEN, "was|were learnt, and takes no encoder"),
+    ],
+)
+def test_another_encoder_is_refused(encoder, at_load, message, path):
+    save(fitted(encoder), path)
+    with pytest.raises(ModelFormatError, match=message):
+        load(path, encoder=at_load)
+
+
+def test_a_file_without_an_embedder_takes_no_encoder(path):
+    save(tiny().fit(TEXTS, LABELS), path)
+    with pytest.raises(ModelFormatError, match="holds no SentenceEmbedder, and takes no encoder"):
+        load(path, encoder=GIVEN)
+
+
+@pytest.mark.parametrize(
+    ("embedder", "message"),
+    [
+        (
+            SentenceEmbedder(make_pipeline(TfidfVectorizer(), TruncatedSVD(2))),
+            "Pipeline was fitted to sentences.*joblib.dump",
+        ),
+        (SentenceEmbedder(random_state=np.random.RandomState(0)), r"set_params\(random_state=0\)"),
+    ],
+)
+def test_what_is_no_data_is_refused_with_the_repair(embedder, message, path):
+    with pytest.raises(TypeError, match=message):
+        save(embedder.fit(TEXTS), path)
+    assert not path.exists()
+
+
+def test_a_folder_of_vectors_is_not_saved(path, tmp_path):
+    with pytest.raises(TypeError, match=r"set_params\(memory=None\)"):
+        save(fitted(GIVEN, memory=tmp_path / "cache"), path)
+
+
+def test_an_encoder_that_was_set_after_the_fit_is_not_saved(path):
+    with pytest.raises(ValueError, match="takes no encoder"):
+        save(SentenceEmbedder().fit(TEXTS).set_params(encoder=GIVEN), path)
+
+
+@each_encoder
+def test_a_scorer_refuses_it_by_name(encoder, path):
+    save(fitted(encoder), path)
+    with pytest.raises(ModelFormatError, match="reads sentence vectors, which a Scorer does not"):
+        Scorer.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tokenizer", HierarchicalTokenizer()),
+        ("fingerprint", {"name": 3, "vectors": np.zeros((3, 400), np.float32)}),
+        ("fingerprint", {"name": "a", "vectors": np.zeros((3, 8), np.float32)}),
+        ("fingerprint", {"name": "a", "vectors": np.full((3, 400), np.nan, np.float32)}),
+        ("learnt", {}),
+        ("learnt", 3),
+    ],
+)
+def test_a_crafted_state_is_refused(name, value):
+    embedder = SentenceEmbedder().fit(TEXTS)
+    with pytest.raises(ValueError):
+        restore(SentenceEmbedder(), {**state_of(embedder), name: value}, None)
+
+
+@pytest.mark.parametrize("name", ["vectors", "directions"])
+@pytest.mark.parametrize("change", ["a row less", "doubles", "infinite"])
+def test_crafted_vectors_are_refused(name, change):
+    state = state_of(SentenceEmbedder().fit(TEXTS))
+    table = state["learnt"][name]
+    changed = {
+        "a row less": table[1:],
+        "doubles": table.astype(np.float64),
+        "infinite": np.full_like(table, np.inf),
+    }[change]
+    with pytest.raises(ValueError, match=f"learnt.{name}"):
+        restore(SentenceEmbedder(), {**state, "learnt": {**state["learnt"], name: changed}}, None)
