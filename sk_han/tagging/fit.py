@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ from sk_han.tagging.training import (
 from sk_han.training.computing import resolve_device
 from sk_han.utils.stages import Stages
 from sk_han.utils.warnings import warn_user
-from sk_han.validation.labels import encode_labels
+from sk_han.validation.labels import document_weights, encode_labels
 
 if TYPE_CHECKING:
     from sk_han.tagging.tagger import SequenceTagger
@@ -56,6 +57,7 @@ class _Given(NamedTuple):
     classes: NDArray[Any]  # shape (C,)
     targets: NDArray[np.int64]  # shape (T,)
     weights: NDArray[np.float64]  # shape (D,)
+    class_weights: NDArray[np.float64] | None  # shape (C,)
     chunks: NDArray[np.int64] | None  # shape (C,)
 
 
@@ -66,7 +68,7 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
     rng = check_random_state(tagger.random_state)
     stages = Stages(tagger.verbose)
     with stages("sentences"):
-        given = _checked(X, y, sample_weight, tagger.scheme)
+        given = _checked(X, y, sample_weight, tagger.scheme, tagger.class_weight)
         rows, held_out = _split(tagger, given, rng)
         known = token_kinds([given.sentences[i] for i in rows])
         vocabularies = learn_attributes(known, min_df=tagger.min_df)
@@ -88,7 +90,7 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
                 "chunks": None if given.chunks is None else torch.from_numpy(given.chunks),
             },
             TaggingOptions,
-            tagging_net,
+            partial(tagging_net, class_weights=given.class_weights),
             n_samples=len(training),
             max_epochs=epochs_for_tagging(tagger.max_epochs, len(training), tagger.batch_size),
             keep_best=validation is not None,
@@ -122,7 +124,7 @@ def encoded_sentences(kinds: Kinds, vocabularies: list[dict[str, int]]) -> Sente
     return Sentences(ids, np.concatenate([unused, attributes]))
 
 
-def _checked(X: Any, y: Any, sample_weight: Any, scheme: str | None) -> _Given:
+def _checked(X: Any, y: Any, sample_weight: Any, scheme: str | None, class_weight: Any) -> _Given:
     sentences = as_sentences(X)
     if not sentences:
         raise ValueError("Found 0 sentence(s) while a minimum of 1 is required: X is empty.")
@@ -134,7 +136,24 @@ def _checked(X: Any, y: Any, sample_weight: Any, scheme: str | None) -> _Given:
     if scheme == "iob2":
         check_iob2(targets, kinds.lengths, classes)
         chunks = chunks_of(classes)
-    return _Given(sentences, kinds, classes, targets, weights, chunks)
+    class_weights = None if class_weight is None else _of_classes(class_weight, targets, classes)
+    return _Given(sentences, kinds, classes, targets, weights, class_weights, chunks)
+
+
+def _of_classes(
+    class_weight: Any, targets: NDArray[np.int64], classes: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return the weights of the classes (C,), from the numbers of those of tokens (T,)."""
+    of_tokens = document_weights(None, class_weight, classes[targets], classes)
+    first_tokens = np.unique(targets, return_index=True)[1]
+    found: NDArray[np.float64] = of_tokens[first_tokens]
+    if not found.all():
+        label = classes.tolist()[int(found.argmin())]
+        raise ValueError(
+            f"class_weight of {label!r} is 0; those of a tagger are above 0. To leave tokens out, "
+            "give their sentences a sample_weight of 0."
+        )
+    return found
 
 
 def _warn_of_one_label(
@@ -149,7 +168,8 @@ def _warn_of_one_label(
             f"The tagger has learnt nothing: after {len(net.history)} epochs of {len(training):,} "
             f"sentences it gives all their tokens the label {label!r}. Raise "
             f"max_epochs={tagger.max_epochs!r}, lower batch_size={tagger.batch_size} so that an "
-            "epoch has more steps, or give more sentences.",
+            "epoch has more steps, give more sentences, or let rare labels count more by "
+            "class_weight.",
             ConvergenceWarning,
         )
 

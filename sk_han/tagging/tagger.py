@@ -75,6 +75,11 @@ mapping of word to vector, default="random"
         10 and at most 50.
     batch_size : int, default=32
         Sentences a step.
+    class_weight : dict of label to weight above 0, or "balanced", default=None
+        How much the tokens of a label count: as if they were so many more. "balanced" is inversely
+        proportional to their number, so that rare labels are found more often, and given where they
+        do not belong more often too. It acts by logit adjustment (Menon et al., 2021), which suits
+        a random field.
     validation_fraction : float, default=None
         Share of the sentences held out. They decide which epoch's weights are kept, by token
         accuracy. None trains on all sentences and keeps the last weights.
@@ -114,6 +119,9 @@ mapping of word to vector, default="random"
     ----------
     Huang, Xu, Yu (2015). Bidirectional LSTM-CRF Models for Sequence Tagging. arXiv 1508.01991.
 
+    Menon, Jayasumana, Rawat, Jain, Veit, Kumar (2021). Long-Tail Learning via Logit Adjustment.
+    ICLR.
+
     Examples
     --------
     >>> from sk_han import SequenceTagger
@@ -146,6 +154,7 @@ mapping of word to vector, default="random"
         "lr": [LEARNING_RATE],
         "max_epochs": [POSITIVE, StrOptions({"auto"})],
         "batch_size": [POSITIVE],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
         "validation_fraction": [FRACTION, None],
         "n_iter_no_change": [POSITIVE, None],
         "random_state": ["random_state"],
@@ -172,6 +181,7 @@ mapping of word to vector, default="random"
         lr: float = 0.006,
         max_epochs: int | str = "auto",
         batch_size: int = 32,
+        class_weight: dict[Any, float] | str | None = None,
         validation_fraction: float | None = None,
         n_iter_no_change: int | None = None,
         random_state: Any = None,
@@ -194,6 +204,7 @@ mapping of word to vector, default="random"
         self.lr = lr
         self.max_epochs = max_epochs
         self.batch_size = batch_size
+        self.class_weight = class_weight
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.random_state = random_state

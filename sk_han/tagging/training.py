@@ -63,12 +63,26 @@ class LabelledSentences:
 
 
 class TaggingNet(Net):
-    """`Net` whose losses are of sentences, and whose accuracy is that of decoded tokens."""
+    """`Net` whose losses are of sentences, and whose accuracy is that of decoded tokens.
+
+    `class_weights` (C,) are those of labels: their logarithms are taken from the scores of tokens
+    in the loss, and not in prediction, whose odds are larger by the weights then, as if a label's
+    tokens were so many (logit adjustment, Menon et al., 2021). Within a random field weights cannot
+    stand in front of the losses of tokens, which are those of whole sentences.
+    """
+
+    def __init__(
+        self, *args: Any, class_weights: NDArray[np.float64] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.class_weights = class_weights
 
     def get_loss(
         self, y_pred: Tensor, y_true: NDArray[np.int64], X: Any = None, training: bool = False
     ) -> Tensor:
         """Compute the weighted mean over the tokens of a batch of their sentences' losses."""
+        if self.class_weights is not None:
+            y_pred = y_pred - torch.from_numpy(np.log(self.class_weights)).to(y_pred)
         lengths = X.inputs.lengths
         labels = torch.from_numpy(y_true).to(y_pred.device)
         losses = self.module_.losses(y_pred, labels, torch.from_numpy(lengths))  # (D,)
