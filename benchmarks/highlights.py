@@ -4,7 +4,8 @@ Film reviews of ERASER in which people marked the reasons, five folds of the 1,6
 documents. Automatic highlights are as many words of a document as people marked: those that speak
 most for its label, as a model without highlights explains it. Differences are paired over all
 documents, with an interval of 95 %. AUPRC says how well the words that people marked in held-out
-documents rank among all: by contributions to the prediction, and by attention.
+documents rank among all: by contributions to the prediction, and by attention. ``--validation``
+fits to all training documents, and to the first 600 and 1,000, and measures on those of validation.
 """
 
 from __future__ import annotations
@@ -82,13 +83,45 @@ def difference(
     return f"{mean:+.{decimals}f} [{mean - half:+.{decimals}f}, {mean + half:+.{decimals}f}]"
 
 
+def on_validation(n_seeds: int) -> list[dict[str, Any]]:
+    """Measure models of all training documents, and of fewer with highlights, on 200 others."""
+    texts, labels, marked = movie_rationales("train")
+    others, their_labels, of_others = movie_rationales("val")
+    table = []
+    for n, highlights in ((len(texts), None), (len(texts), marked), (1_000, marked), (600, marked)):
+        found = []
+        for seed in range(n_seeds):
+            rows = np.random.RandomState(seed).permutation(len(texts))[:n]
+            given = None if highlights is None else [highlights[row] for row in rows]
+            model = HANClassifier(random_state=seed)
+            model.fit([texts[row] for row in rows], labels[rows], highlights=given)
+            found.append(measured(model, others, their_labels, of_others))
+        means = {key: np.mean([np.nanmean(each[key]) for each in found]) for key in found[0]}
+        table.append(
+            {
+                "training documents": n,
+                "highlights": TITLES["none" if highlights is None else "people"],
+                "accuracy %": round(100 * float(means["accuracy"]), 1),
+                "network alone %": round(100 * float(means["network"]), 1),
+                "AUPRC of contributions": round(float(means["contributions"]), 3),
+                "AUPRC of attention": round(float(means["attention"]), 3),
+            }
+        )
+        print(table[-1], flush=True)
+    return table
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folds", type=int, default=5, help="of five, the first ones")
     parser.add_argument("--seed", type=int, default=1, help="of folds and classifiers")
     parser.add_argument("--limit", type=int, help="documents, for a try")
+    parser.add_argument("--validation", action="store_true", help="three seeds, without folds")
     add_save(parser)
     arguments = parser.parse_args()
+    if arguments.validation:
+        publish("highlights-validation", on_validation(3), arguments.save)
+        return
     texts, labels, marked = movie_rationales("train")
     rows = np.random.RandomState(0).permutation(len(texts))[: arguments.limit]
     splits = StratifiedKFold(5, shuffle=True, random_state=arguments.seed).split(rows, labels[rows])
