@@ -5,7 +5,9 @@ Reuters-21578 (ModApte, 90 topics), once for each of ``--folds`` folds, and pool
 the documents left out; ``--data goemotions`` fits to the training messages of GoEmotions (28
 labels) and scores the test messages (`--dev`: those to choose by). The thresholds of all models are
 those of the highest F1 on a tenth of the training documents: that of HANClassifier by
-``threshold="f1"``, those of linear models by a fit to the other nine tenths.
+``threshold="f1"``, those of linear models by a fit to the other nine tenths. The seconds of a fit
+are with thresholds. ``--combinations`` fits HANClassifier to all training documents of Reuters,
+once with their topics and once with each combination of topics as a class.
 """
 
 from __future__ import annotations
@@ -14,18 +16,24 @@ import argparse
 import csv
 import gzip
 import io
+import json
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 import numpy as np
 from corpora import data_folder
+from memory import peak_megabytes
 from numpy.typing import NDArray
 from results import add_save, publish
 from scipy.special import expit
+from served import HIDDEN
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score
@@ -50,6 +58,24 @@ TITLES = {
     "svc-balanced": "TF-IDF(1-2) + LinearSVC, balanced",
     "han": "HANClassifier, threshold='f1'",
 }
+
+
+# Prints the memory of a process that serves, and the milliseconds of a single document.
+SERVE = (
+    HIDDEN
+    + """
+import json
+from time import perf_counter
+from memory import resident_megabytes
+from sk_han.serving import Scorer
+scorer, texts = Scorer.load(sys.argv[1]), json.load(sys.stdin)
+scorer.predict(texts[:1])
+start = perf_counter()
+for text in texts:
+    scorer.predict([text])
+print(resident_megabytes(), 1000 * (perf_counter() - start) / len(texts))
+"""
+)
 
 
 class Scored(NamedTuple):
@@ -107,13 +133,13 @@ def linear(name: str, texts: list[str], y: NDArray[Any], others: list[str]) -> S
     """Fit a linear model, with thresholds of a tenth of its documents, and score others."""
     start = process_time()
     model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), OneVsRestClassifier(LINEAR[name]()))
-    model.fit(texts, y)
-    seconds = process_time() - start
     target = AnyOfLabels(np.arange(y.shape[1]), np.full(y.shape[1], 0.5))
     rest, held_out = target.hold_out(y, 0.1, np.random.RandomState(0))
-    scores = model.decision_function(others)
     model.fit([texts[i] for i in rest], y[rest])
     thresholds = best_of_scores(model.decision_function([texts[i] for i in held_out]), y[held_out])
+    model.fit(texts, y)
+    seconds = process_time() - start
+    scores = model.decision_function(others)
     proba = expit(scores) if name == "lr" else None
     return Scored(scores >= thresholds, scores, proba, seconds)
 
@@ -162,6 +188,52 @@ def tell_cost(model: Any, texts: list[str]) -> None:
     print(f"a file of {megabytes:.1f} MB; {took:.1f} ms a document by the Scorer")
 
 
+def costs() -> list[dict[str, Any]]:
+    """Measure fits to Reuters, of topics and of combinations as classes, in new processes."""
+    spawn, rows = get_context("spawn"), []
+    texts = read("reuters/train.csv.gz")[0][:200]
+    for what in ("topics", "combinations"):
+        with spawn.Pool(1) as pool, tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "model.han")
+            n, seconds, peak = pool.apply(_fitted, (what, path))
+            size = os.path.getsize(path) / 1e6
+            said = subprocess.run(
+                [sys.executable, "-c", SERVE, path],
+                input=json.dumps(texts),
+                cwd=Path(__file__).parent,
+                capture_output=True,
+                check=True,
+                text=True,
+            ).stdout
+            served, took = map(float, said.split())
+        rows.append(
+            {
+                "": f"{n} {what}",
+                "fit, CPU s": round(seconds, 1),
+                "peak of the fit, MB": round(peak),
+                "file, MB": round(size, 1),
+                "served, MB": round(served),
+                "ms a document": round(took, 1),
+            }
+        )
+        print(rows[-1], flush=True)
+    return rows
+
+
+def _fitted(what: str, path: str) -> tuple[int, float, float]:
+    """Fit to all training documents and save; give the number of labels, seconds and peak MB."""
+    texts, topics = read("reuters/train.csv.gz")
+    y: Any = MultiLabelBinarizer().fit_transform(topics)
+    if what == "combinations":
+        y = [" ".join(sorted(each)) for each in topics]
+    start = process_time()
+    model = HANClassifier(random_state=0).fit(texts, y)
+    seconds = process_time() - start
+    peak = peak_megabytes()
+    sk_han.save(model, path)
+    return len(model.classes_), seconds, peak
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", choices=["reuters", "goemotions"], default="reuters")
@@ -170,8 +242,12 @@ def main() -> None:
     parser.add_argument("--dev", action="store_true", help="score what defaults are chosen by")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, help="documents to train on and to score, for a try")
+    parser.add_argument("--combinations", action="store_true", help="costs alone")
     add_save(parser)
     arguments = parser.parse_args()
+    if arguments.combinations:
+        publish("several_labels-costs", costs(), arguments.save)
+        return
     found: dict[str, list[Scored]] = {name: [] for name in arguments.models}
     truths = []
     for texts, y, others, theirs in splits(arguments.data, arguments.folds, arguments.dev):
