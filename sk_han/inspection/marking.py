@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
 from sk_han.inspection.results.result import plain, written
 from sk_han.rendering.to_mark import marking_markup
+from sk_han.targets import AnyOfLabels
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.containers import label_list
+from sk_han.validation.indicators import check_indicator
 from sk_han.validation.texts import check_texts
 
 __all__ = ["marking_page"]
@@ -24,9 +28,9 @@ def marking_page(texts: Any, labels: Any = None, path: str | os.PathLike[str] | 
     ----------
     texts : iterable of str, shape (n_documents,)
         Some hundreds: the page takes about 100 bytes for each word.
-    labels : array-like of shape (n_documents,), default=None
-        The label that stands above each text, and in the file; of several labels a document, a list
-        of them. None shows none.
+    labels : array-like of shape (n_documents,) or (n_documents, n_labels), default=None
+        The label that stands above each text, and in the file; of several labels a document, lists
+        of them or an indicator, as of `HANClassifier.fit`. None shows none.
     path : path-like, default=None
         File to write, in UTF-8.
 
@@ -53,13 +57,24 @@ def marking_page(texts: Any, labels: Any = None, path: str | os.PathLike[str] | 
     3
     """
     texts = list(check_texts(texts))
-    given = [()] * len(texts) if labels is None else label_list(labels)
-    if len(given) != len(texts):
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {len(texts)} texts, "
-            f"{len(given)} labels."
-        )
-    sets = [list(each) if isinstance(each, (list, tuple)) else [each] for each in given]
+    sets = _sets(labels, len(texts))
     found = HierarchicalTokenizer(min_df=1).fit(texts).spans(texts)
     words = [spans.word_spans.tolist() for spans in found]
     return written(marking_markup(texts, plain(sets), words), path)
+
+
+def _sets(labels: Any, n_texts: int) -> list[list[Any]]:
+    """Return the labels of each text."""
+    if labels is None:
+        return [[]] * n_texts
+    if AnyOfLabels.takes(labels):
+        values, columns = check_indicator(labels, n_texts, "labels")
+        names = np.arange(values.shape[1]) if columns is None else columns
+        return [names[row].tolist() for row in values]
+    given = label_list(labels)
+    if len(given) != n_texts:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {n_texts} texts, "
+            f"{len(given)} labels."
+        )
+    return [list(each) if isinstance(each, (list, tuple)) else [each] for each in given]

@@ -70,6 +70,14 @@ def test_texts_and_labels_may_come_in_any_container(container):
     assert marking_page(container(texts), given) == marking_page(texts, labels)
 
 
+def test_an_indicator_names_the_labels_of_each_text():
+    frame = pd.DataFrame({"good": [1, 0], "late": [1, 0]}, index=[5, 3])
+    assert [each["accept"] for each in records_of(marking_page(["a b", "c"], frame))] == [
+        ["good", "late"],
+        [],
+    ]
+
+
 def test_a_label_too_few_is_refused():
     with pytest.raises(ValueError, match="2 texts, 1 labels"):
         marking_page(["a", "b"], ["x"])
