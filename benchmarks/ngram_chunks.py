@@ -29,7 +29,7 @@ from sk_han.parts.calibration import fit_scales
 from sk_han.parts.ngrams import chunks
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
-from sk_han.parts.ngrams.stacking import fit_linear_parts
+from sk_han.parts.ngrams.stacking import LinearKinds, fit_linear_parts
 from sk_han.targets import OneOfClasses
 
 CHUNKS = (2, 4, 20)  # of 5,000 IMDB reviews or so, with 4
@@ -186,7 +186,7 @@ def measure(folder: str, n_documents: int) -> None:
         np.ones(n_documents),
     )
     before, start = peak_megabytes(), perf_counter()
-    _, scored = fit_linear_parts(data, OneOfClasses(np.arange(2)), (1, 3), None, rows[::10])
+    _, scored = fit_linear_parts(data, OneOfClasses(np.arange(2)), LinearKinds((1, 3)), rows[::10])
     seconds = perf_counter() - start
     assert scored is not None
     n_words, n_chunks = data.documents.n_words, chunks.n_chunks_of(data.documents, (1, 3))

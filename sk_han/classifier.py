@@ -69,11 +69,12 @@ class HANClassifier(
     document (Yang et al., 2016). The n-gram model is a logistic regression on n-grams, weighted by
     naive Bayes (Wang and Manning, 2012). Text without labels (`X_unlabelled` of `fit`) brings a
     latent model: logistic regression on the directions in which all documents differ most (latent
-    semantic analysis, Deerwester et al., 1990). ``linear_ngrams=None`` leaves linear models out.
+    semantic analysis, Deerwester et al., 1990). Texts full of new words get a model of characters.
+    ``linear_ngrams=None, linear_chars=None`` leaves linear models out.
 
-    X may be raw texts, or documents from a `HierarchicalTokenizer` before it in a `Pipeline`: both
-    have the same results. Of documents from a `SentenceEmbedder` the network reads the sentence
-    vectors, by its sentence level alone; linear models read the words.
+    X may be raw texts, or documents from a `HierarchicalTokenizer` before it in a `Pipeline`, with
+    the same results. Of those from a `SentenceEmbedder` the network reads the sentence vectors, by
+    its sentence level alone; linear models read the words.
 
     Parameters
     ----------
@@ -84,10 +85,9 @@ class HANClassifier(
     embedding_init : {"cooccurrence", "random"}, ndarray of shape (vocabulary_size, \
 embedding_dim) or mapping of word to vector, default="cooccurrence"
         Initial word vectors. "cooccurrence" learns them from the co-occurrence of words in the
-        training documents (see `sk_han.embeddings.learn_embeddings`), where the paper used
-        word2vec; `partial_fit` learns them from its first portion. Row i of an array is the vector
-        of word id i; the first two rows are padding and unknown word. Words that a mapping lacks
-        start with random vectors.
+        training documents (`sk_han.embeddings.learn_embeddings`); `partial_fit` learns them from
+        its first portion. Row i of an array is the vector of word id i, the first two of padding
+        and unknown word. Words that a mapping lacks start with random vectors.
     freeze_embedding : bool or int, default=False
         Whether the word vectors are frozen; an integer freezes them for so many first epochs.
     word_hidden : int, default=50
@@ -95,15 +95,13 @@ embedding_dim) or mapping of word to vector, default="cooccurrence"
     sentence_hidden : int, default=50
         Size of the recurrent state of sentences in each direction.
     rnn : {"gru", "lstm", "rnn"} or RNN, default="gru"
-        Recurrent network that encodes words and sentences. A string is its cell; `sk_han.RNN`
-        also sets the number of layers and directions.
+        Recurrent network of words and sentences. `sk_han.RNN` also sets layers and directions.
     pooling : {"attention", "mean", "max", "last"}, Attention, MultiHopAttention or \
 ContextAttention, default="attention"
         How states are pooled to a sentence or document vector: HN-ATT, HN-AVE or HN-MAX of Yang
         et al. (2016), or the last state of each direction. "attention" is `sk_han.Attention` with
-        its defaults, whose size, normalizer and penalty can be set; `sk_han.MultiHopAttention` and
-        `sk_han.ContextAttention` are other kinds. Without attention, `explain` shows the share of
-        a vector's entries that come from each word.
+        its defaults. Without attention, `explain` shows the share of a vector's entries that come
+        from each word.
     dropout : float, default=0.3
         Share of the entries of sentence and document vectors dropped in training.
     word_dropout : float, default=0.1
@@ -114,22 +112,25 @@ ContextAttention, default="attention"
         other step: an epoch takes about 1.5 times as long as with 0. Frozen vectors have none.
     linear_ngrams : tuple of int, default=(1, 3)
         Smallest and largest number of words in the linear model's n-grams; None leaves it out.
+    linear_chars : tuple of int, "auto" or None, default="auto"
+        The same of characters within words, for a linear model of these, which reads words that
+        are new, too. "auto" takes (2, 5) where it pays: at least 100 labelled documents, a tenth of
+        whose words or more occur once (inflected languages, short texts). None leaves it out.
     optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
         "adamw" updates only the word vectors that a batch used (`RowwiseAdamW`).
     lr : float, default=0.006
         Learning rate; the peak of the one-cycle schedule.
     lr_schedule : {"one_cycle", "constant"}, default="one_cycle"
-        "one_cycle" rises to `lr` over the first third of the steps and falls to almost zero
-        (Smith and Topin, 2018).
+        "one_cycle" rises for a third of the steps and falls to 0 (Smith and Topin, 2018).
     weight_averaging : float, default=None
-        Decay of a moving average of the weights, such as 0.999. The average replaces the weights
-        in validation and after training; None for no average. Each `fit` starts a new average.
+        Decay of a moving average of the weights, such as 0.999, which replaces the weights in
+        validation and after training; None for no average. Each `fit` starts a new one.
     max_epochs : int or "auto", default="auto"
         Passes over the training documents. "auto" takes as many as make 400 steps of 16 documents,
         500 of 32 or 600 of 64, but at least 2 and at most 20.
     batch_size : int or "auto", default="auto"
         Documents a step. "auto" takes 16 up to 2,500 training documents, 32 up to 5,000 and 64
-        above: few documents give enough steps in few epochs if batches are small.
+        above.
     class_weight : dict, list of dict or "balanced", default=None
         Weights of the classes in the loss; they multiply `sample_weight`. Of several labels a
         document a dict has the weights of documents with each label, a list a dict
@@ -139,21 +140,18 @@ ContextAttention, default="attention"
         "f1" takes that of the highest F1 of each label on held-out documents.
     features : {"vectors", "log_odds"}, default="vectors"
         What `transform` gives to a model behind it: document vectors of the network, or the
-        log-odds by each part, which `fit_transform` cross-fits at the cost of five more fits.
+        log-odds by each part, which `fit_transform` cross-fits by five more fits.
     validation_fraction : float, default=0.1
         Share of the training documents held out, stratified by class. They decide which epoch's
-        weights are kept (highest accuracy, then lowest loss), and the scale of the network. None
-        trains on all documents: the weights of the last epoch are kept, and the network's scale is
-        a typical value. The same happens if there are too few documents to hold out one of each
-        class. `X_val` replaces the held-out documents.
+        weights are kept (highest accuracy, then lowest loss), and the scales of the parts. None
+        trains on all: the last epoch's weights are kept, and scales are typical, as with too few
+        documents. `X_val` replaces the held-out documents.
     n_iter_no_change : int, default=None
-        Number of epochs without improvement on the held-out documents after which training stops;
-        None for no stop. Without such documents, or if `max_epochs` is not larger, none stops it.
+        Number of epochs without improvement on the held-out documents after which training stops.
     warm_start : bool, default=False
-        Whether `fit`, of a copy too, goes on with the weights, tokenizer and classes of the last.
+        Whether `fit` goes on with the weights, tokenizer and classes of the last.
     random_state : int, RandomState instance or None, default=None
-        Source of initial weights, dropout, held-out documents and order. PyTorch's global
-        generator is not used, and NumPy's only if this is None, as in scikit-learn.
+        Source of initial weights, dropout, held-out documents and order.
     device : str, default="auto"
         "auto" takes CUDA if there is one, else the CPU.
     callbacks : list, default=None
@@ -161,19 +159,18 @@ ContextAttention, default="attention"
         ``ProgressBar``, go to ``set_callbacks``.
     net_params : dict, default=None
         Further parameters of the skorch net, by skorch's names. Those with a default here are
-        ``clip_norm`` (1.0, the largest norm of a step's gradient; None does not clip),
-        ``optimizer__weight_decay`` (0.0001), ``criterion__label_smoothing`` (0.0, Szegedy et al.,
-        2016), ``module__embedding_dropout`` (0.0, the share of the distinct words of a batch
-        dropped in training), ``module__max_words`` (131,072 words encoded at once),
-        ``noise_every`` (2; 1 has adversarial noise in every step) and ``valid_batch_size`` (256
-        documents).
+        ``clip_norm`` (1.0, the largest norm of a step's gradient, or None),
+        ``optimizer__weight_decay`` (0.0001), ``criterion__label_smoothing`` (0.0),
+        ``module__embedding_dropout`` (0.0, the share of the distinct words of a batch dropped),
+        ``module__max_words`` (131,072 words encoded at once), ``noise_every`` (2 steps have
+        adversarial noise once) and ``valid_batch_size`` (256 documents).
     engine : {"auto", "numba", "torch"}, default="auto"
         What computes on the CPU: kernels that Numba compiles ("auto"), or PyTorch and NumPy alone,
-        which take two to four times as long. Kernels cover the GRU, attention and "adamw" in single
-        precision. Results differ by rounding only. Where Numba fails, a warning says so once.
+        which take two to four times as long. Results differ by rounding only. Where Numba fails, a
+        warning says so once.
     n_threads : int, default=None
-        Number of threads on the CPU. None takes the number that PyTorch is set to (environment
-        variable ``OMP_NUM_THREADS``), at most one for each core; a number, at most four for each.
+        Number of threads on the CPU, at most four for each core. None takes the number that
+        PyTorch is set to (environment variable ``OMP_NUM_THREADS``), at most one for each.
     verbose : int, default=0
         1 shows the progress of each stage on standard error, as a bar where lines can be replaced,
         and then ``fit_summary_``; `explain` shows its progress, too. 2 adds words a second.
@@ -189,21 +186,22 @@ ContextAttention, default="attention"
         The fitted skorch net; ``net_.module_`` is the PyTorch network.
     ngram_model_ : NgramModel or None
         The linear model on n-grams. None without `linear_ngrams`, if no n-gram occurs in two
-        documents, if a class has no document (of weight above 0), or with one class.
+        documents, or with one class that has documents.
     latent_model_ : NgramModel or None
         The latent model, as weights of n-grams. None as `ngram_model_`, without `X_unlabelled`, or
         if fewer than two n-grams occur in 20 documents.
-    network_scale_, ngram_scale_, latent_scale_ : float or ndarray of shape (n_labels,)
+    character_model_ : CharacterModel or None
+        The linear model of characters.
+    network_scale_, ngram_scale_, latent_scale_, character_scale_ : float or ndarray (n_labels,)
         Factors of the logits of the network and of the linear models (0 without one), fitted on
         documents not learnt from, so that probabilities are calibrated (Guo et al., 2017); without
-        any the network's is typical. A fit that goes on without `X_val` keeps them. Of several
-        labels, the network counts for less the rarer a label is.
+        any typical. A fit that goes on without `X_val` keeps them. Of several labels, the network
+        counts for less the rarer a label is.
     history_ : list of dict
         For each epoch: epoch, dur (seconds), train_loss and, with held-out documents, valid_loss
-        and valid_accuracy, of the network alone; what callbacks recorded. `partial_fit` appends.
+        and valid_accuracy, of the network alone. `partial_fit` appends.
     best_epoch_, best_score_ : int and float, or None
-        The epoch whose weights were kept, from 1, and the network's accuracy on the held-out
-        documents in it; None without such documents.
+        The epoch whose weights were kept, from 1, and its accuracy on held-out documents, if any.
     n_iter_ : int
         Number of epochs trained.
     device_ : str
@@ -231,8 +229,7 @@ ContextAttention, default="attention"
     Yang, Yang, Dyer, He, Smola, Hovy (2016). Hierarchical Attention Networks for Document
     Classification. NAACL.
 
-    Wang, Manning (2012). Baselines and Bigrams: Simple, Good Sentiment and Topic Classification.
-    ACL. The others are in the user guide.
+    The others are in the user guide.
 
     Examples
     --------
@@ -265,6 +262,7 @@ ContextAttention, default="attention"
         "word_dropout": _OPTIONS["word_dropout"],
         "adversarial_noise": [NOT_NEGATIVE],
         "linear_ngrams": [tuple, None],
+        "linear_chars": [tuple, StrOptions({"auto"}), None],
         "optimizer": [StrOptions(set(OPTIMIZERS)), type],
         "lr": [LEARNING_RATE],
         "lr_schedule": [StrOptions({"one_cycle", "constant"})],
@@ -301,6 +299,7 @@ ContextAttention, default="attention"
         word_dropout: float = 0.1,
         adversarial_noise: float = 0.03,
         linear_ngrams: tuple[int, int] | None = (1, 3),
+        linear_chars: tuple[int, int] | str | None = "auto",
         optimizer: str | type[torch.optim.Optimizer] = "adamw",
         lr: float = 0.006,
         lr_schedule: str = "one_cycle",
@@ -333,6 +332,7 @@ ContextAttention, default="attention"
         self.word_dropout = word_dropout
         self.adversarial_noise = adversarial_noise
         self.linear_ngrams = linear_ngrams
+        self.linear_chars = linear_chars
         self.optimizer = optimizer
         self.lr = lr
         self.lr_schedule = lr_schedule

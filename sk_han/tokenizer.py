@@ -258,7 +258,7 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         documents : DocumentArray of shape (n_documents,)
             Those of X, whatever `output` is.
         unlabelled : DocumentArray or None
-            Those of `X_unlabelled`; None if there are none.
+            Those of `X_unlabelled`, without their spelling; None if there are none.
         """
         portions = text_portions(X)
         documents: list[DocumentArray] = []
@@ -275,7 +275,21 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
             return DocumentArray.concatenate(documents), None
         if self.vocabulary is not None:
             self._read(check_texts_without_labels(X_unlabelled), unlabelled.append)
+        for part in unlabelled:  # no model reads it, and it takes as much memory as the ids
+            part.spelling = None
         return DocumentArray.concatenate(documents), DocumentArray.concatenate(unlabelled)
+
+    def transform_ragged(self, X: Any) -> DocumentArray:
+        """Turn texts into word ids, whatever `output` is.
+
+        Parameters
+        ----------
+        X : iterable of str, shape (n_documents,)
+            Of an iterator, 10,000 texts at a time are in memory.
+        """
+        if "vocabulary_" not in vars(self):  # it takes 10 microseconds, a text 100
+            check_is_fitted(self)
+        return self._documents(text_portions(X))
 
     def transform_unlabelled(self, X: Any) -> DocumentArray | None:
         """Turn texts into word ids; an iterator is read 10,000 texts at a time.
@@ -319,10 +333,9 @@ class HierarchicalTokenizer(CallbackSupportMixin, DocumentTransformer, BaseEstim
         ValueError
             If `out` is given and `output` is "padded".
         """
-        if "vocabulary_" not in vars(self):  # it takes 10 microseconds, a text 100
-            check_is_fitted(self)
         if out is None:
-            return self._output(self._documents(text_portions(X)))
+            return self._output(self.transform_ragged(X))
+        check_is_fitted(self)
         with self._writing(out, overwrite) as writer:
             self._read(text_portions(X, divided=True), writer.append)
         return DocumentArray.open(out)

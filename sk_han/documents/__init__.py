@@ -6,6 +6,7 @@ from sk_han.documents.coalitions import Coalitions, each_sentence_alone
 from sk_han.documents.labelled import MARKED, NOT_MARKED, LabelledDocuments
 from sk_han.documents.offsets import concatenated_ranges, starts_of
 from sk_han.documents.sentences import EncoderFingerprint, SentenceArray
+from sk_han.documents.spelling import Spelling, code_points
 
 __all__ = [
     "MARKED",
@@ -17,6 +18,8 @@ __all__ = [
     "EncoderFingerprint",
     "LabelledDocuments",
     "SentenceArray",
+    "Spelling",
+    "code_points",
     "concatenated_ranges",
     "each_sentence_alone",
     "starts_of",

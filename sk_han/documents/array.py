@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sk_han.documents.checks import PADDING_ID, as_integers, as_starts, check_ids
 from sk_han.documents.offsets import concatenated_ranges, row_numbers, starts_of
+from sk_han.documents.spelling import Spelling
 
 
 class DocumentArray:
@@ -44,7 +45,9 @@ class DocumentArray:
     -----
     ``X.shape`` is ``(n_documents,)`` and ``X[rows]`` takes slices, index arrays and boolean
     masks, so scikit-learn's splitters and searches select documents without unpacking them.
-    The arrays may be read-only memory maps, as joblib hands them to its workers.
+    The arrays may be read-only memory maps, as joblib hands them to its workers. Documents that a
+    `HierarchicalTokenizer` made also know how their words are written, even those that its
+    vocabulary lacks, for a model of characters. Pickles keep it, and folders of `save` do not.
 
     Examples
     --------
@@ -58,7 +61,7 @@ class DocumentArray:
     (3, 2, 3)
     """
 
-    __slots__ = ("document_starts", "sentence_starts", "word_ids")
+    __slots__ = ("document_starts", "sentence_starts", "spelling", "word_ids")
 
     def __init__(
         self, word_ids: ArrayLike, sentence_starts: ArrayLike, document_starts: ArrayLike
@@ -76,6 +79,7 @@ class DocumentArray:
             )
         check_ids(ids)
         self.word_ids: NDArray[np.int32] = ids.astype(np.int32, copy=False)
+        self.spelling: Spelling | None = None
 
     @classmethod
     def _of_lengths(
@@ -83,11 +87,12 @@ class DocumentArray:
         word_ids: NDArray[np.int32],
         words_per_sentence: NDArray[np.int64],
         sentences_per_document: NDArray[np.int64],
+        spelling: Spelling | None = None,
     ) -> DocumentArray:
         """Build from lengths that are known to be right; only the ids are checked."""
         check_ids(word_ids)
         return DocumentArray._checked(
-            word_ids, starts_of(words_per_sentence), starts_of(sentences_per_document)
+            word_ids, starts_of(words_per_sentence), starts_of(sentences_per_document), spelling
         )
 
     @staticmethod
@@ -95,9 +100,11 @@ class DocumentArray:
         word_ids: NDArray[np.int32],
         sentence_starts: NDArray[np.int64],
         document_starts: NDArray[np.int64],
+        spelling: Spelling | None = None,
     ) -> DocumentArray:
         """Build from arrays that need no further check."""
         documents = object.__new__(DocumentArray)
+        documents.spelling = spelling
         documents.word_ids = word_ids
         documents.sentence_starts = sentence_starts
         documents.document_starts = document_starts
@@ -129,6 +136,7 @@ class DocumentArray:
             np.concatenate([none.astype(np.int32), *(part.word_ids for part in parts)]),
             np.concatenate([none, *(part.words_per_sentence for part in parts)]),
             np.concatenate([none, *(part.sentences_per_document for part in parts)]),
+            Spelling.joined([part.spelling for part in parts]),
         )
 
     @classmethod
@@ -270,7 +278,9 @@ class DocumentArray:
     def with_word_ids(self, word_ids: NDArray[np.int32]) -> DocumentArray:
         """Return the same documents with other ids of their words, shape (n_words,)."""
         check_ids(word_ids)
-        return DocumentArray._checked(word_ids, self.sentence_starts, self.document_starts)
+        return DocumentArray._checked(
+            word_ids, self.sentence_starts, self.document_starts, self.spelling
+        )
 
     def keep_words(self, kept: NDArray[np.bool_]) -> DocumentArray:
         """Return the documents with only the marked words.
@@ -286,6 +296,7 @@ class DocumentArray:
             self.word_ids[kept],
             np.append(0, sentence_starts[1:][has_words]),
             starts_of(has_words)[self.document_starts],
+            self.spelling and self.spelling.at(kept),
         )
 
     def to_nested(self) -> list[list[list[int]]]:
@@ -351,11 +362,13 @@ class DocumentArray:
         counted = [f"{n} {name}{'' if n == 1 else 's'}" for name, n in counts.items()]
         return f"DocumentArray({', '.join(counted)})"
 
-    def __getstate__(self) -> dict[str, NDArray[Any]]:
-        return {name: getattr(self, name) for name in self.__slots__}
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: getattr(self, name) for name in DocumentArray.__slots__}
+        return state | {"spelling": self.spelling and self.spelling.used()}
 
-    def __setstate__(self, state: dict[str, NDArray[Any]]) -> None:
-        for name in self.__slots__:
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = {"spelling": None, **state}  # older pickles have none
+        for name in DocumentArray.__slots__:
             setattr(self, name, state[name])
 
     def _document(self, i: int) -> list[NDArray[np.int32]]:
@@ -373,4 +386,5 @@ class DocumentArray:
             self.word_ids[words],
             starts_of(words_per_sentence),
             starts_of(self.sentences_per_document[rows]),
+            self.spelling and self.spelling.at(words),
         )

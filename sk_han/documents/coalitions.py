@@ -16,7 +16,9 @@ from sk_han.documents.sentences import SentenceArray
 def each_sentence_alone(documents: DocumentArray) -> DocumentArray:
     """Return each sentence as a document of its own, shape (N,)."""
     starts = np.arange(documents.n_sentences + 1)
-    alone = DocumentArray(documents.word_ids, documents.sentence_starts, starts)
+    alone = DocumentArray._checked(
+        documents.word_ids, documents.sentence_starts, starts, documents.spelling
+    )
     if isinstance(documents, SentenceArray):
         return SentenceArray(alone, documents.vectors, documents.sentence_numbers)
     return alone

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import UNKNOWN_ID
 from sk_han.documents.offsets import concatenated_ranges, starts_of
+from sk_han.documents.spelling import Spelling
 from sk_han.utils.containers import refuse_masked
 
 # Of the largest number of a fingerprint. Devices and versions of PyTorch differ by less, encoders
@@ -187,7 +188,9 @@ class SentenceArray(DocumentArray):
 
     def words(self) -> DocumentArray:
         """Return the documents as words alone."""
-        return DocumentArray._checked(self.word_ids, self.sentence_starts, self.document_starts)
+        return DocumentArray._checked(
+            self.word_ids, self.sentence_starts, self.document_starts, self.spelling
+        )
 
     def with_word_ids(self, word_ids: NDArray[np.int32]) -> SentenceArray:
         """Return the same documents with other ids of their words."""
@@ -229,7 +232,8 @@ class SentenceArray(DocumentArray):
         return f"SentenceArray({words}, vectors of {self.dimension} numbers)"
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = {name: getattr(self, name) for name in _NAMES}
+        own = {name: getattr(self, name) for name in SentenceArray.__slots__}
+        state = super().__getstate__() | own
         used = np.unique(self.sentence_numbers)
         if len(used) < len(self.vectors):
             state["vectors"] = np.asarray(self.vectors[used])
@@ -237,7 +241,8 @@ class SentenceArray(DocumentArray):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for name in _NAMES:
+        super().__setstate__(state)
+        for name in SentenceArray.__slots__:
             setattr(self, name, state[name])
 
     def _take(self, rows: NDArray[np.int64]) -> SentenceArray:
@@ -263,14 +268,12 @@ class SentenceArray(DocumentArray):
                 np.concatenate([part.word_ids for part in parts]),
                 np.concatenate([part.words_per_sentence for part in parts]),
                 np.concatenate([part.sentences_per_document for part in parts]),
+                Spelling.joined([part.spelling for part in parts]),
             ),
             np.concatenate([part.sentence_numbers + start_of[id(part.vectors)] for part in parts]),
             np.concatenate(spans) if len(spans) == len(parts) else None,
             first.vectors if len(tables) == 1 else np.concatenate(list(tables.values())),
         )
-
-
-_NAMES = (*DocumentArray.__slots__, *SentenceArray.__slots__)
 
 
 def check_same_encoder(

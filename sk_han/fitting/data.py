@@ -25,7 +25,7 @@ from sk_han.fitting.checkpoints.fingerprint import (
 )
 from sk_han.fitting.context import FitContext
 from sk_han.fitting.highlights import check_highlights, marks_of
-from sk_han.fitting.settings import Settings
+from sk_han.fitting.settings import AUTO, Settings
 from sk_han.fitting.state import FittedModel
 from sk_han.parts.ngrams.hashing import check_ngram_range
 from sk_han.targets import Target, learnt_target
@@ -232,6 +232,8 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
     options = settings.network_options
     options.check()
     check_ngram_range(settings.linear_ngrams)
+    if settings.linear_chars != AUTO:
+        check_ngram_range(settings.linear_chars, "linear_chars", "characters", "(2, 5)")
     check_embedding_init(settings.embedding_init)
     check_net_params(settings.net_params or {})
     check_optimizer(settings.optimizer)

@@ -7,60 +7,80 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.documents.lazy import LazyDocuments
 from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import FitData
 from sk_han.fitting.learner import Fitted, Learner
+from sk_han.fitting.settings import AUTO
 from sk_han.parts import Pool
-from sk_han.parts.ngrams.latent import LatentSpace, fit_latent_space
+from sk_han.parts.ngrams.character_model import WordTable, share_of_rare_words
+from sk_han.parts.ngrams.latent import fit_latent_space
 from sk_han.parts.ngrams.memory import check_memory_of_linear_model
 from sk_han.parts.ngrams.stacking import (
+    LinearKinds,
     fit_linear_parts,
     partial_fit_linear_parts,
     with_earlier_latent_model,
 )
-from sk_han.parts.pool import LATENT, NGRAMS
+from sk_han.parts.pool import CHARACTERS, LATENT, NGRAMS
 from sk_han.training.pretraining import halves
 
 # With 3,000 tweets without labels a pre-trained network was no better, with 8,000 messages of
 # newsgroups 2.6 points (docs/what_was_tried.md).
 _ENOUGH_TO_PRETRAIN = 5_000
 
+# A model of characters pays where so large a share of the words is new (docs/what_was_tried.md);
+# fewer documents do not tell the share.
+_MANY_RARE_WORDS, _FEWEST_DOCUMENTS = 0.1, 100
+
+_TITLES = {NGRAMS: "n-gram", CHARACTERS: "character", LATENT: "latent"}
+
 
 class LinearLearner(Learner):
     """Linear models on n-grams, and on directions that text without labels has shown."""
 
-    def __init__(self, ngram_range: tuple[int, int] | None) -> None:
-        self.ngram_range = ngram_range  # None where models only go on from an earlier portion
-        self.space: LatentSpace | None = None
+    def __init__(self, kinds: LinearKinds) -> None:
+        self.kinds = kinds  # of nothing where models only go on from an earlier portion
 
     @classmethod
     def of(cls, data: FitData, context: FitContext) -> LinearLearner | None:
         """Return the learner, if there are linear models; check their memory."""
-        ngram_range = context.settings.ngram_range
-        if ngram_range is None:
-            return cls(None) if context.learns_on else None
-        earlier = _before(context) if context.learns_on else None
-        known: Any = None if earlier is None else earlier.parts.get(NGRAMS)
-        check_memory_of_linear_model(
-            data.labelled.documents,
-            data.n_classes,
-            ngram_range,
-            before=known,
-            in_portions=context.is_portion,
-        )
-        return cls(ngram_range)
+        ngram_range, before = context.settings.ngram_range, _before(context)
+        known: Any = before.parts.get(NGRAMS) if before is not None and context.is_portion else None
+        kinds = LinearKinds(ngram_range, None, *_characters(data, context, before))
+        if ngram_range is None and kinds.char_range is None:
+            return cls(kinds) if context.learns_on else None
+        if ngram_range is not None:
+            check_memory_of_linear_model(
+                data.labelled.documents,
+                data.n_classes,
+                ngram_range,
+                before=known,
+                in_portions=context.is_portion,
+            )
+        if kinds.table is not None and kinds.char_range is not None:
+            check_memory_of_linear_model(
+                kinds.table.read(data.labelled.documents),
+                data.n_classes,
+                kinds.char_range,
+                in_portions=context.is_portion,
+                repair="linear_chars=None leaves the model of characters out",
+            )
+        return cls(kinds)
 
     def prepare(self, data: FitData, context: FitContext) -> None:
         """Learn the directions of the latent model, if there is text without labels."""
-        if data.unlabelled is None or self.ngram_range is None or data.n_classes == 1:
+        ngram_range = self.kinds.ngram_range
+        if data.unlabelled is None or ngram_range is None or data.n_classes == 1:
             return
         text, _ = data.text
         with context.stages("text without labels"):
-            self.space = fit_latent_space(text, self.ngram_range, context.rng)
+            space = fit_latent_space(text, ngram_range, context.rng)
+        self.kinds = self.kinds._replace(space=space)
 
     def teach(self, data: FitData, context: FitContext) -> Pool | None:
         """Fit the linear models that say of one half of a document what the other half tells."""
-        if data.unlabelled is None or self.ngram_range is None or data.n_classes == 1:
+        if data.unlabelled is None or self.kinds.ngram_range is None or data.n_classes == 1:
             return None
         if context.before is not None or context.is_portion or context.settings.own_loss:
             return None
@@ -69,9 +89,7 @@ class LinearLearner(Learner):
         if np.count_nonzero(data.unlabelled.words_per_document > 1) < _ENOUGH_TO_PRETRAIN:
             return None
         with context.stages("teacher of pre-training"):
-            teacher, _ = fit_linear_parts(
-                data.training_data, data.target, self.ngram_range, self.space, None, halves
-            )
+            teacher, _ = fit_linear_parts(data.training_data, data.target, self.kinds, None, halves)
         return teacher if teacher.parts else None
 
     def fit(self, data: FitData, context: FitContext, teacher: Pool | None) -> Fitted:
@@ -79,15 +97,10 @@ class LinearLearner(Learner):
         before = _before(context)
         with context.stages("linear models"):
             if context.is_portion:
-                pool = partial_fit_linear_parts(
-                    before, data.labelled, data.target, self.ngram_range, self.space
-                )
+                pool = partial_fit_linear_parts(before, data.labelled, data.target, self.kinds)
                 return self._fitted(pool, None)
-            assert self.ngram_range is not None
-            pool, scored = fit_linear_parts(
-                data.labelled, data.target, self.ngram_range, self.space, data.held_out
-            )
-        if self.space is None and before is not None and LATENT in before.parts:
+            pool, scored = fit_linear_parts(data.labelled, data.target, self.kinds, data.held_out)
+        if self.kinds.space is None and before is not None and LATENT in before.parts:
             # There is no text to learn another latent model from: that of the earlier fit stays.
             pool, scored = with_earlier_latent_model(pool, before), None
             return self._fitted(pool, _of_given(pool, data), holds_factor=True)
@@ -96,11 +109,9 @@ class LinearLearner(Learner):
     def _fitted(
         self, pool: Pool, unseen: NDArray[np.float64] | None, *, holds_factor: bool = False
     ) -> Fitted:
-        title = {
-            (NGRAMS, LATENT): "n-gram and latent model",
-            (LATENT,): "latent model",
-        }.get(tuple(pool.parts), "n-gram model")
-        is_new = self.space is not None
+        *some, last = [_TITLES[name] for name in pool.parts] or ["n-gram"]
+        title = f"{', '.join(some)} and {last} model" if some else f"{last} model"
+        is_new = self.kinds.space is not None
         return Fitted(pool, title, unseen, holds_factor=holds_factor, is_of_new_kind=is_new)
 
 
@@ -109,7 +120,38 @@ def _before(context: FitContext) -> Pool | None:
     if context.before is None:
         return None
     pool = context.before.pool
-    return pool.only(name for name in (NGRAMS, LATENT) if name in pool.parts)
+    return pool.only(name for name in _TITLES if name in pool.parts)
+
+
+def _characters(
+    data: FitData, context: FitContext, before: Pool | None
+) -> tuple[tuple[int, int] | None, WordTable | None]:
+    """Return sizes of n-grams and the words of the vocabulary, if characters are to be learnt."""
+    settings, documents = context.settings, data.labelled.documents
+    sizes, is_auto = settings.char_range, settings.linear_chars == AUTO
+    if before is not None and CHARACTERS in before.parts:
+        model: Any = before.parts[CHARACTERS]
+        if context.is_portion:
+            return model.ngrams.ngram_range, model.table
+        return (None, None) if sizes is None else (sizes, model.table)
+    if sizes is None or (before is not None and (is_auto or context.is_portion)):
+        return None, None
+    is_known = not isinstance(documents, LazyDocuments) and documents.spelling is not None
+    if is_auto:
+        is_worth_it = (
+            is_known
+            and len(documents) >= _FEWEST_DOCUMENTS
+            and share_of_rare_words(documents) >= _MANY_RARE_WORDS
+        )
+        if not is_worth_it:
+            return None, None
+    elif not is_known:
+        raise ValueError(
+            f"linear_chars={settings.linear_chars!r} reads the characters of words, and X holds "
+            "word ids without their words. Give raw texts or what a HierarchicalTokenizer makes of "
+            "them in memory, or linear_chars='auto', which leaves the model out here."
+        )
+    return sizes, WordTable.of(documents, data.vocabulary_size)
 
 
 def _of_given(pool: Pool, data: FitData) -> NDArray[np.float64] | None:

@@ -7,6 +7,9 @@ from typing import Any
 
 from sk_han.options import NetworkOptions
 
+AUTO = "auto"
+_CHARACTERS = (2, 5)  # of an n-gram, as usual with scikit-learn's "char_wb"
+
 
 class Settings(SimpleNamespace):
     """Parameters by name, those of nested objects as ``tokenizer__lowercase`` too.
@@ -23,10 +26,12 @@ class Settings(SimpleNamespace):
     @property
     def ngram_range(self) -> tuple[int, int] | None:
         """`linear_ngrams` as integers of Python."""
-        if self.linear_ngrams is None:
-            return None
-        smallest, largest = self.linear_ngrams
-        return int(smallest), int(largest)  # a search passes NumPy integers
+        return _integers(self.linear_ngrams)
+
+    @property
+    def char_range(self) -> tuple[int, int] | None:
+        """`linear_chars` as integers of Python, those that "auto" stands for too."""
+        return _CHARACTERS if self.linear_chars == AUTO else _integers(self.linear_chars)
 
     @property
     def own_loss(self) -> bool:
@@ -36,3 +41,8 @@ class Settings(SimpleNamespace):
     def as_dict(self) -> dict[str, Any]:
         """Return all by name."""
         return dict(vars(self))
+
+
+def _integers(sizes: tuple[Any, Any] | None) -> tuple[int, int] | None:
+    """Return sizes of n-grams, which may be NumPy's integers in a search."""
+    return None if sizes is None else (int(sizes[0]), int(sizes[1]))

@@ -7,8 +7,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from sk_han.parts import Pool
+from sk_han.parts.ngrams.character_model import CharacterModel
 from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.pool import LATENT, NETWORK, NGRAMS, Scale
+from sk_han.parts.pool import CHARACTERS, LATENT, NETWORK, NGRAMS, Scale
 from sk_han.training.net import Net
 
 __all__ = ["PoolViews"]
@@ -41,6 +42,11 @@ class PoolViews:
         return self.pool_.parts.get(LATENT)  # type: ignore[return-value]
 
     @property
+    def character_model_(self) -> CharacterModel | None:
+        """The linear model on characters."""
+        return self.pool_.parts.get(CHARACTERS)  # type: ignore[return-value]
+
+    @property
     def network_scale_(self) -> Scale:
         """The factor of the network's logits."""
         return self.pool_.scales[NETWORK]
@@ -54,3 +60,8 @@ class PoolViews:
     def latent_scale_(self) -> Scale:
         """The factor of the latent model's logits; 0 without one."""
         return self.pool_.scales.get(LATENT, 0.0)
+
+    @property
+    def character_scale_(self) -> Scale:
+        """The factor of the logits of the model of characters; 0 without one."""
+        return self.pool_.scales.get(CHARACTERS, 0.0)

@@ -17,13 +17,13 @@ from sk_han.parts.part import Part
 from sk_han.storage.schema import Array, ByName, Field, Kind, Schema, Sizes, Variants, check
 from sk_han.targets import Target, target_from_state
 
-__all__ = ["LATENT", "NETWORK", "NGRAMS", "Pool", "Scale", "pool_fields"]
+__all__ = ["CHARACTERS", "LATENT", "NETWORK", "NGRAMS", "Pool", "Scale", "pool_fields"]
 
 Scale = float | NDArray[np.float64]  # one for all labels, or one for each, (K,)
 _LARGEST = 1e6  # far beyond what fits find; products with logits stay finite
 
 # Names of parts: the one that reads with attention, and the linear ones.
-NETWORK, NGRAMS, LATENT = "network", "ngrams", "latent"
+NETWORK, NGRAMS, LATENT, CHARACTERS = "network", "ngrams", "latent", "characters"
 
 
 @dataclass(frozen=True, eq=False)

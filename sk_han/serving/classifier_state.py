@@ -9,9 +9,10 @@ from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.options.base import InstanceOf
 from sk_han.parts import PARTS
 from sk_han.parts.network import NETWORK_SCHEMAS, SENTENCE_NETWORK
+from sk_han.parts.ngrams.character_model import CharacterModel
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.sparse_model import SparseNgramModel
-from sk_han.parts.pool import LATENT, NETWORK, NGRAMS, pool_fields
+from sk_han.parts.pool import CHARACTERS, LATENT, NETWORK, NGRAMS, pool_fields
 from sk_han.storage.schema import Array, Field, Schema, Size, Sizes
 from sk_han.storage.training_record import TRAINING, check_best_epoch
 from sk_han.targets import TARGETS
@@ -35,7 +36,7 @@ def classifier_schema() -> Schema:
             Field("fit_summary", _summary, optional=True),
             Field("text_hashes", _TEXT_HASHES, optional=True),
         ),
-        rules=(check_best_epoch, _check_network, _check_latent_model),
+        rules=(check_best_epoch, _check_network, _check_linear_models),
     )
 
 
@@ -57,7 +58,10 @@ def _check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
         raise ValueError("its network and its encoder of sentences do not belong together")
 
 
-def _check_latent_model(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+def _check_linear_models(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    for name, part in state["parts"].items():
+        if (name == CHARACTERS) != (part["kind"] == CharacterModel.kind):
+            raise ValueError(f"its part {name[:50]} is of the kind {part['kind']}")
     for name, has_counts in ((NGRAMS, True), (LATENT, False)):
         part = state["parts"].get(name)
         if part is None or (has_counts and part["kind"] == SparseNgramModel.kind):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
 from sk_han.inspection.terms.summing_up import drawn, summary_of_model
 from sk_han.parts import PARTS, Pool
+from sk_han.parts.ngrams.character_model import CharacterModel
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.part import Part
 from sk_han.parts.pool import NETWORK
@@ -86,6 +87,12 @@ class _ServedNgrams(NgramModel):
         return super().from_state({**state, "counts": None}, target, device)
 
 
+class _ServedCharacters(CharacterModel):
+    """A model of characters of such an n-gram model."""
+
+    kinds: ClassVar = {**CharacterModel.kinds, NgramModel.kind: _ServedNgrams}
+
+
 class Scorer:
     """A fitted classifier in a file of `sk_han.save`, without PyTorch, scikit-learn and SciPy.
 
@@ -126,7 +133,7 @@ class Scorer:
         if state["parts"][NETWORK]["kind"] != ServedNetwork.kind:
             raise ValueError(_NO_SENTENCE_VECTORS)
         kinds: dict[str, type[Part]] = {**PARTS, ServedNetwork.kind: ServedNetwork}
-        kinds[NgramModel.kind] = _ServedNgrams
+        kinds |= {NgramModel.kind: _ServedNgrams, CharacterModel.kind: _ServedCharacters}
         self._pool = Pool.from_state(state, kinds)
         self.classes_ = self.target.names
         self._vocabulary_size: int = state["vocabulary_size"]

@@ -30,6 +30,7 @@ _PARAMETERS: dict[str, Constraint] = {
     "freeze_embedding": Either((_FLAG, Range(Integral, 0))),
     "adversarial_noise": Range(Real, 0),
     "linear_ngrams": Either((InstanceOf(tuple), _NONE)),
+    "linear_chars": Either((InstanceOf(tuple), _AUTO, _NONE)),
     "optimizer": Choice(("adam", "adamw", "sgd")),
     "lr": Range(Real, 0, 1e36, includes_low=False),
     "lr_schedule": Choice(("one_cycle", "constant")),

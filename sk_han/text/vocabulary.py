@@ -9,7 +9,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray
+from sk_han.documents import UNKNOWN_ID, DocumentArray, Spelling
 from sk_han.text.word_types import Numbering, WordTypes
 
 
@@ -39,7 +39,10 @@ class WordCounts:
             once = _once_a_document(numbers, types.words_per_document, len(self._number_of))
             self.documents = self._sum(self.documents, once)
         return DocumentArray._of_lengths(
-            numbers.astype(np.int32) + 1, types.words_per_sentence, types.sentences_per_document
+            numbers.astype(np.int32) + 1,
+            types.words_per_sentence,
+            types.sentences_per_document,
+            Spelling(types.numbers, words),
         )
 
     @property

@@ -38,7 +38,7 @@ def as_documents(X: Any, tokenizer: Any) -> DocumentArray:
                 "sentence vectors. Give it what the tokenizer or SentenceEmbedder that made its "
                 "training data makes of X, or fit it on raw text."
             )
-        X = tokenizer.transform(X)
+        X = tokenizer.transform_ragged(X)
     X = check_documents(X)
     return X if isinstance(X, DocumentArray) else DocumentArray.from_padded(X)
 

@@ -40,6 +40,7 @@ ALL_PARAMS = {
     "word_dropout": 0.0,
     "adversarial_noise": 0.01,
     "linear_ngrams": (1, 2),
+    "linear_chars": (2, 3),
     "optimizer": "sgd",
     "lr": 0.1,
     "lr_schedule": "constant",

@@ -18,7 +18,7 @@ import sk_han
 from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
 from sk_han.fitting.network import OF_WORDS
-from sk_han.parts.ngrams.stacking import fit_linear_parts
+from sk_han.parts.ngrams.stacking import LinearKinds, fit_linear_parts
 from sk_han.parts.pool import NETWORK, NGRAMS
 from sk_han.training.net import Net
 from sk_han.utils.model_format import ModelFormatError
@@ -359,7 +359,7 @@ class TestHeldOutDocuments:
         data = LabelledDocuments(
             classifier.tokenizer_.transform(TEXTS), targets, np.ones(len(targets))
         )
-        parts, _ = fit_linear_parts(data, classes(2), (1, 3), None, None)
+        parts, _ = fit_linear_parts(data, classes(2), LinearKinds((1, 3)), None)
         assert classifier.ngram_scale_ == pytest.approx(USUAL_SCALES[1] * parts.scales[NGRAMS])
 
     def test_without_them_the_network_alone_has_the_scale_one(self):

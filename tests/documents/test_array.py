@@ -24,6 +24,8 @@ Nested = list[list[list[int]]]
 sentences = st.lists(st.integers(1, 2**31 - 1), min_size=1, max_size=5)
 nested_documents = st.lists(st.lists(sentences, max_size=3), max_size=7)
 
+ARRAYS = ("document_starts", "sentence_starts", "word_ids")
+
 
 @st.composite
 def documents_and_rows(draw: st.DrawFn) -> tuple[Nested, list[int]]:
@@ -81,13 +83,13 @@ def test_sizes_are_counted_at_every_level(documents: DocumentArray) -> None:
 
 
 def test_a_word_takes_four_bytes_and_an_offset_eight(documents: DocumentArray) -> None:
-    n_bytes = sum(getattr(documents, name).nbytes for name in DocumentArray.__slots__)
+    n_bytes = sum(getattr(documents, name).nbytes for name in ARRAYS)
     assert n_bytes == 4 * 22 + 8 * (7 + 1) + 8 * (5 + 1)
 
 
 def test_arrays_of_the_right_dtype_are_taken_without_a_copy(documents: DocumentArray) -> None:
     again = DocumentArray(documents.word_ids, documents.sentence_starts, documents.document_starts)
-    for name in DocumentArray.__slots__:
+    for name in ARRAYS:
         assert np.shares_memory(getattr(again, name), getattr(documents, name))
 
 
@@ -134,7 +136,7 @@ def test_integers_choose_as_in_a_list(case: tuple[Nested, list[int]]) -> None:
     taken = X[np.array(rows, dtype=np.int64), ...]  # as scikit-learn writes it
     assert taken.to_nested() == expected
     checked = DocumentArray(taken.word_ids, taken.sentence_starts, taken.document_starts)
-    for name in DocumentArray.__slots__:
+    for name in ARRAYS:
         assert getattr(taken, name).dtype == getattr(checked, name).dtype
 
 
@@ -325,7 +327,7 @@ def test_read_only_memory_maps_are_as_good_as_arrays(
 @pytest.mark.thorough
 def test_workers_of_joblib_get_memory_maps(documents: DocumentArray) -> None:
     def kinds(X: Any) -> list[bool]:
-        return [isinstance(getattr(X, name), np.memmap) for name in X.__slots__]
+        return [isinstance(getattr(X, name), np.memmap) for name in ARRAYS]
 
     parallel = joblib.Parallel(n_jobs=2, max_nbytes=1)
     assert parallel(joblib.delayed(kinds)(documents) for _ in range(2)) == [[True] * 3] * 2

@@ -16,7 +16,7 @@ from sk_han.parts.ngrams.memory import (
     check_memory_of_linear_model,
 )
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE
-from sk_han.parts.ngrams.stacking import fit_linear_parts
+from sk_han.parts.ngrams.stacking import LinearKinds, fit_linear_parts
 from sk_han.utils import memory
 from tests.faults.test_accidents import At, fault, state_stays
 from tests.thorough import first_fast
@@ -130,7 +130,7 @@ class TestManyClasses:
         data = LabelledDocuments(documents, targets, np.ones(len(texts)))
         tracemalloc.start()
         try:
-            parts, _ = fit_linear_parts(data, classes(n_classes), (1, 3), None, None)
+            parts, _ = fit_linear_parts(data, classes(n_classes), LinearKinds((1, 3)), None)
             taken = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

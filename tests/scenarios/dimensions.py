@@ -114,6 +114,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "word_dropout": _named(0.1, 0.0),
     "adversarial_noise": _named(0.03, 0.0),
     "linear_ngrams": _named((1, 3), (1, 1), (2, 2), None),
+    "linear_chars": _named("auto", (2, 5), (1, 1), None),
     "features": _named("vectors", "log_odds"),
     "optimizer": _named("adamw", "adam", "sgd") | {"Adagrad": torch.optim.Adagrad},
     "lr": _named(0.006, 0.0001),
@@ -287,6 +288,7 @@ _INDICATORS = set(corpus.INDICATORS)
 _FRAMES = {"indicator frame", "polars indicator frame"}
 _NUMBERS = {"whole numbers", "negative numbers", "large numbers"}
 _GROUPED = _others("groups", "None")
+_CHARACTERS = _others("linear_chars", "auto", "None")
 _HIGHLIGHTED = _others("highlights", "None")
 # It fits to parts of the documents.
 LOG_ODDS = when(features="log_odds", estimator="vectors beside numbers")
@@ -487,6 +489,18 @@ REFUSALS: list[Refusal] = [
         ValueError,
         "highlights teach attention",
     ),
+    *(
+        Refusal(
+            FITS,
+            when(linear_chars=_CHARACTERS) | rule,
+            ValueError,
+            "word ids without their words",
+        )
+        for rule in (
+            when(estimator="padded word ids"),
+            when(estimator=OF_WORD_IDS, tokenizer__output="padded"),
+        )
+    ),
     Refusal("begin|fit", LOG_ODDS | when(groups=_GROUPED), ValueError, "they are of one group"),
     Refusal(FITS, LOG_ODDS | when(embedding_init="array"), ValueError, "a mapping from words"),
     Refusal("explain .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
@@ -538,6 +552,7 @@ REFUSALS: list[Refusal] = [
     Refusal("keep skops", when(tokenizer__word_tokenizer="str.split"), AttributeError, "builtins"),
     Refusal("keep Dask", when(estimator=NOT_SAVED), TypeError, "takes a fitted HANClassifier"),
     Refusal("keep safetensors", when(estimator=NOT_SAVED), TypeError, "HANClassifier"),
+    Refusal("keep ONNX", when(linear_chars=_CHARACTERS), ValueError, "the part 'characters'"),
     Refusal(
         "keep ONNX",
         when(pooling=_others("pooling", "Attention", "attention", "mean", "MultiHopAttention")),

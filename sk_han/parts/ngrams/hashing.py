@@ -41,15 +41,17 @@ MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
 _Sliceable = TypeVar("_Sliceable", DocumentArray, NDArray[np.float64])
 
 
-def check_ngram_range(ngram_range: Any) -> None:
+def check_ngram_range(
+    ngram_range: Any, name: str = "linear_ngrams", unit: str = "words", example: str = "(1, 2)"
+) -> None:
     """Raise a ValueError unless the range is None or a pair of numbers of words."""
     if ngram_range is None:
         return
     whole = all(isinstance(n, Integral) and not isinstance(n, bool) for n in ngram_range)
     if len(ngram_range) != 2 or not whole or not 1 <= ngram_range[0] <= ngram_range[1]:
         raise ValueError(
-            f"linear_ngrams is {ngram_range!r}; it takes the smallest and the largest number of "
-            "words, such as (1, 2), or None for the network alone."
+            f"{name} is {ngram_range!r}; it takes the smallest and the largest number of {unit}, "
+            f"such as {example}, or None for no such model."
         )
 
 

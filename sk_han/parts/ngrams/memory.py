@@ -36,6 +36,7 @@ def check_memory_of_linear_model(
     *,
     before: NgramModel | None = None,
     in_portions: bool = False,
+    repair: str = "linear_ngrams=None fits the network alone, and (1, 1) has fewer n-grams",
 ) -> None:
     """Raise a MemoryError unless there is memory for numbers of each class and n-gram.
 
@@ -51,7 +52,7 @@ def check_memory_of_linear_model(
                 n_classes, int(documents.words_per_document.sum()), len(documents)
             ),
             f"A linear model of {n_classes:,} classes",
-            "linear_ngrams=None fits the network alone; or merge rare classes.",
+            f"{repair}; or merge rare classes.",
         )
         return
     n_known = 0 if before is None else len(before.buckets)
@@ -68,8 +69,7 @@ def check_memory_of_linear_model(
     check_memory(
         bytes_of_linear_model(n_classes, n_ngrams, *sizes),
         f"A linear model of {n_classes:,} classes and {n_ngrams:,} n-grams",
-        "linear_ngrams=None fits the network alone, and (1, 1) has fewer n-grams; or merge rare "
-        "classes.",
+        f"{repair}; or merge rare classes.",
     )
 
 

@@ -53,15 +53,22 @@ class SparseLearner:
     """
 
     def __init__(
-        self, data: LabelledDocuments, target: Target, ngram_range: tuple[int, int]
+        self,
+        data: LabelledDocuments,
+        target: Target,
+        ngram_range: tuple[int, int],
+        *,
+        of_words: bool = True,
     ) -> None:
         self.data, self.target = data, target
-        self.ngram_range = range_of_sparse(ngram_range)
+        self.ngram_range = range_of_sparse(ngram_range) if of_words else ngram_range
         documents = data.documents
         counts = document_counts(documents, self.ngram_range)
         self.buckets = np.flatnonzero(counts >= MIN_DOCUMENTS)
         self.idf = np.log(len(data) / counts[self.buckets]) + 1
-        self.idf = (self.idf * self._factor_of_size()).astype(np.float32)
+        if of_words:
+            self.idf = self.idf * self._factor_of_size()
+        self.idf = self.idf.astype(np.float32)
         self.features = self._features()
         self.strength = _STRENGTHS[0]
         # What was solved to choose the strength: the documents, and what each problem has learnt.

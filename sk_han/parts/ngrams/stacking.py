@@ -2,59 +2,87 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.calibration import fit_scales
+from sk_han.parts.ngrams.character_model import CharacterModel, WordTable
 from sk_han.parts.ngrams.chunks import fit_ngram_models_in_chunks, n_chunks_of, rows_of_chunks
 from sk_han.parts.ngrams.cross_fitting import Views, as_they_are, cross_fitted_logits
 from sk_han.parts.ngrams.latent import LatentLearner, LatentSpace, partial_fit_latent_model
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
+from sk_han.parts.ngrams.ngram_part import NgramPart
 from sk_han.parts.ngrams.sparse_fitting import SparseLearner
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE
 from sk_han.parts.part import Part
-from sk_han.parts.pool import LATENT, NGRAMS, Pool
+from sk_han.parts.pool import CHARACTERS, LATENT, NGRAMS, Pool
 from sk_han.targets import Target
 
 __all__ = [
     "MOST_CROSS_FITTED",
+    "LinearKinds",
     "fit_linear_parts",
     "partial_fit_linear_parts",
     "with_earlier_latent_model",
 ]
 
-# Scales of the n-gram model and the latent model, where there are one or both, if no
-# document can be scored by models that have not learnt from it. Typical of
-# benchmarks/unlabelled.py.
-_USUAL_SCALES = {(NGRAMS,): (1.0,), (LATENT,): (1.0,), (NGRAMS, LATENT): (0.4, 1.0)}
+# Scales of linear models beside each other, if no document can be scored by models that have not
+# learnt from it; one alone has 1. Typical of benchmarks/unlabelled.py and characters.py.
+_USUAL_SCALES = {NGRAMS: 0.4, LATENT: 1.0, CHARACTERS: 0.7}
 
 # Up to so many documents, models are cross-fitted: a tenth held out would be too few to tell what
 # each model is worth. Beyond, five more fits would take longer than they are worth.
 MOST_CROSS_FITTED = 10_000
 
 
-def with_earlier_latent_model(new: Pool, before: Pool) -> Pool:
-    """Return a new n-gram model, if there is one, beside an earlier latent model.
+class LinearKinds(NamedTuple):
+    """Which linear models there are, and what they read."""
 
-    Scales are the earlier ones, or the usual one beside the latent model.
+    ngram_range: tuple[int, int] | None  # of words
+    space: LatentSpace | None = None
+    char_range: tuple[int, int] | None = None
+    table: WordTable | None = None  # with `char_range`
+
+    def sources(
+        self, data: LabelledDocuments
+    ) -> dict[str, tuple[LabelledDocuments, tuple[int, int]]]:
+        """Return what each model of n-grams reads of the documents, and its sizes of n-grams."""
+        found = {}
+        if self.ngram_range is not None:
+            found[NGRAMS] = data, self.ngram_range
+        if self.char_range is not None and self.table is not None:
+            found[CHARACTERS] = self.table.read_labelled(data), self.char_range
+        return found
+
+    def models(self, found: Mapping[str, NgramPart | None]) -> dict[str, Any]:
+        """Return those that have learnt something, as parts of words."""
+        models: dict[str, Any] = {name: each for name, each in found.items() if each is not None}
+        if CHARACTERS in models:
+            assert self.table is not None
+            models[CHARACTERS] = CharacterModel(models[CHARACTERS], self.table)
+        return models
+
+
+def with_earlier_latent_model(new: Pool, before: Pool) -> Pool:
+    """Return new models of n-grams, if there are any, beside an earlier latent model.
+
+    Scales are the earlier ones, or the usual ones beside the latent model.
     """
     latent = before.only([LATENT])
-    if NGRAMS not in new.parts:
-        return latent
-    usual_ngrams, usual_latent = _USUAL_SCALES[NGRAMS, LATENT]
-    scale = before.scales.get(NGRAMS, latent.scales[LATENT] * usual_ngrams / usual_latent)
-    return Pool(new.target, {NGRAMS: new.parts[NGRAMS]}, {NGRAMS: scale}).beside(latent)
+    unit = latent.scales[LATENT] / _USUAL_SCALES[LATENT]
+    scales = {name: before.scales.get(name, unit * _USUAL_SCALES[name]) for name in new.parts}
+    return Pool(new.target, new.parts, scales).beside(latent)
 
 
 def fit_linear_parts(
     data: LabelledDocuments,
     target: Target,
-    ngram_range: tuple[int, int],
-    space: LatentSpace | None,
+    kinds: LinearKinds,
     held_out: NDArray[np.int64] | None,
     views: Views = as_they_are,
 ) -> tuple[Pool, NDArray[np.float64] | None]:
@@ -62,9 +90,8 @@ def fit_linear_parts(
 
     Each of these scores comes from models of four fifths of the documents that do not include the
     scored one (stacking, Wolpert, 1992). With more than 10,000 documents only those of `held_out`
-    are scored, or a fifth. The n-gram model of more than 8 million words learns from the other
-    documents in chunks, scores these, and learns on from them. More than 30 problems are learnt by
-    `SparseLearner`, to which the held-out documents or a fifth also tell the strength.
+    are scored, or a fifth; so they are where an n-gram model learns in chunks, or has more than 30
+    problems: see `_NgramLearner`.
 
     Return the pool and, for the rows of `held_out`, scaled logits (H, K) by models that have not
     learnt from them; NaN where there are none. Scales are fitted for the `views`.
@@ -72,30 +99,26 @@ def fit_linear_parts(
     Wolpert. Stacked Generalization. Neural Networks.
     """
     everything, folds = np.arange(len(data)), target.folds(data.targets, data.groups)
-    sparse = None
-    if target.n_problems > MOST_DENSE:
-        sparse = SparseLearner(data, target, ngram_range)
-    in_chunks = sparse is None and n_chunks_of(data.documents, ngram_range) > 1
-    if in_chunks or sparse is not None or len(data) > MOST_CROSS_FITTED:
+    sources = kinds.sources(data)
+    split = None
+    if (
+        target.n_problems > MOST_DENSE
+        or len(data) > MOST_CROSS_FITTED
+        or any(n_chunks_of(each.documents, sizes) > 1 for each, sizes in sources.values())
+    ):
         fold = next(folds) if held_out is None else held_out
         folds = iter([fold])
-        rest = np.setdiff1d(everything, fold, assume_unique=True)
-    if sparse is not None and len(rest):
-        sparse.choose_strength(rest, fold)
-    if in_chunks:
-        of_rest, of_all = fit_ngram_models_in_chunks(data, target, ngram_range, [rest, fold])
-    latent = None if space is None else LatentLearner(space, data, target)
+        split = np.setdiff1d(everything, fold, assume_unique=True), fold
+    learners = {
+        name: _NgramLearner(*each, target, split, of_words=name == NGRAMS)
+        for name, each in sources.items()
+    }
+    latent = None if kinds.space is None else LatentLearner(kinds.space, data, target)
 
     def fit(rows: NDArray[np.int64]) -> dict[str, Part]:
-        ngram_model: Part | None
-        if sparse is not None:
-            ngram_model = sparse.fit(rows)
-        elif in_chunks:
-            ngram_model = of_all if len(rows) == len(data) else of_rest
-        else:
-            ngram_model = fit_ngram_model(data[rows], target, ngram_range)
-        latent_model = None if latent is None else latent.fit(rows)
-        return _present(ngram_model, latent_model)
+        found: dict[str, Any] = {name: learner.fit(rows) for name, learner in learners.items()}
+        found[LATENT] = None if latent is None else latent.fit(rows)
+        return kinds.models(found)
 
     models = fit(everything)
     scored = None if held_out is None else np.full((len(held_out), target.n_scores), np.nan)
@@ -107,7 +130,7 @@ def fit_linear_parts(
         return [some.get(name) for name in models]
 
     rows, logits = cross_fitted_logits(data, fit_present, folds, views)
-    scales = np.array(_USUAL_SCALES[tuple(models)])
+    scales = np.array([*_usual_scales(models).values()])
     if len(rows):
         scales = fit_scales(target, logits, data.targets[rows], data.weights[rows], scales)
         if held_out is not None and scored is not None:
@@ -119,11 +142,7 @@ def fit_linear_parts(
 
 
 def partial_fit_linear_parts(
-    before: Pool | None,
-    data: LabelledDocuments,
-    target: Target,
-    ngram_range: tuple[int, int] | None,
-    space: LatentSpace | None,
+    before: Pool | None, data: LabelledDocuments, target: Target, kinds: LinearKinds
 ) -> Pool:
     """Update the linear models by one more portion of documents, or begin them with the first.
 
@@ -131,27 +150,69 @@ def partial_fit_linear_parts(
     to. A latent model begins only with documents of every class. Scales stay, or are usual ones.
     """
     if before is None:
-        if ngram_range is None:
-            return Pool(target, {}, {})
-        latent = None
-        if space is not None:
-            latent = LatentLearner(space, data, target).fit(np.arange(len(data)))
-        models = _present(_learnt_on(None, data, target, ngram_range), latent)
-        scales = zip(models, _USUAL_SCALES.get(tuple(models), ()), strict=True)
-        return Pool(target, models, dict(scales))
+        sources = kinds.sources(data)
+        found: dict[str, Any] = {
+            name: _learnt_on(None, each, target, sizes) for name, (each, sizes) in sources.items()
+        }
+        if sources and kinds.space is not None:
+            found[LATENT] = LatentLearner(kinds.space, data, target).fit(np.arange(len(data)))
+        models = kinds.models(found)
+        return Pool(target, models, _usual_scales(models))
     parts: dict[str, Any] = dict(before.parts)
-    if isinstance(parts.get(NGRAMS), NgramModel):  # one of many labels does not learn on
-        parts[NGRAMS] = ngrams = _learnt_on(parts[NGRAMS], data, target, parts[NGRAMS].ngram_range)
-        if LATENT in parts:
-            n_documents = float(ngrams.counts.n_documents[0])
-            for rows in rows_of_chunks(data.documents, parts[LATENT].ngram_range):
-                parts[LATENT] = partial_fit_latent_model(parts[LATENT], data[rows], n_documents)
+    # A model of many labels does not learn on.
+    if isinstance(parts.get(NGRAMS), NgramModel):
+        parts[NGRAMS] = _learnt_on(parts[NGRAMS], data, target, parts[NGRAMS].ngram_range)
+    if CHARACTERS in parts and isinstance(parts[CHARACTERS].ngrams, NgramModel):
+        model, table = parts[CHARACTERS].ngrams, parts[CHARACTERS].table
+        learnt = _learnt_on(model, table.read_labelled(data), target, model.ngram_range)
+        parts[CHARACTERS] = CharacterModel(learnt, table)
+    if LATENT in parts and isinstance(parts.get(NGRAMS), NgramModel):
+        n_documents = float(parts[NGRAMS].counts.n_documents[0])
+        for rows in rows_of_chunks(data.documents, parts[LATENT].ngram_range):
+            parts[LATENT] = partial_fit_latent_model(parts[LATENT], data[rows], n_documents)
     return Pool(target, parts, before.scales)
 
 
-def _present(ngram_model: Part | None, latent_model: NgramModel | None) -> dict[str, Any]:
-    models = {NGRAMS: ngram_model, LATENT: latent_model}
-    return {name: model for name, model in models.items() if model is not None}
+class _NgramLearner:
+    """Fits n-gram models to all documents, and to some of them.
+
+    The model of more than 25 million n-grams learns from the documents that are not scored in
+    chunks, and then on from the others. More than 30 problems are learnt by `SparseLearner`, to
+    which the held-out documents also tell the strength.
+    """
+
+    def __init__(
+        self,
+        data: LabelledDocuments,
+        ngram_range: tuple[int, int],
+        target: Target,
+        split: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+        *,
+        of_words: bool,
+    ) -> None:
+        self.data, self.ngram_range, self.target = data, ngram_range, target
+        self.sparse = None
+        self.in_chunks = False
+        if target.n_problems > MOST_DENSE:
+            self.sparse = SparseLearner(data, target, ngram_range, of_words=of_words)
+            if split is not None and len(split[0]):
+                self.sparse.choose_strength(*split)
+        elif split is not None and n_chunks_of(data.documents, ngram_range) > 1:
+            self.in_chunks = True
+            models = fit_ngram_models_in_chunks(data, target, ngram_range, split)
+            self.of_rest, self.of_all = models
+
+    def fit(self, rows: NDArray[np.int64]) -> NgramPart | None:
+        """Fit a model to the documents of these rows; None if nothing can be learnt."""
+        if self.sparse is not None:
+            return self.sparse.fit(rows)
+        if self.in_chunks:
+            return self.of_all if len(rows) == len(self.data) else self.of_rest
+        return fit_ngram_model(self.data[rows], self.target, self.ngram_range)
+
+
+def _usual_scales(names: Collection[str]) -> dict[str, float]:
+    return {name: _USUAL_SCALES[name] if len(names) > 1 else 1.0 for name in names}
 
 
 def _learnt_on(

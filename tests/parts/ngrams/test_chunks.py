@@ -18,6 +18,7 @@ from sk_han.parts.ngrams.chunks import fit_ngram_models_in_chunks, n_chunks_of, 
 from sk_han.parts.ngrams.latent import fit_latent_space
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
 from sk_han.parts.ngrams.stacking import (
+    LinearKinds,
     fit_linear_parts,
     partial_fit_linear_parts,
 )
@@ -208,7 +209,7 @@ class TestParts:
 
     def test_linear_parts_of_many_words_learn_in_chunks_and_once(self, data, held_out, monkeypatch):
         monkeypatch.delattr(parts_module, "fit_ngram_model")  # which learns at once
-        parts, scored = fit_linear_parts(data, classes(2), RANGE, None, held_out)
+        parts, scored = fit_linear_parts(data, classes(2), LinearKinds(RANGE), held_out)
         right = scored.argmax(axis=1) == data.targets[held_out]
         assert right.mean() > 0.65  # of held-out documents a fit at once tells 72 %
         scores = parts.logits(data.documents[held_out])
@@ -216,14 +217,14 @@ class TestParts:
 
     def test_linear_parts_of_fewer_words_are_those_of_a_fit_at_once(self, data, monkeypatch):
         monkeypatch.setattr(module, "_MOST_NGRAMS", 2 * data.documents.n_words)
-        parts, _ = fit_linear_parts(data, classes(2), RANGE, None, None)
+        parts, _ = fit_linear_parts(data, classes(2), LinearKinds(RANGE), None)
         assert_same_bits(parts.parts[NGRAMS], fit_ngram_model(data, classes(2), RANGE))
 
     def test_a_portion_of_many_words_is_learnt_part_by_part(self, data):
         model = None
         for rows in rows_of_chunks(data.documents, RANGE):
             model = partial_fit_ngram_model(model, data[rows], classes(2), RANGE)
-        parts = partial_fit_linear_parts(None, data, classes(2), RANGE, None)
+        parts = partial_fit_linear_parts(None, data, classes(2), LinearKinds(RANGE))
         assert_same_bits(parts.parts[NGRAMS], model)
 
 
@@ -242,13 +243,15 @@ class TestMemory:
             InPortions(data.documents, most=most), data.targets, data.weights
         )
         held_out = np.arange(0, N, 3)
-        parts, scored = fit_linear_parts(stored, classes(2), RANGE, space, held_out)
-        expected, scored_in_memory = fit_linear_parts(data, classes(2), RANGE, space, held_out)
+        parts, scored = fit_linear_parts(stored, classes(2), LinearKinds(RANGE, space), held_out)
+        expected, scored_in_memory = fit_linear_parts(
+            data, classes(2), LinearKinds(RANGE, space), held_out
+        )
         assert_same_bits(parts.parts[NGRAMS], expected.parts[NGRAMS])
         np.testing.assert_array_equal(scored, scored_in_memory)
         found = parts.logits(stored.documents)
         np.testing.assert_array_equal(found, expected.logits(data.documents))
-        learnt_on = partial_fit_linear_parts(parts, stored, classes(2), RANGE, space)
+        learnt_on = partial_fit_linear_parts(parts, stored, classes(2), LinearKinds(RANGE, space))
         assert LATENT in learnt_on.parts
 
     @pytest.mark.thorough
@@ -265,7 +268,7 @@ def peak_megabytes(n_documents):
         from sk_han import DocumentArray
         from sk_han.documents import LabelledDocuments
         from sk_han.parts.ngrams import chunks
-        from sk_han.parts.ngrams.stacking import fit_linear_parts
+        from sk_han.parts.ngrams.stacking import LinearKinds, fit_linear_parts
         from sk_han.targets import OneOfClasses
 
         class Drawn(DocumentArray):
@@ -300,7 +303,8 @@ def peak_megabytes(n_documents):
         chunks._MOST_NGRAMS = chunks._MOST_NGRAMS_OF_CHUNK = 2_000_000
         rows = np.arange({n_documents})
         data = LabelledDocuments(Drawn(rows), rows % 2, np.ones(len(rows)))
-        parts, scored = fit_linear_parts(data, OneOfClasses(np.arange(2)), (1, 2), None, rows[::10])
+        kinds = LinearKinds((1, 2))
+        parts, scored = fit_linear_parts(data, OneOfClasses(np.arange(2)), kinds, rows[::10])
         assert (scored.argmax(axis=1) == 0).all()
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
     """)

@@ -1,0 +1,155 @@
+"""The model of characters: n-grams within words, for texts that are full of new words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sk_han.documents import (
+    DocumentArray,
+    LabelledDocuments,
+    code_points,
+    concatenated_ranges,
+    starts_of,
+)
+from sk_han.documents.lazy import LazyDocuments, divided
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.ngrams.ngram_part import NgramPart
+from sk_han.parts.ngrams.sparse_model import SparseNgramModel
+from sk_han.parts.part import Part
+from sk_han.storage.schema import Array, Field, Schema, Sizes, Variants
+from sk_han.targets import Target
+
+__all__ = ["CharacterModel", "WordTable", "share_of_rare_words"]
+
+_BOUNDARY = 1  # stands before and behind each word
+_FIRST = 2  # number of the first character of Unicode
+_WORDS_AT_ONCE = 1 << 17  # of documents whose characters are in memory
+
+
+class WordTable(NamedTuple):
+    """How the words of a vocabulary are written, for documents that do not know it themselves."""
+
+    characters: NDArray[np.int32]  # code points, word after word
+    lengths: NDArray[np.int32]  # (V,), of each word id; 0 of ids without a word
+
+    @classmethod
+    def of(cls, documents: DocumentArray, vocabulary_size: int) -> WordTable:
+        """Return the words of documents that know their spelling."""
+        assert documents.spelling is not None
+        types, words = documents.spelling.used()
+        ids = np.zeros(len(words), dtype=np.int64)
+        ids[types] = documents.word_ids
+        of_id = [""] * vocabulary_size
+        for number, word in zip(ids.tolist(), words, strict=True):
+            of_id[number] = word
+        of_id[1] = ""  # unknown words have one id
+        characters, lengths = code_points(of_id)
+        return cls(characters.astype(np.int32), lengths.astype(np.int32))
+
+    def read(self, documents: DocumentArray) -> DocumentArray:
+        """Return the same documents with words for sentences, and their characters for words."""
+        if isinstance(documents, LazyDocuments):
+            documents = documents.in_memory()
+        if documents.spelling is None:
+            types, codes, lengths = documents.word_ids, *self
+        else:
+            types, words = documents.spelling.used()
+            codes, lengths = (array.astype(np.int32) for array in code_points(words))
+        of_word = lengths[types].astype(np.int64)
+        starts = starts_of(of_word + 2)
+        characters = np.full(starts[-1], _BOUNDARY, dtype=np.int32)
+        found = codes[concatenated_ranges(starts_of(lengths)[:-1][types], of_word)]
+        characters[concatenated_ranges(starts[:-1] + 1, of_word)] = found + _FIRST
+        return DocumentArray._checked(
+            characters, starts, documents.sentence_starts[documents.document_starts]
+        )
+
+    def read_labelled(self, data: LabelledDocuments) -> LabelledDocuments:
+        """Return the same for documents with labels."""
+        return LabelledDocuments(self.read(data.documents), data.targets, data.weights, data.groups)
+
+
+def share_of_rare_words(documents: DocumentArray) -> float:
+    """Return the share of the words that occur once or are unknown, of all words.
+
+    It estimates the share of the words of other documents that these do not have (Good, 1953).
+
+    Good. The Population Frequencies of Species and the Estimation of Population Parameters.
+    Biometrika 40.
+    """
+    counts = np.bincount(documents.word_ids)
+    n_unknown = counts[1] if len(counts) > 1 else 0
+    return float((np.count_nonzero(counts[2:] == 1) + n_unknown) / max(documents.n_words, 1))
+
+
+def _check_table(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    if state["lengths"].sum(dtype=np.int64) != len(state["characters"]):
+        raise ValueError(f"its {where}.lengths do not sum to the number of characters")
+
+
+@dataclass(frozen=True)
+class CharacterModel(Part):
+    """A linear classifier on the n-grams of characters within the words of a document.
+
+    Its model of n-grams reads a document whose words are sentences, and their characters words.
+    It knows what a vocabulary does not: forms of words, compounds, misspellings.
+    """
+
+    ngrams: NgramPart
+    table: WordTable
+
+    kind = "characters"
+    kinds: ClassVar[dict[str, type[NgramPart]]] = {
+        each.kind: each for each in (NgramModel, SparseNgramModel)
+    }
+    # c characters of the vocabulary, V word ids.
+    SCHEMA: ClassVar[Schema] = Schema(
+        (
+            Field("characters", Array("int32", "c", 0, 0x10FFFF)),
+            Field("lengths", Array("int32", "V", 0)),
+            Field(
+                "ngrams",
+                Variants(
+                    "kind",
+                    {
+                        NgramModel.kind: NgramModel.SCHEMA,
+                        SparseNgramModel.kind: SparseNgramModel.SCHEMA,
+                    },
+                ),
+            ),
+        ),
+        rules=(_check_table,),
+    )
+
+    def logits(self, documents: DocumentArray) -> NDArray[np.float64]:
+        """Score documents, (D, K)."""
+        some = divided(documents, _WORDS_AT_ONCE)
+        return np.concatenate([self.ngrams.logits(self.table.read(each)) for each in some])
+
+    def attributions(
+        self, documents: DocumentArray, factors: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Divide a linear score of the logits among the words, (T,): a word has its characters'."""
+        characters = self.table.read(documents)
+        found = self.ngrams.attributions(characters, factors)
+        starts = characters.sentence_starts[:-1]
+        return np.add.reduceat(found, starts) if len(starts) else np.zeros(0)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the learnt state as arrays and plain values."""
+        ngrams = {"kind": self.ngrams.kind, **self.ngrams.to_state()}
+        return {**self.table._asdict(), "ngrams": ngrams}
+
+    @classmethod
+    def from_state(
+        cls, state: Mapping[str, Any], target: Target, device: str = "cpu"
+    ) -> CharacterModel:
+        """Create a model from the result of `to_state`, which has been checked by `SCHEMA`."""
+        table = WordTable(*(state[name].copy() for name in WordTable._fields))
+        learnt = dict(state["ngrams"])
+        return cls(cls.kinds[learnt.pop("kind")].from_state(learnt, target, device), table)

@@ -1,0 +1,255 @@
+"""The model of characters: which words it reads, what it says, and when a fit has one."""
+
+import io
+import pickle
+import random
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+
+import sk_han
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han.parts.ngrams.character_model import CharacterModel, WordTable, share_of_rare_words
+from sk_han.parts.ngrams.hashing import keyed_ngrams
+from sk_han.parts.pool import CHARACTERS, NGRAMS
+from sk_han.persistence import export_onnx
+from sk_han.serving import Scorer
+
+TINY = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "max_epochs": 1}
+TEXTS = ["Übel, übelst!", "the un-likely word", "", "a 𝒳 b", "x" * 300]
+
+
+def inflected(n, seed=0):
+    """Return texts of invented words with a stem that says the label, and endings nobody knows."""
+    rng = random.Random(seed)
+    stems = {0: ["glimp", "farod", "sulen"], 1: ["trask", "mobil", "kerut"]}
+
+    def letters(n):
+        return "".join(rng.choice("aeioubdfgklmnprst") for _ in range(n))
+
+    labels = [number % 2 for number in range(n)]
+    texts = [
+        " ".join([letters(4), rng.choice(stems[label]) + letters(3), letters(5)])
+        for label in labels
+    ]
+    return texts, np.array(labels)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    texts, labels = inflected(400)
+    return HANClassifier(**TINY, random_state=0).fit(texts, labels)
+
+
+@pytest.fixture(scope="module")
+def others():
+    return inflected(100, seed=1)
+
+
+class TestWordTable:
+    def test_ngrams_are_those_of_scikit_learn_within_words(self):
+        tokenizer = HierarchicalTokenizer()
+        documents = tokenizer.fit_transform(TEXTS)
+        read = WordTable.of(documents, len(tokenizer.vocabulary_) + 2).read(documents)
+        for number, text in enumerate(TEXTS):
+            words = [
+                word
+                for sentence in tokenizer.inverse_transform(documents)[number]
+                for word in sentence
+            ]
+            expected = set()
+            if text:
+                vectorizer = CountVectorizer(analyzer="char_wb", ngram_range=(2, 5))
+                analyze = vectorizer.build_analyzer()
+                expected = {ngram for word in words for ngram in analyze(word)}
+                # It repeats a word shorter than n as a whole.
+                expected = {ngram for ngram in expected if len(ngram) > 1}
+            keys, _, _ = keyed_ngrams(read[number : number + 1], (2, 5))
+            assert len(np.unique(keys)) == len(expected)
+
+    def test_known_words_are_read_the_same_by_their_ids(self):
+        tokenizer = HierarchicalTokenizer()
+        documents = tokenizer.fit_transform(TEXTS)
+        table = WordTable.of(documents, len(tokenizer.vocabulary_) + 2)
+        of_ids = DocumentArray.from_nested(documents.to_nested())
+        assert of_ids.spelling is None
+        assert table.read(of_ids).to_nested() == table.read(documents).to_nested()
+
+    def test_unknown_words_are_read_by_their_spelling_alone(self):
+        tokenizer = HierarchicalTokenizer()
+        documents = tokenizer.fit_transform(["good film"])
+        table = WordTable.of(documents, 4)
+        new = tokenizer.transform(["filming"])
+        assert [len(word) for word in table.read(new).to_nested()[0]] == [9]
+        by_ids = DocumentArray.from_nested(new.to_nested())
+        assert [len(word) for word in table.read(by_ids).to_nested()[0]] == [2]  # its boundaries
+
+    def test_the_share_of_rare_words_is_that_of_new_words(self):
+        texts, _ = inflected(1000)
+        tokenizer = HierarchicalTokenizer()
+        share = share_of_rare_words(tokenizer.fit_transform(texts[:500]))
+        new = (tokenizer.transform(texts[500:]).word_ids == 1).mean()
+        assert share == pytest.approx(new, abs=0.05)
+        assert share_of_rare_words(DocumentArray.from_nested([[[2, 2, 1, 3]]])) == 0.5
+        assert share_of_rare_words(DocumentArray.from_nested([[]])) == 0
+
+
+class TestCharacterModel:
+    def test_attributions_add_up_to_the_logits(self, fitted, others):
+        model = fitted.character_model_
+        documents = fitted.tokenizer_.transform(others[0])
+        factors = np.tile([-1.0, 1.0], (len(documents), 1))
+        words = model.attributions(documents, factors)
+        found = np.add.reduceat(words, documents.sentence_starts[documents.document_starts[:-1]])
+        nothing = model.logits(DocumentArray.from_nested([[]]))
+        expected = (factors * (model.logits(documents) - nothing)).sum(axis=1)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+    def test_stems_say_the_label_of_words_that_are_new(self, fitted, others):
+        texts, labels = others
+        documents = fitted.tokenizer_.transform(texts)
+        assert (documents.word_ids == 1).mean() > 0.9
+        assert (fitted.character_model_.logits(documents).argmax(axis=1) == labels).mean() > 0.9
+        assert (fitted.ngram_model_.logits(documents).argmax(axis=1) == labels).mean() < 0.7
+
+    def test_a_state_is_the_model_again(self, fitted, others):
+        model = fitted.character_model_
+        documents = fitted.tokenizer_.transform(others[0])
+        again = CharacterModel.from_state(model.to_state(), model.ngrams.target)
+        np.testing.assert_array_equal(again.logits(documents), model.logits(documents))
+
+    def test_many_problems_have_sparse_weights(self):
+        texts, labels = inflected(200)
+        y = labels + 2 * (np.arange(200) // 2 % 20)  # 40 classes
+        classifier = HANClassifier(**TINY, linear_chars=(2, 4)).fit(texts, y)
+        model = classifier.character_model_.ngrams
+        assert (model.kind, model.ngram_range) == ("sparse_ngrams", (2, 4))
+        assert np.isfinite(classifier.predict_proba(texts[:5])).all()
+
+
+class TestInAClassifier:
+    def test_a_pipeline_says_the_same_as_the_classifier_of_texts(self, fitted, others):
+        texts, labels = inflected(400)
+        pipeline = make_pipeline(HierarchicalTokenizer(), HANClassifier(**TINY, random_state=0))
+        pipeline.fit(texts, labels)
+        np.testing.assert_array_equal(
+            pipeline.predict_proba(others[0]), fitted.predict_proba(others[0])
+        )
+
+    def test_new_words_count(self, fitted, others):
+        assert fitted.score(*others) > 0.9
+        assert fitted.character_scale_ > fitted.ngram_scale_
+        assert "character" in str(fitted.fit_summary_)
+
+    @pytest.mark.parametrize("rows", [slice(3, 9), [4, 1], np.arange(100) % 7 == 0])
+    def test_rows_keep_their_spelling(self, fitted, others, rows):
+        documents = fitted.tokenizer_.transform(others[0])
+        whole = fitted.predict_proba(documents)
+        np.testing.assert_allclose(fitted.predict_proba(documents[rows]), whole[rows], atol=1e-6)
+        loaded = pickle.loads(pickle.dumps(documents[rows]))
+        np.testing.assert_allclose(fitted.predict_proba(loaded), whole[rows], atol=1e-6)
+        joined = DocumentArray.concatenate(
+            [documents[rows], fitted.tokenizer_.transform(["mobil"])]
+        )
+        np.testing.assert_allclose(fitted.predict_proba(joined)[:-1], whole[rows], atol=1e-6)
+
+    def test_bars_add_up(self, fitted, others):
+        texts = others[0][:5]
+        nothing = fitted.decision_function([""])
+        for explanation, score in zip(
+            fitted.explain(texts, target=1), fitted.decision_function(texts), strict=True
+        ):
+            assert explanation.contributions.sum() == pytest.approx(score - nothing[0], abs=1e-5)
+
+    @pytest.mark.parametrize("method", ["gradient_attention", "occlusion"])
+    def test_linear_models_bring_what_their_scores_say(self, fitted, others, method):
+        others_alone = fitted.pool_.others
+        (nothing,) = others_alone.logits(DocumentArray.from_nested([[]])) @ [-1, 1]
+        for explanation in fitted.explain(others[0][:3], method=method, target=1):
+            documents = fitted.tokenizer_.transform([explanation.text])
+            (score,) = others_alone.logits(documents) @ [-1, 1]
+            brought = explanation.ngram_contributions.sum()
+            assert brought == pytest.approx(score - nothing, abs=1e-5)
+
+    def test_every_file_says_the_same(self, fitted, others, tmp_path):
+        expected = fitted.predict_proba(others[0])
+        sk_han.save(fitted, tmp_path / "model.han")
+        scorer = Scorer.load(tmp_path / "model.han")
+        np.testing.assert_allclose(scorer.predict_proba(others[0]), expected, atol=1e-5)
+        loaded = sk_han.load(tmp_path / "model.han")
+        np.testing.assert_allclose(loaded.predict_proba(others[0]), expected, atol=1e-6)
+        joblib.dump(fitted, dumped := io.BytesIO())
+        dumped.seek(0)
+        np.testing.assert_array_equal(joblib.load(dumped).predict_proba(others[0]), expected)
+        assert scorer._pool.parts[CHARACTERS].ngrams.counts is None
+
+    def test_onnx_refuses_it_by_name(self, fitted, tmp_path):
+        with pytest.raises(ValueError, match="part 'characters'"):
+            export_onnx(fitted, tmp_path / "model.onnx")
+
+    def test_documents_of_the_disk_are_read_by_the_vocabulary(self, fitted, tmp_path):
+        texts, _ = inflected(400)
+        documents = fitted.tokenizer_.transform(texts[:50])
+        stored = fitted.tokenizer_.transform(texts[:50], out=tmp_path / "documents")
+        np.testing.assert_allclose(
+            fitted.predict_proba(stored), fitted.predict_proba(documents), atol=1e-6
+        )
+
+    def test_portions_go_on_with_it(self):
+        texts, labels = inflected(400)
+        classifier = HANClassifier(**TINY, random_state=0)
+        classifier.partial_fit(texts[:200], labels[:200], classes=[0, 1])
+        before = classifier.character_model_.ngrams
+        classifier.partial_fit(texts[200:], labels[200:])
+        assert len(classifier.character_model_.ngrams.buckets) > len(before.buckets)
+        assert classifier.score(*inflected(100, seed=2)) > 0.8
+
+    def test_a_warm_start_keeps_the_kinds_of_parts(self, fitted):
+        texts, labels = inflected(400)
+        begun = HANClassifier(**TINY, random_state=0, warm_start=True, linear_chars=None)
+        begun.fit(texts, labels).set_params(linear_chars="auto").fit(texts, labels)
+        assert begun.character_model_ is None
+        going_on = HANClassifier(**TINY, random_state=0, warm_start=True).fit(texts, labels)
+        going_on.fit(texts[:120], labels[:120])
+        assert going_on.character_model_ is not None
+
+    @pytest.mark.parametrize("n", [0, 99])
+    def test_few_documents_and_known_words_need_none(self, n):
+        texts, labels = inflected(99) if n else sk_han.datasets.make_reviews(150, random_state=0)
+        assert HANClassifier(**TINY).fit(texts, labels).character_model_ is None
+
+    def test_it_can_be_the_only_linear_model(self, others):
+        texts, labels = inflected(200)
+        classifier = HANClassifier(**TINY, linear_ngrams=None, linear_chars=(3, 3))
+        assert [*classifier.fit(texts, labels).pool_.parts] == ["network", CHARACTERS]
+        assert NGRAMS not in classifier.pool_.parts
+        assert classifier.score(*others) > 0.8
+
+    @pytest.mark.parametrize("sizes", [(0, 2), (3, 2), (2,), (2.0, 3), "word"])
+    def test_wrong_sizes_are_refused(self, sizes):
+        with pytest.raises(ValueError, match="linear_chars"):
+            HANClassifier(**TINY, linear_chars=sizes).fit(*inflected(20))
+
+    def test_ids_without_words_are_refused(self):
+        texts, labels = inflected(20)
+        documents = HierarchicalTokenizer().fit_transform(texts)
+        of_ids = DocumentArray.from_nested(documents.to_nested())
+        with pytest.raises(ValueError, match="word ids without their words"):
+            HANClassifier(**TINY, linear_chars=(2, 5)).fit(of_ids, labels)
+
+    def test_a_file_with_another_kind_in_its_place_is_refused(self, fitted):
+        state = fitted._state()
+        state["parts"] = {**state["parts"], CHARACTERS: state["parts"][NGRAMS]}
+        with pytest.raises(ValueError, match="its part characters is of the kind ngrams"):
+            HANClassifier._attributes_of(HANClassifier(), state)
+
+    def test_a_file_whose_words_do_not_fit_is_refused(self, fitted):
+        state = fitted._state()
+        part = state["parts"][CHARACTERS]
+        learnt = {**part["learnt"], "lengths": part["learnt"]["lengths"] + 1}
+        state["parts"] = {**state["parts"], CHARACTERS: {**part, "learnt": learnt}}
+        with pytest.raises(ValueError, match="lengths do not sum"):
+            HANClassifier._attributes_of(HANClassifier(), state)
