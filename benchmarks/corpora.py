@@ -44,6 +44,11 @@ def airline() -> tuple[list[str], NDArray]:
     return load_csv(data_folder() / "airline" / "tweets.csv.gz", text="text", label="label")
 
 
+def nsmc(split: str) -> tuple[list[str], NDArray]:
+    """Give "train" or "test" of 25,000 Korean comments on films (Naver), positive or negative."""
+    return load_csv(data_folder() / "nsmc" / f"{split}.csv.gz", text="text", label="label")
+
+
 def movies(split: str) -> tuple[list[str], NDArray]:
     """Give the 1,600 "train" or 200 "val" film reviews of ERASER (DeYoung et al., 2020)."""
     return load_csv(data_folder() / "eraser_movies" / f"{split}.csv.gz", text="text", label="label")

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline, make_union
 
 WORDS = r"\w+"
 
@@ -85,6 +85,23 @@ def tfidf(ngram_range: tuple[int, int] = (1, 2)) -> Pipeline:
         TfidfVectorizer(token_pattern=WORDS, ngram_range=ngram_range, sublinear_tf=True, min_df=2),
         LogisticRegression(C=10, max_iter=1000),
     )
+
+
+def tfidf_of_characters() -> Pipeline:
+    """Give logistic regression on characters within words, as scikit-learn counts them."""
+    return make_pipeline(_characters(), LogisticRegression(C=10.0, max_iter=1000))
+
+
+def tfidf_of_both() -> Pipeline:
+    """Give logistic regression on words and pairs and on characters within words."""
+    words = tfidf()[:-1]
+    return make_pipeline(
+        make_union(words, _characters()), LogisticRegression(C=10.0, max_iter=1000)
+    )
+
+
+def _characters() -> TfidfVectorizer:
+    return TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
 
 
 def nb_svm() -> Pipeline:

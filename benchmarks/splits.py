@@ -17,6 +17,7 @@ CORPORA = (
     "20news",
     "airline",
     "movies",
+    "nsmc",
     "imdb-1000",
     "imdb-2000",
     "imdb-5000",
@@ -52,7 +53,7 @@ def corpus_name(name: str) -> str:
 def published(name: str, seed: int) -> Split:
     """Give the split that a corpus is reported on; the seed draws what has to be drawn.
 
-    IMDB, 20 newsgroups and the ERASER movies have their own; of the airline tweets 30 % are drawn,
+    IMDB, 20 newsgroups, the ERASER movies and the Korean comments have their own; of the airline tweets 30 % are drawn,
     stratified; reviews are generated. Of the training documents as many are drawn, stratified, as
     the name ends in.
     """
@@ -61,6 +62,8 @@ def published(name: str, seed: int) -> Split:
         train, test = corpora.newsgroups("train"), corpora.newsgroups("test")
     elif base == "movies":
         train, test = corpora.movies("train"), corpora.movies("val")
+    elif base == "nsmc":
+        train, test = corpora.nsmc("train"), corpora.nsmc("test")
     elif base == "imdb":
         train, test = corpora.imdb("train"), corpora.imdb("test")
     elif base == "airline":
@@ -109,6 +112,8 @@ def _training_documents(name: str) -> tuple[list[str], NDArray, NDArray]:
         texts, labels = corpora.newsgroups("train")
     elif name == "movies":
         texts, labels = corpora.movies("train")
+    elif name == "nsmc":
+        texts, labels = corpora.nsmc("train")
     elif name == "airline":
         texts, labels = corpora.airline()
         rows = np.arange(len(texts))
