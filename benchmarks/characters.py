@@ -25,8 +25,8 @@ MODELS: dict[str, Any] = {
         linear_chars=None, random_state=seed
     ),
     "`HANClassifier()`": lambda seed: HANClassifier(random_state=seed),
-    "`HANClassifier(linear_chars=(2, 5))`": lambda seed: HANClassifier(
-        linear_chars=(2, 5), random_state=seed
+    "`HANClassifier(linear_chars=(1, 5))`": lambda seed: HANClassifier(
+        linear_chars=(1, 5), random_state=seed
     ),
 }
 

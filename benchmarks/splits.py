@@ -53,9 +53,9 @@ def corpus_name(name: str) -> str:
 def published(name: str, seed: int) -> Split:
     """Give the split that a corpus is reported on; the seed draws what has to be drawn.
 
-    IMDB, 20 newsgroups, the ERASER movies and the Korean comments have their own; of the airline tweets 30 % are drawn,
-    stratified; reviews are generated. Of the training documents as many are drawn, stratified, as
-    the name ends in.
+    IMDB, 20 newsgroups, ERASER movies and Korean comments have their own; of airline tweets 30 %
+    are drawn, stratified; reviews are generated. Of the training documents as many are drawn,
+    stratified, as the name ends in.
     """
     base = name.partition("-")[0]
     if base == "20news":

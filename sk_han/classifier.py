@@ -114,7 +114,7 @@ ContextAttention, default="attention"
         Smallest and largest number of words in the linear model's n-grams; None leaves it out.
     linear_chars : tuple of int, "auto" or None, default="auto"
         The same of characters within words, for a linear model of these, which reads words that
-        are new, too. "auto" takes (2, 5) where it pays: at least 100 labelled documents, a tenth of
+        are new, too. "auto" takes (1, 5) where it pays: at least 100 labelled documents, a tenth of
         whose words or more occur once (inflected languages, short texts). None leaves it out.
     optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
         "adamw" updates only the word vectors that a batch used (`RowwiseAdamW`).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -46,12 +46,16 @@ class Pool:
     @property
     def others(self) -> Pool:
         """The parts beside the network."""
-        return self.only(name for name in self.parts if name != NETWORK)
+        return self.without({NETWORK})
 
     def only(self, names: Any) -> Pool:
         """Return a pool of some of the parts."""
         parts = {name: self.parts[name] for name in names}
         return Pool(self.target, parts, {name: self.scales[name] for name in parts})
+
+    def without(self, names: Container[str]) -> Pool:
+        """Return a pool of the other parts."""
+        return self.only(name for name in self.parts if name not in names)
 
     def scaled(self, factor: Scale) -> Pool:
         """Return the same parts with scales that are `factor` times as large."""

@@ -25,6 +25,7 @@ from sk_han.inspection.terms.removals import Decisions, decisions, honesty, word
 from sk_han.inspection.terms.tallies import PARTS, Shown, ShownTerm, Tallies, Values
 from sk_han.parts import Pool
 from sk_han.parts.ngrams.hashing import keyed_ngrams
+from sk_han.parts.ngrams.ngram_part import NgramAttributions
 from sk_han.utils.argument_checks import check_count
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def _read(
 def _explained(
     with_ngrams: Pool, documents: DocumentArray, score: LogOdds
 ) -> tuple[NDArray[np.float64], dict[Part, Values]]:
-    """Return the logits, and what words bring by the network and n-grams by the linear models."""
+    """Return the logits, and what words bring by the network and n-grams by the other models."""
     found = score.pool.network.gradient_attention(documents, score)
     logits = score.logits(found.logits)
     document_of = np.repeat(np.arange(len(documents)), documents.words_per_document)
@@ -221,6 +222,11 @@ def _explained(
         part.ngram_attributions(documents, with_ngrams.scales[name] * factors)
         for name, part in parts.items()
     ]
+    by_words = score.pool.others.without(with_ngrams.parts)
+    if by_words.parts:  # such as characters: a word has what they bring
+        keys, first, sizes = keyed_ngrams(documents, (1, 1))
+        brought = by_words.attributions(documents, factors)[first]
+        by_ngrams.append(NgramAttributions(keys, first, sizes, brought))
     if by_ngrams:
         keys, first, _, brought = map(np.concatenate, zip(*by_ngrams, strict=True))
         values["ngrams"] = Values(document_of[first], keys, brought)

@@ -15,6 +15,7 @@ from sk_han.parts.ngrams.model import NgramCounts, NgramModel
 from sk_han.parts.ngrams.ngram_fitting import (
     INVERSE_STRENGTH,
     MIN_DOCUMENTS,
+    SMOOTHING,
     Features,
     log_count_ratios,
     updated,
@@ -60,6 +61,7 @@ def fit_ngram_models_in_chunks(
     target: Target,
     ngram_range: tuple[int, int],
     parts: Sequence[NDArray[np.int64]],
+    smoothing: float = SMOOTHING,
 ) -> list[NgramModel | None]:
     """Fit the model of `fit_ngram_model` in passes over the documents, a chunk in memory at a time.
 
@@ -95,7 +97,7 @@ def fit_ngram_models_in_chunks(
             n_documents += np.append(chunk.weights.sum(), weighted.sum(axis=0))
         outside = (everywhere - inside).clip(0)
         sums = NgramCounts(n_seen, inside.copy(), outside, n_documents.copy())
-        ratios = log_count_ratios(sums)
+        ratios = log_count_ratios(sums, smoothing)
         for chunk, present in _chunks(part, ngram_range, buckets):
             learnt.learn_from(present, chunk, target, ratios)
         weights = (learnt.values[:, :-1].T * ratios).astype(np.float32)

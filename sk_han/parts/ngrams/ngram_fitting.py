@@ -23,6 +23,8 @@ from sk_han.targets import Target
 __all__ = [
     "INVERSE_STRENGTH",
     "MIN_DOCUMENTS",
+    "SMOOTHING",
+    "SMOOTHING_OF_CHARACTERS",
     "Features",
     "coefficients_of",
     "fit_ngram_model",
@@ -36,14 +38,18 @@ __all__ = [
 INVERSE_STRENGTH = 10.0  # of the L2 regularization; C of scikit-learn
 
 # So many occurrences are added to the counts of an n-gram, divided among the classes like the
-# documents. The ratio of a rare n-gram is then near 0, in small and in large classes.
-_SMOOTHING = 8.0
+# documents. The ratio of a rare n-gram is then near 0, in small and in large classes. Characters
+# occur more often than words.
+SMOOTHING, SMOOTHING_OF_CHARACTERS = 8.0, 2.0
 
 MIN_DOCUMENTS = 2  # an n-gram of a single document does not help with others
 
 
 def fit_ngram_model(
-    data: LabelledDocuments, target: Target, ngram_range: tuple[int, int]
+    data: LabelledDocuments,
+    target: Target,
+    ngram_range: tuple[int, int],
+    smoothing: float = SMOOTHING,
 ) -> NgramModel | None:
     """Fit one-vs-rest logistic regression on the log-count ratios of n-grams.
 
@@ -61,7 +67,7 @@ def fit_ngram_model(
         return None
     in_class = target.problems(data.targets)  # (D, B)
     counts = _counts(present, in_class, data.weights)
-    ratios = log_count_ratios(counts)
+    ratios = log_count_ratios(counts, smoothing)
     features = Features(present, ratios)
     weights, intercept = np.empty_like(ratios), np.empty(ratios.shape[1], dtype=np.float32)
     sample_weight = target.problem_weights(data.targets, data.weights / data.weights.mean())
@@ -96,6 +102,7 @@ def partial_fit_ngram_model(
     data: LabelledDocuments,
     target: Target,
     ngram_range: tuple[int, int],
+    smoothing: float = SMOOTHING,
 ) -> NgramModel | None:
     """Learn from one more portion of documents, in which classes may be missing.
 
@@ -130,7 +137,7 @@ def partial_fit_ngram_model(
         counts = _sum_of_counts(len(buckets), [(counts, columns), (model.counts, before)])
     seen_again = counts.n_seen >= MIN_DOCUMENTS  # other n-grams have no effect yet
     ratios = np.zeros((len(buckets), n_scores), dtype=np.float32)
-    ratios[seen_again] = log_count_ratios(counts.of(seen_again))
+    ratios[seen_again] = log_count_ratios(counts.of(seen_again), smoothing)
     features = Features(present, ratios[columns])
     strength = counts.n_documents[0] / (INVERSE_STRENGTH * len(data))
     with threadpool_limits(1, user_api="blas"):  # as in `fit_ngram_model`
@@ -170,11 +177,11 @@ def _sum_of_counts(
     return NgramCounts(n_seen, inside, outside, n_documents)
 
 
-def log_count_ratios(counts: NgramCounts) -> NDArray[np.float32]:
+def log_count_ratios(counts: NgramCounts, smoothing: float) -> NDArray[np.float32]:
     """Compute log ratios of the frequency of n-grams inside and outside each class, (F, S)."""
     shares = (counts.n_documents[1:] / counts.n_documents[0]).clip(1e-9, 1 - 1e-9)  # (S,)
-    inside = counts.inside + _SMOOTHING * shares  # (F, S)
-    outside = counts.outside + _SMOOTHING * (1 - shares)
+    inside = counts.inside + smoothing * shares  # (F, S)
+    outside = counts.outside + smoothing * (1 - shares)
     ratios = np.log(inside / inside.sum(axis=0)) - np.log(outside / outside.sum(axis=0))
     return ratios.astype(np.float32)
 

@@ -15,7 +15,12 @@ from sk_han.parts.ngrams.chunks import fit_ngram_models_in_chunks, n_chunks_of, 
 from sk_han.parts.ngrams.cross_fitting import Views, as_they_are, cross_fitted_logits
 from sk_han.parts.ngrams.latent import LatentLearner, LatentSpace, partial_fit_latent_model
 from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
+from sk_han.parts.ngrams.ngram_fitting import (
+    SMOOTHING,
+    SMOOTHING_OF_CHARACTERS,
+    fit_ngram_model,
+    partial_fit_ngram_model,
+)
 from sk_han.parts.ngrams.ngram_part import NgramPart
 from sk_han.parts.ngrams.sparse_fitting import SparseLearner
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE
@@ -152,7 +157,8 @@ def partial_fit_linear_parts(
     if before is None:
         sources = kinds.sources(data)
         found: dict[str, Any] = {
-            name: _learnt_on(None, each, target, sizes) for name, (each, sizes) in sources.items()
+            name: _learnt_on(None, each, target, sizes, of_words=name == NGRAMS)
+            for name, (each, sizes) in sources.items()
         }
         if sources and kinds.space is not None:
             found[LATENT] = LatentLearner(kinds.space, data, target).fit(np.arange(len(data)))
@@ -164,7 +170,8 @@ def partial_fit_linear_parts(
         parts[NGRAMS] = _learnt_on(parts[NGRAMS], data, target, parts[NGRAMS].ngram_range)
     if CHARACTERS in parts and isinstance(parts[CHARACTERS].ngrams, NgramModel):
         model, table = parts[CHARACTERS].ngrams, parts[CHARACTERS].table
-        learnt = _learnt_on(model, table.read_labelled(data), target, model.ngram_range)
+        characters = table.read_labelled(data)
+        learnt = _learnt_on(model, characters, target, model.ngram_range, of_words=False)
         parts[CHARACTERS] = CharacterModel(learnt, table)
     if LATENT in parts and isinstance(parts.get(NGRAMS), NgramModel):
         n_documents = float(parts[NGRAMS].counts.n_documents[0])
@@ -191,6 +198,7 @@ class _NgramLearner:
         of_words: bool,
     ) -> None:
         self.data, self.ngram_range, self.target = data, ngram_range, target
+        self.smoothing = SMOOTHING if of_words else SMOOTHING_OF_CHARACTERS
         self.sparse = None
         self.in_chunks = False
         if target.n_problems > MOST_DENSE:
@@ -199,7 +207,8 @@ class _NgramLearner:
                 self.sparse.choose_strength(*split)
         elif split is not None and n_chunks_of(data.documents, ngram_range) > 1:
             self.in_chunks = True
-            models = fit_ngram_models_in_chunks(data, target, ngram_range, split)
+            given = data, target, ngram_range, split, self.smoothing
+            models = fit_ngram_models_in_chunks(*given)
             self.of_rest, self.of_all = models
 
     def fit(self, rows: NDArray[np.int64]) -> NgramPart | None:
@@ -208,7 +217,7 @@ class _NgramLearner:
             return self.sparse.fit(rows)
         if self.in_chunks:
             return self.of_all if len(rows) == len(self.data) else self.of_rest
-        return fit_ngram_model(self.data[rows], self.target, self.ngram_range)
+        return fit_ngram_model(self.data[rows], self.target, self.ngram_range, self.smoothing)
 
 
 def _usual_scales(names: Collection[str]) -> dict[str, float]:
@@ -220,8 +229,11 @@ def _learnt_on(
     data: LabelledDocuments,
     target: Target,
     ngram_range: tuple[int, int],
+    *,
+    of_words: bool = True,
 ) -> Any:
     """Update the n-gram model by a portion, or by parts of it that memory holds, one by one."""
     for rows in rows_of_chunks(data.documents, ngram_range):
-        model = partial_fit_ngram_model(model, data[rows], target, ngram_range)
+        smoothing = SMOOTHING if of_words else SMOOTHING_OF_CHARACTERS
+        model = partial_fit_ngram_model(model, data[rows], target, ngram_range, smoothing)
     return model

@@ -174,6 +174,16 @@ class TestInAClassifier:
             brought = explanation.ngram_contributions.sum()
             assert brought == pytest.approx(score - nothing, abs=1e-5)
 
+    def test_summaries_have_what_explanations_say(self, fitted, others):
+        texts = others[0]
+        found = sk_han.summarize(fitted, texts)[1]
+        of_class = [
+            e for e in fitted.explain(texts, method="gradient_attention") if e.predicted == 1
+        ]
+        linear = [e.ngram_contributions.sum() for e in of_class]
+        assert found.n_predicted == len(linear) > 0
+        assert found.ngrams == pytest.approx(np.mean(linear), abs=1e-5)
+
     def test_every_file_says_the_same(self, fitted, others, tmp_path):
         expected = fitted.predict_proba(others[0])
         sk_han.save(fitted, tmp_path / "model.han")

@@ -1,0 +1,104 @@
+"""Documents that know how their words are written, whatever is chosen of them."""
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sk_han import DocumentArray, HierarchicalTokenizer
+from sk_han.documents import Spelling, code_points, each_sentence_alone
+
+TEXTS = ["A good film. Good!", "", "un film très bon", "good old film"]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return HierarchicalTokenizer(min_df=2).fit(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def documents(tokenizer):
+    return tokenizer.transform(TEXTS)
+
+
+def written(documents):
+    types, words = documents.spelling
+    found = [words[number] for number in types]
+    starts = documents.sentence_starts[documents.document_starts]
+    return [found[a:b] for a, b in pairwise(starts)]
+
+
+EXPECTED = [
+    ["a", "good", "film", ".", "good", "!"],
+    [],
+    ["un", "film", "très", "bon"],
+    ["good", "old", "film"],
+]
+
+
+def test_words_outside_of_the_vocabulary_are_there(documents):
+    assert written(documents) == EXPECTED
+    assert (documents.word_ids == 1).any()
+
+
+def test_a_fit_knows_the_same_as_a_transform(tokenizer):
+    assert written(HierarchicalTokenizer(min_df=2).fit_transform(TEXTS)) == EXPECTED
+    assert written(tokenizer.locate(TEXTS)[0]) == EXPECTED
+
+
+@pytest.mark.parametrize("rows", [[2, 0], slice(1, 3), np.array([True, False, False, True]), []])
+def test_rows_are_chosen(documents, rows):
+    numbers = np.arange(4)[rows]
+    assert written(documents[rows]) == [EXPECTED[number] for number in numbers]
+
+
+def test_kept_words_are_chosen(documents):
+    kept = documents.keep_words(documents.word_ids > 1)
+    assert written(kept) == [["good", "film", "good"], [], ["film"], ["good", "film"]]
+
+
+def test_sentences_alone_are_chosen(documents):
+    assert written(each_sentence_alone(documents))[:2] == [
+        ["a", "good", "film", "."],
+        ["good", "!"],
+    ]
+
+
+def test_pickles_hold_the_words_of_their_rows_alone(documents):
+    loaded = pickle.loads(pickle.dumps(documents[[2]]))
+    assert written(loaded) == [EXPECTED[2]]
+    assert sorted(loaded.spelling.words) == ["bon", "film", "très", "un"]
+
+
+def test_joined_documents_have_both(documents, tokenizer):
+    more = tokenizer.transform(["un bon"])
+    joined = DocumentArray.concatenate([documents[[2]], more, documents[[0]]])
+    assert written(joined) == [EXPECTED[2], ["un", "bon"], EXPECTED[0]]
+
+
+def test_joined_with_ids_alone_there_is_no_spelling(documents):
+    of_ids = DocumentArray.from_nested([[[2, 3]]])
+    assert of_ids.spelling is None
+    assert DocumentArray.concatenate([documents, of_ids]).spelling is None
+
+
+def test_a_pickle_of_before_has_none(documents):
+    state = documents.__getstate__()
+    del state["spelling"]
+    loaded = object.__new__(DocumentArray)
+    loaded.__setstate__(state)
+    assert loaded.spelling is None
+    assert loaded.to_nested() == documents.to_nested()
+
+
+def test_a_list_without_unused_words_is_used_as_it_is():
+    spelling = Spelling(np.array([1, 0, 1], dtype=np.int32), ["a", "b"])
+    assert spelling.used() is spelling
+    assert spelling.at(np.array([0, 2])).used().words == ["b"]
+
+
+def test_characters_are_code_points():
+    characters, lengths = code_points(["a𝒳", "", "\ud800"])
+    assert characters.tolist() == [ord("a"), 0x1D4B3, 0xD800]
+    assert lengths.tolist() == [2, 0, 1]
