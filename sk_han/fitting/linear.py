@@ -18,6 +18,7 @@ from sk_han.parts.ngrams.latent import fit_latent_space
 from sk_han.parts.ngrams.memory import check_memory_of_linear_model
 from sk_han.parts.ngrams.stacking import (
     LinearKinds,
+    characters_pay,
     fit_linear_parts,
     partial_fit_linear_parts,
     with_earlier_latent_model,
@@ -29,9 +30,8 @@ from sk_han.training.pretraining import halves
 # newsgroups 2.6 points (docs/what_was_tried.md).
 _ENOUGH_TO_PRETRAIN = 5_000
 
-# A model of characters pays where so large a share of the words is new (docs/what_was_tried.md);
-# fewer documents do not tell the share.
-_MANY_RARE_WORDS, _FEWEST_DOCUMENTS = 0.1, 100
+# With fewer rare words, and with fewer documents, it is not tried whether characters pay.
+_RARE_WORDS, _FEWEST_DOCUMENTS = 0.01, 100
 
 _TITLES = {NGRAMS: "n-gram", CHARACTERS: "character", LATENT: "latent"}
 
@@ -137,21 +137,23 @@ def _characters(
     if sizes is None or (before is not None and (is_auto or context.is_portion)):
         return None, None
     is_known = not isinstance(documents, LazyDocuments) and documents.spelling is not None
-    if is_auto:
-        is_worth_it = (
-            is_known
-            and len(documents) >= _FEWEST_DOCUMENTS
-            and share_of_rare_words(documents) >= _MANY_RARE_WORDS
-        )
-        if not is_worth_it:
-            return None, None
-    elif not is_known:
+    if not is_known and not is_auto:
         raise ValueError(
             f"linear_chars={settings.linear_chars!r} reads the characters of words, and X holds "
             "word ids without their words. Give raw texts or what a HierarchicalTokenizer makes of "
             "them in memory, or linear_chars='auto', which leaves the model out here."
         )
-    return sizes, WordTable.of(documents, data.vocabulary_size)
+    if is_auto:
+        may_pay = is_known and len(documents) >= _FEWEST_DOCUMENTS
+        if not may_pay or data.n_classes == 1 or settings.ngram_range is None:
+            return None, None
+        if share_of_rare_words(documents) < _RARE_WORDS:
+            return None, None
+    table = WordTable.of(documents, data.vocabulary_size)
+    kinds = LinearKinds(settings.ngram_range, None, sizes, table)
+    if is_auto and not characters_pay(data.labelled, data.target, kinds):
+        return None, None
+    return sizes, table
 
 
 def _of_given(pool: Pool, data: FitData) -> NDArray[np.float64] | None:

@@ -39,6 +39,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write(folder / "imdb" / f"{part}.csv.gz", ["text", "label", "id"], reviews)
         posts = [[f"{part} {row}", f"group{row % 20}"] for row in range(200)]
         write(folder / "20news" / f"{part}.csv.gz", ["text_stripped", "label"], posts)
+        comments = [[f"{part} {row}", "neg" if row % 2 else "pos"] for row in range(50)]
+        write(folder / "nsmc" / f"{part}.csv.gz", ["text", "label"], comments)
     for part in ("train", "val"):
         films = [[f"{part} {row}", "NEG" if row % 2 else "POS"] for row in range(50)]
         write(folder / "eraser_movies" / f"{part}.csv.gz", ["text", "label"], films)
@@ -72,7 +74,7 @@ class TestSplits:
         reported = published("make_reviews", 0).test_texts
         assert np.mean([text in seen for text in reported]) < 0.01  # short ones may recur
 
-    @pytest.mark.parametrize("name", ["imdb", "20news", "airline", "movies"])
+    @pytest.mark.parametrize("name", ["imdb", "20news", "airline", "movies", "nsmc"])
     def test_the_folds_hold_every_training_document_once(self, name: str) -> None:
         folds = [held_out(name, fold, 0) for fold in range(N_FOLDS)]
         held = [text for split in folds for text in split.test_texts]

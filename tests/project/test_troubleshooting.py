@@ -69,7 +69,6 @@ FAULTS = {
         max_epochs=2,
         lr=1e-9,
         validation_fraction=0.2,
-        linear_chars=None,
     ),
     "a GPU that is not there": lambda: fit(device="cuda"),
     "not fitted": lambda: HANClassifier().predict(TEXTS),
