@@ -68,7 +68,9 @@ def report(
         within X.
     baseline : {"tfidf", None}, default="tfidf"
         What the model is compared with: TF-IDF of words and pairs of words with logistic
-        regression (for several labels a document, one for each label), or nothing.
+        regression (for several labels a document, one for each label), or nothing. With one label
+        it is of characters within words where these are better in a trial on up to 2,000
+        documents.
     n_mistakes : int, default=10
         How many of the worst mistakes are explained: those with the highest probability of a
         wrong label. Of several labels a document, those with the most wrong probability of a

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from sk_han.inspection.baselines import cross_validated, cross_validated_labels, trained
+from sk_han.inspection.baselines import cross_validated, cross_validated_labels, tfidf, trained
+from tests.inflected_texts import inflected
 from tests.tiny_models import LABELS, TEXTS
 
 TARGETS = (LABELS == "pos").astype(np.int64)
@@ -13,6 +14,14 @@ def test_a_label_that_was_not_learnt_has_no_probability():
     np.testing.assert_allclose(found.sum(axis=1), 1)
     np.testing.assert_array_equal(found[:, 2], 0)
     assert found[0].argmax() == 1
+
+
+def test_it_reads_characters_where_words_are_new():
+    texts, targets = inflected(300)
+    others, expected = inflected(100, seed=1)
+    found = trained(others, texts, targets, 2)
+    assert (found.argmax(axis=1) == expected).mean() > 0.9
+    assert (tfidf(300).fit(texts, targets).predict(others) == expected).mean() < 0.7
 
 
 def test_no_document_is_predicted_by_a_baseline_that_learnt_it():

@@ -2,7 +2,6 @@
 
 import io
 import pickle
-import random
 
 import joblib
 import numpy as np
@@ -17,25 +16,10 @@ from sk_han.parts.ngrams.hashing import keyed_ngrams
 from sk_han.parts.pool import CHARACTERS, NGRAMS
 from sk_han.persistence import export_onnx
 from sk_han.serving import Scorer
+from tests.inflected_texts import inflected
 
 TINY = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "max_epochs": 1}
 TEXTS = ["Übel, übelst!", "the un-likely word", "", "a 𝒳 b", "x" * 300]
-
-
-def inflected(n, seed=0):
-    """Return texts of invented words with a stem that says the label, and endings nobody knows."""
-    rng = random.Random(seed)
-    stems = {0: ["glimp", "farod", "sulen"], 1: ["trask", "mobil", "kerut"]}
-
-    def letters(n):
-        return "".join(rng.choice("aeioubdfgklmnprst") for _ in range(n))
-
-    labels = [number % 2 for number in range(n)]
-    texts = [
-        " ".join([letters(4), rng.choice(stems[label]) + letters(3), letters(5)])
-        for label in labels
-    ]
-    return texts, np.array(labels)
 
 
 @pytest.fixture(scope="module")
