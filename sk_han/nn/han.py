@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from sk_han.nn.dropout import dropout, row_dropout, word_dropout
-from sk_han.nn.encoders.gru import BidirectionalGRU, recurrent_encoder
+from sk_han.nn.encoders.bidirectional_gru import BidirectionalGRU, recurrent_encoder
 from sk_han.nn.initialization import normal_, parameter, with_memory, xavier_uniform_
 from sk_han.nn.penalties import conicity, document_conicity, document_overlap
 from sk_han.nn.pooling.attention import AttentionPooling

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from sk_han.nn.attribution import Attribution, gradient_of
 from sk_han.nn.dropout import dropout
-from sk_han.nn.encoders.gru import BidirectionalGRU, recurrent_encoder
+from sk_han.nn.encoders.bidirectional_gru import BidirectionalGRU, recurrent_encoder
 from sk_han.nn.han import HANOutput, SentenceLevel
 from sk_han.nn.initialization import with_memory, xavier_uniform_
 from sk_han.nn.penalties import hop_overlap

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from sk_han.nn.dropout import dropout, word_dropout
-from sk_han.nn.encoders.gru import BidirectionalGRU
+from sk_han.nn.encoders.bidirectional_gru import BidirectionalGRU
 from sk_han.nn.initialization import normal_, parameter, with_memory, xavier_uniform_
 from sk_han.nn.ragged.words import distinct_words
 from sk_han.tagging.chain import best_paths, log_partition, marginals, path_scores

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sk_han.storage.schema import Array, Field, Schema, Sizes
 from sk_han.storage.stored_labels import label_names
+from sk_han.targets.probabilities import log_sigmoid
 from sk_han.targets.splitting import N_FOLDS
 from sk_han.targets.stratification import dealt_out
 from sk_han.targets.target import Target
@@ -203,12 +204,11 @@ class AnyOfLabels(Target):
 
     def probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sigmoids, (D, L)."""
-        return np.exp(self.log_probabilities(z))
+        return np.exp(log_sigmoid(z))
 
     def log_probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the logarithms of the sigmoids, (D, L)."""
-        with np.errstate(under="ignore"):
-            return -np.logaddexp(0, -z)
+        return log_sigmoid(z)
 
     def decision_function(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the log-odds of each label, (D, L)."""

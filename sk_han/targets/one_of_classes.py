@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sk_han.storage.schema import Field, Schema, Sizes
 from sk_han.storage.stored_labels import labels
+from sk_han.targets.probabilities import log_softmax, log_sum_exp, softmax
 from sk_han.targets.target import Target
-from sk_han.utils.softmax import log_softmax, log_sum_exp, softmax
 from sk_han.utils.warnings import warn_user
 
 __all__ = ["OneOfClasses"]

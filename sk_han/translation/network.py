@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from sk_han.nn.dropout import dropout, row_dropout
-from sk_han.nn.encoders.gru import BidirectionalGRU
+from sk_han.nn.encoders.bidirectional_gru import BidirectionalGRU
 from sk_han.nn.initialization import normal_, parameter, uniform_, with_memory, xavier_uniform_
 from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.words import distinct_words

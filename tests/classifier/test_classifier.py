@@ -20,9 +20,9 @@ from sk_han.documents import LabelledDocuments
 from sk_han.fitting.network import OF_WORDS
 from sk_han.parts.ngrams.stacking import LinearKinds, fit_linear_parts
 from sk_han.parts.pool import NETWORK, NGRAMS
+from sk_han.targets.probabilities import log_softmax
 from sk_han.training.net import Net
 from sk_han.utils.model_format import ModelFormatError
-from sk_han.utils.softmax import log_softmax
 from tests import tiny_models
 from tests.tiny_models import BAD, GOOD
 from tests.tiny_targets import classes

@@ -8,7 +8,7 @@ from sk_han.datasets import make_reviews
 from sk_han.fitting.network import OF_WORDS
 from sk_han.parts import Part, Pool
 from sk_han.parts.calibration import fit_scales
-from sk_han.utils.softmax import softmax
+from sk_han.targets.probabilities import softmax
 from tests.tiny_targets import classes
 
 

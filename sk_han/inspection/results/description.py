@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sk_han.inspection.results.result import Result, plain
-from sk_han.rendering.bar_figure import plot_bars
 from sk_han.rendering.description_facts import description_html, description_text
+from sk_han.rendering.matplotlib_bars import plot_bars
 from sk_han.rendering.numbers import counted
 from sk_han.utils.optional import import_optional
 

@@ -147,7 +147,7 @@ class FitSummary(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the accuracies as bars; without held-out documents, the seconds of each stage."""
-        from sk_han.rendering.bar_figure import plot_bars
+        from sk_han.rendering.matplotlib_bars import plot_bars
 
         if self.accuracy is None:
             return plot_bars(self.seconds, "seconds", ax, "FitSummary.plot")

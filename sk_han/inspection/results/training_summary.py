@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sk_han.inspection.results.fit_summary import summary_of
 from sk_han.inspection.results.result import Result
-from sk_han.rendering.bar_figure import plot_bars
 from sk_han.rendering.facts import facts_page, facts_text
 from sk_han.rendering.fit_facts import training_facts
+from sk_han.rendering.matplotlib_bars import plot_bars
 from sk_han.utils.progress import duration
 
 if TYPE_CHECKING:

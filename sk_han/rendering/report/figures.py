@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from sk_han.rendering.charts import Axis, Chart, ticks
 from sk_han.rendering.markup import escaped
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
+from sk_han.rendering.report.svg_charts import Axis, Chart, ticks
 from sk_han.rendering.report.verdicts import BASELINE
 from sk_han.utils.metrics import BINS, Bin
 

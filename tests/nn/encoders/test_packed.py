@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from sk_han.nn import BidirectionalGRU, PackedRNN
 from sk_han.nn.encoders import packed
-from sk_han.nn.encoders.gru import recurrent_encoder
+from sk_han.nn.encoders.bidirectional_gru import recurrent_encoder
 from sk_han.options import RNN
 
 LENGTHS = [3, 0, 7, 1, 2]

@@ -23,7 +23,7 @@ from sk_han.parts.ngrams.stacking import (
     partial_fit_linear_parts,
 )
 from sk_han.parts.pool import LATENT, NGRAMS
-from sk_han.utils.softmax import softmax
+from sk_han.targets.probabilities import softmax
 from tests.documents_in_portions import InPortions
 from tests.tiny_targets import classes
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from sk_han.utils.softmax import log_softmax, softmax
+from sk_han.targets.probabilities import log_sigmoid, log_softmax, softmax
 
 
 def test_probabilities_worked_by_hand():
@@ -40,3 +40,8 @@ class TestLogSoftmax:
 
     def test_no_documents_have_none(self):
         assert log_softmax(np.empty((0, 3))).shape == (0, 3)
+
+
+def test_sigmoids_are_finite_at_both_ends():
+    found = log_sigmoid(np.array([-1e4, 0.0, 1e4]))
+    np.testing.assert_allclose(found, [-1e4, -np.log(2), 0])

@@ -1,4 +1,4 @@
-"""Softmax over classes, and its logarithm."""
+"""Probabilities of logits: the softmax over classes, the sigmoid of each label."""
 
 from __future__ import annotations
 
@@ -27,3 +27,10 @@ def log_sum_exp(logits: NDArray[np.float64]) -> NDArray[np.float64]:
         shifted = np.exp(logits - largest[:, np.newaxis])
         total: NDArray[np.float64] = largest + np.log(shifted.sum(axis=1))
     return total
+
+
+def log_sigmoid(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute the logarithm of the sigmoid of each logit."""
+    with np.errstate(under="ignore"):
+        found: NDArray[np.float64] = -np.logaddexp(0, -logits)
+    return found
