@@ -21,8 +21,8 @@ from sk_han.storage.decoding import (
     model_of,
     steps_of,
 )
+from sk_han.storage.file_checks import model_file
 from sk_han.storage.json_values import from_plain
-from sk_han.storage.opening import model_file
 from sk_han.text.tokenizer_state import stored_tokenizer, tokenizer_params
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import validate_parameter_constraints

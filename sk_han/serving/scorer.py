@@ -30,7 +30,7 @@ from sk_han.serving.network import ServedNetwork
 from sk_han.serving.stored_classifier import check_all_taken, pipeline_params, stored_classifier
 from sk_han.storage.archive import read_archive
 from sk_han.storage.decoding import model_of, steps_of
-from sk_han.storage.opening import model_file
+from sk_han.storage.file_checks import model_file
 from sk_han.storage.schema import check
 from sk_han.targets import Target
 from sk_han.text.reader import DocumentReader, DocumentSpans, documents_of, words_of

@@ -11,8 +11,8 @@ import numpy as np
 
 from sk_han.fitting.checkpoints.checkpoint import as_checkpoint
 from sk_han.storage.archive import read_archive, write_archive
+from sk_han.storage.file_checks import model_file
 from sk_han.storage.json_values import from_plain, to_plain
-from sk_han.storage.opening import model_file
 from sk_han.training.callbacks.checkpointing import Checkpointing
 from sk_han.training.training_state import set_random_state
 from sk_han.utils.atomic_write import check_replaceable, delete_unfinished, replacing
