@@ -117,7 +117,7 @@ def recur(
     bounds = _bounds_of(sequences.lengths, _n_chunks(threads))
     states, gates = lasting((T, 2 * H)), lasting((2, T, 4 * H)) if keep else None
     run_tasks(
-        loaded("gru").forward,
+        loaded("gru_recurrence").forward,
         2 * (len(bounds) - 1),
         H,
         *map(_flat, (projected, weight, bias, index)),
@@ -153,7 +153,7 @@ def recur_gradients(
     of_weight, of_bias = _empty(n, 2, H, 3 * H), _empty(n, 2, H)
     of_initial = None if initial is None else np.empty_like(initial, order="C")
     run_tasks(
-        loaded("gru").backward,
+        loaded("gru_recurrence").backward,
         2 * n,
         H,
         *map(_flat, (grad, states, gates, weight, index)),

@@ -19,7 +19,7 @@ from sk_han.utils.warnings import warn_user
 
 ENGINES = ("auto", "numba", "torch")
 
-_OF_TRAINING = ("projection", "gru", "attention", "adamw", "ngrams")
+_OF_TRAINING = ("projection", "gru_recurrence", "attention", "adamw", "ngrams")
 _OTHERS = ("vectors", "sparse", "text", "logistic")
 
 # The modules by name; None for one that failed to load in this process.

@@ -40,7 +40,7 @@ class RecurrentLayer(NamedTuple):
     def encode(self, inputs: Array, index: NDArray[Any], lengths: Lengths) -> Array:
         """Encode sequences (T,) of distinct inputs (U, input_size): (T, n_directions * H)."""
         covered = self.step is _gru and len(self.states) == 2
-        if covered and kernels("projection") is not None and kernels("gru") is not None:
+        if covered and kernels("projection") is not None and kernels("gru_recurrence") is not None:
             projected = arrays.project(inputs, self.inputs, self.input_bias)
             index = index.astype(np.int64, copy=False)
             own = self.states, self.candidate_bias

@@ -1,1 +1,1 @@
-"""Shared helpers: compatibility, optional packages, stored state, softmax, warnings."""
+"""Shared helpers: compatibility, optional packages, stored state, warnings."""

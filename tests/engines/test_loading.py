@@ -63,10 +63,10 @@ def test_kernels_that_fail_to_compile_warn_once(monkeypatch):
     monkeypatch.setattr(loading, "import_module", failing)
     slower = "ValueError: no such instruction.*a fit takes two to four times as long"
     with pytest.warns(RuntimeWarning, match=slower):
-        assert kernels("gru") is None
+        assert kernels("gru_recurrence") is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert kernels("gru") is None
+        assert kernels("gru_recurrence") is None
         assert kernels("attention") is None  # the same failure
 
 
@@ -97,7 +97,11 @@ def test_warming_up_where_nothing_compiles_fails(monkeypatch):
 def test_a_module_is_loaded_once():
     pytest.importorskip("numba")
     with using_engine("numba"):
-        assert kernels("gru") is kernels("gru") is import_module("sk_han.engines.kernels.gru")
+        assert (
+            kernels("gru_recurrence")
+            is kernels("gru_recurrence")
+            is import_module("sk_han.engines.kernels.gru_recurrence")
+        )
 
 
 FIT = """
@@ -250,7 +254,7 @@ def load(name, requested):
     return ModuleType(name)
 
 loading._load = load
-thread = Thread(target=loading.kernels, args=("gru",))
+thread = Thread(target=loading.kernels, args=("gru_recurrence",))
 thread.start()
 loads.wait()
 pid = os.fork()

@@ -28,7 +28,7 @@ each_lengths = pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
 def _threads(request, monkeypatch):
     monkeypatch.setattr(arrays, "_ROWS_A_THREAD", 1)
     with using_threads(request.param), using_engine("numba"):
-        assert all(kernels(name) for name in ("projection", "gru", "attention"))
+        assert all(kernels(name) for name in ("projection", "gru_recurrence", "attention"))
         yield
 
 
@@ -182,9 +182,9 @@ def test_nan_comes_through_and_large_inputs_saturate():
 
 
 def test_single_precision_on_the_cpu_is_covered():
-    assert kernels_cover("gru", torch.zeros(1))
-    assert not kernels_cover("gru", torch.zeros(1, dtype=torch.float64))
-    assert not kernels_cover("gru", torch.zeros(1, device="meta"))
+    assert kernels_cover("gru_recurrence", torch.zeros(1))
+    assert not kernels_cover("gru_recurrence", torch.zeros(1, dtype=torch.float64))
+    assert not kernels_cover("gru_recurrence", torch.zeros(1, device="meta"))
 
 
 def test_a_query_is_left_to_pytorch():

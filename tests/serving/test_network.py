@@ -74,7 +74,7 @@ def _engine(request):
     with using_engine(request.param):
         yield
         if request.param == "numba":
-            assert kernels("gru") is not None
+            assert kernels("gru_recurrence") is not None
 
 
 @pytest.fixture(scope="module")

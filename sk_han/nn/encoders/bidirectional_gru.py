@@ -114,7 +114,7 @@ class BidirectionalGRU(nn.Module):
     def has_kernels(self) -> bool:
         """Whether compiled kernels compute here."""
         weight = self.gru.get_parameter("weight_ih_l0")
-        return kernels_cover("projection", weight) and kernels_cover("gru", weight)
+        return kernels_cover("projection", weight) and kernels_cover("gru_recurrence", weight)
 
     def project(self, inputs: Tensor) -> Tensor:
         """Return the projections of inputs (U, E) for both directions, (2, U, 3H/2), by kernels."""
