@@ -71,7 +71,7 @@ def test_one_while_kernels_load_is_no_fault_of_numba(alarmed, monkeypatch):
     monkeypatch.setattr(loading, "_LOADED", {})
     monkeypatch.setattr(loading, "import_module", alarmed)
     with loading.using_engine("numba"), pytest.raises(Exception) as raised:
-        loading.kernels("gru")
+        loading.kernels("gru_recurrence")
     assert is_what_the_handler_raised(raised)
     assert loading._LOADED == {}
 
