@@ -12,6 +12,7 @@ SENTENCES = [["the", "bank", "was", "old"]] * 200
 LABELS = [["O", "O" if i % 5 else "NAME", "O", "O"] for i in range(200)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("crf", [True, False])
 def test_a_rare_label_is_given_where_its_tokens_count_more(crf):
     model = tiny_tagger(crf=crf, max_epochs=15)

@@ -201,6 +201,7 @@ class TestInAClassifier:
         assert len(classifier.character_model_.ngrams.buckets) > len(before.buckets)
         assert classifier.score(*inflected(100, seed=2)) > 0.8
 
+    @pytest.mark.thorough
     def test_a_warm_start_keeps_the_kinds_of_parts(self, fitted):
         texts, labels = inflected(400)
         begun = HANClassifier(**TINY, random_state=0, warm_start=True, linear_chars=None)
