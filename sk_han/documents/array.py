@@ -136,7 +136,7 @@ class DocumentArray:
             np.concatenate([none.astype(np.int32), *(part.word_ids for part in parts)]),
             np.concatenate([none, *(part.words_per_sentence for part in parts)]),
             np.concatenate([none, *(part.sentences_per_document for part in parts)]),
-            Spelling.joined([part.spelling for part in parts]),
+            Spelling.joined([part.spelling for part in parts], [part.n_words for part in parts]),
         )
 
     @classmethod
@@ -276,11 +276,12 @@ class DocumentArray:
         return cube
 
     def with_word_ids(self, word_ids: NDArray[np.int32]) -> DocumentArray:
-        """Return the same documents with other ids of their words, shape (n_words,)."""
+        """Return the same documents with other ids of their words, shape (n_words,).
+
+        They do not know how these are written.
+        """
         check_ids(word_ids)
-        return DocumentArray._checked(
-            word_ids, self.sentence_starts, self.document_starts, self.spelling
-        )
+        return DocumentArray._checked(word_ids, self.sentence_starts, self.document_starts)
 
     def keep_words(self, kept: NDArray[np.bool_]) -> DocumentArray:
         """Return the documents with only the marked words.

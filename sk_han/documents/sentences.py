@@ -268,7 +268,9 @@ class SentenceArray(DocumentArray):
                 np.concatenate([part.word_ids for part in parts]),
                 np.concatenate([part.words_per_sentence for part in parts]),
                 np.concatenate([part.sentences_per_document for part in parts]),
-                Spelling.joined([part.spelling for part in parts]),
+                Spelling.joined(
+                    [part.spelling for part in parts], [part.n_words for part in parts]
+                ),
             ),
             np.concatenate([part.sentence_numbers + start_of[id(part.vectors)] for part in parts]),
             np.concatenate(spans) if len(spans) == len(parts) else None,

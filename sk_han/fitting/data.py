@@ -20,6 +20,7 @@ from sk_han.embeddings.initial import check_embedding_init
 from sk_han.fitting.checkpoints.fingerprint import (
     crc_of,
     crc_of_documents,
+    crc_of_spelling,
     crc_of_words,
     described,
 )
@@ -117,6 +118,7 @@ class FitData:
         words = () if self.tokenizer is None else self.tokenizer.vocabulary_
         return {
             "the documents": crc_of_documents(self.labelled.documents),
+            "the words of the documents": crc_of_spelling(self.labelled.documents),
             "the vocabulary": f"{self.vocabulary_size} {crc_of_words(words)}",
             "the classes": described(self.target.names.tolist()),
             "the labels": crc_of([self.labelled.targets]),

@@ -1,7 +1,8 @@
-"""The learner of the n-gram model and the latent model."""
+"""The learner of the linear models: of words, of characters, and the latent one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from sk_han.fitting.data import FitData
 from sk_han.fitting.learner import Fitted, Learner
 from sk_han.fitting.settings import AUTO
 from sk_han.parts import Pool
-from sk_han.parts.ngrams.character_model import WordTable, share_of_rare_words
+from sk_han.parts.ngrams.character_model import WordTable, share_of_rare_words, words_by_id
 from sk_han.parts.ngrams.latent import fit_latent_space
 from sk_han.parts.ngrams.memory import check_memory_of_linear_model
+from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.stacking import (
     LinearKinds,
     characters_pay,
@@ -25,6 +27,7 @@ from sk_han.parts.ngrams.stacking import (
 )
 from sk_han.parts.pool import CHARACTERS, LATENT, NGRAMS
 from sk_han.training.pretraining import halves
+from sk_han.utils.memory import memory_limit
 
 # With 3,000 tweets without labels a pre-trained network was no better, with 8,000 messages of
 # newsgroups 2.6 points (docs/what_was_tried.md).
@@ -37,7 +40,7 @@ _TITLES = {NGRAMS: "n-gram", CHARACTERS: "character", LATENT: "latent"}
 
 
 class LinearLearner(Learner):
-    """Linear models on n-grams, and on directions that text without labels has shown."""
+    """Linear models on n-grams of words and characters, and on directions of unlabelled text."""
 
     def __init__(self, kinds: LinearKinds) -> None:
         self.kinds = kinds  # of nothing where models only go on from an earlier portion
@@ -58,11 +61,14 @@ class LinearLearner(Learner):
                 before=known,
                 in_portions=context.is_portion,
             )
-        if kinds.table is not None and kinds.char_range is not None:
+        if kinds.table is not None and kinds.char_range is not None and memory_limit() is not None:
+            before_it: Any = None if before is None else before.parts.get(CHARACTERS)
+            is_dense = before_it is not None and isinstance(before_it.ngrams, NgramModel)
             check_memory_of_linear_model(
                 kinds.table.read(data.labelled.documents),
                 data.n_classes,
                 kinds.char_range,
+                before=before_it.ngrams if is_dense and context.is_portion else None,
                 in_portions=context.is_portion,
                 repair="linear_chars=None leaves the model of characters out",
             )
@@ -149,7 +155,13 @@ def _characters(
             return None, None
         if share_of_rare_words(documents) < _RARE_WORDS:
             return None, None
-    table = WordTable.of(documents, data.vocabulary_size)
+    if data.tokenizer is not None:
+        words: Mapping[str, int] = data.tokenizer.vocabulary_
+    else:
+        words = words_by_id(documents)
+        if data.unlabelled is not None:
+            words = {**words_by_id(data.unlabelled), **words}
+    table = WordTable.of(words, data.vocabulary_size)
     kinds = LinearKinds(settings.ngram_range, None, sizes, table)
     if is_auto and not characters_pay(data.labelled, data.target, kinds):
         return None, None

@@ -70,10 +70,12 @@ def _pieces(
     """Take one piece of each sentence, and leave out sentences without a word."""
     some = lengths > 0
     n_sentences = np.bincount(document[some], minlength=len(documents))
-    return DocumentArray(
-        documents.word_ids[concatenated_ranges(starts[some], lengths[some])],
+    words = concatenated_ranges(starts[some], lengths[some])
+    return DocumentArray._checked(
+        documents.word_ids[words],
         starts_of(lengths[some]),
         starts_of(n_sentences),
+        documents.spelling and documents.spelling.at(words),
     )
 
 

@@ -102,4 +102,6 @@ def within_vocabulary(documents: DocumentArray, vocabulary_size: int) -> Documen
     beyond = documents.word_ids >= vocabulary_size
     if not beyond.any():
         return documents
-    return documents.with_word_ids(np.where(beyond, UNKNOWN_ID, documents.word_ids))
+    known = documents.with_word_ids(np.where(beyond, UNKNOWN_ID, documents.word_ids))
+    known.spelling = documents.spelling  # an unknown word is written as before
+    return known

@@ -77,10 +77,18 @@ def test_joined_documents_have_both(documents, tokenizer):
     assert written(joined) == [EXPECTED[2], ["un", "bon"], EXPECTED[0]]
 
 
-def test_joined_with_ids_alone_there_is_no_spelling(documents):
+def test_joined_with_ids_alone_the_others_keep_theirs(documents):
     of_ids = DocumentArray.from_nested([[[2, 3]]])
     assert of_ids.spelling is None
-    assert DocumentArray.concatenate([documents, of_ids]).spelling is None
+    assert DocumentArray.concatenate([of_ids, of_ids]).spelling is None
+    joined = DocumentArray.concatenate([documents, of_ids, documents[[0]]])
+    assert written(joined[[0, 2, 3, 5]]) == [EXPECTED[0], EXPECTED[2], EXPECTED[3], EXPECTED[0]]
+    assert joined[[4]].spelling.types.tolist() == [-1, -1]
+    assert pickle.loads(pickle.dumps(joined[[4, 2]])).spelling.types.tolist()[:2] == [-1, -1]
+
+
+def test_other_ids_are_other_words(documents):
+    assert documents.with_word_ids(documents.word_ids).spelling is None
 
 
 def test_a_pickle_of_before_has_none(documents):

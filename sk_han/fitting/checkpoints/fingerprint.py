@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import sk_han
 from sk_han.documents import DocumentArray
+from sk_han.documents.lazy import LazyDocuments
 from sk_han.engines.loading import engine_in_use
 from sk_han.parts.ngrams.hashing import batches
 from sk_han.storage.json_values import to_plain
@@ -68,6 +69,19 @@ def crc_of_documents(documents: DocumentArray) -> str:
         for batch in batches(documents)
         for array in (batch.word_ids, batch.words_per_sentence, batch.sentences_per_document)
     )
+
+
+def crc_of_spelling(documents: DocumentArray) -> str:
+    """Return a checksum of how words are written, batch by batch; that of nothing if unknown."""
+    crc = ""
+    if isinstance(documents, LazyDocuments):
+        return crc
+    for batch in batches(documents):
+        spelling = batch.spelling
+        if spelling is not None:
+            types, words = spelling
+            crc = crc_of_words([crc, *(words[i] if i >= 0 else "" for i in types.tolist())])
+    return crc
 
 
 def crc_of_words(words: Iterable[str]) -> str:

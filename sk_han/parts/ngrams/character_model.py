@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import (
+    UNKNOWN_ID,
     DocumentArray,
     LabelledDocuments,
     code_points,
@@ -24,47 +25,43 @@ from sk_han.parts.part import Part
 from sk_han.storage.schema import Array, Field, Schema, Sizes, Variants
 from sk_han.targets import Target
 
-__all__ = ["CharacterModel", "WordTable", "share_of_rare_words"]
+__all__ = ["CharacterModel", "WordTable", "share_of_rare_words", "words_by_id"]
 
 _BOUNDARY = 1  # stands before and behind each word
 _FIRST = 2  # number of the first character of Unicode
 _WORDS_AT_ONCE = 1 << 17  # of documents whose characters are in memory
+_LONGEST = 1_000  # characters of a word that are read
 
 
 class WordTable(NamedTuple):
-    """How the words of a vocabulary are written, for documents that do not know it themselves."""
+    """How the words of a vocabulary are written, for words of documents that do not know it."""
 
     characters: NDArray[np.int32]  # code points, word after word
     lengths: NDArray[np.int32]  # (V,), of each word id; 0 of ids without a word
 
     @classmethod
-    def of(cls, documents: DocumentArray, vocabulary_size: int) -> WordTable:
-        """Return the words of documents that know their spelling."""
-        assert documents.spelling is not None
-        types, words = documents.spelling.used()
-        ids = np.zeros(len(words), dtype=np.int64)
-        ids[types] = documents.word_ids
+    def of(cls, words: Mapping[str, int], vocabulary_size: int) -> WordTable:
+        """Return the table of words with their ids."""
         of_id = [""] * vocabulary_size
-        for number, word in zip(ids.tolist(), words, strict=True):
-            of_id[number] = word
-        of_id[1] = ""  # unknown words have one id
-        characters, lengths = code_points(of_id)
-        return cls(characters.astype(np.int32), lengths.astype(np.int32))
+        for word, number in words.items():
+            of_id[number] = word[:_LONGEST]
+        return cls(*code_points(of_id))
 
     def read(self, documents: DocumentArray) -> DocumentArray:
         """Return the same documents with words for sentences, and their characters for words."""
         if isinstance(documents, LazyDocuments):
             documents = documents.in_memory()
-        if documents.spelling is None:
-            types, codes, lengths = documents.word_ids, *self
-        else:
+        codes, lengths, rows = *self, documents.word_ids
+        if documents.spelling is not None:
             types, words = documents.spelling.used()
-            codes, lengths = (array.astype(np.int32) for array in code_points(words))
-        of_word = lengths[types].astype(np.int64)
+            found = code_points([word[:_LONGEST] for word in words])
+            rows = np.where(types >= 0, types, len(words) + documents.word_ids)
+            codes, lengths = (np.concatenate(pair) for pair in zip(found, self, strict=True))
+        of_word = lengths[rows].astype(np.int64)
         starts = starts_of(of_word + 2)
         characters = np.full(starts[-1], _BOUNDARY, dtype=np.int32)
-        found = codes[concatenated_ranges(starts_of(lengths)[:-1][types], of_word)]
-        characters[concatenated_ranges(starts[:-1] + 1, of_word)] = found + _FIRST
+        inside = concatenated_ranges(starts[:-1] + 1, of_word)
+        characters[inside] = codes[concatenated_ranges(starts_of(lengths)[rows], of_word)] + _FIRST
         return DocumentArray._checked(
             characters, starts, documents.sentence_starts[documents.document_starts]
         )
@@ -72,6 +69,17 @@ class WordTable(NamedTuple):
     def read_labelled(self, data: LabelledDocuments) -> LabelledDocuments:
         """Return the same for documents with labels."""
         return LabelledDocuments(self.read(data.documents), data.targets, data.weights, data.groups)
+
+
+def words_by_id(documents: DocumentArray) -> dict[str, int]:
+    """Return the words of documents that know how they are written, with their ids."""
+    if isinstance(documents, LazyDocuments) or documents.spelling is None:
+        return {}
+    types, words = documents.spelling.used()
+    ids = np.zeros(len(words), dtype=np.int64)
+    ids[types[types >= 0]] = documents.word_ids[types >= 0]
+    pairs = zip(words, ids.tolist(), strict=True)
+    return {word: number for word, number in pairs if number > UNKNOWN_ID}
 
 
 def share_of_rare_words(documents: DocumentArray) -> float:
@@ -82,12 +90,14 @@ def share_of_rare_words(documents: DocumentArray) -> float:
     Good. The Population Frequencies of Species and the Estimation of Population Parameters.
     Biometrika 40.
     """
-    counts = np.bincount(documents.word_ids)
-    n_unknown = counts[1] if len(counts) > 1 else 0
-    return float((np.count_nonzero(counts[2:] == 1) + n_unknown) / max(documents.n_words, 1))
+    counts = np.bincount(documents.word_ids, minlength=UNKNOWN_ID + 1)
+    n_rare = counts[UNKNOWN_ID] + np.count_nonzero(counts[UNKNOWN_ID + 1 :] == 1)
+    return float(n_rare / max(documents.n_words, 1))
 
 
-def _check_table(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+def _check_learnt(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    if state["ngrams"]["kind"] == NgramModel.kind and state["ngrams"]["counts"] is None:
+        raise ValueError(f"its {where}.ngrams lacks counts")
     if state["lengths"].sum(dtype=np.int64) != len(state["characters"]):
         raise ValueError(f"its {where}.lengths do not sum to the number of characters")
 
@@ -111,7 +121,7 @@ class CharacterModel(Part):
     SCHEMA: ClassVar[Schema] = Schema(
         (
             Field("characters", Array("int32", "c", 0, 0x10FFFF)),
-            Field("lengths", Array("int32", "V", 0)),
+            Field("lengths", Array("int32", "V", 0, _LONGEST)),
             Field(
                 "ngrams",
                 Variants(
@@ -123,7 +133,7 @@ class CharacterModel(Part):
                 ),
             ),
         ),
-        rules=(_check_table,),
+        rules=(_check_learnt,),
     )
 
     def logits(self, documents: DocumentArray) -> NDArray[np.float64]:

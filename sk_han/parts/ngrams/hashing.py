@@ -44,7 +44,7 @@ _Sliceable = TypeVar("_Sliceable", DocumentArray, NDArray[np.float64])
 def check_ngram_range(
     ngram_range: Any, name: str = "linear_ngrams", unit: str = "words", example: str = "(1, 2)"
 ) -> None:
-    """Raise a ValueError unless the range is None or a pair of numbers of words."""
+    """Raise a ValueError unless the range is None or a pair of numbers of words, or of `unit`."""
     if ngram_range is None:
         return
     whole = all(isinstance(n, Integral) and not isinstance(n, bool) for n in ngram_range)

@@ -36,7 +36,7 @@ def check_memory_of_linear_model(
     *,
     before: NgramModel | None = None,
     in_portions: bool = False,
-    repair: str = "linear_ngrams=None fits the network alone, and (1, 1) has fewer n-grams",
+    repair: str = "linear_ngrams=None leaves this model out, and (1, 1) has fewer n-grams",
 ) -> None:
     """Raise a MemoryError unless there is memory for numbers of each class and n-gram.
 

@@ -81,12 +81,11 @@ class LinearKinds(NamedTuple):
 def with_earlier_latent_model(new: Pool, before: Pool) -> Pool:
     """Return new models of n-grams, if there are any, beside an earlier latent model.
 
-    Scales are the earlier ones, or the usual ones beside the latent model.
+    Of the same kinds of models scales are the earlier ones, else those of the new ones.
     """
-    latent = before.only([LATENT])
-    unit = latent.scales[LATENT] / _USUAL_SCALES[LATENT]
-    scales = {name: before.scales.get(name, unit * _USUAL_SCALES[name]) for name in new.parts}
-    return Pool(new.target, new.parts, scales).beside(latent)
+    if new.parts.keys() == before.parts.keys() - {LATENT}:
+        new = Pool(new.target, new.parts, {name: before.scales[name] for name in new.parts})
+    return new.beside(before.only([LATENT]))
 
 
 def fit_linear_parts(

@@ -47,7 +47,8 @@ def onnx_model(onnx: Any, pool: Pool) -> Any:
     for name, part in pool.parts.items():
         if part.kind not in (NetworkPart.kind, NgramModel.kind):
             raise ValueError(
-                f"export_onnx does not cover the part {name!r}, of the kind {part.kind!r}."
+                f"export_onnx does not cover the part {name!r}, of the kind {part.kind!r}; fit "
+                "without it (of characters: linear_chars=None)."
             )
     stored = pool.network.to_state()
     check_covered(NetworkOptions.from_plain(stored["options"]))

@@ -11,7 +11,13 @@ from sklearn.pipeline import make_pipeline
 
 import sk_han
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
-from sk_han.parts.ngrams.character_model import CharacterModel, WordTable, share_of_rare_words
+from sk_han.fitting.checkpoints.fingerprint import crc_of_documents, crc_of_spelling
+from sk_han.parts.ngrams.character_model import (
+    CharacterModel,
+    WordTable,
+    share_of_rare_words,
+    words_by_id,
+)
 from sk_han.parts.ngrams.hashing import keyed_ngrams
 from sk_han.parts.pool import CHARACTERS, NGRAMS
 from sk_han.persistence import export_onnx
@@ -37,7 +43,7 @@ class TestWordTable:
     def test_ngrams_are_those_of_scikit_learn_within_words(self):
         tokenizer = HierarchicalTokenizer()
         documents = tokenizer.fit_transform(TEXTS)
-        read = WordTable.of(documents, len(tokenizer.vocabulary_) + 2).read(documents)
+        read = WordTable.of({}, 2).read(documents)
         for number, text in enumerate(TEXTS):
             words = [
                 word
@@ -57,19 +63,33 @@ class TestWordTable:
     def test_known_words_are_read_the_same_by_their_ids(self):
         tokenizer = HierarchicalTokenizer()
         documents = tokenizer.fit_transform(TEXTS)
-        table = WordTable.of(documents, len(tokenizer.vocabulary_) + 2)
+        table = WordTable.of(words_by_id(documents), len(tokenizer.vocabulary_) + 2)
         of_ids = DocumentArray.from_nested(documents.to_nested())
         assert of_ids.spelling is None
         assert table.read(of_ids).to_nested() == table.read(documents).to_nested()
 
     def test_unknown_words_are_read_by_their_spelling_alone(self):
         tokenizer = HierarchicalTokenizer()
-        documents = tokenizer.fit_transform(["good film"])
-        table = WordTable.of(documents, 4)
+        tokenizer.fit(["good film"])
+        table = WordTable.of(tokenizer.vocabulary_, 4)
         new = tokenizer.transform(["filming"])
         assert [len(word) for word in table.read(new).to_nested()[0]] == [9]
         by_ids = DocumentArray.from_nested(new.to_nested())
         assert [len(word) for word in table.read(by_ids).to_nested()[0]] == [2]  # its boundaries
+
+    def test_a_document_is_read_the_same_beside_others(self, fitted, others):
+        documents = fitted.tokenizer_.transform(others[0])
+        of_ids = DocumentArray.from_nested(documents.to_nested())
+        both = DocumentArray.concatenate([documents, of_ids])
+        alone = [fitted.predict_proba(each) for each in (documents, of_ids)]
+        np.testing.assert_allclose(fitted.predict_proba(both), np.concatenate(alone), atol=1e-6)
+
+    def test_words_are_read_up_to_a_limit(self):
+        tokenizer = HierarchicalTokenizer()
+        long = tokenizer.fit_transform(["x" * 100_000])
+        table = WordTable.of(tokenizer.vocabulary_, 3)
+        assert table.read(long).n_words == 1_002
+        assert table.lengths.tolist() == [0, 0, 1_000]
 
     def test_the_share_of_rare_words_is_that_of_new_words(self):
         texts, _ = inflected(1000)
@@ -240,6 +260,42 @@ class TestInAClassifier:
         state["parts"] = {**state["parts"], CHARACTERS: state["parts"][NGRAMS]}
         with pytest.raises(ValueError, match="its part characters is of the kind ngrams"):
             HANClassifier._attributes_of(HANClassifier(), state)
+
+    def test_a_file_without_its_counts_is_refused(self, fitted):
+        state = fitted._state()
+        part = state["parts"][CHARACTERS]
+        ratios = np.abs(part["learnt"]["ngrams"]["ratios"][:, :1])
+        ngrams = {**part["learnt"]["ngrams"], "counts": None, "ratios": ratios}
+        learnt = {**part["learnt"], "ngrams": ngrams}
+        state["parts"] = {**state["parts"], CHARACTERS: {**part, "learnt": learnt}}
+        with pytest.raises(ValueError, match="lacks counts"):
+            HANClassifier._attributes_of(HANClassifier(), state)
+
+    def test_the_vocabulary_of_text_without_labels_is_in_the_table(self):
+        texts, labels = inflected(200)
+        more, _ = inflected(300, seed=3)
+        model = HANClassifier(**TINY, linear_chars=(1, 3)).fit(texts, labels, X_unlabelled=more)
+        assert (model.character_model_.table.lengths[2:] > 0).all()
+
+    @pytest.mark.thorough
+    def test_a_fit_goes_on_beside_an_earlier_latent_model(self, others):
+        texts, labels = inflected(300)
+        more, _ = inflected(600, seed=3)
+        given = {**TINY, "random_state": 0, "warm_start": True}
+        model = HANClassifier(**given, linear_chars=None).fit(texts, labels, X_unlabelled=more)
+        model.set_params(linear_chars=(1, 5)).fit(texts, labels)
+        assert model.character_scale_ > 0
+        assert model.score(*others) > 0.8
+
+    def test_a_checkpoint_is_of_the_same_words(self):
+        texts, _ = inflected(60)
+        tokenizer = HierarchicalTokenizer(vocabulary=["glimp", "mobil"])
+        first = tokenizer.fit_transform(texts)
+        other = tokenizer.transform([text.replace("a", "e") for text in texts])
+        assert crc_of_documents(first) == crc_of_documents(other)
+        assert crc_of_spelling(first) != crc_of_spelling(other)
+        assert crc_of_spelling(first) == crc_of_spelling(pickle.loads(pickle.dumps(first)))
+        assert crc_of_spelling(DocumentArray.from_nested([[[2]]])) == ""
 
     def test_a_file_whose_words_do_not_fit_is_refused(self, fitted):
         state = fitted._state()

@@ -124,7 +124,7 @@ class TestParts:
         assert (alone.parts, alone.scales) == (latent.parts, latent.scales)
         begun = with_earlier_latent_model(ngrams, latent)
         assert [*begun.parts] == [NGRAMS, LATENT]
-        assert begun.scales[NGRAMS] == pytest.approx(0.4 * begun.scales[LATENT])
+        assert begun.scales == {**ngrams.scales, **latent.scales}
 
     def test_a_single_class_has_no_models(self, reviews):
         one = LabelledDocuments(reviews.documents[:9], np.zeros(9, dtype=int), np.ones(9))
