@@ -65,7 +65,7 @@ def main() -> None:
                 if arguments.seeds > 1
                 else None,
                 "fit, CPU s": round(float(np.mean(seconds[name])), 1),
-                "scales": kinds[name],
+                "scales of the last seed": kinds[name],
             }
             for name in names
         ]
