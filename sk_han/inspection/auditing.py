@@ -221,9 +221,15 @@ def _left_out(
         columns = _columns(model, target)
         p = np.asarray(model.predict_proba(rows_of(X, rows)), dtype=np.float64)
         if p.shape != (len(rows), len(columns)):
+            needs = (
+                "classes needs one column for each that four fifths of the documents have, which "
+                f"are {len(columns)} here; give more documents of the others"
+                if target.has_one_label
+                else "several labels needs one column for each, as of OneVsRestClassifier"
+            )
             raise ValueError(
                 f"predict_proba of {type(model).__name__} gives the shape {p.shape}; an audit of "
-                "several labels needs one column for each, as of OneVsRestClassifier."
+                f"{needs}."
             )
         found[rows[:, np.newaxis], columns] = p
         if target.has_one_label:

@@ -535,7 +535,7 @@ REFUSALS: list[Refusal] = [
         "ask audit_labels",
         when(documents="a word"),
         ValueError,
-        "no other one can be meant|needs samples of at least 2 classes",
+        "no other one can be meant|needs samples of at least 2 classes|which are 1 here",
     ),
     Refusal("ask audit_labels", when(classes="two documents"), ValueError, "the only one of its"),
     # Four fifths of the documents may lack what a parameter or a wrapper needs.
