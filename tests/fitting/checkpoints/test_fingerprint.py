@@ -133,4 +133,4 @@ class TestData:
 
         monkeypatch.setattr(fingerprint, "batches", batches)
         data_of(self.X, self.Y)
-        assert read == [0, 1, 2]
+        assert read == [0, 1, 2, 0, 1, 2]  # ids, then words
