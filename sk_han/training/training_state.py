@@ -106,10 +106,19 @@ def _restore_callback(callback: Any, state: Any) -> None:
 def _restore_optimizer(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
     _check_like(optimizer.state_dict()["param_groups"], state["param_groups"])
     if type(optimizer) in OPTIMIZERS.values():  # compiled code trusts the shapes
+        _check_flags(optimizer.state_dict()["param_groups"], state["param_groups"])
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         for number, moments in state["state"].items():
             _check_moments(moments, parameters[number], optimizer)
     optimizer.load_state_dict(state)
+
+
+def _check_flags(groups: list[dict[str, Any]], stored: list[dict[str, Any]]) -> None:
+    """Check that what is no number in the options of an optimizer is as in its own."""
+    for own, other in zip(groups, stored, strict=True):
+        for name, value in own.items():
+            if (value is None or isinstance(value, bool)) and other[name] is not value:
+                raise ValueError(f"{name} of its optimizer is {other[name]!r:.100}, not {value!r}")
 
 
 def _check_moments(

@@ -165,6 +165,14 @@ class TestCraftedContent:
         path = ("training", "callbacks", "lr_schedule", *path)
         refused(go_on, file_with(set_at(content_of(whole), path, value)), match="of its schedule")
 
+    @pytest.mark.parametrize("value", ["text", -7])
+    @pytest.mark.parametrize("flag", ["fused", "differentiable", "foreach"])
+    def test_flags_of_the_optimizer_are_its_own(self, whole, go_on, flag, value):
+        content = content_of(whole)
+        (place,) = [path for path in paths(content) if path[-1] == flag]
+        with pytest.raises(ModelFormatError, match=f"{flag} of its optimizer is|has a str for"):
+            go_on(file_with(set_at(content, place, value)))
+
     @pytest.mark.thorough
     def test_no_other_value_is_more_than_refused(self, whole, go_on):
         content = content_of(whole)
