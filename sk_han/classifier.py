@@ -23,7 +23,7 @@ from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel, check_is_first_rank
 from sk_han.fitting.text_features import FEATURES, TextFeatures
 from sk_han.fitting.views import PoolViews
-from sk_han.inspection.methods.how import takes_how
+from sk_han.inspection.methods.explain_params import takes_how
 from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import OPTIMIZERS

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.engines.buffers import lasting
 from sk_han.engines.loading import loaded
-from sk_han.engines.memory import lasting
 from sk_han.engines.tasks import n_threads, run_tasks
 
 Array = NDArray[np.float32]

@@ -16,7 +16,7 @@ from sk_han.fitting.settings import AUTO
 from sk_han.parts import Pool
 from sk_han.parts.ngrams.character_model import WordTable, share_of_rare_words, words_by_id
 from sk_han.parts.ngrams.latent import fit_latent_space
-from sk_han.parts.ngrams.memory import check_memory_of_linear_model
+from sk_han.parts.ngrams.memory_estimate import check_memory_of_linear_model
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.stacking import (
     LinearKinds,
@@ -27,7 +27,7 @@ from sk_han.parts.ngrams.stacking import (
 )
 from sk_han.parts.pool import CHARACTERS, LATENT, NGRAMS
 from sk_han.training.pretraining import halves
-from sk_han.utils.memory import memory_limit
+from sk_han.utils.process_memory import memory_limit
 
 # With 3,000 tweets without labels a pre-trained network was no better, with 8,000 messages of
 # newsgroups 2.6 points (docs/what_was_tried.md).

@@ -17,7 +17,7 @@ from sk_han.parts.pool import NETWORK
 from sk_han.targets import Target
 from sk_han.training.history import best_of, end_of
 from sk_han.training.net import Net
-from sk_han.utils.label_metrics import averages
+from sk_han.utils.multilabel_metrics import averages
 from sk_han.utils.warnings import warn_user
 
 __all__ = ["fault_in_unseen", "summary_of", "warn_of_a_useless_network"]

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from sk_han.documents import DocumentArray
 from sk_han.inspection.ensembles import Ensemble, combined, opened, probabilities_of
 from sk_han.inspection.explained_model import ExplainedModel, in_portions
+from sk_han.inspection.methods.explain_params import How, takes_how
 from sk_han.inspection.methods.explanations import explanations_of
 from sk_han.inspection.methods.gradients import METHODS, contributions_to
-from sk_han.inspection.methods.how import How, takes_how
 from sk_han.inspection.methods.source_texts import Source
 from sk_han.inspection.methods.target_labels import Asked
 from sk_han.inspection.results.collection import ExplanationList

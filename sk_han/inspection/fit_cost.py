@@ -9,7 +9,7 @@ import torch
 from sk_han.documents import DocumentArray
 from sk_han.inspection.results.description import FitCost
 from sk_han.parts.ngrams.chunks import n_chunks_of
-from sk_han.parts.ngrams.memory import bytes_of_linear_model, bytes_of_sparse_model
+from sk_han.parts.ngrams.memory_estimate import bytes_of_linear_model, bytes_of_sparse_model
 from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
 from sk_han.parts.ngrams.presence import document_counts
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE, range_of_sparse

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sk_han.inspection.results.result import plain, written
-from sk_han.rendering.to_mark import marking_markup
+from sk_han.rendering.marking_page import marking_markup
 from sk_han.targets import AnyOfLabels
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.containers import label_list

@@ -24,7 +24,7 @@ from sk_han.inspection.explained_model import ExplainedModel, what_shows
 from sk_han.inspection.explaining import explain
 from sk_han.inspection.read_documents import ReadDocuments, read, reader_of, words_of
 from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.label_report import MultilabelReport
+from sk_han.inspection.results.multilabel_report import MultilabelReport
 from sk_han.inspection.results.report import Report
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.argument_checks import check_choice, check_count

@@ -1,7 +1,7 @@
 """The network in PyTorch alone, independent of scikit-learn, skorch and text."""
 
 from sk_han.nn.encoders.bidirectional_gru import BidirectionalGRU
-from sk_han.nn.encoders.packed import PackedRNN
+from sk_han.nn.encoders.packed_rnn import PackedRNN
 from sk_han.nn.han import HANOutput, HierarchicalAttentionNetwork
 from sk_han.nn.pooling.attention import AttentionPooling
 from sk_han.nn.pooling.base import Pooling

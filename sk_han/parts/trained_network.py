@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sk_han.documents import Coalitions, DocumentArray
 from sk_han.nn.attribution import gradient_attention, gradient_input
-from sk_han.parts.network import Attribution, NetworkPart
+from sk_han.parts.network_part import Attribution, NetworkPart
 from sk_han.targets import Target
 from sk_han.training.net import Net
 from sk_han.training.net_state import net_from_state, net_to_state

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sk_han.rendering.colors import themed_axes
-from sk_han.rendering.html import document_markup
+from sk_han.rendering.explanation_html import document_markup
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import (
     escaped,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sk_han.rendering.figure import (
+from sk_han.rendering.explanation_figure import (
     GAP,
     LINE,
     SMALL,

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from sk_han.documents import DocumentArray, LabelledDocuments, SentenceArray
-from sk_han.parts.network import NETWORK_SCHEMAS, SENTENCE_NETWORK, Attribution
+from sk_han.parts.network_part import NETWORK_SCHEMAS, SENTENCE_NETWORK, Attribution
 from sk_han.parts.trained_network import TrainedNetwork
 from sk_han.sentence_vectors.network import SentenceNetwork, sentence_gradient
 from sk_han.targets import Target

@@ -8,7 +8,7 @@ from typing import Any
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.options.base import InstanceOf
 from sk_han.parts import PARTS
-from sk_han.parts.network import NETWORK_SCHEMAS, SENTENCE_NETWORK
+from sk_han.parts.network_part import NETWORK_SCHEMAS, SENTENCE_NETWORK
 from sk_han.parts.ngrams.character_model import CharacterModel
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.sparse_model import SparseNgramModel

@@ -14,7 +14,7 @@ from sk_han.engines.numpy_labels import LabelAttention
 from sk_han.engines.numpy_pooling import sentence_pooling, word_pooling
 from sk_han.engines.numpy_recurrence import encoded, recurrent_layers
 from sk_han.options import RNN, ContextAttention, NetworkOptions
-from sk_han.parts.network import Attribution, NetworkPart
+from sk_han.parts.network_part import Attribution, NetworkPart
 from sk_han.targets import Target
 
 Array = NDArray[np.float32]

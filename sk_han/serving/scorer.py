@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
+from sk_han.inspection.methods.explain_params import How, takes_how
 from sk_han.inspection.methods.explanations import explanations_of
 from sk_han.inspection.methods.gradients import contributions_to
-from sk_han.inspection.methods.how import How, takes_how
 from sk_han.inspection.methods.of_attention import OF_ATTENTION
 from sk_han.inspection.methods.source_texts import Source, word_id_sources
 from sk_han.inspection.methods.target_labels import Asked

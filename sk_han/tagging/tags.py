@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from typing import Any, NamedTuple
 
+from sk_han.rendering.explanation_text import NARROWEST, terminal_has_color, wrapped
 from sk_han.rendering.markup import escaped, isolated, page
-from sk_han.rendering.terminal import NARROWEST, terminal_has_color, wrapped
 from sk_han.utils.visible_text import in_one_line
 
 # Black on backgrounds of the 256-colour palette, and shades of the style sheet, for labels in turn.

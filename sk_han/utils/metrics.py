@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.utils.label_metrics import averages, log_losses
+from sk_han.utils.multilabel_metrics import averages, log_losses
 
 BINS = 15
 _Z = 1.959964  # 95 % of a normal distribution

@@ -8,16 +8,15 @@ import pytest
 
 from sk_han import HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
-from sk_han.parts.ngrams import memory as linear_memory
-from sk_han.parts.ngrams import ngram_fitting
-from sk_han.parts.ngrams.memory import (
+from sk_han.parts.ngrams import memory_estimate, ngram_fitting
+from sk_han.parts.ngrams.memory_estimate import (
     bytes_of_linear_model,
     bytes_of_sparse_model,
     check_memory_of_linear_model,
 )
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE
 from sk_han.parts.ngrams.stacking import LinearKinds, fit_linear_parts
-from sk_han.utils import memory
+from sk_han.utils import process_memory
 from tests.faults.test_accidents import At, fault, state_stays
 from tests.thorough import first_fast
 from tests.tiny_models import tiny
@@ -54,7 +53,7 @@ def allow(monkeypatch):
     """Let the process have so many bytes."""
 
     def allow(n_bytes):
-        for module in (memory, linear_memory):
+        for module in (process_memory, memory_estimate):
             monkeypatch.setattr(module, "memory_limit", lambda: n_bytes)
 
     return allow
@@ -93,7 +92,7 @@ class TestManyClasses:
 
     def test_few_classes_have_their_ngrams_not_counted(self, allow, monkeypatch):
         documents = HierarchicalTokenizer().fit_transform(extremes.many_classes(2, 100)[0])
-        monkeypatch.delattr(linear_memory, "document_counts")
+        monkeypatch.delattr(memory_estimate, "document_counts")
         allow(1 << 30)
         check_memory_of_linear_model(documents, 2, (1, 3))
 

@@ -27,7 +27,7 @@ from sk_han import (
 )
 from sk_han.datasets import make_reviews
 from sk_han.inspection import MultilabelReport
-from sk_han.utils.label_metrics import calibration_error
+from sk_han.utils.multilabel_metrics import calibration_error
 from tests.by_hand import signed
 from tests.html_page import Page
 

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.attribution import gradient_attention, gradient_input
-from sk_han.nn.encoders import packed
+from sk_han.nn.encoders import packed_rnn
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum
 from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
 
@@ -200,7 +200,7 @@ def test_a_network_in_training_mode_is_read_without_dropout_and_penalties(
 def test_recurrent_networks_go_backward_in_training_mode_and_stay_in_theirs(
     make_network, batch, method, monkeypatch
 ):
-    monkeypatch.setattr(packed, "_by_blocks", packed._at_once)  # as on a GPU
+    monkeypatch.setattr(packed_rnn, "_by_blocks", packed_rnn._at_once)  # as on a GPU
     network, modes = make_network(rnn="lstm").eval(), []
     network.sentence_encoder.rnn.register_forward_hook(
         lambda module, *_: modes.append((torch.is_grad_enabled(), module.training))

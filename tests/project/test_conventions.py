@@ -126,11 +126,9 @@ SHARED_NAMES = {
 SHARED_UNTIL_RENAMED = {
     "alignment.py",
     "base.py",
-    "documents.py",
     "files.py",
     "history.py",
     "loading.py",
-    "memory.py",
     "progress.py",
     "scoring.py",
     "sentences.py",

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
-from sk_han.inspection.methods.how import How
+from sk_han.inspection.methods.explain_params import How
 from sk_han.inspection.methods.log_odds import LogOdds
 from sk_han.parts import Pool
-from sk_han.parts.network import Attribution
+from sk_han.parts.network_part import Attribution
 
 
 class Contributions(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.inspection.methods.contributions import Contributions
-from sk_han.inspection.methods.how import SPREADING, How
+from sk_han.inspection.methods.explain_params import SPREADING, How
 from sk_han.inspection.methods.source_texts import Source
 from sk_han.inspection.methods.target_labels import Asked
 from sk_han.inspection.results.document import DocumentExplanation

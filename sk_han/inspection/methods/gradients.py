@@ -14,7 +14,7 @@ from sk_han.inspection.methods.contributions import (
     by_sentence,
     with_other_parts,
 )
-from sk_han.inspection.methods.how import How
+from sk_han.inspection.methods.explain_params import How
 from sk_han.inspection.methods.log_odds import LogOdds
 from sk_han.inspection.methods.of_attention import OF_ATTENTION
 from sk_han.inspection.methods.target_labels import Asked

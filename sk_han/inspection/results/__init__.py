@@ -6,7 +6,7 @@ from sk_han.inspection.results.document import DocumentExplanation, ScoredText
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.inspection.results.label_audit import DoubtfulLabel, LabelAudit
-from sk_han.inspection.results.label_report import LabelScores, MultilabelReport
+from sk_han.inspection.results.multilabel_report import LabelScores, MultilabelReport
 from sk_han.inspection.results.report import ClassScores, LengthBin, Report
 from sk_han.inspection.results.result import Result
 from sk_han.inspection.results.suggestions import SuggestedDocument, Suggestions

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.result import Result, plain, written
 from sk_han.inspection.results.selection import checked_labels, checked_positions
+from sk_han.rendering.explanation_html import render_html_list
 from sk_han.rendering.explanation_tables import explanations_frame
+from sk_han.rendering.explanation_text import render_text_list
 from sk_han.rendering.figure_list import plot_explanations
-from sk_han.rendering.html import render_html_list
 from sk_han.rendering.numbers import counted
-from sk_han.rendering.terminal import render_text_list
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

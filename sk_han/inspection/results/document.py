@@ -19,10 +19,10 @@ from sk_han.inspection.results.span_checks import (
     check_sum_by_group,
     frozen,
 )
+from sk_han.rendering.explanation_figure import plot_explanation
+from sk_han.rendering.explanation_html import render_html
 from sk_han.rendering.explanation_tables import explanation_frame
-from sk_han.rendering.figure import plot_explanation
-from sk_han.rendering.html import render_html
-from sk_han.rendering.terminal import render_text
+from sk_han.rendering.explanation_text import render_text
 from sk_han.utils.containers import plain_label
 from sk_han.utils.visible_text import in_one_line
 

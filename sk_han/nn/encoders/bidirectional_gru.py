@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from sk_han.nn.compiled import gru_states, kernels_cover, projections
-from sk_han.nn.encoders.packed import Encoded, PackedRNN, packed_encoded
+from sk_han.nn.encoders.packed_rnn import Encoded, PackedRNN, packed_encoded
 from sk_han.nn.initialization import uniform_, with_memory
 from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.segments import sequence_ends

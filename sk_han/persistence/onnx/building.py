@@ -10,7 +10,7 @@ import sk_han
 from sk_han.documents import UNKNOWN_ID
 from sk_han.options import NetworkOptions
 from sk_han.parts import Pool
-from sk_han.parts.network import NetworkPart
+from sk_han.parts.network_part import NetworkPart
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.pool import NETWORK, Scale
 from sk_han.persistence.onnx.graph import Graph, Sequences, Shaped

@@ -9,9 +9,9 @@ from sk_han.rendering.markup import escaped, fold, isolated, page, table
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.confusion import confusion
-from sk_han.rendering.report.documents import duplicates, mistakes, suspects
-from sk_han.rendering.report.figures import history_charts, length_chart, reliability_chart
 from sk_han.rendering.report.lists import Bounds, more, name_markup, prefix_of
+from sk_han.rendering.report.report_charts import history_charts, length_chart, reliability_chart
+from sk_han.rendering.report.report_documents import duplicates, mistakes, suspects
 from sk_han.rendering.report.verdicts import (
     BASELINE,
     always,

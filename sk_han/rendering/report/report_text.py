@@ -5,9 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 
+from sk_han.rendering.explanation_text import line_width
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
-from sk_han.rendering.report.documents import misleading_sentence
+from sk_han.rendering.report.report_documents import misleading_sentence
 from sk_han.rendering.report.verdicts import (
     BASELINE,
     always,
@@ -16,7 +17,6 @@ from sk_han.rendering.report.verdicts import (
     probability,
     sureness_note,
 )
-from sk_han.rendering.terminal import line_width
 from sk_han.utils.visible_text import in_one_line, in_reading_order
 
 NARROWEST = 40

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from sk_han.rendering.explanation_text import line_width
 from sk_han.rendering.facts import table_lines
 from sk_han.rendering.notes import named
 from sk_han.rendering.numbers import counted
@@ -17,7 +18,6 @@ from sk_han.rendering.report.verdicts import (
     probability,
     three_decimals,
 )
-from sk_han.rendering.terminal import line_width
 from sk_han.utils.visible_text import in_one_line
 
 BASELINE = "TF-IDF + a logistic regression for each label"

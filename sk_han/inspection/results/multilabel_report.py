@@ -12,11 +12,11 @@ from sk_han.inspection.results.held_out import HeldOutReport, Shapes, shares_of
 from sk_han.inspection.results.result import plain
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.report.confusion import plot_taken
-from sk_han.rendering.report.label_page import render_label_report
-from sk_han.rendering.report.label_text import render_label_report_text
+from sk_han.rendering.report.multilabel_page import render_label_report
+from sk_han.rendering.report.multilabel_text import render_label_report_text
 from sk_han.rendering.report.report_tables import document_columns, report_frame, taken_frame
 from sk_han.utils.caching import cached_property
-from sk_han.utils.label_metrics import averages, calibration_error, log_losses, resampled
+from sk_han.utils.multilabel_metrics import averages, calibration_error, log_losses, resampled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import sk_han
+from sk_han.inspection.methods.explain_params import How
 from sk_han.inspection.methods.gradients import METHODS
-from sk_han.inspection.methods.how import How
 from sk_han.serving import Scorer
 
 EXPLAINING = (sk_han.explain, sk_han.explain_iter, sk_han.HANClassifier.explain, Scorer.explain)

@@ -8,9 +8,8 @@ from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import escaped, isolated, table
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Reported
-from sk_han.rendering.report.documents import duplicates, misled, whole_document
-from sk_han.rendering.report.figures import history_charts
-from sk_han.rendering.report.label_text import (
+from sk_han.rendering.report.lists import Bounds, entry, judged, more, name_markup, prefix_of
+from sk_han.rendering.report.multilabel_text import (
     BASELINE,
     FIGURES,
     MEASURES,
@@ -18,8 +17,9 @@ from sk_han.rendering.report.label_text import (
     label_gain_note,
     verdict,
 )
-from sk_han.rendering.report.lists import Bounds, entry, judged, more, name_markup, prefix_of
 from sk_han.rendering.report.page import bounds_of, by_label, page_head, report_page
+from sk_han.rendering.report.report_charts import history_charts
+from sk_han.rendering.report.report_documents import duplicates, misled, whole_document
 from sk_han.rendering.report.verdicts import probability, sampled
 
 PAIRS = 20

@@ -8,7 +8,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from sk_han.nn import BidirectionalGRU, PackedRNN
-from sk_han.nn.encoders import packed
+from sk_han.nn.encoders import packed_rnn
 from sk_han.nn.encoders.bidirectional_gru import recurrent_encoder
 from sk_han.options import RNN
 
@@ -132,10 +132,10 @@ def test_steps_that_are_computed_apart_and_again_change_nothing(
         wanted = [inputs, *initial, *encoder.parameters()]
         return [*outputs, *torch.autograd.grad(loss, wanted)]
 
-    monkeypatch.setattr(packed, "STEPS_A_BLOCK", 1_000)
+    monkeypatch.setattr(packed_rnn, "STEPS_A_BLOCK", 1_000)
     at_once = outputs_and_gradients()
-    monkeypatch.setattr(packed, "STEPS_A_BLOCK", block)
-    monkeypatch.setattr(packed, "MOST_STEPS_KEPT", kept)
+    monkeypatch.setattr(packed_rnn, "STEPS_A_BLOCK", block)
+    monkeypatch.setattr(packed_rnn, "MOST_STEPS_KEPT", kept)
     assert_close(outputs_and_gradients(), at_once, rtol=0, atol=1e-12)
 
 

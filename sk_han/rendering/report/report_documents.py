@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sk_han.rendering.html import document_markup
+from sk_han.rendering.explanation_html import document_markup
 from sk_han.rendering.legend import legend_markup
 from sk_han.rendering.markup import escaped, fold, isolated, with_minus
 from sk_han.rendering.notes import comparison, named

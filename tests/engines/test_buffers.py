@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from sk_han.engines import memory
-from sk_han.engines.memory import lasting
+from sk_han.engines import buffers
+from sk_han.engines.buffers import lasting
 
 SHAPE = 2, 131, 1_009  # beyond the smallest that is pooled
 
 
 @pytest.fixture(autouse=True)
 def _empty_pool(monkeypatch):
-    monkeypatch.setattr(memory, "_POOL", [])
+    monkeypatch.setattr(buffers, "_POOL", [])
 
 
 def address(array):
@@ -58,11 +58,11 @@ def test_a_view_keeps_it(view):
     assert address(lasting(SHAPE)) != where
     del kept
     gc.collect()
-    assert where in [address(np.asarray(each)) for each in memory._POOL]
+    assert where in [address(np.asarray(each)) for each in buffers._POOL]
 
 
 def test_no_more_than_some_arrays_are_kept():
-    arrays = [lasting(SHAPE) for _ in range(2 * memory.N_POOLED)]
+    arrays = [lasting(SHAPE) for _ in range(2 * buffers.N_POOLED)]
     del arrays
     gc.collect()
-    assert len(memory._POOL) == memory.N_POOLED
+    assert len(buffers._POOL) == buffers.N_POOLED

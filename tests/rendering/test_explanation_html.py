@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.rendering.colors import stylesheet
-from sk_han.rendering.html import render_html
+from sk_han.rendering.explanation_html import render_html
 from sk_han.rendering.rows import folded, rows_of
 from sk_han.rendering.shading import LEVELS
 from sk_han.utils.visible_text import visible

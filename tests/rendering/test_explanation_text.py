@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from sk_han.rendering.explanation_text import render_text
 from sk_han.rendering.rows import WORDS_SHOWN
-from sk_han.rendering.terminal import render_text
 from tests.by_hand import explained, signed
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")

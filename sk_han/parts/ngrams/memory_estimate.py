@@ -11,7 +11,7 @@ from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import MIN_DOCUMENTS
 from sk_han.parts.ngrams.presence import document_counts
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE
-from sk_han.utils.memory import check_memory, memory_limit
+from sk_han.utils.process_memory import check_memory, memory_limit
 
 __all__ = ["bytes_of_linear_model", "bytes_of_sparse_model", "check_memory_of_linear_model"]
 

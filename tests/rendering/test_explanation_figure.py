@@ -12,7 +12,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from sk_han.rendering.colors import DARK, LIGHT, shades  # noqa: E402
-from sk_han.rendering.figure import plot_explanation  # noqa: E402
+from sk_han.rendering.explanation_figure import plot_explanation  # noqa: E402
 from sk_han.rendering.rows import WORDS_SHOWN  # noqa: E402
 from tests.thorough import first_fast  # noqa: E402
 
