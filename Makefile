@@ -87,7 +87,7 @@ FIGURES := \
 	"accuracy.py --data make_reviews imdb-1000 airline --models tfidf nb-svm han pure pure-mean --seeds 3" \
 	"accuracy.py --data imdb-2000 20news --models tfidf han --seeds 3" \
 	"small_collections.py" \
-	"fit_speed.py --engines numba" \
+	"fit_speed.py --engines numba --documents 1000 2000 25000" \
 	"prediction_speed.py --documents 2000 --rounds 3" \
 	"serving_speed.py --data imdb --documents 2000 --rounds 3 --reviews 300" \
 	"tokenizing_speed.py --documents 2000 --rounds 3" \

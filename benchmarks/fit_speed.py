@@ -15,22 +15,46 @@ from typing import Any
 
 import linear
 import torch
-from corpora import reviews
+from corpora import imdb_without_labels, reviews
 from results import add_save, publish
 
 from sk_han import HANClassifier
+from sk_han.inspection.results import FitSummary
+
+STAGES = (
+    "texts",
+    "trial of characters",
+    "text without labels",
+    "teacher of pre-training",
+    "set-up",
+    "word vectors",
+    "pre-training",
+    "network",
+    "linear models",
+    "scales",
+)
 
 
-def seconds_of(model: Any, texts: list[str], labels: Any) -> float:
+def seconds_of(model: Any, texts: list[str], labels: Any, **given: Any) -> float:
     start = process_time()
-    model.fit(texts, labels)
+    model.fit(texts, labels, **given)
     return process_time() - start
+
+
+def row_of_stages(n: int, engine: str, fits: list[FitSummary]) -> dict[str, Any]:
+    """Give the median seconds of each stage of some fits, and of what is in none."""
+    row: dict[str, Any] = {"documents": n, "engine": engine}
+    for stage in STAGES:
+        row[f"{stage}, s"] = round(median(fit.seconds.get(stage, 0.0) for fit in fits), 1)
+    rest = median(fit.total_seconds - sum(fit.seconds.values()) for fit in fits)
+    return {**row, "rest, s": round(rest, 1)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, nargs="+", default=[1_000, 2_000])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--unlabelled", type=int, default=0)
     parser.add_argument("--engines", nargs="+", default=["numba", "torch"])
     add_save(parser)
     arguments = parser.parse_args()
@@ -38,10 +62,12 @@ def main() -> None:
     texts, labels, what = reviews(min(25_000, largest * arguments.rounds))
     HANClassifier(max_epochs=1, random_state=0, device="cpu").fit(texts[:50], labels[:50])
     print(f"{what}, {torch.get_num_threads()} threads, medians of {arguments.rounds} rounds")
-    rows = []
+    unlabelled = imdb_without_labels()[: arguments.unlabelled] if arguments.unlabelled else None
+    rows, stages = [], []
     for n in arguments.documents:
         seconds: dict[str, list[float]] = {}
         epochs = {}
+        fits: dict[str, list[FitSummary]] = {}
         for number in range(arguments.rounds):
             first = number * n % max(len(texts) - n + 1, 1)
             part = texts[first : first + n], labels[first : first + n]
@@ -49,8 +75,10 @@ def main() -> None:
             for engine in arguments.engines:
                 model = HANClassifier(engine=engine, random_state=number, device="cpu")
                 name = f"HANClassifier, {engine}"
-                seconds.setdefault(name, []).append(seconds_of(model, *part))
+                taken = seconds_of(model, *part, X_unlabelled=unlabelled)
+                seconds.setdefault(name, []).append(taken)
                 epochs[name] = model.n_iter_
+                fits.setdefault(engine, []).append(model.fit_summary_)
         reference = seconds["TF-IDF(1-2) + LR"]
         for name, values in seconds.items():
             ratio = median(ours / theirs for ours, theirs in zip(values, reference, strict=True))
@@ -63,7 +91,10 @@ def main() -> None:
                     "epochs": epochs.get(name),
                 }
             )
-    publish("fit_speed", rows, arguments.save)
+        stages += [row_of_stages(n, engine, found) for engine, found in fits.items()]
+    kind = "_unlabelled" if unlabelled else ""
+    publish(f"fit_speed{kind}", rows, arguments.save)
+    publish(f"fit_stages{kind}", stages, arguments.save)
 
 
 if __name__ == "__main__":

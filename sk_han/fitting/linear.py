@@ -163,8 +163,11 @@ def _characters(
             words = {**words_by_id(data.unlabelled), **words}
     table = WordTable.of(words, data.vocabulary_size)
     kinds = LinearKinds(settings.ngram_range, None, sizes, table)
-    if is_auto and not characters_pay(data.labelled, data.target, kinds):
-        return None, None
+    if is_auto:
+        with context.stages("trial of characters"):
+            pays = characters_pay(data.labelled, data.target, kinds)
+        if not pays:
+            return None, None
     return sizes, table
 
 

@@ -20,7 +20,7 @@ from sk_han.training.builder import new_net
 from sk_han.training.history import outcome_of, training_attributes
 from sk_han.training.net import Net
 from sk_han.training.net_state import predicting_net
-from sk_han.training.stateful import device_of, restored_training, training_state
+from sk_han.training.stateful import device_of, restored_training, stored_training
 from sk_han.utils.progress import tell
 from sk_han.utils.stages import Stages
 from sk_han.validation.doubtful import warn_of_early_stopping
@@ -110,7 +110,7 @@ def fitted_state(estimator: Any) -> dict[str, Any]:
     return {
         "network": {"options": net.module_.options.to_plain(), "weights": net.weights},
         "fit_summary": None if summary is None else summary.to_dict(),
-        **training_state(estimator),
+        **stored_training(estimator),
     }
 
 

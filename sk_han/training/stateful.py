@@ -118,7 +118,7 @@ def restoring(name: str) -> Iterator[None]:
         raise ModelFormatError(f"This {name} cannot be restored: {error}.") from error
 
 
-def training_state(estimator: Any) -> dict[str, Any]:
+def stored_training(estimator: Any) -> dict[str, Any]:
     """Return what the state of each fitted estimator says about its training."""
     return {
         "history": estimator.history_,
@@ -129,7 +129,7 @@ def training_state(estimator: Any) -> dict[str, Any]:
 
 
 def restored_training(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fitted attributes that a checked state has by `training_state`."""
+    """Return the fitted attributes that a checked state has by `stored_training`."""
     return {
         "history_": state["history"],
         "best_epoch_": state["best_epoch"],

@@ -26,7 +26,7 @@ def log_losses(p: NDArray[np.float64], t: NDArray[np.bool_]) -> NDArray[np.float
     return found
 
 
-def calibration_error(p: NDArray[np.float64], t: NDArray[np.bool_]) -> float:
+def calibration_error_of_labels(p: NDArray[np.float64], t: NDArray[np.bool_]) -> float:
     """Return how far shares of right marks are from probabilities, on average over ten bins.
 
     Of all labels together, and of probabilities above 0.05: of many labels nearly all others are

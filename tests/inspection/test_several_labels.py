@@ -27,7 +27,7 @@ from sk_han import (
 )
 from sk_han.datasets import make_reviews
 from sk_han.inspection import MultilabelReport
-from sk_han.utils.multilabel_metrics import calibration_error
+from sk_han.utils.multilabel_metrics import calibration_error_of_labels
 from tests.by_hand import signed
 from tests.html_page import Page
 
@@ -455,5 +455,5 @@ def test_calibration_counts_what_is_not_next_to_nothing():
     p = np.array([[0.01, 0.92], [0.02, 0.98], [0.54, 0.96], [0.58, 0.01]])
     t = np.array([[1, 1], [0, 0], [0, 1], [0, 0]], bool)
     expected = (2 * abs(0.56 - 0) + 3 * abs(2.86 / 3 - 2 / 3)) / 5
-    assert calibration_error(p, t) == pytest.approx(expected)
-    assert calibration_error(np.zeros((3, 2)), t[:3]) == 0
+    assert calibration_error_of_labels(p, t) == pytest.approx(expected)
+    assert calibration_error_of_labels(np.zeros((3, 2)), t[:3]) == 0

@@ -16,7 +16,12 @@ from sk_han.rendering.report.multilabel_page import render_label_report
 from sk_han.rendering.report.multilabel_text import render_label_report_text
 from sk_han.rendering.report.report_tables import document_columns, report_frame, taken_frame
 from sk_han.utils.caching import cached_property
-from sk_han.utils.multilabel_metrics import averages, calibration_error, log_losses, resampled
+from sk_han.utils.multilabel_metrics import (
+    averages,
+    calibration_error_of_labels,
+    log_losses,
+    resampled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,7 +114,7 @@ class MultilabelReport(HeldOutReport):
             ]
             values["mean_average_precision"] = float(np.mean(precisions or [0.0]))
             values["log_loss"] = float(log_losses(probabilities, self.targets).mean())
-            values["calibration_error"] = calibration_error(probabilities, self.targets)
+            values["calibration_error"] = calibration_error_of_labels(probabilities, self.targets)
             found[name] = values
         return found
 

@@ -148,6 +148,11 @@ class TestInAClassifier:
         assert fitted.character_scale_ > fitted.ngram_scale_
         assert "character" in str(fitted.fit_summary_)
 
+    def test_the_trial_is_a_stage_of_a_fit_that_has_one(self, fitted):
+        assert fitted.fit_summary_.seconds["trial of characters"] > 0
+        chosen = HANClassifier(**TINY, random_state=0, linear_chars=(2, 3)).fit(*inflected(100))
+        assert "trial of characters" not in chosen.fit_summary_.seconds
+
     @pytest.mark.parametrize("rows", [slice(3, 9), [4, 1], np.arange(100) % 7 == 0])
     def test_rows_keep_their_spelling(self, fitted, others, rows):
         documents = fitted.tokenizer_.transform(others[0])
