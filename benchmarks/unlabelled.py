@@ -2,8 +2,8 @@
 
 ``python benchmarks/unlabelled.py`` fits HANClassifier with its defaults on some documents, once
 alone and once with the text of others, whose labels are not read: on IMDB the other training
-reviews and the 50,000 without labels, on 20 newsgroups the other training texts. Texts that are
-test documents too are dropped. With ``--held-out`` a fifth of the training documents is scored in
+reviews and the 50,000 without labels, on the other corpora the other training texts. Texts that
+are test documents too are dropped. With ``--held-out`` a fifth of the training documents is scored in
 place of the test documents; what defaults should be is decided there.
 """
 
@@ -22,13 +22,15 @@ from splits import N_FOLDS, N_SEEDS, Split, held_out, published, shortened
 
 from sk_han import HANClassifier
 
-DATA = ("imdb-1000", "imdb-2000", "imdb-5000", "imdb", "20news-1000")
+DATA = ("imdb-1000", "imdb-2000", "imdb-5000", "imdb", "20news-1000", "airline-500")
 
 
 def texts_without_labels(corpus: str, split: Split) -> list[str]:
     """Give each text once that is neither trained on with its label nor scored."""
     if corpus.startswith("imdb"):
         texts = [*corpora.imdb("train")[0], *corpora.imdb_without_labels()]
+    elif corpus.startswith("airline"):
+        texts = corpora.airline()[0]
     else:
         texts = corpora.newsgroups("train")[0]
     known = {*split.train_texts, *split.test_texts}
