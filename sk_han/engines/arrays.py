@@ -8,6 +8,7 @@ number of threads outside of `using_threads`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,14 +61,8 @@ def project(
     """Compute ``inputs @ weight[d].T + bias[d]`` for both directions ``d``, (2, U, G)."""
     (U, E), (_, G, _) = inputs.shape, weight.shape
     projected, threads = lasting((2, U, G)), _threads_for(U, usual_threads)
-    run_tasks(
-        loaded("projection").forward,
-        2 * _n_chunks(threads),
-        E,
-        G,
-        *map(_flat, (inputs, weight, bias, projected)),
-        threads=threads,
-    )
+    kernel, n_tasks = loaded("projection").forward, 2 * _n_chunks(threads)
+    _run(kernel, n_tasks, threads, E, G, inputs, weight, bias, projected)
     return projected
 
 
@@ -79,14 +74,7 @@ def project_gradients(
     threads = _threads_for(U, usual_threads)
     n = _n_chunks(threads)
     gradients = lasting((U, E)), _empty(n, 2, G, E), _empty(n, 2, G)
-    run_tasks(
-        loaded("projection").backward,
-        n,
-        E,
-        G,
-        *map(_flat, (grad, inputs, weight, *gradients)),
-        threads=threads,
-    )
+    _run(loaded("projection").backward, n, threads, E, G, grad, inputs, weight, *gradients)
     return gradients
 
 
@@ -116,16 +104,9 @@ def recur(
     sequences, threads = _filled_sequences(lengths), _threads_for(T, usual_threads)
     bounds = _bounds_of(sequences.lengths, _n_chunks(threads))
     states, gates = lasting((T, 2 * H)), lasting((2, T, 4 * H)) if keep else None
-    run_tasks(
-        loaded("gru_recurrence").forward,
-        2 * (len(bounds) - 1),
-        H,
-        *map(_flat, (projected, weight, bias, index)),
-        *sequences,
-        bounds,
-        *map(_flat, (initial, states, gates)),
-        threads=threads,
-    )
+    kernel, n_tasks = loaded("gru_recurrence").forward, 2 * (len(bounds) - 1)
+    read = projected, weight, bias, index, *sequences, bounds, initial
+    _run(kernel, n_tasks, threads, H, *read, states, gates)
     return Recurred(states, gates, sequences)
 
 
@@ -152,17 +133,10 @@ def recur_gradients(
     of_projected = lasting((n, 2, n_distinct, 3 * H))
     of_weight, of_bias = _empty(n, 2, H, 3 * H), _empty(n, 2, H)
     of_initial = None if initial is None else np.empty_like(initial, order="C")
-    run_tasks(
-        loaded("gru_recurrence").backward,
-        2 * n,
-        H,
-        *map(_flat, (grad, states, gates, weight, index)),
-        *sequences,
-        bounds,
-        *map(_flat, (initial, of_projected, of_weight, of_bias, of_initial)),
-        threads=threads,
-    )
-    return of_projected, of_weight, of_bias, of_initial
+    gradients = of_projected, of_weight, of_bias, of_initial
+    read = grad, states, gates, weight, index, *sequences, bounds, initial
+    _run(loaded("gru_recurrence").backward, 2 * n, threads, H, *read, *gradients)
+    return gradients
 
 
 def attend(
@@ -176,24 +150,15 @@ def attend(
     usual_threads: int = 1,
 ) -> Attended:
     """Pool states by attention: ``softmax(context . tanh(weight h + bias))`` of each sequence."""
-    (T, H), (A, _), N = states.shape, weight.shape, len(lengths)
+    (T, H), (A, _) = states.shape, weight.shape
     _check_lengths(lengths, T)
-    threads, starts = _threads_for(T, usual_threads), np.zeros(N + 1, dtype=np.int64)
-    np.cumsum(lengths, out=starts[1:])
+    threads, starts = _threads_for(T, usual_threads), np.append(0, np.cumsum(lengths))
     bounds = _bounds_of(lengths, _n_chunks(threads))
-    pooled, weights = _empty(N, H), _empty(T)
+    pooled, weights = _empty(len(lengths), H), _empty(T)
     hidden = lasting((T, A)) if keep else None
-    run_tasks(
-        loaded("attention").forward,
-        len(bounds) - 1,
-        H,
-        A,
-        *map(_flat, (states, weight, bias, context)),
-        starts,
-        bounds,
-        *map(_flat, (pooled, weights, hidden)),
-        threads=threads,
-    )
+    read = states, weight, bias, context, starts, bounds
+    kernel, n_tasks = loaded("attention").forward, len(bounds) - 1
+    _run(kernel, n_tasks, threads, H, A, *read, pooled, weights, hidden)
     return Attended(pooled, weights, hidden, starts, bounds)
 
 
@@ -216,19 +181,10 @@ def attend_gradients(
     """
     (T, H), (A, _), n = states.shape, weight.shape, len(bounds) - 1
     gradients = lasting((T, H)), _empty(n, A, H), _empty(n, A), _empty(n, A)
-    run_tasks(
-        loaded("attention").backward,
-        n,
-        H,
-        A,
-        _flat(grad),
-        _flat(grad_weights.copy()),  # the kernel adds to them
-        *map(_flat, (states, weight, context, weights, hidden)),
-        starts,
-        bounds,
-        *map(_flat, gradients),
-        threads=_threads_for(T, usual_threads),
-    )
+    grad_weights = grad_weights.copy()  # the kernel adds to them
+    read = grad, grad_weights, states, weight, context, weights, hidden, starts, bounds
+    threads = _threads_for(T, usual_threads)
+    _run(loaded("attention").backward, n, threads, H, A, *read, *gradients)
     return gradients
 
 
@@ -248,14 +204,8 @@ def update_rows(
     1 - lr * weight_decay``.
     """
     threads = _threads_for(len(rows), usual_threads)
-    run_tasks(
-        loaded("adamw").step,
-        _n_chunks(threads),
-        table.shape[1],
-        *map(_flat, (table, mean, square, rows, grad)),
-        np.array(settings, dtype=np.float32),
-        threads=threads,
-    )
+    given = table.shape[1], table, mean, square, rows, grad, np.array(settings, dtype=np.float32)
+    _run(loaded("adamw").step, _n_chunks(threads), threads, *given)
 
 
 def _check_lengths(lengths: Positions, n_tokens: int) -> None:
@@ -291,8 +241,13 @@ def _n_chunks(threads: int) -> int:
     return 1 if threads == 1 else 4 * threads
 
 
-def _flat(array: Any) -> NDArray[Any]:
-    """Return the numbers as a flat array, which shares memory if it can; an empty one for None."""
+def _run(kernel: Callable[..., None], n_tasks: int, threads: int, *arguments: Any) -> None:
+    """Run a kernel on sizes and flat arrays, which share memory if they can; None is empty."""
+    flat = [each if isinstance(each, int) else _flat(each) for each in arguments]
+    run_tasks(kernel, n_tasks, *flat, threads=threads)
+
+
+def _flat(array: Array | Positions | None) -> NDArray[Any]:
     return _NONE if array is None else np.ascontiguousarray(array).reshape(-1)
 
 

@@ -54,7 +54,7 @@ def run_tasks(
     """Run all tasks of a kernel, by default on the number of threads of `n_threads`.
 
     ``kernel(counter, n_tasks, *arguments)``, compiled with ``nogil``, draws numbers of tasks from
-    ``counter[0]`` by `sk_han.engines.kernels.task_counter.draw`, until it gets `n_tasks`.
+    ``counter[0]`` by `sk_han.engines.kernels.compiling.draw`, until it gets `n_tasks`.
     """
     counter = np.zeros(1, dtype=np.int64)
     number = min(threads or n_threads(), n_tasks)

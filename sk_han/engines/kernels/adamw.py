@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from sk_han.engines.kernels.compiling import NUMBERS, POSITIONS, SIZE, compiled
-from sk_han.engines.kernels.task_counter import draw
+from sk_han.engines.kernels.compiling import NUMBERS, POSITIONS, SIZE, compiled, draw
 from sk_han.engines.kernels.vectors import load_part, splat, square_root, store_within
 
 

@@ -1,4 +1,4 @@
-"""What all kernels have in common: how they are compiled, and the types of their arrays."""
+"""What all kernels have in common: how they are compiled, types of arrays, and drawing of tasks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numba import njit, types
+from numba.extending import intrinsic
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -33,3 +34,15 @@ def inlined(result: Any, *arguments: Any) -> Callable[[_Function], _Function]:
 def readonly(dtype: Any, ndim: int = 1) -> Any:
     """Return the type of an array that is not written: it may be a read-only memory map."""
     return types.Array(dtype, ndim, "C", readonly=True)
+
+
+@intrinsic
+def draw(typing: Any, counter: Any) -> Any:
+    """Return ``counter[0]`` and add 1 to it, in one step that no thread can divide."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        one = context.get_constant(types.int64, 1)
+        return builder.atomic_rmw("add", array.data, one, "monotonic")
+
+    return types.int64(counter), generate

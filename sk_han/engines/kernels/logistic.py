@@ -6,8 +6,7 @@ import numpy as np
 from numba import float32, float64, int8, int32, int64, uint64, void
 from numpy.typing import NDArray
 
-from sk_han.engines.kernels.compiling import compiled, inlined, readonly
-from sk_han.engines.kernels.task_counter import draw
+from sk_han.engines.kernels.compiling import compiled, draw, inlined, readonly
 
 _MULTIPLIER, _SUMMAND = np.uint64(6364136223846793005), np.uint64(1442695040888963407)  # Knuth's
 _HIGH = np.uint64(33)

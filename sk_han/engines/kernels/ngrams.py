@@ -10,8 +10,7 @@ import numpy as np
 from numba import float32, float64, int32, int64, uint64, void
 from numpy.typing import NDArray
 
-from sk_han.engines.kernels.compiling import compiled, inner, readonly
-from sk_han.engines.kernels.task_counter import draw
+from sk_han.engines.kernels.compiling import compiled, draw, inner, readonly
 
 # As in `sk_han.parts.ngrams.hashing`; stored models know n-grams by these hash values.
 _MIX_1 = np.uint64(0x9E3779B97F4A7C15)

@@ -6,8 +6,7 @@ from typing import Any
 
 from numba import int32, int64, types
 
-from sk_han.engines.kernels.compiling import NUMBERS, POSITIONS, SIZE, compiled, readonly
-from sk_han.engines.kernels.task_counter import draw
+from sk_han.engines.kernels.compiling import NUMBERS, POSITIONS, SIZE, compiled, draw, readonly
 from sk_han.engines.kernels.vectors import buffer, load, load_within, splat, store, store_within
 
 

@@ -12,8 +12,7 @@ import numpy as np
 from numba import boolean, int32, int64, uint64, void
 from numpy.typing import NDArray
 
-from sk_han.engines.kernels.compiling import compiled, inner, readonly
-from sk_han.engines.kernels.task_counter import draw
+from sk_han.engines.kernels.compiling import compiled, draw, inner, readonly
 
 # Bits of a character. `sk_han.text.tables` finds the characters of each.
 WORD, CHARACTER_WORD, MARK, JOINER, VIRAMA = 1, 2, 4, 8, 16  # of "words"

@@ -189,18 +189,12 @@ def total(typing: Any, vector: Any) -> Any:
     return types.float32(vector_type), generate
 
 
-@intrinsic
-def square_root(typing: Any, vector: Any) -> Any:
-    """Return the square roots."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _call(builder, "sqrt.v16f32", _VECTOR, arguments[0])
-
-    return vector_type(vector_type), generate
-
-
 # 2 ** f is the sum of these times f ** k; for |f| <= 0.5 it is exact to 1e-8.
 _POWER_OF_2 = [math.log(2) ** k / math.factorial(k) for k in range(8)]
+
+
+def _square_root(builder: Any, x: Any) -> Any:
+    return _call(builder, "sqrt.v16f32", _VECTOR, x)
 
 
 def _sigmoid(builder: Any, x: Any) -> Any:
@@ -220,25 +214,26 @@ def _sigmoid(builder: Any, x: Any) -> Any:
     return builder.fdiv(one, builder.fadd(one, builder.bitcast(bits, _VECTOR)))
 
 
-@intrinsic
-def sigmoid(typing: Any, vector: Any) -> Any:
-    """Return ``1 / (1 + exp(-x))`` of each number."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _sigmoid(builder, arguments[0])
-
-    return vector_type(vector_type), generate
+def _tanh(builder: Any, x: Any) -> Any:
+    """Compute the hyperbolic tangent as ``2 * sigmoid(2 x) - 1``; equal to 1e-7."""
+    s = _sigmoid(builder, builder.fadd(x, x))
+    return _multiply_add(builder, s, _constant(2), _constant(-1))
 
 
-@intrinsic
-def tanh(typing: Any, vector: Any) -> Any:
-    """Return the hyperbolic tangents, as ``2 * sigmoid(2 x) - 1``; equal to 1e-7."""
+def _of_each_number(compute: Callable[[Any, Any], Any]) -> Any:
+    """Return the intrinsic of a function of one vector."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        doubled = builder.fadd(arguments[0], arguments[0])
-        return _multiply_add(builder, _sigmoid(builder, doubled), _constant(2), _constant(-1))
+    @intrinsic
+    def function(typing: Any, vector: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return compute(builder, arguments[0])
 
-    return vector_type(vector_type), generate
+        return vector_type(vector_type), generate
+
+    return function
+
+
+square_root, sigmoid, tanh = map(_of_each_number, (_square_root, _sigmoid, _tanh))
 
 
 def _operation(python_operator: Callable[..., Any], name: str) -> None:
