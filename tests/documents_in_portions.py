@@ -16,8 +16,9 @@ class _Bounded:
     def __len__(self):
         return len(self.documents)
 
-    def lengths(self, rows, unit):
-        return getattr(self.documents, f"{unit}_per_document")[rows]
+    def lengths(self, rows):
+        whole = self.documents
+        return np.column_stack([whole.sentences_per_document, whole.words_per_document])[rows]
 
     def read(self, rows):
         assert len(rows) <= self.most, f"{len(rows)} documents were read into memory at once"

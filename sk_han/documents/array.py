@@ -363,14 +363,9 @@ class DocumentArray:
         counted = [f"{n} {name}{'' if n == 1 else 's'}" for name, n in counts.items()]
         return f"DocumentArray({', '.join(counted)})"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:  # the second are slots
         state = {name: getattr(self, name) for name in DocumentArray.__slots__}
-        return state | {"spelling": self.spelling and self.spelling.used()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = {"spelling": None, **state}  # older pickles have none
-        for name in DocumentArray.__slots__:
-            setattr(self, name, state[name])
+        return None, state | {"spelling": self.spelling and self.spelling.used()}
 
     def _document(self, i: int) -> list[NDArray[np.int32]]:
         first, last = self.document_starts[i], self.document_starts[i + 1]

@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import LARGEST_ID, UNKNOWN_ID
 from sk_han.documents.integer_file import BlockChecksums, IntegerFile, n_blocks
-from sk_han.documents.lazy import Unit
 from sk_han.documents.offsets import starts_of
 from sk_han.utils.atomic_write import replacing
 from sk_han.utils.signals import from_signal
@@ -71,28 +70,26 @@ class DocumentFolder:
                 if found == before:
                     raise _damaged(folder, str(error)) from error
                 # Another process has replaced the documents meanwhile.
+            except ValueError as error:
+                raise _damaged(folder, str(error)) from error
 
     @classmethod
     def _of_files(cls, folder: str | os.PathLike[str], found: dict[str, Any]) -> DocumentFolder:
-        """Open the files that a description names."""
+        """Open the files that a description names; a ValueError says what is wrong with them."""
         paths = {name: os.path.join(folder, file) for name, file in found["files"].items()}
         lengths = {
             "word_ids": found["words"],
             "words_per_sentence": found["sentences"],
             "document_starts": 2 * (found["documents"] + 1),
         }
-        checksums = _checksums(folder, paths[_CHECKSUMS], lengths, found["checksums"])
+        checksums = _checksums(paths[_CHECKSUMS], lengths, found["checksums"])
         with ExitStack() as opened:
             files = {}
-            try:
-                for name, dtype in _TYPES.items():
-                    files[name] = IntegerFile(paths[name], dtype, lengths[name], checksums[name])
-                    opened.callback(files[name].close)
-                starts = files["document_starts"].read_all()
-            except ValueError as error:
-                raise _damaged(folder, str(error)) from error
-            starts = starts.astype(np.int64).reshape(-1, 2)
-            _check_document_starts(folder, starts, found)
+            for name, dtype in _TYPES.items():
+                files[name] = IntegerFile(paths[name], dtype, lengths[name], checksums[name])
+                opened.callback(files[name].close)
+            starts = files["document_starts"].read_all().astype(np.int64).reshape(-1, 2)
+            _check_document_starts(starts, [found["sentences"], found["words"]])
             files["document_starts"].close()
             opened.pop_all()
         return cls(
@@ -107,32 +104,32 @@ class DocumentFolder:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def lengths(self, rows: NDArray[np.int64], unit: Unit) -> NDArray[np.int64]:
-        """Return how many sentences or words documents have."""
-        column = 0 if unit == "sentences" else 1
-        return self.starts[rows + 1, column] - self.starts[rows, column]
+    def lengths(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many sentences and words documents have, (n, 2)."""
+        return self.starts[rows + 1] - self.starts[rows]
 
     def read(self, rows: NDArray[np.int64]) -> DocumentArray:
         """Read documents, and check what was read."""
-        first, last = self.starts[rows], self.starts[rows + 1]
         try:
-            lengths = self.words_per_sentence.read(first[:, 0], last[:, 0]).astype(np.int64)
-            ids = self.word_ids.read(first[:, 1], last[:, 1])
+            return self._read(self.starts[rows], self.starts[rows + 1])
         except (OSError, ValueError) as error:
             if from_signal(error):
                 raise
             raise _damaged(self.path, str(error)) from error
+
+    def _read(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> DocumentArray:
+        """Read documents between starts and ends (n, 2); a ValueError says what is wrong."""
+        lengths = self.words_per_sentence.read(first[:, 0], last[:, 0]).astype(np.int64)
+        ids = self.word_ids.read(first[:, 1], last[:, 1])
         sentence_starts, document_starts = starts_of(lengths), starts_of(last[:, 0] - first[:, 0])
         # Ids go to compiled code, which does not check them; files may change while they are open.
-        if len(ids) and not (ids.min() >= UNKNOWN_ID and ids.max() <= self.highest_id):
-            raise _damaged(
-                self.path, f"it has ids outside of {UNKNOWN_ID} to {self.highest_id}, the highest"
-            )
+        if len(ids) and not UNKNOWN_ID <= ids.min() <= ids.max() <= self.highest_id:
+            raise ValueError(f"it has ids outside of {UNKNOWN_ID} to {self.highest_id}")
         if len(lengths) and lengths.min() < 1:
-            raise _damaged(self.path, "it has a sentence without a word")
+            raise ValueError("it has a sentence without a word")
         word_starts = starts_of(last[:, 1] - first[:, 1])
         if not np.array_equal(sentence_starts[document_starts], word_starts):
-            raise _damaged(self.path, "its sentences are not as long as its documents")
+            raise ValueError("its sentences are not as long as its documents")
         return DocumentArray._checked(
             ids.astype(np.int32, copy=False), sentence_starts, document_starts
         )
@@ -360,35 +357,30 @@ def _seal(description: Mapping[str, Any]) -> str:
 
 
 def _checksums(
-    folder: str | os.PathLike[str], path: str, lengths: Mapping[str, int], expected: int
+    path: str, lengths: Mapping[str, int], expected: int
 ) -> dict[str, NDArray[np.uint32]]:
     """Read the checksums of the blocks of each file."""
     numbers = [n_blocks(lengths[name] * np.dtype(dtype).itemsize) for name, dtype in _TYPES.items()]
-    try:
-        file = IntegerFile(path, "<u4", sum(numbers))
-        sums = file.read_all()
-    except ValueError as error:
-        raise _damaged(folder, str(error)) from error
+    file = IntegerFile(path, "<u4", sum(numbers))
+    sums = file.read_all()
     file.close()
     if zlib.crc32(sums.tobytes()) != expected:
-        raise _damaged(folder, f"{os.path.basename(path)} has other bytes than were written")
+        raise ValueError(f"{os.path.basename(path)} has other bytes than were written")
     ends = np.cumsum(numbers)[:-1]
     of_files = np.split(sums.astype(np.uint32), ends)
     return dict(zip(_TYPES, of_files, strict=True))
 
 
-def _check_document_starts(
-    folder: str | os.PathLike[str], starts: NDArray[np.int64], found: dict[str, Any]
-) -> None:
+def _check_document_starts(starts: NDArray[np.int64], ends: list[int]) -> None:
     lengths = np.diff(starts, axis=0)
     if (
         starts[0].any()
         or np.any((starts < 0) | (starts > starts[-1]))  # whose differences may overflow
-        or starts[-1].tolist() != [found["sentences"], found["words"]]
+        or starts[-1].tolist() != ends
         or np.any(lengths < 0)
         or np.any(lengths[:, 0] > lengths[:, 1])
     ):
-        raise _damaged(folder, "the starts of its documents do not rise to its numbers of words")
+        raise ValueError("the starts of its documents do not rise to its numbers of words")
 
 
 def _damaged(folder: str | os.PathLike[str], why: str) -> ValueError:

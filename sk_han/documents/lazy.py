@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,13 @@ from sk_han.documents.offsets import starts_of
 _AT_ONCE, _MOST_WORDS = 1024, 1 << 22
 
 
-Unit = Literal["sentences", "words"]
-
-
 class DocumentSource(Protocol):
     """What documents are read from, by their numbers."""
 
     def __len__(self) -> int: ...
 
-    def lengths(self, rows: NDArray[np.int64], unit: Unit) -> NDArray[np.int64]:
-        """Return how many sentences or words documents have; nothing is read."""
+    def lengths(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many sentences and words documents have, (n, 2); nothing is read."""
 
     def read(self, rows: NDArray[np.int64]) -> DocumentArray:
         """Read documents into memory."""
@@ -75,12 +72,12 @@ class LazyDocuments(DocumentArray):
     @property
     def sentences_per_document(self) -> NDArray[np.int64]:
         """Number of sentences of each document, shape (n_documents,)."""
-        return self._source.lengths(self._rows, "sentences")
+        return self._source.lengths(self._rows)[:, 0]
 
     @property
     def words_per_document(self) -> NDArray[np.int64]:
         """Number of words of each document, shape (n_documents,)."""
-        return self._source.lengths(self._rows, "words")
+        return self._source.lengths(self._rows)[:, 1]
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -108,11 +105,11 @@ class JoinedDocuments:
     def __len__(self) -> int:
         return sum(map(len, self.parts))
 
-    def lengths(self, rows: NDArray[np.int64], unit: Unit) -> NDArray[np.int64]:
-        """Return how many sentences or words documents have."""
-        found = np.empty(len(rows), dtype=np.int64)
+    def lengths(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many sentences and words documents have, (n, 2)."""
+        found = np.empty((len(rows), 2), dtype=np.int64)
         for part, places, numbers in self._divided(rows):
-            found[places] = _lengths(part[numbers], unit)
+            found[places] = _lengths(part[numbers])
         return found
 
     def read(self, rows: NDArray[np.int64]) -> DocumentArray:
@@ -146,9 +143,9 @@ class KnownDocuments:
     def __len__(self) -> int:
         return len(self.documents)
 
-    def lengths(self, rows: NDArray[np.int64], unit: Unit) -> NDArray[np.int64]:
-        """Return how many sentences or words documents have."""
-        return _lengths(self.documents[rows], unit)
+    def lengths(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many sentences and words documents have, (n, 2)."""
+        return _lengths(self.documents[rows])
 
     def read(self, rows: NDArray[np.int64]) -> DocumentArray:
         """Read documents into memory."""
@@ -157,10 +154,8 @@ class KnownDocuments:
         return found
 
 
-def _lengths(documents: DocumentArray, unit: Unit) -> NDArray[np.int64]:
-    if unit == "words":
-        return documents.words_per_document
-    return documents.sentences_per_document
+def _lengths(documents: DocumentArray) -> NDArray[np.int64]:
+    return np.column_stack([documents.sentences_per_document, documents.words_per_document])
 
 
 def divided(

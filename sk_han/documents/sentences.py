@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sk_han.documents.array import DocumentArray
 from sk_han.documents.checks import UNKNOWN_ID
 from sk_han.documents.offsets import concatenated_ranges, starts_of
-from sk_han.documents.spelling import Spelling
 from sk_han.utils.containers import refuse_masked
 
 # Of the largest number of a fingerprint. Devices and versions of PyTorch differ by less, encoders
@@ -155,20 +154,15 @@ class SentenceArray(DocumentArray):
         words = np.full(starts[-1], UNKNOWN_ID, dtype=np.int32)
         return cls(DocumentArray(words, np.arange(starts[-1] + 1), starts), np.concatenate(each))
 
-    @classmethod
-    def _like(
-        cls,
-        other: SentenceArray,
+    def _with(
+        self,
         documents: DocumentArray,
         numbers: NDArray[np.int64],
         spans: NDArray[np.int64] | None,
-        vectors: NDArray[np.float32] | None = None,
     ) -> SentenceArray:
-        """Build from parts of another one, which need no second check."""
-        array = object.__new__(cls)
-        array._fill(
-            documents, other.vectors if vectors is None else vectors, numbers, spans, other.encoder
-        )
+        """Return other documents with the same vectors, without a second check."""
+        array = object.__new__(SentenceArray)
+        array._fill(documents, self.vectors, numbers, spans, self.encoder)
         return array
 
     def _fill(self, documents: DocumentArray, *own: Any) -> None:
@@ -195,7 +189,7 @@ class SentenceArray(DocumentArray):
     def with_word_ids(self, word_ids: NDArray[np.int32]) -> SentenceArray:
         """Return the same documents with other ids of their words."""
         words = super().with_word_ids(word_ids)
-        return self._like(self, words, self.sentence_numbers, self.sentence_spans)
+        return self._with(words, self.sentence_numbers, self.sentence_spans)
 
     def keep_words(self, kept: NDArray[np.bool_]) -> SentenceArray:
         """Return the documents without some of their sentences; see `DocumentArray.keep_words`.
@@ -214,7 +208,7 @@ class SentenceArray(DocumentArray):
                 "it. Leave whole sentences out, or transform changed texts by the SentenceEmbedder."
             )
         spans = None if self.sentence_spans is None else self.sentence_spans[stays]
-        return self._like(self, words, self.sentence_numbers[stays], spans)
+        return self._with(words, self.sentence_numbers[stays], spans)
 
     def save(self, folder: Any, *, overwrite: bool = False) -> None:
         """Raise a TypeError, which names the repair: a folder holds words alone."""
@@ -231,29 +225,24 @@ class SentenceArray(DocumentArray):
         words = super().__repr__().partition("(")[2][:-1]
         return f"SentenceArray({words}, vectors of {self.dimension} numbers)"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
         own = {name: getattr(self, name) for name in SentenceArray.__slots__}
-        state = super().__getstate__() | own
+        state = super().__getstate__()[1] | own
         used = np.unique(self.sentence_numbers)
         if len(used) < len(self.vectors):
             state["vectors"] = np.asarray(self.vectors[used])
             state["sentence_numbers"] = np.searchsorted(used, self.sentence_numbers)
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for name in SentenceArray.__slots__:
-            setattr(self, name, state[name])
+        return None, state
 
     def _take(self, rows: NDArray[np.int64]) -> SentenceArray:
         sentences = concatenated_ranges(
             self.document_starts[rows], self.sentences_per_document[rows]
         )
         spans = None if self.sentence_spans is None else self.sentence_spans[sentences]
-        return self._like(self, super()._take(rows), self.sentence_numbers[sentences], spans)
+        return self._with(super()._take(rows), self.sentence_numbers[sentences], spans)
 
-    @classmethod
-    def _joined(cls, parts: Sequence[SentenceArray]) -> SentenceArray:
+    @staticmethod
+    def _joined(parts: Sequence[SentenceArray]) -> SentenceArray:
         """Put the documents of several arrays into one, in order."""
         first = parts[0]
         for part in parts[1:]:
@@ -262,20 +251,14 @@ class SentenceArray(DocumentArray):
         starts = starts_of(np.array([len(table) for table in tables.values()]))
         start_of = dict(zip(tables, starts[:-1], strict=True))
         spans = [part.sentence_spans for part in parts if part.sentence_spans is not None]
-        return cls._like(
-            first,
-            DocumentArray._of_lengths(
-                np.concatenate([part.word_ids for part in parts]),
-                np.concatenate([part.words_per_sentence for part in parts]),
-                np.concatenate([part.sentences_per_document for part in parts]),
-                Spelling.joined(
-                    [part.spelling for part in parts], [part.n_words for part in parts]
-                ),
-            ),
+        joined = first._with(
+            DocumentArray.concatenate([part.words() for part in parts]),
             np.concatenate([part.sentence_numbers + start_of[id(part.vectors)] for part in parts]),
             np.concatenate(spans) if len(spans) == len(parts) else None,
-            first.vectors if len(tables) == 1 else np.concatenate(list(tables.values())),
         )
+        if len(tables) > 1:
+            joined.vectors = np.concatenate(list(tables.values()))
+        return joined
 
 
 def check_same_encoder(

@@ -91,15 +91,6 @@ def test_other_ids_are_other_words(documents):
     assert documents.with_word_ids(documents.word_ids).spelling is None
 
 
-def test_a_pickle_of_before_has_none(documents):
-    state = documents.__getstate__()
-    del state["spelling"]
-    loaded = object.__new__(DocumentArray)
-    loaded.__setstate__(state)
-    assert loaded.spelling is None
-    assert loaded.to_nested() == documents.to_nested()
-
-
 def test_a_list_without_unused_words_is_used_as_it_is():
     spelling = Spelling(np.array([1, 0, 1], dtype=np.int32), ["a", "b"])
     assert spelling.used() is spelling
