@@ -34,7 +34,6 @@ from sk_han.storage.file_checks import model_file
 from sk_han.storage.schema import check
 from sk_han.targets import Target
 from sk_han.text.reader import DocumentReader, DocumentSpans, documents_of, words_of
-from sk_han.text.reading_params import DEFAULTS
 from sk_han.text.tokenizer_state import stored_tokenizer
 from sk_han.text.tokens import TOKEN_PATTERNS
 from sk_han.utils.argument_checks import check_count, random_source
@@ -49,7 +48,7 @@ class ServedTokenizer:
 
     def __init__(self, data: Any) -> None:
         stored = stored_tokenizer(data)
-        self.vocabulary_, params = stored.vocabulary, DEFAULTS | stored.params
+        self.vocabulary_, params = stored.vocabulary, stored.params
         if params["stop_words"] == "english":
             params["stop_words"] = stored.stop_words
         pattern = params["token_pattern"] or TOKEN_PATTERNS[params["tokens"]]

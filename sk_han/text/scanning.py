@@ -80,21 +80,9 @@ def _scan_chunk(
     hashes = np.empty(len(codes), dtype=np.uint64)
     sentences = np.empty((len(codes), 2), dtype=np.int32)
     counts = np.empty((len(texts), 2), dtype=np.int64)
-    run_tasks(
-        compiled.scan,
-        -(-len(texts) // _TASK_SIZE),
-        _TASK_SIZE,
-        starts,
-        codes,
-        kinds,
-        known.lower,
-        known.abbreviations,
-        _FACTOR,
-        words,
-        hashes,
-        sentences,
-        counts,
-    )
+    read = starts, codes, kinds, known.lower, known.abbreviations, _FACTOR
+    written = words, hashes, sentences, counts
+    run_tasks(compiled.scan, -(-len(texts) // _TASK_SIZE), _TASK_SIZE, *read, *written)
     for i in np.flatnonzero(counts[:, 1] < 0).tolist():  # undecided behind some sentences
         origin, n_decided = starts[i], compiled.UNDECIDED - counts[i, 1]
         row = origin + n_decided
@@ -146,18 +134,8 @@ class _Types:
         if n_codes > len(self.codes):
             self.codes = _longer(self.codes, 2 * n_codes)
         numbers = np.empty(len(rows), dtype=np.int32)
-        self.n = compiled.number_words(
-            codes,
-            words,
-            hashes,
-            rows,
-            numbers,
-            self.slots,
-            self.hashes,
-            self.starts,
-            self.codes,
-            self.n,
-        )
+        types = self.slots, self.hashes, self.starts, self.codes, self.n
+        self.n = compiled.number_words(codes, words, hashes, rows, numbers, *types)
         return numbers
 
     def strings(self) -> list[str]:

@@ -13,7 +13,7 @@ import sklearn
 
 from sk_han import RNN, Attention, HANClassifier, HierarchicalTokenizer, ModelFormatError, load
 from sk_han.serving import Scorer, stored_classifier
-from sk_han.text import reading_params
+from sk_han.text import tokenizer_state
 from sk_han.utils.compat import validate_parameter_constraints
 from tests.crafted_files import GOLDEN, archive_of, golden_parts, paths, set_at, without
 
@@ -107,7 +107,7 @@ def test_both_refuse_the_same_files_whatever_the_value(
 # What both classes allow is declared by scikit-learn's constraints too.
 DECLARED: list[tuple[Any, dict[str, Any]]] = [
     (HANClassifier, stored_classifier._PARAMETERS),
-    (HierarchicalTokenizer, reading_params.PARAMETERS),
+    (HierarchicalTokenizer, tokenizer_state.PARAMETERS),
 ]
 # By scikit-learn: a string for a sequence of words, and a dict for an array.
 TAKEN_FOR_ANOTHER = {("vocabulary", str), ("threshold", dict)}
@@ -148,7 +148,7 @@ def test_what_is_declared_is_what_the_class_allows(cls: Any, declared: dict[str,
 
 def test_defaults_of_the_tokenizer_are_those_of_the_class() -> None:
     params = HierarchicalTokenizer().get_params()
-    assert {name: params[name] for name in reading_params.DEFAULTS} == reading_params.DEFAULTS
+    assert {name: params[name] for name in tokenizer_state.DEFAULTS} == tokenizer_state.DEFAULTS
 
 
 def test_declared_metadata_is_what_the_classifier_routes() -> None:
