@@ -31,17 +31,8 @@ APART = {
     "abbreviation at the end": ["Bring bread, salt, etc.", "Come early."],
     "company": ["Nordwind Inc. is old.", "She runs Acme Ltd.", "He does not."],
     "latin": ["Use a tool, e.g. a saw, i.e. something sharp, cf. above.", "Be careful."],
-    "time of day": [
-        "The show starts at 8 p.m. on Friday.",
-        "We left at 3 a.m.",
-        "The bus was late.",
-    ],
-    "letter at the end": [
-        "They chose plan b.",
-        "then plan c.",
-        "Then it was you and I.",
-        "We ran.",
-    ],
+    "time of day": ["It starts at 8 p.m. on Friday.", "We left at 3 a.m.", "The bus was late."],
+    "letter at the end": ["They chose plan b.", "then plan c.", "Then it was I.", "We ran."],
     "letter inside": ["See p. 5 for more, e. g. for J. of the N. family.", "Good."],
     "decimal": ["It costs $3.50 or 2.5 percent.", "Cheap."],
     "version": ["Install version 2.0.1 first.", "Then restart."],
@@ -53,16 +44,9 @@ APART = {
     "items in a line with marks": ["9. Stir the rice.", "10. Eat,", "11. sleep!"],
     "no items": ["1. We met in 7.", "It rained."],
     "number sign of French and Spanish": ["Vea N°. 1026.253 y nº. 7.", "Fin."],
-    "title after a time of day": [
-        "They came at 6 P.M. in May.",
-        "He left at 6 P.M.",
-        "Mr. Lund stayed.",
-    ],
+    "title after a time of day": ["It was 6 P.M. in May.", "He left at 6 P.M.", "Mr. Lund stayed."],
     "question after a letter": ["It was Ann and I.", "Did you see us?", "It was I.", "Is that so?"],
-    "name with an exclamation mark": [
-        "He left Yahoo! in the spring.",
-        "Then came Oliver! and Jaws.",
-    ],
+    "name with an exclamation mark": ["He left Yahoo! in May.", "Then came Oliver! and Jaws."],
     "cry in lower case": ["Wow!", "in the end he won!", "what a film!"],
     "date": ["It opened on Jan. 5 and closed on Dec. 31.", "Nobody came."],
     "address of a page": ["Go to http://www.example.org/a.b?c=d.e for more.", "It is free."],
@@ -115,6 +99,7 @@ def test_sentences_come_apart_as_a_reader_would_take_them(expected):
     [
         ["这部电影很好。", "你看了吗？", "“看了！”", "好……走吧。"],
         ["いい映画だ。", "「本当？」", "『ええ。』"],
+        ["「はい。」と言った。", "次。"],
         ["你好!", "我是李.", "再见?", "好"],
         ["五.一放假.", "我走了。"],
         ["यह है।", "वह है॥"],
@@ -127,11 +112,7 @@ def test_scripts_with_marks_of_their_own_need_no_space(expected):
 
 @pytest.mark.parametrize(
     "expected",
-    [
-        ["So it goes.", "The next one."],
-        ["Why me?", "Who knows!", "Not I."],
-        ["It's fine.", "He said."],
-    ],
+    [["So it goes.", "The next."], ["Why me?", "Who knows!", "Not I."], ["It's fine.", "He said."]],
 )
 def test_a_forgotten_space_is_forgiven(expected):
     assert sentences("".join(expected)) == expected
@@ -144,10 +125,6 @@ def test_a_forgotten_space_is_forgiven(expected):
 )  # fmt: skip
 def test_addresses_and_names_with_points_stay_whole(text):
     assert sentences(f"see {text} here") == [f"see {text} here"]
-
-
-def test_japanese_goes_on_after_a_quoted_sentence():
-    assert sentences("「はい。」と言った。次。") == ["「はい。」と言った。", "次。"]
 
 
 @pytest.mark.parametrize(
@@ -207,23 +184,8 @@ PIECES = st.lists(
     st.sampled_from(
         [".", "!", "?", "…", "。", "।", "؟", " ", "  ", "\n", "\r\n", "\u2029", "<br />", "<", ">"]
         + ["</p>", '"', "'", ")", "»", "「", "」", "Mr", "etc", "U.S", "1", "a", "A", "The", "word"]
-        + [
-            "好",
-            "の",
-            "ก",
-            "é",
-            "e\u0301",
-            "ß",
-            "हि",
-            "ש\u05b0",
-            "👨\u200d👩\u200d👧",
-            "\ud800",
-            "\0",
-            "-",
-            " 2. ",
-            "Yahoo! in ",
-            "五.一",
-        ]
+        + ["好", "の", "ก", "é", "e\u0301", "ß", "हि", "ש\u05b0", "👨\u200d👩\u200d👧", "-"]
+        + ["\ud800", "\0", " 2. ", "Yahoo! in ", "五.一"]
     ),
     max_size=40,
 ).map("".join)

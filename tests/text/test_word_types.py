@@ -1,3 +1,5 @@
+from dataclasses import fields
+
 import joblib
 import numpy as np
 import pytest
@@ -9,22 +11,6 @@ from sk_han.text.word_types import WordTypes, joined, read_word_types
 from tests.dask_workers import in_a_task
 
 ANALYZER = TextAnalyzer(r"\w+")
-
-
-def nested(found):
-    """Documents of sentences of words as written."""
-    words = iter([found.types[number] for number in found.numbers])
-    lengths = iter(found.words_per_sentence.tolist())
-    return [
-        [[next(words) for _ in range(next(lengths))] for _ in range(n_sentences)]
-        for n_sentences in found.sentences_per_document.tolist()
-    ]
-
-
-def assert_equal(found, expected):
-    assert found.types == expected.types
-    for name in (name for name in WordTypes.__dataclass_fields__ if name != "types"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
 
 
 class TestReadForms:
@@ -43,55 +29,13 @@ class TestReadForms:
         assert found.word_spans.tolist() == [[0, 2], [3, 6], [8, 11]]
         assert found.sentence_spans.tolist() == [[0, 7], [8, 12]]
 
-    def test_with_and_without_spans_the_words_are_the_same(self):
-        texts = ["We left. So we!", "...", "left it"]
-        assert nested(read_word_types(texts, ANALYZER, located=True)) == nested(
-            read_word_types(texts, ANALYZER)
-        )
-
-    def test_no_words_have_spans_of_no_rows(self):
-        found = read_word_types([""], ANALYZER, located=True)
-        assert found.word_spans.shape == found.sentence_spans.shape == (0, 2)
-
     @pytest.mark.parametrize("located", [False, True])
-    def test_chunks_arejoined_to_what_is_read_at_once(self, located):
+    def test_chunks_are_joined_to_what_is_read_at_once(self, located):
         texts = ["We left.", "It rained. We stayed"]
         chunks = [read_word_types([text], ANALYZER, located=located) for text in texts]
-        assert_equal(joined(chunks), read_word_types(texts, ANALYZER, located=located))
-
-
-class TestWithout:
-    def test_marked_words_are_left_out_with_sentences_they_empty(self):
-        found = read_word_types(["the end. the", "the"], ANALYZER, located=True)
-        left = found.without(np.array([word_type == "the" for word_type in found.types]))
-        assert nested(left) == [[["end"]], []]
-        assert left.word_spans.tolist() == [[4, 7]]
-        assert left.sentence_spans.tolist() == [[0, 8]]
-
-    def test_nothing_marked_changes_nothing(self):
-        found = read_word_types(["a b"], ANALYZER)
-        assert found.without(np.zeros(2, dtype=bool)) is found
-
-
-class TestTruncated:
-    TEXTS = ("One two three. Four. Five six.", "", "Seven eight. Nine")
-
-    @pytest.mark.parametrize(
-        ("max_sentences", "max_words", "expected"),
-        [
-            (1, None, [[["One", "two", "three"]], [], [["Seven", "eight"]]]),
-            (None, 1, [[["One"], ["Four"], ["Five"]], [], [["Seven"], ["Nine"]]]),
-            (2, 2, [[["One", "two"], ["Four"]], [], [["Seven", "eight"], ["Nine"]]]),
-        ],
-    )
-    def test_limits_keep_the_first_of_each(self, max_sentences, max_words, expected):
-        found = read_word_types(list(self.TEXTS), ANALYZER)
-        assert nested(found.truncated(max_sentences, max_words)) == expected
-
-    def test_limits_that_nothing_reaches_change_nothing(self):
-        found = read_word_types(list(self.TEXTS), ANALYZER)
-        assert found.truncated(3, 3) is found
-        assert found.truncated(None, None) is found
+        found, expected = joined(chunks), read_word_types(texts, ANALYZER, located=located)
+        for field in fields(WordTypes):
+            np.testing.assert_array_equal(getattr(found, field.name), getattr(expected, field.name))
 
 
 def test_for_few_texts_no_cores_are_counted(monkeypatch):

@@ -49,17 +49,11 @@ def both(function):
 
 @pytest.mark.parametrize("n_scores", [1, 3])
 @pytest.mark.parametrize("ngram_range", RANGES)
-def test_scores_are_those_of_numpy(ngram_range, n_scores):
+def test_scores_and_attributions_are_those_of_numpy(ngram_range, n_scores):
     model, documents = random_model(ngram_range, n_scores), random_documents()
     expected, found = both(lambda: model.logits(documents))
     assert found.dtype == expected.dtype
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=3e-6)
-
-
-@pytest.mark.parametrize("n_scores", [1, 3])
-@pytest.mark.parametrize("ngram_range", RANGES)
-def test_attributions_are_those_of_numpy(ngram_range, n_scores):
-    model, documents = random_model(ngram_range, n_scores), random_documents()
     factors = np.random.RandomState(3).normal(size=(len(documents), max(n_scores, 2)))
     expected, found = both(lambda: model.attributions(documents, factors))
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=3e-6)

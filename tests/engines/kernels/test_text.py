@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han import HierarchicalTokenizer
 from sk_han.engines.loading import kernels, using_engine
 from sk_han.text import abbreviations, scanning, sentences
 from sk_han.text.analyzer import TextAnalyzer
@@ -25,14 +24,7 @@ ANALYZERS = [TextAnalyzer(TOKEN_PATTERNS[kind]) for kind in KINDS]
 with using_engine("numba"):
     COMPILED = kernels("text")
 
-LISTED = sorted(
-    abbreviations.BEFORE_NAME
-    | abbreviations.MAY_END
-    | abbreviations.BEFORE_NUMBER
-    | abbreviations.MONTHS
-    | abbreviations.STARTERS
-    | abbreviations.CONTINUERS
-)
+LISTED = sorted(set().union(*(getattr(abbreviations, name) for name in abbreviations.__all__)))
 PIECES = [
     *" \n\t\r\f\v\x1c\x85\xa0\u2028\u2029\u202f\u3000",
     *".!?…‥‽。！？」』।؟።။",
@@ -41,21 +33,8 @@ PIECES = [
     *"🙂\ud800\U00020000\0",
     *("...", ". . .", "1.", "3. ", "(a) ", "12) ", "\n- ", "\n\n", "---", "<br />", "</P>", "<b>"),
     *("<h1 class='x'>", "<dİv>", "<ſection>", "<br", "<blocKquote >", "end.The", "a@b.Co", "U.S. "),
-    *(
-        "1. ",
-        " 2. ",
-        " 3. No",
-        "Yahoo! ",
-        "in ",
-        "no ",
-        "N°. ",
-        "五",
-        ".一",
-        "!!",
-        "??",
-        "？？",
-        "🙂🙂",
-    ),
+    *("1. ", " 2. ", " 3. No", "Yahoo! ", "in ", "no ", "N°. ", "五", ".一"),
+    *("!!", "??", "？？", "🙂🙂"),
     *("Mr. ", "mr . ", "e. g. ", "J. R. ", "it's", "c’est", "word", "Word ", "слово. ", "λόγος; "),
 ]
 TEXTS = st.lists(
@@ -179,15 +158,8 @@ def test_usual_texts_are_decided_without_the_rules_of_python(monkeypatch):
     text += "Wow! <br />Next\nline.\n\n很好。是。"
     with using_engine("numba"):
         found = read_word_types([text, ""], ANALYZERS[1], located=True)
-    assert [text[start:end] for start, end in found.sentence_spans] == [
-        "It rained (and how!).",
-        "3.50 for 'this'?!",
-        "No way...",
-        "Wow!",
-        "Next\nline.",
-        "很好。",
-        "是。",
-    ]
+    expected = "It rained (and how!).|3.50 for 'this'?!|No way...|Wow!|Next\nline.|很好。|是。"
+    assert "|".join(text[start:end] for start, end in found.sentence_spans) == expected
 
 
 def test_the_rules_of_python_go_on_where_the_kernel_is_undecided(monkeypatch):
@@ -209,20 +181,3 @@ def test_few_texts_do_not_load_numba(monkeypatch):
     monkeypatch.delitem(sys.modules, "numba")
     monkeypatch.setattr("sk_han.engines.loading._LOADED", {})
     assert kernels("text", worth_loading=False) is None
-
-
-def test_the_tokenizer_returns_the_same_with_each_engine():
-    texts = [
-        "The U.S. film. It's fine!<br />See http://x.y/Z.",
-        "Naïve Café. Ünder…",
-        "",
-        "the THE",
-    ]
-    for options in ({}, {"strip_accents": "unicode"}, {"stop_words": "english"}, {"max_words": 2}):
-        results = []
-        for engine in ("torch", "numba"):
-            with using_engine(engine):
-                tokenizer = HierarchicalTokenizer(**options)
-                documents = tokenizer.fit_transform(texts)
-                results.append((tokenizer.vocabulary_, documents.to_nested()))
-        assert results[0] == results[1]
