@@ -12,12 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.utils import resample, shuffle
 
 from sk_han import DocumentArray, SentenceArray
-from sk_han.documents import concatenated_ranges, starts_of
 
 Nested = list[list[list[int]]]
 
@@ -35,34 +33,16 @@ def documents_and_rows(draw: st.DrawFn) -> tuple[Nested, list[int]]:
     return nested, draw(st.lists(numbers, max_size=11))
 
 
-@st.composite
-def documents_and_mask(draw: st.DrawFn) -> tuple[Nested, list[bool]]:
-    nested = draw(nested_documents)
-    return nested, draw(st.lists(st.booleans(), min_size=len(nested), max_size=len(nested)))
-
-
-class OnlyDocuments(ClassifierMixin, BaseEstimator):
-    """Refuses whatever scikit-learn may have made of the documents; predicts the first word."""
-
-    def fit(self, X: Any, y: Any) -> OnlyDocuments:
-        assert type(X) is DocumentArray
-        assert len(X) == len(y)
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        assert type(X) is DocumentArray
-        return X.word_ids[X.sentence_starts[X.document_starts[:-1]]]
-
-
 # What it holds
 
 
-def test_arrays_worked_by_hand() -> None:
-    X = DocumentArray.from_nested([[[2, 3], [4]], [], [[5, 2, 2]]])
-    assert X.word_ids.tolist() == [2, 3, 4, 5, 2, 2]
+def test_arrays_and_cube_worked_by_hand() -> None:
+    X = DocumentArray.from_nested([[[2, 3], [4]], [], [[5, 2, 6]]])
+    assert X.word_ids.tolist() == [2, 3, 4, 5, 2, 6]
     assert X.sentence_starts.tolist() == [0, 2, 3, 6]
     assert X.document_starts.tolist() == [0, 2, 2, 3]
+    assert X.pad().tolist() == [[[2, 3, 0], [4, 0, 0]], [[0] * 3] * 2, [[5, 2, 6], [0, 0, 0]]]
+    assert X.pad().dtype == np.int32
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.uint64])
@@ -74,9 +54,8 @@ def test_integers_of_any_size_come_in(dtype: type) -> None:
 
 def test_sizes_are_counted_at_every_level(documents: DocumentArray) -> None:
     assert documents.shape == (5,)
-    assert len(documents) == 5
-    assert documents.n_sentences == 7
-    assert documents.n_words == 22
+    assert repr(documents) == "DocumentArray(5 documents, 7 sentences, 22 words)"
+    assert repr(documents[4:]) == "DocumentArray(1 document, 1 sentence, 1 word)"
     assert documents.sentences_per_document.tolist() == [2, 0, 1, 3, 1]
     assert documents.words_per_sentence.tolist() == [2, 1, 11, 2, 1, 4, 1]
     assert documents.words_per_document.tolist() == [3, 0, 11, 7, 1]
@@ -91,12 +70,6 @@ def test_arrays_of_the_right_dtype_are_taken_without_a_copy(documents: DocumentA
     again = DocumentArray(documents.word_ids, documents.sentence_starts, documents.document_starts)
     for name in ARRAYS:
         assert np.shares_memory(getattr(again, name), getattr(documents, name))
-
-
-def test_repr_counts(documents: DocumentArray) -> None:
-    assert repr(documents) == "DocumentArray(5 documents, 7 sentences, 22 words)"
-    one = DocumentArray.from_nested([[[2]]])
-    assert repr(one) == "DocumentArray(1 document, 1 sentence, 1 word)"
 
 
 # Nested lists
@@ -140,12 +113,11 @@ def test_integers_choose_as_in_a_list(case: tuple[Nested, list[int]]) -> None:
         assert getattr(taken, name).dtype == getattr(checked, name).dtype
 
 
-@given(documents_and_mask())
-def test_boolean_masks_choose_as_in_a_list(case: tuple[Nested, list[bool]]) -> None:
-    nested, mask = case
-    X = DocumentArray.from_nested(nested)
-    expected = [document for document, chosen in zip(nested, mask, strict=True) if chosen]
-    assert X[np.array(mask, dtype=bool)].to_nested() == expected
+@given(st.lists(st.tuples(st.lists(sentences, max_size=3), st.booleans()), max_size=7))
+def test_boolean_masks_choose_as_in_a_list(marked: list[tuple[Any, bool]]) -> None:
+    X = DocumentArray.from_nested([document for document, _ in marked])
+    mask = np.array([chosen for _, chosen in marked], dtype=bool)
+    assert X[mask].to_nested() == [document for document, chosen in marked if chosen]
 
 
 def test_numbers_and_iteration_give_the_sentences_of_a_document(
@@ -197,14 +169,6 @@ def test_rows_of_another_kind_are_refused(documents: DocumentArray, rows: Any, n
 
 
 # The padded cube
-
-
-def test_cube_worked_by_hand() -> None:
-    X = DocumentArray.from_nested([[[2, 3], [4]], [], [[5, 2, 6]]])
-    expected = [[[2, 3, 0], [4, 0, 0]], [[0] * 3] * 2, [[5, 2, 6], [0, 0, 0]]]
-    cube = X.pad()
-    assert cube.dtype == np.int32
-    assert cube.tolist() == expected
 
 
 @given(nested_documents)
@@ -296,12 +260,6 @@ def test_resampling_keeps_the_type(documents: DocumentArray, choose: Any) -> Non
     assert chosen.to_nested() == documents[numbers].to_nested()
 
 
-def test_cross_validation_hands_over_documents() -> None:
-    y = np.arange(13) % 2 + 2
-    X = DocumentArray.from_nested([[[label, 5], [3]] for label in y])
-    assert cross_val_score(OnlyDocuments(), X, y, cv=3).tolist() == [1.0, 1.0, 1.0]
-
-
 def test_pickle_and_copy_give_the_documents_back(
     documents: DocumentArray, nested_ids: Nested
 ) -> None:
@@ -322,30 +280,6 @@ def test_read_only_memory_maps_are_as_good_as_arrays(
     assert mapped.pad().tolist() == documents.pad().tolist()
     again = DocumentArray(mapped.word_ids, mapped.sentence_starts, mapped.document_starts)
     assert again.to_nested() == nested_ids
-
-
-@pytest.mark.thorough
-def test_workers_of_joblib_get_memory_maps(documents: DocumentArray) -> None:
-    def kinds(X: Any) -> list[bool]:
-        return [isinstance(getattr(X, name), np.memmap) for name in ARRAYS]
-
-    parallel = joblib.Parallel(n_jobs=2, max_nbytes=1)
-    assert parallel(joblib.delayed(kinds)(documents) for _ in range(2)) == [[True] * 3] * 2
-
-
-# Offsets
-
-
-def test_offsets_worked_by_hand() -> None:
-    assert starts_of(np.array([2, 0, 3])).tolist() == [0, 2, 2, 5]
-    assert starts_of(np.array([], dtype=int)).tolist() == [0]
-
-
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 7)), max_size=7))
-def test_concatenated_ranges_equal_ranges_in_a_loop(pieces: list[tuple[int, int]]) -> None:
-    starts, lengths = np.array(pieces, dtype=np.int64).reshape(-1, 2).T
-    expected = [i for start, length in pieces for i in range(start, start + length)]
-    assert concatenated_ranges(starts, lengths).tolist() == expected
 
 
 def test_numbers_behind_a_mask_are_not_read() -> None:

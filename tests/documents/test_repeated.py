@@ -1,10 +1,11 @@
-"""Documents with the words of another one."""
+"""Documents with the words of another one, and salted hashes by which they are known again."""
 
 import numpy as np
 import pytest
 
 from sk_han import DocumentArray, SentenceArray
 from sk_han.documents.repeated import (
+    TextHashes,
     conflicting_rows,
     first_of_same_words,
     groups_of_same,
@@ -65,3 +66,30 @@ def test_only_keys_that_occur_again_are_a_group(keys, groups):
 
 def test_texts_without_words_are_no_group():
     assert groups_of_same(["", "a", "", "a"]) == [[1, 3]]
+
+
+SALT = np.arange(16, dtype=np.uint8)
+HASHED = DocumentArray.from_nested([[[2, 3], [4]], [[5]], [], [[1, 1, 2]], [[1, 6]], [[2, 1, 5]]])
+
+
+def test_the_same_words_are_known_again_however_sentences_end():
+    hashes = TextHashes.of(HASHED, SALT)
+    others = DocumentArray.from_nested([[[2], [3, 4]], [[4, 3, 2]], [[5]], [[5, 5]], []])
+    assert hashes.known(others).tolist() == [True, False, True, False, False]
+
+
+def test_documents_of_unknown_words_are_like_no_other():
+    hashes = TextHashes.of(HASHED, SALT)
+    assert hashes.known(HASHED).tolist() == [True, True, False, False, False, True]
+    assert len(hashes.hashes) == 3
+
+
+def test_another_salt_gives_other_hashes():
+    others = TextHashes.of(HASHED, SALT + np.uint8(1))
+    assert not np.isin(others.hashes, TextHashes.of(HASHED, SALT).hashes).any()
+
+
+def test_further_documents_are_added_once():
+    both = TextHashes.of(HASHED[:1], SALT).and_of(HASHED)
+    np.testing.assert_array_equal(both.hashes, TextHashes.of(HASHED, SALT).hashes)
+    assert np.all(np.diff(both.hashes.astype(object)) > 0)
