@@ -146,7 +146,7 @@ class DocumentArray:
         Parameters
         ----------
         documents : iterable of iterable of sequence of int
-            Sentences without words are dropped. of shape (n_documents,)
+            Sentences without words are dropped.
         """
         word_ids: list[int] = []
         sentence_starts, document_starts = [0], [0]
@@ -168,8 +168,8 @@ class DocumentArray:
         ----------
         padded : array-like of int, shape (n_documents, n_sentences, n_words) or \
                 (n_documents, n_words)
-            A two-dimensional array is read as documents of one sentence. of shape (n_documents,)
-            Without the padding, which may stand anywhere in the cube.
+            A two-dimensional array is read as documents of one sentence. The padding may stand
+            anywhere in the cube.
         """
         cube = as_integers(padded, "padded", ndim=(2, 3))
         if cube.ndim == 2:
@@ -190,9 +190,7 @@ class DocumentArray:
         Parameters
         ----------
         folder : str or path-like
-            As `save` and `HierarchicalTokenizer.transform` write it. of shape (n_documents,)
-            Rows chosen of it stay on the disk too, until one of their three arrays is asked for,
-            which is then kept with them. Lengths take 16 bytes a document. Its pickle is the path.
+            As `save` and `HierarchicalTokenizer.transform` write it.
 
         Raises
         ------
@@ -204,8 +202,10 @@ class DocumentArray:
 
         Notes
         -----
-        Files are read, not mapped into memory: what is read counts as memory only while it is used,
-        and a file that another program cuts off is an error, where a map ends the process.
+        Rows chosen of it stay on the disk too, until one of their three arrays is asked for, which
+        is then kept with them. Lengths take 16 bytes a document. Its pickle is the path. Files are
+        read, not mapped into memory: what is read counts as memory only while it is used, and a
+        file that another program cuts off is an error, where a map ends the process.
         """
         from sk_han.documents.folder import DocumentFolder
         from sk_han.documents.lazy import LazyDocuments
@@ -288,7 +288,7 @@ class DocumentArray:
 
         Parameters
         ----------
-        kept : ndarray of bool, shape (n_words,) of shape (n_documents,)
+        kept : ndarray of bool, shape (n_words,)
             Sentences that lose all their words are dropped; documents stay, perhaps empty.
         """
         sentence_starts = starts_of(kept)[self.sentence_starts]
