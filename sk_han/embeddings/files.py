@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 # Bytes, unpacked: the numbers of 50,000 dimensions. A line without end would fill the memory.
 _LONGEST_LINE = 1 << 20
-_MOST_DIGITS = 18  # of a number in a header; it fits into 64 bits
+_HEADER = re.compile(r"\d{1,18} \d{1,18}", re.ASCII)  # of numbers that fit into 64 bits
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 
@@ -42,12 +42,9 @@ def read_vectors(
     number, first = next(lines, (0, ""))
     if not first:
         raise ValueError(f"{path} is empty; expected a word and its numbers on each line.")
-    fields = first.split(" ")
     n_announced = None
-    if len(fields) == 2 and all(map(str.isdecimal, fields)):
-        n_announced, embedding_dim = (
-            _announced(field, f"{path}, line {number}") for field in fields
-        )
+    if _HEADER.fullmatch(first):
+        n_announced, embedding_dim = map(int, first.split(" "))
     else:
         embedding_dim = _trailing_numbers(first)
         lines = chain([(number, first)], lines)
@@ -93,15 +90,6 @@ def _open_bytes(path: Path) -> BinaryIO:
     with path.open("rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"
     return cast(BinaryIO, gzip.open(path) if compressed else path.open("rb"))
-
-
-def _announced(digits: str, where: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        raise ValueError(
-            f"{where}: a number of {len(digits):,} digits; expected word2vec's header, the number "
-            "of words and of numbers a word, or a word and its numbers."
-        )
-    return int(digits)
 
 
 def _decoded(line: bytes, where: str) -> str:

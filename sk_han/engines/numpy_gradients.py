@@ -6,7 +6,7 @@ backward passes are those of the kernels, over the sentence level alone, which i
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,43 +42,35 @@ def attention_gradient(
     return found
 
 
-class _Step(NamedTuple):
-    """What one step of the recurrence leaves for its backward; arrays (2, n, H)."""
-
-    tokens: NDArray[np.int64]
-    r: Array
-    z: Array
-    candidate: Array
-    scaled: Array  # by the reset gate
-    before: Array
-
-
 def gru_gradient(layer: RecurrentLayer, inputs: Array, lengths: Lengths, gradient: Array) -> Array:
     """Compute the gradient of a score at the inputs (T, input_size) of a bidirectional GRU.
 
     `gradient`, (T, 2 * H), is that at the states.
     """
     _, H, _ = layer.states.shape
-    steps = _forward(layer, inputs, lengths)
     by_direction = gradient.reshape(len(inputs), 2, H)
     of_projected = np.zeros((2, len(inputs), 3 * H), dtype=np.float32)
     later = np.zeros((2, 0, H), dtype=np.float32)  # of the states before the step that came later
     directions = np.arange(2)[:, None]
-    for step in reversed(steps):
-        of_state = by_direction[step.tokens, directions]  # (2, n, H)
+    for tokens, r, z, candidate, scaled, before in reversed(_steps(layer, inputs, lengths)):
+        of_state = by_direction[tokens, directions]  # (2, n, H)
         of_state[:, : later.shape[1]] += later
-        of_candidate = of_state * (1 - step.z) * (1 - step.candidate**2)
-        of_z = of_state * (step.before - step.candidate) * step.z * (1 - step.z)
-        of_r = of_candidate * step.scaled * step.r * (1 - step.r)
-        of_projected[directions, step.tokens] = np.concatenate([of_r, of_z, of_candidate], axis=2)
-        of_product = np.concatenate([of_r, of_z, of_candidate * step.r], axis=2)
-        later = of_state * step.z + of_product @ layer.states.transpose(0, 2, 1)
+        of_candidate = of_state * (1 - z) * (1 - candidate**2)
+        of_z = of_state * (before - candidate) * z * (1 - z)
+        of_r = of_candidate * scaled * r * (1 - r)
+        of_projected[directions, tokens] = np.concatenate([of_r, of_z, of_candidate], axis=2)
+        of_product = np.concatenate([of_r, of_z, of_candidate * r], axis=2)
+        later = of_state * z + of_product @ layer.states.transpose(0, 2, 1)
     found: Array = (of_projected @ layer.inputs).sum(axis=0)
     return found
 
 
-def _forward(layer: RecurrentLayer, inputs: Array, lengths: Lengths) -> list[_Step]:
-    """Run the recurrence, and keep its gates."""
+def _steps(layer: RecurrentLayer, inputs: Array, lengths: Lengths) -> list[tuple[Any, ...]]:
+    """Run the recurrence; return what each step leaves for its backward.
+
+    Its tokens, reset and update gate, candidate, what the reset gate scales in it, and the states
+    before, (2, n, H) each but for the tokens.
+    """
     projected, H = layer.projected(inputs), layer.states.shape[1]
     directions, steps = np.arange(2)[:, None], []
     states = np.zeros((2, len(lengths), H), dtype=np.float32)
@@ -88,5 +80,5 @@ def _forward(layer: RecurrentLayer, inputs: Array, lengths: Lengths) -> list[_St
         m[:, :, 2 * H :] += layer.candidate_bias[:, None]
         r, z, candidate = gru_gates(projected[directions, tokens], m)
         states = candidate + z * (before - candidate)
-        steps.append(_Step(tokens, r, z, candidate, m[:, :, 2 * H :], before))
+        steps.append((tokens, r, z, candidate, m[:, :, 2 * H :], before))
     return steps

@@ -23,27 +23,17 @@ Pooled = tuple[Array, Array]
 Pooling = Callable[[Array, Lengths, Lengths], Pooled]
 
 
-def word_pooling(options: NetworkOptions, weights: Weights) -> Pooling:
-    """Return the pooling of words that the options describe."""
-    attention = options.attention
-    if not isinstance(attention, ContextAttention):
-        return _pooling("word_attention", options, weights)
-    names = ("forwards", "backwards") if attention.direction == "bidirectional" else ("forwards",)
-    directions = [_of_prefix(weights, f"word_attention.{name}.") for name in names]
-    return partial(_in_context, attention, directions)
-
-
-def sentence_pooling(options: NetworkOptions, weights: Weights) -> Pooling:
-    """Return the pooling of sentences that the options describe."""
-    return _pooling("sentence_attention", options, weights)
-
-
-def _pooling(name: str, options: NetworkOptions, weights: Weights) -> Pooling:
+def pooling_of(name: str, options: NetworkOptions, weights: Weights) -> Pooling:
+    """Return the pooling by "word_attention" or "sentence_attention" that the options describe."""
     attention = options.attention
     if attention is None:
         last = partial(_last, options.recurrent.bidirectional)
         plain: dict[str, Pooling] = {"mean": _mean, "max": _max, "last": last}
         return plain[str(options.pooling)]
+    if name == "word_attention" and isinstance(attention, ContextAttention):
+        ways = ["forwards"] if attention.direction == "forward" else ["forwards", "backwards"]
+        directions = [_of_prefix(weights, f"{name}.{way}.") for way in ways]
+        return partial(_in_context, attention, directions)
     return partial(_attended, attention, _of_prefix(weights, f"{name}."))
 
 

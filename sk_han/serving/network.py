@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sk_han.documents import Coalitions, DocumentArray
 from sk_han.engines.numpy_gradients import attention_gradient, gru_gradient
 from sk_han.engines.numpy_labels import LabelAttention
-from sk_han.engines.numpy_pooling import sentence_pooling, word_pooling
+from sk_han.engines.numpy_pooling import pooling_of
 from sk_han.engines.numpy_recurrence import encoded, recurrent_layers
 from sk_han.options import RNN, ContextAttention, NetworkOptions
 from sk_han.parts.network_part import Attribution, NetworkPart
@@ -34,8 +34,8 @@ class ServedNetwork(NetworkPart):
         self._output = weights["output.weight"], weights["output.bias"]
         self._word_layers = recurrent_layers(weights, "word_encoder", options.recurrent)
         self._sentence_layers = recurrent_layers(weights, "sentence_encoder", options.recurrent)
-        self._pool_words = word_pooling(options, weights)
-        self._pool_sentences = sentence_pooling(options, weights)
+        self._pool_words = pooling_of("word_attention", options, weights)
+        self._pool_sentences = pooling_of("sentence_attention", options, weights)
         self._labels = LabelAttention.of(weights) if options.attends_per_label else None
 
     @classmethod

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable
-from itertools import accumulate
 from typing import Any, TypeAlias
 
 from sk_han.text.tokens import TOKEN_PATTERNS
@@ -59,35 +59,23 @@ def locate_sentences(text: str, sentences: Iterable[str]) -> list[Span]:
 
 
 class _Squeezed:
-    """A text without its white space, and the offsets of its characters in the raw text."""
+    """A text without its white space, and where its characters stand in the raw text."""
 
     def __init__(self, text: str) -> None:
-        runs = list(_VISIBLE.finditer(text))
-        self.text = "".join([run.group() for run in runs])
-        self.raw_starts = [run.start() for run in runs]
-        self.starts = list(accumulate((run.end() - run.start() for run in runs), initial=0))
+        self.text = "".join(text.split())
+        self.places = array("q", (i for i, sign in enumerate(text) if not sign.isspace()))
 
     def find(self, sentence: str, position: int) -> Span:
         wanted = "".join(sentence.split())
         # A search that fails scans the rest of the text, but it is also the last one.
-        start = self.text.find(wanted, self._squeezed(position))
+        start = self.text.find(wanted, bisect_left(self.places, position))
         if start < 0:
             raise ValueError(
                 f"sentence_splitter returned {sentence[:60]!r}, which is not in the document "
                 f"behind character {position}. It must return the sentences as they stand in "
                 "the text, in order; change spelling or case in the tokenizer's other parameters."
             )
-        return self._raw(start), self._raw(start + len(wanted) - 1) + 1
-
-    def _squeezed(self, position: int) -> int:
-        run = bisect_right(self.raw_starts, position) - 1
-        if run < 0:
-            return 0
-        return min(self.starts[run] + position - self.raw_starts[run], self.starts[run + 1])
-
-    def _raw(self, position: int) -> int:
-        run = bisect_right(self.starts, position) - 1
-        return self.raw_starts[run] + position - self.starts[run]
+        return self.places[start], self.places[start + len(wanted) - 1] + 1
 
 
 def locate_words(text: str, sentence: Span, words: list[str]) -> list[Span]:

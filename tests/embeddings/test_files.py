@@ -73,13 +73,11 @@ class TestDamage:
             vectors_of(written(path, text))
         return str(refused.value)
 
-    @pytest.mark.parametrize(("numbers", "n_found"), [("1 2", 2), ("1 2 3 4", 4)])
-    def test_a_line_of_too_few_or_many_numbers_is_named(
-        self, path: Path, numbers: str, n_found: int
-    ) -> None:
+    @pytest.mark.parametrize("numbers", ["1 2", "1 2 3 4"])
+    def test_a_line_of_too_few_or_many_numbers_is_named(self, path: Path, numbers: str) -> None:
         message = self.refusal(path, f"{GLOVE}dull {numbers}\n")
         assert "line 3: expected a word and 3 numbers" in message
-        assert f"found {n_found} numbers in 'dull {numbers}'" in message
+        assert f"found {numbers[-1]} numbers in 'dull {numbers}'" in message
 
     @pytest.mark.parametrize("line", ["dull  1 2 3", " dull 1 2 3", "dull 1  2 3", "dull\t1\t2\t3"])
     def test_other_separators_than_single_spaces_are_named(self, path: Path, line: str) -> None:
@@ -112,19 +110,15 @@ class TestDamage:
         message = self.refusal(path, text)
         assert f"has 2 words, but its first line announces {text[0]}" in message
 
-    @pytest.mark.parametrize("header", ["1000000000000 300", "2 1000000000000", "2 0", "-2 3"])
+    @pytest.mark.parametrize(
+        "header",
+        ["1000000000000 300", "2 1000000000000", "2 0", "-2 3", "2 " + 19 * "9", 9999 * "9" + " 3"],
+    )
     def test_a_header_of_wrong_numbers_is_refused_with_a_line(
         self, path: Path, header: str
     ) -> None:
-        assert re.search(
-            r"line [12]: expected a word and", self.refusal(path, f"{header}\n{GLOVE}")
-        )
-
-    @pytest.mark.parametrize("n_digits", [19, 10_000])
-    def test_a_header_of_very_many_digits_is_named(self, path: Path, n_digits: int) -> None:
-        for header in ("2 " + n_digits * "9", n_digits * "9" + " 3"):
-            message = self.refusal(path, f"{header}\n{GLOVE}")
-            assert f"line 1: a number of {n_digits:,} digits" in message
+        message = self.refusal(path, f"{header}\n{GLOVE}")
+        assert re.search(r"line [12]: expected a word and", message)
 
     @pytest.mark.parametrize("beginning", [b"", b"2 3\n", GLOVE.encode()])
     @pytest.mark.parametrize("endless", [b"9", b" ", b"a ", b"\0"])
@@ -144,16 +138,13 @@ class TestDamage:
         line = "film" + " -0.123456789012345678" * 10_000 + "\n"
         assert len(vectors_of(written(path, line))["film"]) == 10_000
 
-    def test_a_folder_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(ValueError, match="is a folder, pipe or device"):
-            vectors_of(tmp_path)
-
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs an operating system with pipes")
     @pytest.mark.timeout(10)
-    def test_a_pipe_does_not_block(self, tmp_path: Path) -> None:
+    def test_a_folder_is_refused_and_a_pipe_does_not_block(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "vectors.txt")
-        with pytest.raises(ValueError, match="is a folder, pipe or device"):
-            vectors_of(tmp_path / "vectors.txt")
+        for path in (tmp_path, tmp_path / "vectors.txt"):
+            with pytest.raises(ValueError, match="is a folder, pipe or device"):
+                vectors_of(path)
 
     def test_bytes_that_are_not_utf_8_are_named(self, path: Path) -> None:
         path.write_bytes(GLOVE.encode() + "Straße 1 2 3\n".encode("latin-1"))

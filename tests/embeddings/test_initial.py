@@ -1,4 +1,5 @@
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,9 +27,8 @@ class TestCheckEmbeddingInit:
         check_embedding_init(given)
 
     def test_another_name_is_refused_with_those_that_exist(self):
-        with pytest.raises(
-            ValueError, match=r"'word2vec'; give 'cooccurrence', 'random', .*load_embed"
-        ):
+        message = r"'word2vec'; give 'cooccurrence', 'random', .*load_embed"
+        with pytest.raises(ValueError, match=message):
             check_embedding_init("word2vec")
 
     @pytest.mark.parametrize(
@@ -55,14 +55,11 @@ class TestCheckEmbeddingInit:
         def never(text):
             raise AssertionError("a text was read")
 
-        given = np.full((5, 7), np.nan)
-        classifier = tiny(
-            embedding_init=given, tokenizer=HierarchicalTokenizer(word_tokenizer=never)
-        )
-        with pytest.raises(ValueError, match="5 of 5 rows"):
-            classifier.fit(TEXTS, LABELS)
-        with pytest.raises(ValueError, match="5 of 5 rows"):
-            classifier.partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
+        tokenizer = HierarchicalTokenizer(word_tokenizer=never)
+        classifier = tiny(embedding_init=np.full((5, 7), np.nan), tokenizer=tokenizer)
+        for fit in (classifier.fit, partial(classifier.partial_fit, classes=["neg", "pos"])):
+            with pytest.raises(ValueError, match="5 of 5 rows"):
+                fit(TEXTS, LABELS)
 
 
 class TestInitialVectors:

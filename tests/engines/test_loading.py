@@ -97,11 +97,8 @@ def test_warming_up_where_nothing_compiles_fails(monkeypatch):
 def test_a_module_is_loaded_once():
     pytest.importorskip("numba")
     with using_engine("numba"):
-        assert (
-            kernels("gru_recurrence")
-            is kernels("gru_recurrence")
-            is import_module("sk_han.engines.kernels.gru_recurrence")
-        )
+        module = import_module("sk_han.engines.kernels.gru_recurrence")
+        assert kernels("gru_recurrence") is kernels("gru_recurrence") is module
 
 
 FIT = """
@@ -114,6 +111,11 @@ def fit():
     texts, labels = make_reviews(40, random_state=0)
     model = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
     return model.fit(texts, labels)
+
+def warned_fit():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        return fit(), caught
 """
 
 
@@ -140,9 +142,7 @@ class TestProcesses:
         said = run(
             "from numba.core.caching import CacheImpl\n"
             "CacheImpl._locator_classes = []\n"  # as if no folder could be written to
-            "with warnings.catch_warnings(record=True) as caught:\n"
-            "    warnings.simplefilter('always')\n"
-            "    model = fit()\n"
+            "model, caught = warned_fit()\n"
             "print(model.engine_, len(caught), caught[0].category.__name__)",
             tmp_path,
         )
@@ -156,9 +156,7 @@ class TestProcesses:
 
     def test_a_compiler_that_is_switched_off_means_pytorch_and_one_warning(self, tmp_path):
         said = run(
-            "with warnings.catch_warnings(record=True) as caught:\n"
-            "    warnings.simplefilter('always')\n"
-            "    model = fit()\n"
+            "model, caught = warned_fit()\n"
             "print(model.engine_, len(caught), 'NUMBA_DISABLE_JIT' in str(caught[0].message))",
             tmp_path,
             NUMBA_DISABLE_JIT="1",
@@ -173,11 +171,7 @@ class TestProcesses:
             content = file.read_bytes()
             file.write_bytes(content[: len(content) // 2] if number % 2 else b"nothing")
         said = run(
-            "with warnings.catch_warnings(record=True) as caught:\n"
-            "    warnings.simplefilter('always')\n"
-            "    model = fit()\n"
-            "print(len(model.classes_), len(caught))",
-            tmp_path,
+            "model, caught = warned_fit()\nprint(len(model.classes_), len(caught))", tmp_path
         )
         assert said.split() in (["2", "0"], ["2", "1"])
 
