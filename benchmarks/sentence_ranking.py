@@ -16,10 +16,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from results import add_save, publish
 from sentence_corpora import RANKED, TASKS, TRAINING, Documents
@@ -29,14 +28,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sk_han import DocumentArray, HANClassifier, explain, faithfulness_report
-from sk_han.documents import each_sentence_alone
 from sk_han.inspection.methods.perturbation import without_each_sentence
-from sk_han.nn.attribution import Attribution, gradient_of
 
 METHODS = ("shapley", "sentence_alone", "gradient_attention")
 FRACTIONS = (0.05, 0.1, 0.2, 0.5)  # of the sentences of a document
 N_EXPLAINED = 100  # documents that sentences and words are taken out of
-N_POINTS = 12  # of integrated gradients
 
 
 class Models(NamedTuple):
@@ -148,60 +144,11 @@ def log_odds(case: Case, documents: DocumentArray) -> NDArray:
     return logits if case.models.han.classes_[1] == "pos" else -logits
 
 
-def change(case: Case) -> NDArray:
-    """Log-odds of each document less those of a document without words."""
-    return log_odds(case, case.documents) - log_odds(case, DocumentArray.from_nested([[]]))
-
-
 def left_out(case: Case) -> NDArray:
     """Rank by the fall when a sentence is left out."""
     rest = [log_odds(case, copies) for copies in without_each_sentence(case.documents)]
     whole = log_odds(case, case.documents)
     return whole[case.document_of_sentence] - np.concatenate(rest)
-
-
-def alone(case: Case) -> NDArray:
-    nothing = log_odds(case, DocumentArray.from_nested([[]]))
-    return log_odds(case, each_sentence_alone(case.documents)) - nothing
-
-
-def alone_and_left_out(case: Case) -> NDArray:
-    """Average the first and the last place: Shapley values, if sentences interact in pairs."""
-    return (alone(case) + left_out(case)) / 2
-
-
-def adding_up(case: Case) -> NDArray:
-    """Shift the sentences of a document alike, so that they sum to its log-odds."""
-    found, of = alone(case), case.document_of_sentence
-    rest = (change(case) - np.bincount(of, found)) / np.bincount(of)
-    return found + rest[of]
-
-
-def integrated(case: Case) -> NDArray:
-    """Integrated gradients of the network from zero sentence vectors, and the linear models."""
-    linear = explain(case.models.han, case.texts, method="gradient_attention", target="pos")
-    words = np.concatenate([explanation.ngram_contributions for explanation in linear])
-    starts, net = case.documents.sentence_starts[:-1], case.models.han.net_
-    scale = case.models.han.network_scale_ * (2 * (case.models.han.classes_ == "pos") - 1)
-    found = net.attribute(_integrated, case.documents, torch.tensor(scale).float())
-    return np.add.reduceat(words + found.words.numpy(), starts)
-
-
-def _integrated(network: Any, ids: Any, lengths: Any, n_sentences: Any, factors: Any) -> Any:
-    with torch.no_grad():
-        sentences, weights = network.pool_words(
-            network.encode_words(ids, lengths), lengths, n_sentences
-        )
-    total = torch.zeros(len(sentences))
-    points, shares = np.polynomial.legendre.leggauss(N_POINTS)
-    for point, share in zip((1 + points) / 2, shares / 2, strict=True):
-        with torch.enable_grad():
-            inputs = (point * sentences).float().requires_grad_()
-            level = network.read_sentences(inputs, n_sentences)
-            gradient = gradient_of(level.logits, factors.expand_as(level.logits), inputs)
-        total += share * (sentences * gradient).sum(1)
-    words = torch.repeat_interleave(total / lengths, lengths)
-    return Attribution(level.logits.detach(), weights.mean(1), level.weights.mean(1), words)
 
 
 LINEAR: dict[str, Ranking] = {
@@ -210,12 +157,7 @@ LINEAR: dict[str, Ranking] = {
     "the same, with pairs": lambda case: coefficients(case, pairs=True, weighted=True),
 }
 OURS: dict[str, Ranking] = {method: explained(method) for method in METHODS}
-TRIED: dict[str, Ranking] = {
-    "integrated, sentence vectors": integrated,
-    "left out": left_out,
-    "alone and left out": alone_and_left_out,
-    "alone, adding up": adding_up,
-}
+RANKINGS = {**LINEAR, **OURS, "left out": left_out}
 
 
 # What is printed
@@ -241,14 +183,13 @@ def sentence_comprehensiveness(case: Case, ranking: NDArray) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="+", choices=TASKS, default=list(TASKS))
-    parser.add_argument("--rows", nargs="+", choices=[*LINEAR, *OURS, *TRIED])
+    parser.add_argument("--rows", nargs="+", choices=RANKINGS)
     parser.add_argument("--part", type=int, choices=(0, 1), default=0)
     parser.add_argument("--models", type=Path, help="folder that keeps the fitted models")
     parser.add_argument("--limit", type=int, help="documents to train on and to rank, for a try")
     add_save(parser)
     arguments = parser.parse_args()
-    every = LINEAR | OURS | TRIED
-    rankings = {name: every[name] for name in arguments.rows or every}
+    rankings = {name: RANKINGS[name] for name in arguments.rows or RANKINGS}
 
     def models_of(training: str) -> Models:
         return fitted(training, arguments.part, arguments.models, arguments.limit)

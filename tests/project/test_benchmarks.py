@@ -14,7 +14,7 @@ import linear
 import numpy as np
 import pytest
 import splits
-from scores import expected_calibration_error, measure
+from scores import measure
 from splits import CORPORA, N_FOLDS, N_SEEDS, Split, held_out, published, shortened
 
 from sk_han import DocumentArray
@@ -102,31 +102,6 @@ class TestSplits:
         if name.startswith("imdb"):
             assert [text.split()[1] for text in split.train_texts] == split.train_labels.tolist()
             assert [text.split()[1] for text in split.test_texts] == split.test_labels.tolist()
-
-
-class TestExpectedCalibrationError:
-    def test_by_hand(self) -> None:
-        # Bins of width 1/2. (0, 1/2]: confidence 0.5, right. (1/2, 1]: confidences 0.9, 0.7 and
-        # 0.8, one of three right.
-        probabilities = np.array(
-            [[0.5, 0.3, 0.2], [0.9, 0.1, 0.0], [0.1, 0.7, 0.2], [0.1, 0.1, 0.8]]
-        )
-        error = expected_calibration_error(probabilities, np.array([0, 0, 0, 1]), n_bins=2)
-        assert error == pytest.approx(1 / 4 * abs(1 - 0.5) + 3 / 4 * abs(1 / 3 - 0.8))
-
-    def test_probabilities_that_come_true_have_none(self) -> None:
-        probabilities = np.array([[0.75, 0.25]] * 4)
-        assert expected_calibration_error(probabilities, np.array([0, 0, 0, 1])) == 0.0
-
-    def test_certainty_that_is_always_wrong_has_the_whole(self) -> None:
-        assert expected_calibration_error(np.array([[1.0, 0.0]] * 3), np.ones(3)) == 1.0
-
-    def test_errors_of_one_bin_cancel_and_of_two_do_not(self) -> None:
-        probabilities = np.array([[0.99, 0.01], [0.51, 0.49]])
-        targets = np.array([1, 0])
-        one, many = (expected_calibration_error(probabilities, targets, n) for n in (1, 15))
-        assert one == pytest.approx(abs(1 / 2 - 0.75))
-        assert many == pytest.approx((0.99 + 0.49) / 2)
 
 
 CUES = {"good": "a good day", "bad": "a bad day", "so-so": "a day as any"}

@@ -37,10 +37,11 @@ def test_a_probability_of_zero_has_a_finite_loss():
 
 
 def test_calibration_error_worked_by_hand():
-    # Two bins: of 0.9 one of two is right, of 0.6 the only one.
-    probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
-    found = calibration_error(probabilities, np.array([0, 1, 1]))
-    assert found == pytest.approx(2 / 3 * (0.9 - 0.5) + 1 / 3 * (1 - 0.6))
+    # Bins of width 1/2. (0, 1/2]: confidence 0.5, right. (1/2, 1]: confidences 0.9, 0.7 and 0.8,
+    # one of three right.
+    probabilities = np.array([[0.5, 0.3, 0.2], [0.9, 0.1, 0.0], [0.1, 0.7, 0.2], [0.1, 0.1, 0.8]])
+    found = calibration_error(probabilities, np.array([0, 0, 0, 1]), n_bins=2)
+    assert found == pytest.approx(1 / 4 * (1 - 0.5) + 3 / 4 * (0.8 - 1 / 3))
 
 
 def test_bins_hold_the_documents_of_their_confidence():
