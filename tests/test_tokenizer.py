@@ -2,21 +2,17 @@ import pickle
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 import sklearn
 from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -409,26 +405,6 @@ def test_errors_of_callables_come_through_and_leave_the_earlier_state(parameter,
 # Containers
 
 
-@pytest.mark.parametrize(
-    "X",
-    [
-        tuple(TEXTS),
-        np.array(TEXTS, dtype=object),
-        np.array(TEXTS),
-        pd.Series(TEXTS, index=[3, 3, 1, 0]),
-        pd.Series(TEXTS, dtype="string"),
-        pd.Series(TEXTS, dtype=pd.ArrowDtype(pa.string())),
-        pd.DataFrame({"text": TEXTS}),
-        pl.Series(TEXTS),
-        pa.array(TEXTS),
-        np.array(TEXTS, dtype=object)[:, np.newaxis],
-    ],
-)
-def test_every_container_gives_the_same_documents(X):
-    expected = HierarchicalTokenizer().fit_transform(TEXTS)
-    assert pickle.dumps(HierarchicalTokenizer().fit_transform(X)) == pickle.dumps(expected)
-
-
 @pytest.mark.parametrize("method", ["fit", "fit_transform", "transform", "spans"])
 @pytest.mark.parametrize(
     ("X", "error", "message"),
@@ -448,12 +424,6 @@ def test_faulty_documents_are_refused_by_every_method(method, X, error, message)
 # A citizen of scikit-learn
 
 
-@pytest.mark.parametrize("method", ["transform", "spans", "inverse_transform"])
-def test_an_unfitted_tokenizer_says_so(method):
-    with pytest.raises(NotFittedError):
-        getattr(HierarchicalTokenizer(vocabulary=["a"]), method)("anything")
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -470,27 +440,12 @@ def test_a_wrong_parameter_is_named_in_fit(name, value, method):
         getattr(HierarchicalTokenizer(**{name: value}), method)(TEXTS)
 
 
-def test_every_documented_default_is_the_default():
-    section = HierarchicalTokenizer.__doc__.split("Attributes\n")[0]
-    documented = re.findall(r"^    (\w[\w, ]*) : .*default=(\S+)", section, re.MULTILINE)
-    found = {name: default for names, default in documented for name in names.split(", ")}
-    defaults = HierarchicalTokenizer().get_params()
-    assert set(found) == set(defaults)
-    for name, default in found.items():
-        assert default.replace('"', "'") == repr(defaults[name])
-
-
 def test_clone_and_pickle_keep_parameters_and_state():
     tokenizer = HierarchicalTokenizer(max_words=3, stop_words=["a"]).fit(TEXTS)
     assert clone(tokenizer).get_params() == tokenizer.get_params()
     again = pickle.loads(pickle.dumps(tokenizer))
     assert again.vocabulary_ == tokenizer.vocabulary_
     assert words_of(again, TEXTS) == words_of(tokenizer, TEXTS)
-
-
-def test_fitted_state_is_plain():
-    tokenizer = HierarchicalTokenizer().fit(TEXTS)
-    assert vars(tokenizer).keys() - tokenizer.get_params() == {"vocabulary_"}
 
 
 def test_tags_say_that_it_takes_strings():
@@ -539,28 +494,6 @@ def test_the_hash_seed_changes_nothing():
         subprocess.check_output(command, env={"PYTHONHASHSEED": seed}, timeout=120) for seed in "12"
     )
     assert one == other
-
-
-@pytest.mark.thorough
-def test_importing_and_using_it_does_not_import_torch():
-    program = (
-        "import sys; from sk_han import HierarchicalTokenizer as T; T().fit_transform(['a b']);"
-        "assert not {'torch', 'polars'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "text", ["word " * 300_000, "w. " * 100_000, "A very long document. " * 100_000]
-)
-def test_giant_documents_are_read_in_seconds(text):
-    start = time.process_time()
-    tokenizer = HierarchicalTokenizer()
-    documents = tokenizer.fit_transform([text, "small"])
-    (spans, _) = tokenizer.spans([text, "small"])
-    assert len(spans.word_spans) == documents.words_per_document[0]
-    assert time.process_time() - start < 20
 
 
 # More texts than memory holds

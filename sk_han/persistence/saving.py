@@ -193,7 +193,9 @@ def _pipeline(pipeline: Pipeline, arrays: Arrays, text_hashes: bool) -> dict[str
     if len(steps) != 2 or steps[0] not in reading or steps[1] is not HANClassifier:
         raise TypeError(
             "sk_han.save takes a Pipeline of a HierarchicalTokenizer or a SentenceEmbedder, and a "
-            f"HANClassifier; got one of {[step.__name__ for step in steps]}. {_advice(steps)}"
+            f"HANClassifier; got one of {[step.__name__ for step in steps]}. If it ends in them, "
+            "save pipeline[-2:], or if it ends in the classifier alone, pipeline[-1], and give the "
+            "loaded one what the steps before it return; or joblib.dump saves the whole Pipeline."
         )
     if pipeline.memory is not None:
         raise TypeError(
@@ -207,20 +209,6 @@ def _pipeline(pipeline: Pipeline, arrays: Arrays, text_hashes: bool) -> dict[str
     }
     described = [[name, _described(step, arrays, text_hashes)] for name, step in pipeline.steps]
     return {"class": "Pipeline", "params": params, "steps": described}
-
-
-def _advice(steps: list[type]) -> str:
-    """Return advice what to save instead of a Pipeline with other steps."""
-    whole = "joblib.dump saves the whole Pipeline."
-    if steps == [HANClassifier]:
-        return "Save its only step, pipeline[-1]."
-    if steps[-2:] == [HierarchicalTokenizer, HANClassifier]:
-        last = "pipeline[-2:]"
-    elif steps[-1] is HANClassifier and HierarchicalTokenizer not in steps:
-        last = "pipeline[-1]"
-    else:
-        return whole
-    return f"Save {last}, and give the loaded one what the steps before it return; or {whole}"
 
 
 def _unfitted(estimator: Any, arrays: Arrays, but: Sequence[str] = ()) -> dict[str, Any]:

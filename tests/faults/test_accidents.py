@@ -55,39 +55,34 @@ def fault():
     raise ZeroDivisionError
 
 
+MOMENTS = [
+    "on_train_begin",
+    "on_epoch_begin",
+    "on_batch_begin",
+    "on_grad_computed",
+    "on_batch_end",
+    "on_epoch_end",
+    "on_train_end",
+]
+
+
 class At(Callback):
     """Do something at one moment of training."""
 
     def __init__(self, moment, action):
         self.moment, self.action = moment, action
 
-    def _act(self, moment):
+
+def hook_at(moment):
+    def hook(self, net, **kwargs):
         if moment == self.moment:
             self.action()
 
-    def on_train_begin(self, net, **kwargs):
-        self._act("on_train_begin")
-
-    def on_epoch_begin(self, net, **kwargs):
-        self._act("on_epoch_begin")
-
-    def on_batch_begin(self, net, **kwargs):
-        self._act("on_batch_begin")
-
-    def on_grad_computed(self, net, **kwargs):
-        self._act("on_grad_computed")
-
-    def on_batch_end(self, net, **kwargs):
-        self._act("on_batch_end")
-
-    def on_epoch_end(self, net, **kwargs):
-        self._act("on_epoch_end")
-
-    def on_train_end(self, net, **kwargs):
-        self._act("on_train_end")
+    return hook
 
 
-MOMENTS = [name for name in vars(At) if name.startswith("on_")]
+for moment in MOMENTS:
+    setattr(At, moment, hook_at(moment))
 
 
 INTERRUPTED = """
@@ -130,13 +125,6 @@ class TestInterrupts:
         classifier = tiny().fit(TEXTS, LABELS)
         with state_stays(classifier), pytest.raises(KeyboardInterrupt):
             getattr(classifier.set_params(callbacks=[At(moment, ctrl_c)]), method)(TEXTS, LABELS)
-
-    @pytest.mark.parametrize("moment", MOMENTS)
-    @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-    def test_an_error_of_a_callback_leaves_the_earlier_state(self, moment, method):
-        classifier = tiny().fit(TEXTS, LABELS)
-        with state_stays(classifier), pytest.raises(ZeroDivisionError):
-            getattr(classifier.set_params(callbacks=[At(moment, fault)]), method)(TEXTS, LABELS)
 
     @pytest.mark.parametrize("moment", [name for name in MOMENTS if name != "on_epoch_end"])
     def test_an_interrupt_raised_by_a_callback_is_passed_on(self, moment):
@@ -344,43 +332,19 @@ class TestSurroundings:
             np.testing.assert_array_equal(one, other)
 
     @each_surrounding
-    def test_fit_gives_the_same_model(self, surrounding):
-        expected = tiny().fit(TEXTS, LABELS).predict_proba(TEXTS)
+    def test_a_classifier_learns_predicts_explains_and_loads_the_same(self, surrounding):
+        before = tiny().fit(TEXTS, LABELS)
+        expected = before.predict_proba(TEXTS)
         with surrounding():
-            classifier = tiny().fit(TEXTS, LABELS)
-        np.testing.assert_array_equal(classifier.predict_proba(TEXTS), expected)
-
-    @each_surrounding
-    def test_partial_fit_gives_the_same_model(self, surrounding):
-        expected = tiny().fit(TEXTS, LABELS).partial_fit(TEXTS, LABELS).predict_proba(TEXTS)
-        classifier = tiny().fit(TEXTS, LABELS)
+            fitted, loaded = tiny().fit(TEXTS, LABELS), pickle.loads(pickle.dumps(before))
+            predicted, explained = before.predict_proba(TEXTS), before.explain(TEXTS)
+        for found in (fitted.predict_proba(TEXTS), loaded.predict_proba(TEXTS), predicted):
+            np.testing.assert_array_equal(found, expected)
+        assert explained == before.explain(TEXTS)
         with surrounding():
-            classifier.partial_fit(TEXTS, LABELS)
-        np.testing.assert_array_equal(classifier.predict_proba(TEXTS), expected)
-
-    @each_surrounding
-    def test_predictions_are_the_same(self, surrounding):
-        classifier = tiny().fit(TEXTS, LABELS)
-        expected = classifier.predict_proba(TEXTS)
-        with surrounding():
-            found = classifier.predict_proba(TEXTS)
-        np.testing.assert_array_equal(found, expected)
-
-    @each_surrounding
-    def test_explanations_are_the_same(self, surrounding):
-        classifier = tiny().fit(TEXTS, LABELS)
-        expected = classifier.explain(TEXTS)
-        with surrounding():
-            found = classifier.explain(TEXTS)
-        assert found == expected
-
-    @each_surrounding
-    def test_a_model_loaded_there_predicts_the_same(self, surrounding):
-        classifier = tiny().fit(TEXTS, LABELS)
-        with surrounding():
-            loaded = pickle.loads(pickle.dumps(classifier))
-        expected = classifier.predict_proba(TEXTS)
-        np.testing.assert_array_equal(loaded.predict_proba(TEXTS), expected)
+            fitted.partial_fit(TEXTS, LABELS)
+        expected = before.partial_fit(TEXTS, LABELS).predict_proba(TEXTS)
+        np.testing.assert_array_equal(fitted.predict_proba(TEXTS), expected)
 
     def test_half_precision_by_default_does_not_reach_the_weights(self):
         with default_dtype(torch.float16):

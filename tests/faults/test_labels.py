@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from sk_han import HANClassifier, HierarchicalTokenizer, explain
+from tests.thorough import first_fast
 from tests.tiny_models import tiny
 
 TEXTS = ["It was a good day. The sun shone!", "A bad day. Rain, and more rain."] * 6
@@ -49,7 +50,7 @@ def kinds_of_labels():
     yield "odd characters", twelve("\ud800", ""), ["", "\ud800"], "U"
 
 
-KINDS = [pytest.param(*values, id=name) for name, *values in kinds_of_labels()]
+KINDS = {name: values for name, *values in kinds_of_labels()}
 
 
 class Colour(str, Enum):
@@ -65,8 +66,9 @@ class TestLabels:
         assert classifier.classes_.tolist() == ["green", "red"]
         assert {type(label) for label in classifier.classes_.tolist()} == {str}
 
-    @pytest.mark.parametrize(("y", "classes", "kind"), KINDS)
-    def test_classes_and_predictions_are_the_labels_in_their_type(self, y, classes, kind):
+    @pytest.mark.parametrize("name", first_fast(KINDS, 5))
+    def test_classes_and_predictions_are_the_labels_in_their_type(self, name):
+        y, classes, kind = KINDS[name]
         classifier = tiny().fit(TEXTS, y)
         found = classifier.classes_
         assert found.tolist() == (classes or sorted(set(y)))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 
 from sk_han import HierarchicalTokenizer
 from sk_han.nn import HierarchicalAttentionNetwork
@@ -127,7 +128,7 @@ class TestSafetensors:
     @pytest.mark.parametrize(
         ("model", "error", "message"),
         [
-            (fitted_pipeline(), TypeError, r"Pipeline.*pipeline\[-1\]"),
+            (make_pipeline(tiny()), TypeError, r"Pipeline.*pipeline\[-1\]"),
             (HierarchicalTokenizer(), TypeError, "HierarchicalTokenizer"),
             (tiny(), NotFittedError, "not fitted"),
         ],

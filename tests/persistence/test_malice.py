@@ -2,7 +2,6 @@
 
 import contextlib
 import pickle
-import random
 import struct
 import time
 import tracemalloc
@@ -13,13 +12,10 @@ import pytest
 
 from sk_han import HANClassifier, ModelFormatError
 from tests.crafted_files import (
-    WHOLE,
     archive_of,
     golden_entries,
     golden_parts,
-    loads_or_is_a_format_error,
     npy,
-    paths,
     sealed,
     set_at,
     without,
@@ -91,16 +87,6 @@ class TestCraftedZip:
         struct.pack_into("<II", content, directory + 20, 10**9, 10**9)
         with pytest.raises(ModelFormatError, match="declares more bytes than the file has"):
             load_bytes(sealed(bytes(content)))
-
-    @pytest.mark.thorough
-    def test_changed_bytes_under_a_right_checksum_load_or_are_format_errors(self, load_bytes):
-        generator = random.Random(0)
-        directory = WHOLE.index(b"PK\x01\x02")
-        for _ in range(400):
-            content = bytearray(WHOLE)
-            start = generator.choice([0, directory, directory])
-            content[generator.randrange(start, len(WHOLE))] = generator.randrange(256)
-            loads_or_is_a_format_error(load_bytes, sealed(bytes(content)))
 
 
 def with_output_bias(content):
@@ -450,17 +436,6 @@ class TestCraftedContent:
         entries = [("model.json", text), *golden_entries()[1:]]
         with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded"):
             load_bytes(zipped(entries))
-
-    @pytest.mark.thorough
-    def test_any_wrong_value_anywhere_loads_or_is_a_format_error(self, load_bytes):
-        description, arrays = golden_parts()
-        del description["model"]["fitted"]["history"][2:]
-        hostile = [None, -1, 10**30, "", [], [[1, "a"]], {"tuple": []}, {"dict": [["a", 1]]}]
-        hostile += [{"float": "inf"}, {"array": "classes"}, {"class": "HierarchicalTokenizer"}]
-        for number, path in enumerate(paths(description)):
-            value = hostile[number % len(hostile)]
-            content = archive_of(set_at(description, path, value), arrays)
-            loads_or_is_a_format_error(load_bytes, content)
 
     @pytest.mark.parametrize("steps", [[], [["a", {}]], [["a", {}], ["a", {}]], [1, 2], None])
     def test_a_pipeline_of_other_steps_is_refused(self, load_bytes, steps):

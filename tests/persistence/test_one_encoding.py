@@ -15,6 +15,7 @@ from sk_han import (
     load,
     save,
 )
+from tests.thorough import first_fast
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, tiny
 
 OURS = [
@@ -26,7 +27,7 @@ OURS = [
 
 CLASSIFIERS = {
     "the default": {},
-    "no n-grams": {"linear_ngrams": None},
+    "no n-grams": {"linear_ngrams": None, "net_params": {"valid_batch_size": 3}},
     "several attentions": {"pooling": MultiHopAttention(size=4, hops=3), "max_epochs": 2},
     "context": {
         "pooling": ContextAttention(size=4, gated=True, per_label=True),
@@ -75,7 +76,7 @@ def assert_equal(found, expected, where="state"):
         assert found == expected, where
 
 
-@pytest.fixture(scope="module", params=CLASSIFIERS)
+@pytest.fixture(scope="module", params=first_fast(CLASSIFIERS, 2))
 def classifier(request):
     return tiny(**CLASSIFIERS[request.param]).fit(TEXTS, LABELS)
 

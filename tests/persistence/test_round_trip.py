@@ -1,3 +1,4 @@
+from copy import copy
 from dataclasses import replace
 from typing import ClassVar
 
@@ -6,7 +7,6 @@ import pytest
 import sklearn
 import torch
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -58,10 +58,17 @@ class TestRoundTrip:
         save(round_trip(fitted, path), tmp_path / "again.han")
         assert (tmp_path / "again.han").read_bytes() == path.read_bytes()
 
-    def test_a_device_that_is_gone_becomes_the_cpu(self, path):
-        classifier = fitted_classifier()
+    def test_a_device_that_is_gone_becomes_the_cpu(self, fitted, path):
+        classifier = copy(fitted)
         classifier.device_ = "cuda:7"
         assert round_trip(classifier, path).device_ == "cpu"
+
+
+def with_classes(fitted, classes):
+    """Give a copy of a classifier whose classes have other names."""
+    classifier = copy(fitted)
+    classifier.pool_ = replace(classifier.pool_, target=OneOfClasses(classes))
+    return classifier
 
 
 class TestParameters:
@@ -77,17 +84,15 @@ class TestParameters:
         ],
         ids=str,
     )
-    def test_plain_parameters_come_back(self, path, params):
-        classifier = fitted_classifier(**params).set_params(word_hidden=11)  # changed after the fit
+    def test_plain_parameters_come_back(self, fitted, path, params):
+        classifier = copy(fitted).set_params(word_hidden=11, **params)
         loaded = round_trip(classifier, path)
         assert loaded.get_params() == classifier.get_params()
-        assert loaded.net_.valid_batch_size == classifier.net_.valid_batch_size
         assert (type(loaded.max_epochs), type(loaded.lr)) == (int, float)
 
-    def test_class_weights_keep_keys_that_are_no_strings(self, path):
+    def test_class_weights_keep_keys_that_are_no_strings(self, fitted, path):
         weights = {np.int64(3): 1.0, 7: np.float32(2.5)}
-        classifier = tiny(class_weight=weights).fit(TEXTS, np.where(LABELS == "pos", 7, 3))
-        found = round_trip(classifier, path).class_weight
+        found = round_trip(copy(fitted).set_params(class_weight=weights), path).class_weight
         assert found == {3: 1.0, 7: 2.5}
         assert {type(key) for key in found} == {int}
 
@@ -99,16 +104,17 @@ class TestParameters:
         assert loaded.embedding_init.dtype == np.float64
         assert np.isfinite(loaded.fit(X, [0, 1] * 10).history_[-1]["train_loss"])
 
-    def test_the_tokenizer_parameter_comes_back_unfitted(self, path):
-        loaded = round_trip(fitted_classifier(tokenizer=HierarchicalTokenizer(min_df=2)), path)
+    def test_the_tokenizer_parameter_comes_back_unfitted(self, fitted, path):
+        classifier = copy(fitted).set_params(tokenizer=HierarchicalTokenizer(min_df=2))
+        loaded = round_trip(classifier, path)
         assert loaded.tokenizer.min_df == 2
         assert not hasattr(loaded.tokenizer, "vocabulary_")
         assert "rain" in loaded.tokenizer_.vocabulary_
 
-    def test_metadata_requests_come_back(self, path):
+    def test_metadata_requests_come_back(self, fitted, path):
         with sklearn.config_context(enable_metadata_routing=True):
-            classifier = tiny().set_fit_request(X_val=True, sample_weight="weights")
-            classifier.set_score_request(sample_weight=False).fit(TEXTS, LABELS)
+            classifier = copy(fitted).set_fit_request(X_val=True, sample_weight="weights")
+            classifier.set_score_request(sample_weight=False)
         requests = round_trip(classifier, path).get_metadata_routing()
         assert requests.fit.requests["X_val"] is True
         assert requests.fit.requests["sample_weight"] == "weights"
@@ -133,12 +139,11 @@ class TestLabels:
         "float": np.where(LABELS == "pos", 7.0, -2.0),
         "NUL and quotes": np.where(LABELS == "pos", 'a "quoted" \\ label', "an\0inner NUL"),
         "lone surrogates": np.where(LABELS == "pos", "\ud83d\ude00", "\U0001f600").astype(object),
-        "three": np.array(["only"] * 6 + ["two"] * 6 + ["three \N{SNOWMAN}"] * 6),
     }
 
     @pytest.mark.parametrize("labels", KINDS.values(), ids=KINDS)
-    def test_classes_come_back_with_their_type(self, path, labels):
-        classifier = tiny().fit(TEXTS, labels)
+    def test_classes_come_back_with_their_type(self, fitted, path, labels):
+        classifier = with_classes(fitted, np.unique(labels))
         loaded = round_trip(classifier, path)
         assert loaded.classes_.dtype == classifier.classes_.dtype
         assert loaded.classes_.tolist() == classifier.classes_.tolist()
@@ -173,7 +178,7 @@ class TestWhatCannotBeSaved:
     def test_a_parameter_that_is_no_plain_value_is_named_with_the_repair(
         self, fitted, path, name, value, repair
     ):
-        classifier = fitted_classifier().set_params(**{name: value})
+        classifier = copy(fitted).set_params(**{name: value})
         with pytest.raises(TypeError, match=f"^{name} of the HANClassifier cannot.*{repair}"):
             save(classifier, path)
         assert not path.exists()
@@ -203,46 +208,19 @@ class TestWhatCannotBeSaved:
             save(pipeline, path)
 
     def test_a_search_is_refused_with_advice(self, path):
-        search = GridSearchCV(tiny(), {"lr": [0.1]}, cv=2).fit(TEXTS, LABELS)
         with pytest.raises(TypeError, match=r"GridSearchCV.*best_estimator_"):
-            save(search, path)
-        save(search.best_estimator_, path)
+            save(GridSearchCV(tiny(), {"lr": [0.1]}), path)
 
     def test_of_a_pipeline_with_steps_before_the_last_two_are_saved_as_advised(self, path):
         steps = [FunctionTransformer(lowered), HierarchicalTokenizer(lowercase=False), tiny()]
         pipeline = make_pipeline(*steps).fit(TEXTS, LABELS)
-        with pytest.raises(
-            TypeError, match=r"FunctionTransformer.* Save pipeline\[-2:\], and give"
-        ):
+        with pytest.raises(TypeError, match=r"FunctionTransformer.*save pipeline\[-2:\].*joblib"):
             save(pipeline, path)
         loaded = round_trip(pipeline[-2:], path)
         assert isinstance(loaded, Pipeline)
         before = pipeline[:-2].transform(UNSEEN)
         np.testing.assert_array_equal(loaded.predict_proba(before), pipeline.predict_proba(UNSEEN))
         assert np.any(loaded.predict_proba(UNSEEN) != pipeline.predict_proba(UNSEEN))
-
-    def test_of_a_pipeline_without_a_tokenizer_the_classifier_is_saved_as_advised(self, path):
-        pipeline = make_pipeline(FunctionTransformer(lowered), tiny()).fit(TEXTS, LABELS)
-        with pytest.raises(TypeError, match=r"FunctionTransformer.* Save pipeline\[-1\], and give"):
-            save(pipeline, path)
-        loaded = round_trip(pipeline[-1], path)
-        before = pipeline[:-1].transform(UNSEEN)
-        np.testing.assert_array_equal(loaded.predict_proba(before), pipeline.predict_proba(UNSEEN))
-
-    @pytest.mark.parametrize(
-        "steps",
-        [
-            [HierarchicalTokenizer(), FunctionTransformer(), tiny()],
-            [HierarchicalTokenizer(), FunctionTransformer(), LogisticRegression()],
-            [HierarchicalTokenizer(), LogisticRegression()],
-        ],
-        ids=["between", "another last step", "nothing between"],
-    )
-    def test_of_a_pipeline_with_other_steps_nothing_else_than_joblib_is_advised(self, path, steps):
-        with pytest.raises(TypeError, match=r"joblib\.dump saves the whole Pipeline") as caught:
-            save(Pipeline([(str(number), step) for number, step in enumerate(steps)]), path)
-        assert "pipeline[" not in str(caught.value)
-        assert not path.exists()
 
     @pytest.mark.parametrize(
         "estimator",
@@ -254,13 +232,11 @@ class TestWhatCannotBeSaved:
             save(estimator, path)
         assert not path.exists()
 
-    def test_a_parameter_that_load_would_refuse_is_not_saved(self, path):
+    def test_a_parameter_that_load_would_refuse_is_not_saved(self, fitted, path):
         with pytest.raises(ValueError, match="'lr' parameter of HANClassifier"):
-            save(fitted_classifier().set_params(lr=-1.0), path)
+            save(copy(fitted).set_params(lr=-1.0), path)
 
-    def test_labels_of_another_type_are_refused(self, path):
-        classifier = fitted_classifier()
+    def test_labels_of_another_type_are_refused(self, fitted, path):
         days = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
-        classifier.pool_ = replace(classifier.pool_, target=OneOfClasses(days))
         with pytest.raises(TypeError, match=r"classes_ of dtype datetime64\[D\]"):
-            save(classifier, path)
+            save(with_classes(fitted, days), path)

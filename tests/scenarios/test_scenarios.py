@@ -13,7 +13,7 @@ from tests.scenarios.dimensions import NAMES, PARAMETERS, SLOW, TOKENIZER, is_le
 from tests.scenarios.drawing import Scenario, covering, missing_pairs, shortest
 from tests.scenarios.running import run
 
-N_FAST = 20
+N_FAST = 14
 DEFAULTS = {name: values[0] for name, values in NAMES.items()}
 
 

@@ -63,8 +63,8 @@ def onnx_model(onnx: Any, pool: Pool) -> Any:
     )
     ids, words = _of_length(graph, ids, words), _of_length(graph, words, sentences)
     of_words, of_sentences = Sequences(graph, words), Sequences(graph, sentences)
-    network = add_network(graph, ids, of_words, of_sentences, stored)
-    total = _scaled(graph, graph.cast(network.logits, np.float64), pool.scales[NETWORK])
+    logits, *attentions = add_network(graph, ids, of_words, of_sentences, stored)
+    total = _scaled(graph, graph.cast(logits, np.float64), pool.scales[NETWORK])
     if models:
         document = graph.add("Gather", of_sentences.of_token, of_words.of_token)
         ngrams = NgramBuckets(graph, ids, of_words.of_token, document, stored["vocabulary_size"])
@@ -76,7 +76,7 @@ def onnx_model(onnx: Any, pool: Pool) -> Any:
     # Without documents there is one of padding.
     n_documents = graph.size("sentences_per_document")
     probabilities = graph.add("Slice", probabilities, graph.constant([0]), n_documents)
-    for name, value in zip(OUTPUTS, (probabilities, *network[1:]), strict=True):
+    for name, value in zip(OUTPUTS, (probabilities, *attentions), strict=True):
         graph.name(value, name)
     D, N, T = "documents", "sentences", "words"
     inputs: Shaped = dict(zip(INPUTS, [(np.int64, [size]) for size in (T, N, D)], strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,6 @@ _OPERATORS = {"gru": "GRU", "lstm": "LSTM", "rnn": "RNN"}
 # PyTorch's gates r, z, n of a GRU and i, f, g, o of an LSTM, in the order that ONNX gives them.
 _GATES = {"gru": [1, 0, 2], "lstm": [0, 3, 1, 2], "rnn": [0]}
 _LOWEST = np.finfo(np.float32).min  # no -inf: a sequence without tokens would get NaN
-
-
-class NetworkValues(NamedTuple):
-    """Names of what the network computes."""
-
-    logits: str
-    word_attention: str
-    sentence_attention: str
 
 
 def check_covered(options: NetworkOptions) -> None:
@@ -49,34 +41,31 @@ def check_covered(options: NetworkOptions) -> None:
 
 def add_network(
     graph: Graph, word_ids: str, words: Sequences, sentences: Sequences, state: Mapping[str, Any]
-) -> NetworkValues:
-    """Add the operators of a network, for ids of words (T,), sentences and documents."""
+) -> tuple[str, str, str]:
+    """Add the operators of a network of word ids (T,); return logits and both attentions."""
     options, weights = NetworkOptions.from_plain(state["options"]), state["weights"]
     vectors = graph.constant(weights["embedding.weight"], np.float32)
     padded = graph.add("Concat", word_ids, graph.constant([0]), axis=0)  # where there is no word
-    rnn = options.recurrent
-    levels = [
-        ("word", vectors, words, padded),
-        ("sentence", None, sentences, None),
-    ]
-    attentions = []
-    pooled = ""
-    for name, table, sequences, ids in levels:
-        index = graph.add("Transpose", sequences.index, perm=[1, 0])  # (L, N)
-        index = index if ids is None else graph.add("Gather", ids, index)
-        inputs = graph.add("Gather", table or pooled, index)  # (L, N, E)
-        states = _encoded(graph, inputs, sequences, rnn, weights, f"{name}_encoder")
+
+    def level(name: str, table: str, index: str, sequences: Sequences) -> tuple[str, str]:
+        """Encode and pool the rows of a table at an index (L, N)."""
+        inputs = graph.add("Gather", table, index)  # (L, N, E)
+        encoder = f"{name}_encoder"
+        states = _encoded(graph, inputs, sequences, options.recurrent, weights, encoder)
         own = {
             key.removeprefix(f"{name}_attention."): weight
             for key, weight in weights.items()
             if key.startswith(f"{name}_attention.")
         }
-        pooled, shares = _pooled(graph, states, sequences, own)
-        attentions.append(shares)
+        return _pooled(graph, states, sequences, own)
+
+    index = graph.add("Gather", padded, graph.add("Transpose", words.index, perm=[1, 0]))
+    pooled, of_words = level("word", vectors, index, words)
+    index = graph.add("Transpose", sentences.index, perm=[1, 0])
+    pooled, of_sentences = level("sentence", pooled, index, sentences)
     kernel = graph.constant(weights["output.weight"], np.float32)
     bias = graph.constant(weights["output.bias"], np.float32)
-    logits = graph.add("Gemm", pooled, kernel, bias, transB=1)
-    return NetworkValues(logits, *attentions)
+    return graph.add("Gemm", pooled, kernel, bias, transB=1), of_words, of_sentences
 
 
 def _encoded(

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.inspection.explaining import explain
+from sk_han.persistence.onnx.building import OUTPUTS
 
 if TYPE_CHECKING:
     from sk_han.classifier import HANClassifier
 
 _TOLERANCE = 1e-5
 # Words of each sentence of documents that are read together, and one by one.
-_SHAPES: list[list[int]] = [
-    [],
-    [1],
-    [2],
-    [1, 1, 1],
-    [7, 3, 1, 12],
-    [150],
-    [],
-    [5] * 40,
-    [33, 2, 61, 18, 1, 9, 25],
-    [1],
-]
-
-
-class _Result(NamedTuple):
-    probabilities: NDArray[Any]
-    word_attention: NDArray[Any]
-    sentence_attention: NDArray[Any]
+_SHAPES: list[list[int]] = [[], [1], [2], [1, 1, 1], [7, 3, 1, 12], [150], []]
+_SHAPES += [[5] * 40, [33, 2, 61, 18, 1, 9, 25], [1]]
 
 
 def feeds(documents: DocumentArray) -> dict[str, NDArray[np.int64]]:
@@ -50,24 +35,17 @@ def check_parity(session: Any, classifier: HANClassifier, vocabulary_size: int) 
     alone = [together[i : i + 1] for i in range(len(together))]
     for documents in [together, together[::-1], *alone]:
         expected = _expected(classifier, documents)
-        found = _Result(*session.run(None, feeds(documents)))
-        for name, difference in _differences(found, expected).items():
+        results = zip(OUTPUTS, session.run(None, feeds(documents)), expected, strict=True)
+        for name, found, wanted in results:
+            same = found.shape == wanted.shape
+            difference = float(np.abs(found - wanted).max(initial=0)) if same else np.nan
             if not difference <= _TOLERANCE:
-                shapes = getattr(found, name).shape, getattr(expected, name).shape
                 raise RuntimeError(
-                    f"The graph's {name} of shape {shapes[0]} differ from the classifier's of "
-                    f"shape {shapes[1]} by {difference:.2g}, where {_TOLERANCE:g} is allowed, so "
-                    "nothing was written. A network whose training diverged amplifies rounding: "
+                    f"The graph's {name} of shape {found.shape} differ from the classifier's of "
+                    f"shape {wanted.shape} by {difference:.2g}, where {_TOLERANCE:g} is allowed, "
+                    "so nothing was written. A network whose training diverged amplifies rounding: "
                     "fit it again with a lower lr. Else try another release of onnxruntime."
                 )
-
-
-def _differences(found: _Result, expected: _Result) -> dict[str, float]:
-    """Return the largest difference of each result; NaN for one of another shape."""
-    return {
-        name: float(np.abs(one - other).max(initial=0)) if one.shape == other.shape else np.nan
-        for name, one, other in zip(_Result._fields, found, expected, strict=True)
-    }
 
 
 def _documents(vocabulary_size: int) -> DocumentArray:
@@ -82,11 +60,11 @@ def _documents(vocabulary_size: int) -> DocumentArray:
     return DocumentArray.from_nested(nested)
 
 
-def _expected(classifier: HANClassifier, documents: DocumentArray) -> _Result:
-    none = np.empty(0)
+def _expected(classifier: HANClassifier, documents: DocumentArray) -> list[NDArray[Any]]:
+    """Return what the outputs of the graph should be."""
     explained = explain(classifier, documents, method="attention")
-    return _Result(
-        classifier.predict_proba(documents),
-        np.concatenate([none, *(each.word_attention for each in explained)]),
-        np.concatenate([none, *(each.sentence_attention for each in explained)]),
-    )
+    of_words = [each.word_attention for each in explained]
+    of_sentences = [each.sentence_attention for each in explained]
+    none = np.empty(0)
+    attentions = [np.concatenate([none, *each]) for each in (of_words, of_sentences)]
+    return [classifier.predict_proba(documents), *attentions]
