@@ -70,10 +70,7 @@ class ServedNetwork(NetworkPart):
     def gradient_attention(
         self, documents: DocumentArray, score: Callable[[Array], NDArray[Any]]
     ) -> Attribution:
-        """Multiply attention by the gradient at it, as `sk_han.nn.attribution` does and explains.
-
-        `score` takes logits (D, K) and returns the factor of each in the score of its document.
-        """
+        """Multiply attention by the gradient at it, as `sk_han.nn.attribution` explains."""
         attention = self._options.attention
         has_softmax = attention is not None and attention.normalizer == "softmax"
         if self._options.recurrent != RNN() or not has_softmax:
@@ -126,10 +123,7 @@ class ServedNetwork(NetworkPart):
     def _read_words(
         self, documents: DocumentArray, *, keep: bool = False
     ) -> tuple[Array, Array, Array]:
-        """Return sentence vectors, and states and weights of words.
-
-        Beside the vectors stand the sums of a label attention, if there is one.
-        """
+        """Return sentence vectors, beside sums of a label attention; states, weights of words."""
         words, sentences = documents.words_per_sentence, documents.sentences_per_document
         # An attention that depends on other sentences pools those of a document at once.
         depends = isinstance(self._options.attention, ContextAttention)

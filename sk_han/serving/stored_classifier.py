@@ -98,10 +98,7 @@ class StoredClassifier(NamedTuple):
 def stored_classifier(
     data: Any, arrays: Arrays, make_tokenizer: Callable[[Any], Any]
 ) -> StoredClassifier:
-    """Return a described classifier; `make_tokenizer` takes the description of a fitted one.
-
-    Arrays that it names are taken out.
-    """
+    """Return a described classifier, whose arrays are taken out."""
     fields = classifier_fields(data)
     stored = fields_of(fields["params"], "params of the classifier", [], _PARAMETERS)
     params = {name: _parameter(name, value, arrays) for name, value in stored.items()}

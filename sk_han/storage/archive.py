@@ -41,11 +41,7 @@ _NPY_HEADER = re.compile(
 
 
 def write_archive(file: BinaryIO, description: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a value that JSON can hold, and arrays, into an empty file open to read and write.
-
-    Arrays are of numbers, booleans or strings of fixed length. The same content has the same
-    bytes, since no time is recorded.
-    """
+    """Write a value that JSON can hold, and arrays of numbers or strings, into an empty file."""
     text = json.dumps(description, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.comment = b"sk_han format %d sha256 " % FORMAT_VERSION + b"0" * N_DIGITS
@@ -64,8 +60,7 @@ def write_archive(file: BinaryIO, description: Any, arrays: Mapping[str, NDArray
 def read_archive(file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
     """Read the value and the arrays, read-only, of a file of `write_archive`.
 
-    A ValueError says what is wrong with it, to which the caller adds its name; a RecursionError,
-    that its JSON text is nested too deeply.
+    A ValueError says what is wrong; a RecursionError, that its JSON text is nested too deeply.
     """
     check_format(file)
     entries = _entries(file)

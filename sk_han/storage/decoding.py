@@ -54,10 +54,7 @@ def classifier_fields(data: Any) -> dict[str, Any]:
 def fitted_state(
     fields: dict[str, Any], arrays: Arrays, make_tokenizer: Callable[[Any], Any]
 ) -> dict[str, Any]:
-    """Return the fitted state of `classifier_fields`, without a check of its values.
-
-    Its arrays are taken out of `arrays`; `make_tokenizer` takes the description of a tokenizer.
-    """
+    """Return the unchecked fitted state of `classifier_fields`; its arrays are taken out."""
 
     def decoded(data: Any) -> Any:
         match data:

@@ -37,11 +37,7 @@ _KINDS = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
 @contextmanager
 def model_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file to read a model from it in the block.
-
-    What the block raises for what the file holds becomes a ModelFormatError. What is a pipe, a
-    socket or a device is an OSError.
-    """
+    """Open a file; what the block raises for what it holds becomes a ModelFormatError."""
     _check_kind(Path(path))
     with open(Path(path), "rb") as file:
         try:
@@ -56,10 +52,7 @@ def model_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def check_format(file: BinaryIO) -> None:
-    """Check the last bytes of a file: its format, its digest, and where its entries are listed.
-
-    A ValueError says what is wrong, as of `read_archive`.
-    """
+    """Check the last bytes of a file: its format, its digest, and where its entries are listed."""
     size = file.seek(0, os.SEEK_END)
     tail = _read_end(file, size, _LONGEST_SEAL)
     seal = _SEAL.search(tail)

@@ -22,11 +22,7 @@ _SPECIAL_FLOATS = ("nan", "inf", "-inf")
 
 
 def to_plain(value: Any, arrays: dict[str, NDArray[Any]] | None = None) -> Any:
-    """Return a value in JSON's types; NumPy scalars become Python numbers.
-
-    Arrays are put into `arrays` under new names; without it they, and what else is no plain value,
-    are a TypeError.
-    """
+    """Return a value in JSON's types; arrays go into `arrays` under new names, if it is given."""
     if value is None or isinstance(value, (bool, np.bool_)):
         return None if value is None else bool(value)
     if isinstance(value, str):

@@ -21,11 +21,6 @@ def check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
 
 
-def check_spread(spread: float) -> None:
-    """Check the share of a sentence's contribution that is divided evenly."""
-    check_share("spread", spread)
-
-
 def check_share(name: str, value: Any) -> None:
     """Check that a parameter is a number from 0 to 1."""
     if not isinstance(value, Real) or not 0 <= float(value) <= 1:

@@ -20,10 +20,7 @@ def refuse_masked(values: Any, name: str) -> None:
 
 
 def label_list(labels: Any) -> list[Any]:
-    """Return labels (n,), or those of a frame of one column, as a list of Python's own types.
-
-    More columns give a list of lists, and a single label a list of it.
-    """
+    """Return labels, of one column or several, as a list of Python's own types."""
     if isinstance(labels, (list, tuple)):
         return [plain_label(label) for label in labels]
     refuse_masked(labels, "An array of labels or groups")

@@ -15,16 +15,14 @@ from sk_han.utils.atomic_write import replacing
 def write_csv(
     path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Write a table in UTF-8, compressed if its name ends in .gz; floats have three digits.
-
-    It begins with a byte order mark, without which Excel takes the bytes for other characters.
-    """
+    """Write a table, compressed if its name ends in .gz; floats have three digits."""
     lines = io.StringIO(newline="")
     writer = csv.writer(lines)
     writer.writerow(header)
     writer.writerows(
         [f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row] for row in rows
     )
-    data = lines.getvalue().encode("utf-8-sig", errors="replace")  # lone surrogates are no UTF-8
+    # Excel needs the byte order mark; lone surrogates are no UTF-8.
+    data = lines.getvalue().encode("utf-8-sig", errors="replace")
     with replacing(path) as file:
         file.write(gzip.compress(data) if os.fspath(path).lower().endswith(".gz") else data)

@@ -6,10 +6,8 @@ import sys
 
 
 def tasks_at_once() -> int | None:
-    """Return how many tasks run at once in the worker that runs this one; None outside of Dask.
-
-    joblib cannot be asked: in a task of its backend for Dask it counts the cores of the cluster.
-    """
+    """Return how many tasks run at once in the worker that runs this one; None outside of Dask."""
+    # In a task of its backend for Dask joblib counts the cores of the cluster.
     module = sys.modules.get("distributed.worker")  # a task has it
     if module is None:
         return None

@@ -25,10 +25,7 @@ class DocumentTransformer(TransformerMixin):
         return np.array(["documents"], dtype=object)
 
     def set_output(self: _Transformer, *, transform: str | None = None) -> _Transformer:
-        """Return itself: documents are no table, and stay what they are in every container.
-
-        A Pipeline or ColumnTransformer asks all of its steps for "pandas" or "polars".
-        """
+        """Return itself, which a Pipeline asks for tables: documents stay what they are."""
         return self
 
     def __sklearn_tags__(self) -> Any:

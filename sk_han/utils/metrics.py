@@ -15,24 +15,17 @@ _Z = 1.959964  # 95 % of a normal distribution
 
 
 class Bin(NamedTuple):
-    """Documents of similar confidence: their number, mean confidence and share of right ones.
-
-    `low` and `high` are the ends of the 95 % interval of that share.
-    """
+    """Documents of similar confidence."""
 
     n_documents: int
-    confidence: float
+    confidence: float  # the mean
     accuracy: float
-    low: float
+    low: float  # the 95 % interval of the accuracy
     high: float
 
 
 def figures(probabilities: NDArray[np.float64], targets: NDArray[np.int64]) -> dict[str, Any]:
-    """Return accuracy, macro F1, log loss, calibration error and confusion of (D, K) probabilities.
-
-    Macro F1 is of the classes that are true or predicted somewhere; the confusion (K, K) counts
-    the documents of each true (row) and predicted (column) class.
-    """
+    """Return figures of probabilities (D, K); rows of the confusion (K, K) are true classes."""
     n_documents, n_classes = probabilities.shape
     predicted = probabilities.argmax(axis=1)
     counts = np.bincount(targets * n_classes + predicted, minlength=n_classes**2)
@@ -54,11 +47,7 @@ def figures(probabilities: NDArray[np.float64], targets: NDArray[np.int64]) -> d
 def label_figures(
     probabilities: NDArray[np.float64], decided: NDArray[np.bool_], t: NDArray[np.bool_]
 ) -> dict[str, Any]:
-    """Return figures of several labels a document, (D, L) each, and those of each label.
-
-    A share of nothing is 0; log loss is the mean over documents and labels, and the other means
-    are those of `averages`.
-    """
+    """Return figures of several labels a document, (D, L) each, and those of each label."""
     mean = averages(decided, t)
     right, predicted, true = (decided & t).sum(axis=0), decided.sum(axis=0), t.sum(axis=0)
     return {
@@ -77,11 +66,8 @@ def label_figures(
 def calibration_error(
     probabilities: NDArray[np.float64], targets: NDArray[np.int64], n_bins: int = BINS
 ) -> float:
-    """Return how far the share of right predictions is from the confidence in them, on average.
-
-    Bins count by their documents (Guo, Pleiss, Sun, Weinberger, 2017, On Calibration of Modern
-    Neural Networks, ICML, equation 3).
-    """
+    """Return how far the share of right predictions is from the confidence in them, on average."""
+    # Guo, Pleiss, Sun, Weinberger, 2017, On Calibration of Modern Neural Networks, ICML, equation 3
     bins = reliability(probabilities, targets, n_bins)
     return sum(b.n_documents * abs(b.accuracy - b.confidence) for b in bins) / len(targets)
 
@@ -92,10 +78,7 @@ def reliability(
     n_bins: int = BINS,
     groups: NDArray[np.int64] | None = None,
 ) -> list[Bin]:
-    """Put documents into bins of equal width by their highest probability, the confidence.
-
-    Bins are in rising order of confidence, without empty ones; `groups` as of `interval_of`.
-    """
+    """Put documents into bins of equal width by their highest probability; give no empty ones."""
     confidence = probabilities.max(axis=1)
     right = probabilities.argmax(axis=1) == targets
     bins = np.digitize(confidence, np.linspace(0, 1, n_bins + 1)[1:-1], right=True)
@@ -130,10 +113,8 @@ def share_interval(n_right: float, n: float) -> tuple[float, float]:
 def _worth(values: NDArray[Any], groups: NDArray[np.int64] | None) -> float:
     """Return how many documents drawn one by one tell as much of the mean as one does here.
 
-    The effective sample size with its degrees of freedom (Korn and Graubard, 1998, Confidence
-    intervals for proportions with small expected number of positive counts estimated from survey
-    data, Survey Methodology 24), never more than the documents. Where all are alike, or one group
-    is there, each group tells as much as a document.
+    Korn and Graubard, 1998, Confidence intervals for proportions with small expected number of
+    positive counts estimated from survey data, Survey Methodology 24.
     """
     if groups is None:
         return 1.0
@@ -158,10 +139,8 @@ def difference_interval(
 ) -> tuple[float, float]:
     """Return the 95 % interval of the difference of two accuracies on the same documents.
 
-    The documents that one of both alone has right decide: the interval of Wald for paired shares,
-    with half a document added to each kind, so that it is no point where the two agree (Agresti
-    and Min, 2005, Simple improved confidence intervals for comparing matched proportions,
-    Statistics in Medicine 24). `groups` as of `interval_of`.
+    Agresti and Min, 2005, Simple improved confidence intervals for comparing matched proportions,
+    Statistics in Medicine 24: half a document is added to those that one of both alone has right.
     """
     worth = _worth(right.astype(np.float64) - right_of_other, groups)
     n = len(right) * worth + 2

@@ -10,11 +10,8 @@ class ModelFormatError(ValueError):
 
 
 def checked_state(state: Any, estimator: Any, *, newest: int) -> dict[str, Any]:
-    """Check the state that a pickle passes to an estimator; return a copy without its format.
-
-    scikit-learn compares versions for its own estimators only. So each of ours stores the format
-    of its state under ``"_state_format"``. Parameters that the state lacks get their defaults.
-    """
+    """Check the state of a pickle; return it without its format, and with defaults it lacks."""
+    # scikit-learn compares versions for its own estimators only.
     name = type(estimator).__name__
     if not isinstance(state, dict) or type(state.get("_state_format")) is not int:
         raise ModelFormatError(

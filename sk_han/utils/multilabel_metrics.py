@@ -27,12 +27,8 @@ def log_losses(p: NDArray[np.float64], t: NDArray[np.bool_]) -> NDArray[np.float
 
 
 def calibration_error_of_labels(p: NDArray[np.float64], t: NDArray[np.bool_]) -> float:
-    """Return how far shares of right marks are from probabilities, on average over ten bins.
-
-    Of all labels together, and of probabilities above 0.05: of many labels nearly all others are
-    next to 0, and right. It is 0 where there are none.
-    """
-    counted = p > _SMALLEST
+    """Return how far shares of right marks are from probabilities, on average over ten bins."""
+    counted = p > _SMALLEST  # of many labels nearly all others are next to 0, and right
     values, right = p[counted], t[counted]
     bins = np.minimum((values * _BINS).astype(np.int64), _BINS - 1)
     gaps = np.bincount(bins, weights=values - right, minlength=_BINS)
@@ -42,10 +38,7 @@ def calibration_error_of_labels(p: NDArray[np.float64], t: NDArray[np.bool_]) ->
 def resampled(
     given: NDArray[np.bool_], true: NDArray[np.bool_], groups: NDArray[np.int64] | None = None
 ) -> Figures:
-    """Return the averages in 1,000 bootstrap samples of the documents, the same for any model.
-
-    With groups, (D,), samples are of groups, each with all of its documents.
-    """
+    """Return the averages in 1,000 bootstrap samples of the documents, or of their groups (D,)."""
     random = np.random.RandomState(0)
     unit = np.arange(len(true)) if groups is None else np.unique(groups, return_inverse=True)[1]
     n = int(unit.max()) + 1

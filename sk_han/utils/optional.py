@@ -7,11 +7,7 @@ from typing import Any
 
 
 def import_optional(name: str, extra: str | None, caller: str) -> Any:
-    """Import an optional package, or raise an error with the command to install it.
-
-    `extra` of sk-han installs it, None for a package of no extra; `caller` is the public name of
-    the function that needs it. A broken package raises its own error.
-    """
+    """Import a package of an extra of sk-han, or name the command that installs it."""
     package = name.partition(".")[0]
     try:
         return import_module(name)

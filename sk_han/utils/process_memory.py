@@ -15,10 +15,7 @@ _LIMITS_OF_GROUPS = (
 
 
 def memory_limit() -> int | None:
-    """Return the bytes that this process may have, by machine, container and `ulimit -v`, or None.
-
-    What other programs take is not deducted: the same work is refused or not at any time.
-    """
+    """Return the bytes that this process may have, whatever others take, or None if unknown."""
     limits = []
     with suppress(AttributeError, OSError, ValueError):  # Windows has no sysconf
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))

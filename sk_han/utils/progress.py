@@ -12,14 +12,11 @@ _SECONDS_IN_LOG = 30.0
 
 
 def tell(message: object, *, quiet: bool = False, end: str = "\n") -> None:
-    """Write on standard error, if there is one; a notebook would show that as an error.
-
-    No work is lost because nobody can read how far it is: where standard error is closed, or the
-    disk of a log is full, nothing is written.
-    """
+    """Write on standard error, or in a notebook, which would show that as an error, as output."""
     stream = _stream()
     if quiet or stream is None:  # `print` would take standard output
         return
+    # No work is lost because a log is closed or its disk is full.
     with suppress(OSError, ValueError):
         print(message, end=end, file=stream, flush=True)
 
@@ -42,11 +39,8 @@ def in_notebook() -> bool:
 
 
 def progress_bar(total: int, **options: Any) -> Any:
-    """Return a bar of tqdm, on one line that is replaced; `rewrites_lines` must hold.
-
-    tqdm's own bar for notebooks needs another package.
-    """
-    from tqdm import tqdm  # it comes with skorch
+    """Return a bar of tqdm, on one line that is replaced; `rewrites_lines` must hold."""
+    from tqdm import tqdm  # it comes with skorch; its bar for notebooks needs another package
 
     return tqdm(total=total, file=_stream(), dynamic_ncols=True, **options)
 

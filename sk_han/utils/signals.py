@@ -7,10 +7,7 @@ from traceback import walk_tb
 
 
 def from_signal(error: BaseException) -> bool:
-    """Return whether a handler of a signal raised an error: the code that it interrupts did not.
-
-    A time limit by `signal.alarm` is one. Where errors are translated, it must pass as it is.
-    """
+    """Return whether a handler of a signal raised an error, such as a limit by `signal.alarm`."""
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]
     codes = {_code_of(handler) for handler in handlers if callable(handler)}
     return any(frame.f_code in codes for frame, _ in walk_tb(error.__traceback__))

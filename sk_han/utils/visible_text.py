@@ -14,27 +14,17 @@ _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def visible(text: str) -> str:
-    """Replace control characters and lone surrogates by visible ones, one for one.
-
-    The result can be encoded in UTF-8, and cannot control a terminal or a browser.
-    """
+    """Replace control characters and lone surrogates by visible ones, one for one."""
     return _WITHOUT_PICTURE.sub("\ufffd", text.translate(_PICTURES))
 
 
 def in_reading_order(text: str) -> str:
-    """Return `visible` text in which no invisible character turns the rest of a line round.
-
-    For renderings without elements that isolate the direction of a text, as HTML has. Letters
-    that are written from right to left stay.
-    """
+    """Return `visible` text in which no invisible character turns the rest of a line round."""
     return _DIRECTIONS.sub("\ufffd", visible(text))
 
 
 def in_one_line(label: object, longest: int | None = None) -> str:
-    """Return a label in reading order, without line breaks, tabs or runs of blanks.
-
-    What is longer than `longest` characters ends in an ellipsis.
-    """
+    """Return a label in reading order and in one line, of no more than `longest` characters."""
     text = " ".join(in_reading_order(str(label)).split())
     if longest is None or len(text) <= longest:
         return text

@@ -12,11 +12,8 @@ _BETWEEN = {"contextlib", "joblib", "sk_han", "sklearn", "skorch", "torch"}
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, and point to the last line outside of sk_han, scikit-learn, skorch and joblib.
-
-    A fixed ``stacklevel`` would point to another line inside a Pipeline or a search.
-    ``skip_file_prefixes`` of `warnings.warn` does the same from Python 3.12 on.
-    """
+    """Warn, and point to the last line outside of sk_han, scikit-learn, skorch and joblib."""
+    # As skip_file_prefixes of warnings.warn does from Python 3.12 on.
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _package(frame.f_globals) in _BETWEEN:
         frame, level = frame.f_back, level + 1

@@ -43,14 +43,6 @@ def series(texts=UNSEEN):
 
 
 class TestBags:
-    def test_rows_are_those_of_the_model_in_order(self, classifier):
-        found = predict_proba(classifier, db.from_sequence(UNSEEN, npartitions=3)).compute()
-        np.testing.assert_allclose(found, classifier.predict_proba(UNSEEN), **EXACT)
-
-    def test_labels_are_those_of_the_model(self, classifier):
-        found = predict(classifier, db.from_sequence(UNSEEN, npartitions=3)).compute()
-        np.testing.assert_array_equal(found, classifier.predict(UNSEEN))
-
     def test_a_part_that_is_an_iterator_is_read(self, classifier):
         bag = db.from_sequence([{"text": text} for text in UNSEEN], npartitions=2)
         found = predict_proba(classifier, bag.map(lambda record: record["text"])).compute()
@@ -62,7 +54,7 @@ class TestBags:
         np.testing.assert_allclose(found, classifier.predict_proba(UNSEEN[-1:]), **EXACT)
         assert predict(classifier, bag.filter(lambda text: False)).compute().shape == (0,)
 
-    def test_shape_and_dtype_are_known_before_it_is_computed(self, classifier):
+    def test_rows_and_labels_are_those_of_the_model_of_a_known_shape_and_dtype(self, classifier):
         bag = db.from_sequence(UNSEEN, npartitions=3)
         probabilities, labels = predict_proba(classifier, bag), predict(classifier, bag)
         assert probabilities.shape[1] == 2
@@ -70,6 +62,8 @@ class TestBags:
         assert probabilities.dtype == probabilities.compute().dtype == np.float64
         assert labels.ndim == 1
         assert labels.dtype == labels.compute().dtype
+        np.testing.assert_allclose(probabilities.compute(), classifier.predict_proba(UNSEEN), **EXACT)
+        np.testing.assert_array_equal(labels.compute(), classifier.predict(UNSEEN))
 
 
 class TestSeries:
@@ -81,11 +75,6 @@ class TestSeries:
         assert list(found.columns) == list(computed.columns) == ["neg", "pos"]
         assert computed.index.tolist() == list(range(50, 50 + len(UNSEEN)))
         np.testing.assert_allclose(computed, classifier.predict_proba(UNSEEN), **EXACT)
-
-    def test_labels_become_a_column_of_the_table(self, classifier):
-        table = series().to_frame("text")
-        table["label"] = predict(classifier, table["text"])
-        assert table.compute()["label"].tolist() == classifier.predict(UNSEEN).tolist()
 
     def test_labels_may_hold_what_utf8_cannot(self):
         model = SimpleNamespace(classes_=np.array(["neg", "pos\ud800"], dtype=object))
@@ -210,15 +199,13 @@ class TestModels:
         with pytest.raises(NotFittedError, match="not fitted"):
             predict_proba(clone(classifier), bag)
 
-    def test_a_file_that_is_no_model_is_refused_at_once(self, bag, tmp_path):
+    def test_what_does_not_predict_is_refused_at_once(self, bag, tmp_path):
         (tmp_path / "model.han").write_bytes(b"no model")
         with pytest.raises(sk_han.ModelFormatError):
             predict_proba(tmp_path / "model.han", bag)
-
-    @pytest.mark.parametrize("model", [HierarchicalTokenizer().fit(TEXTS), None])
-    def test_what_does_not_predict_is_named(self, model, bag):
-        with pytest.raises(TypeError, match=f"got a {type(model).__name__}"):
-            predict(model, bag)
+        for model in (HierarchicalTokenizer().fit(TEXTS), None):
+            with pytest.raises(TypeError, match=f"got a {type(model).__name__}"):
+                predict(model, bag)
 
 
 class TestDocuments:
@@ -238,14 +225,10 @@ class TestDocuments:
 
     @pytest.mark.parametrize("missing", [None, 7])
     def test_one_that_is_no_text_is_named_by_partition_and_row(self, classifier, missing):
-        bag = db.from_sequence([*UNSEEN[:5], missing], npartitions=2)
-        with pytest.raises(TypeError, match=r"^Partition 1: Document 2 is"):
-            predict_proba(classifier, bag).compute()
-
-    def test_so_it_is_in_a_series(self, classifier):
-        texts = series([*UNSEEN[:5], None, *UNSEEN[6:]])
-        with pytest.raises(TypeError, match=r"^Partition 1: Document 2 is missing"):
-            predict_proba(classifier, texts).compute()
+        texts = [*UNSEEN[:5], missing, *UNSEEN[6:]]
+        for documents in (db.from_sequence(texts[:6], npartitions=2), series(texts)):
+            with pytest.raises(TypeError, match=r"^Partition 1: Document 2 is"):
+                predict_proba(classifier, documents).compute()
 
     def test_bytes_that_are_no_text_are_named_by_partition_and_row(self, classifier):
         bag = db.from_sequence([b"Good.", b"\xff"], npartitions=2)

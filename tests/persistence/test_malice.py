@@ -24,6 +24,7 @@ from tests.crafted_files import (
 from tests.tiny_models import fitted_classifier, tiny
 
 MODEL, FITTED = ("model",), ("model", "fitted")
+PARAMS = (*MODEL, "params")
 PARTS, CLASSES = (*FITTED, "parts", "state"), (*FITTED, "target", "state", "classes")
 NETWORK = (*PARTS, "network", "state", "learnt", "state")
 NETWORK_SCALE = (*PARTS, "network", "state", "scale")
@@ -31,6 +32,8 @@ NGRAMS_SCALE = (*PARTS, "ngrams", "state", "scale")
 WEIGHTS = "parts.network.learnt.weights"  # arrays
 OPTIONS = (*NETWORK, "options", "state")
 NGRAMS = (*PARTS, "ngrams", "state", "learnt", "state")
+TOKENIZER = (*FITTED, "tokenizer")
+VOCABULARY = (*TOKENIZER, "fitted", "vocabulary")
 
 
 class TestCraftedZip:
@@ -262,7 +265,7 @@ def test_keys_that_share_a_hash_do_not_make_loading_slow(load_bytes):
     ["(?i)" + "[\u0100-\uffff]" * 60, "(?ai:" + "Ā-\uffff" * 60 + ")", "[Ā-\uffff]" * 3000],
 )
 def test_a_pattern_that_takes_long_to_compile_is_refused(load_bytes, pattern):
-    path = (*FITTED, "tokenizer", "params", "token_pattern")
+    path = (*TOKENIZER, "params", "token_pattern")
     description, arrays = golden_parts()
     start = time.process_time()
     with pytest.raises(ModelFormatError, match="more classes of characters than"):
@@ -276,16 +279,16 @@ class TestCraftedContent:
         [
             ((*MODEL, "class"), "subprocess.Popen", "class 'subprocess.Popen'"),
             ((*MODEL, "class"), ["HANClassifier"], "does not write"),
-            ((*MODEL, "params", "optimiser"), "adam", "'optimiser'.*does not know"),
-            ((*MODEL, "params", "lr"), -1, r"params\.lr must be a number above 0"),
-            ((*MODEL, "params", "lr"), "0.1", r"params\.lr must be a number above 0"),
-            ((*MODEL, "params", "optimizer"), "os.system", r"params\.optimizer must be one of"),
-            ((*MODEL, "params", "tokenizer"), {"class": "Evil"}, "stands where a value should"),
-            ((*MODEL, "params", "random_state"), {"dict": []}, r"params\.random_state must be"),
-            ((*MODEL, "params", "class_weight"), {"dict": [[[], 1]]}, "key that is a list"),
-            ((*MODEL, "params", "class_weight"), {"dict": [[1, 1], [1, 2]]}, "key 1 twice"),
-            ((*MODEL, "params", "class_weight"), {"dict": [1]}, "no pair"),
-            ((*MODEL, "params"), [], "is a list"),
+            ((*PARAMS, "optimiser"), "adam", "'optimiser'.*does not know"),
+            ((*PARAMS, "lr"), -1, r"params\.lr must be a number above 0"),
+            ((*PARAMS, "lr"), "0.1", r"params\.lr must be a number above 0"),
+            ((*PARAMS, "optimizer"), "os.system", r"params\.optimizer must be one of"),
+            ((*PARAMS, "tokenizer"), {"class": "Evil"}, "stands where a value should"),
+            ((*PARAMS, "random_state"), {"dict": []}, r"params\.random_state must be"),
+            ((*PARAMS, "class_weight"), {"dict": [[[], 1]]}, "key that is a list"),
+            ((*PARAMS, "class_weight"), {"dict": [[1, 1], [1, 2]]}, "key 1 twice"),
+            ((*PARAMS, "class_weight"), {"dict": [1]}, "no pair"),
+            (PARAMS, [], "is a list"),
             ((*MODEL, "requests"), {"dict": [["predict", {"dict": []}]]}, "'predict'"),
             (
                 (*MODEL, "requests"),
@@ -296,35 +299,23 @@ class TestCraftedContent:
             ((*FITTED, "history"), "long", "history"),
             ((*FITTED, "history"), [{"dict": [["epoch", "one"]]}], "history"),
             (CLASSES, ["a", "b"], "no array of labels"),
-            (
-                CLASSES,
-                {"labels": ["a", 1]},
-                "all strings, all numbers or all booleans",
-            ),
-            (
-                CLASSES,
-                {"labels": [[1], [1, 2]]},
-                "all strings, all numbers or all bool",
-            ),
+            (CLASSES, {"labels": ["a", 1]}, "all strings, all numbers or all booleans"),
+            (CLASSES, {"labels": [[1], [1, 2]]}, "all strings, all numbers or all bool"),
             (CLASSES, {"array": f"{WEIGHTS}.output.bias"}, "lacks the entry"),
-            ((*FITTED, "tokenizer", "class"), "HANClassifier", "stands where a value should"),
-            ((*FITTED, "tokenizer"), "words", "tokenizer is no fitted HierarchicalTokenizer"),
+            ((*TOKENIZER, "class"), "HANClassifier", "stands where a value should"),
+            (TOKENIZER, "words", "tokenizer is no fitted HierarchicalTokenizer"),
             (NETWORK_SCALE, -0.5, r"network\.scale must be a number of at least 0"),
-            (
-                NETWORK_SCALE,
-                {"float": "inf"},
-                r"network\.scale must be a number of at least 0",
-            ),
+            (NETWORK_SCALE, {"float": "inf"}, r"network\.scale must be a number of at least 0"),
             (NGRAMS_SCALE, None, r"ngrams\.scale must be a number of at least 0"),
             ((*FITTED, "best_epoch"), 10**6, "best_epoch must be one of"),
             ((*FITTED, "best_epoch"), True, "best_epoch must be an integer"),
             ((*FITTED, "best_score"), 1.5, "best_score must be an accuracy"),
             (NETWORK_SCALE, 1e308, r"network\.scale must be a number of at least 0"),
-            ((*FITTED, "tokenizer", "params", "token_pattern"), "(", "no regular expression"),
-            ((*FITTED, "tokenizer", "params", "token_pattern"), "(a)(b)", "may have one group"),
-            ((*FITTED, "tokenizer", "params", "token_pattern"), "a" * 10**5, "100000 characters"),
-            ((*FITTED, "tokenizer", "params", "stop_words"), ["a", 1], "stop_words holds 1"),
-            ((*FITTED, "tokenizer", "params", "n_jobs"), 0, "n_jobs is 0"),
+            ((*TOKENIZER, "params", "token_pattern"), "(", "no regular expression"),
+            ((*TOKENIZER, "params", "token_pattern"), "(a)(b)", "may have one group"),
+            ((*TOKENIZER, "params", "token_pattern"), "a" * 10**5, "100000 characters"),
+            ((*TOKENIZER, "params", "stop_words"), ["a", 1], "stop_words holds 1"),
+            ((*TOKENIZER, "params", "n_jobs"), 0, "n_jobs is 0"),
             ((*PARTS, "ngrams"), [1], r"parts\.ngrams is no mapping"),
             ((*PARTS, "ngrams", "state", "learnt"), [1], r"ngrams\.learnt is no mapping"),
             ((*PARTS, "ngrams", "state", "kind"), "network", r"its parts\.ngrams\.learnt has the"),
@@ -337,26 +328,18 @@ class TestCraftedContent:
             ((*NGRAMS, "ngram_range"), [2**40, 2**41], "ngram_range is no range"),
             ((*NGRAMS, "weights"), 1.5, r"ngrams\.learnt\.weights has the shape"),
             ((*NGRAMS, "more"), 1.5, r"\['more'\] too many"),
-            ((*MODEL, "params", "pooling"), {"options": {"class": "Evil"}}, "none of the options"),
+            ((*PARAMS, "pooling"), {"options": {"class": "Evil"}}, "none of the options"),
             (
-                (*MODEL, "params", "pooling", "options", "hops"),
+                (*PARAMS, "pooling", "options", "hops"),
                 0,
                 "'hops' parameter of MultiHopAttention",
             ),
-            ((*MODEL, "params", "rnn"), "os.system", r"params\.rnn must be one of"),
-            ((*MODEL, "params", "embedding_init"), {"array": "classes"}, "stands where a value"),
-            (
-                (*FITTED, "tokenizer", "fitted", "vocabulary"),
-                {"dict": [["a", 2], ["b", 2]]},
-                "several words",
-            ),
-            (
-                (*FITTED, "tokenizer", "fitted", "vocabulary"),
-                {"dict": [["a", 999]]},
-                "beyond the 21 word vectors",
-            ),
-            ((*FITTED, "tokenizer", "fitted", "vocabulary"), {"dict": [["a", 2.5]]}, "integer"),
-            ((*FITTED, "tokenizer", "fitted", "vocabulary"), ["a"], "no dict"),
+            ((*PARAMS, "rnn"), "os.system", r"params\.rnn must be one of"),
+            ((*PARAMS, "embedding_init"), {"array": "classes"}, "stands where a value"),
+            (VOCABULARY, {"dict": [["a", 2], ["b", 2]]}, "several words"),
+            (VOCABULARY, {"dict": [["a", 999]]}, "beyond the 21 word vectors"),
+            (VOCABULARY, {"dict": [["a", 2.5]]}, "integer"),
+            (VOCABULARY, ["a"], "no dict"),
         ],
     )
     def test_wrong_content_is_named(self, load_bytes, path, value, message):

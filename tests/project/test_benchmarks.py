@@ -126,13 +126,6 @@ class TestModels:
         assert scores.log_loss < 0.3
         assert scores.fit_seconds > 0
 
-    def test_fasttext_learns_a_cue_word(self, cues: Split) -> None:
-        pytest.importorskip("fasttext")
-        model = linear.FastText().fit(cues.train_texts, cues.train_labels)
-        probabilities = model.predict_proba([*cues.test_texts[:3], ""])
-        assert model.classes_[probabilities.argmax(axis=1)][:3].tolist() == list(CUES)
-        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-
     def test_flat_documents_are_one_sentence_of_the_same_words(
         self, documents: DocumentArray, nested_ids: list[list[list[int]]]
     ) -> None:
@@ -140,31 +133,6 @@ class TestModels:
         assert flat.to_nested() == [
             [list(chain.from_iterable(sentences))] if sentences else [] for sentences in nested_ids
         ]
-
-    def test_a_model_without_its_package_is_left_out_and_named(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        monkeypatch.setattr(accuracy, "find_spec", lambda name: None)
-        assert accuracy.usable(["tfidf", "fasttext"]) == ["tfidf"]
-        assert "not installed" in capsys.readouterr().out
-
-    def test_the_table_has_means_deviations_and_ratios(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        def scores(value: float, seconds: float) -> accuracy.Scores:
-            return accuracy.Scores(value, value, 0.0, 0.0, seconds, 0.0)
-
-        accuracy.print_table(
-            {
-                "tfidf": [scores(0.8, 1.0), scores(0.8, 2.0)],
-                "han": [scores(0.7, 4.0), scores(0.9, 4.0)],
-            }
-        )
-        header, reference, han = capsys.readouterr().out.splitlines()
-        assert "accuracy" in header
-        assert "80.00 +-0.00" in reference
-        assert "80.00 +-14.14" in han
-        assert " 3.0 " in han  # the mean of 4/1 and 4/2
 
 
 @pytest.mark.thorough

@@ -18,6 +18,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import sk_han
+from tests.thorough import first_fast
 
 PACKAGE = Path(sk_han.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -269,28 +270,45 @@ def test_torch_and_skorch_stay_in_their_rooms() -> None:
     assert offenders(strangers) == []
 
 
-def test_the_network_knows_torch_its_options_and_the_engines_alone() -> None:
+def files_of(room: str) -> list[Path]:
+    return sorted((PACKAGE / room).rglob("*.py"))
+
+
+def networks_of(room: str) -> list[Path]:
+    return [PACKAGE / room / f"{name}.py" for name in NETWORKS[room]]
+
+
+LAYERS = ("sk_han.nn.", "sk_han.options.")
+
+
+@pytest.mark.parametrize(
+    ("files", "third_party", "known"),
+    [
+        (files_of("options"), {"numpy"}, ("sk_han.options.",)),
+        (
+            files_of("nn"),
+            {"numpy", "torch"},
+            (*LAYERS, "sk_han.engines.", "sk_han.utils.caching."),
+        ),
+        *(
+            (
+                networks_of(room),
+                {"numpy", "torch"},
+                (*LAYERS, *(f"sk_han.{room}.{name}." for name in NETWORKS[room])),
+            )
+            for room in NETWORKS
+        ),
+    ],
+    ids=["options", "layers", *NETWORKS],
+)
+def test_options_layers_and_networks_know_no_more_than_they_need(
+    files: list[Path], third_party: set[str], known: tuple[str, ...]
+) -> None:
     def strangers(file: Path) -> Iterator[str]:
         names = imported_by(file, in_functions=True)
-        yield from packages(names) - {"torch", "numpy"}
-        ours = {name for name in names if name.startswith("sk_han")}
-        known = ("sk_han.nn.", "sk_han.options.", "sk_han.engines.", "sk_han.utils.caching.")
-        yield from (name for name in ours if not name.startswith(known))
+        yield from packages(names) - third_party
+        yield from (n for n in names if n.startswith("sk_han") and not n.startswith(known))
 
-    assert offenders(strangers, sorted((PACKAGE / "nn").rglob("*.py"))) == []
-
-
-def test_networks_of_the_siblings_know_torch_and_the_layers_alone() -> None:
-    def strangers(file: Path) -> Iterator[str]:
-        names = imported_by(file, in_functions=True)
-        yield from packages(names) - {"torch", "numpy"}
-        own = [f"sk_han.{room_of(file)}.{name}." for name in NETWORKS[room_of(file)]]
-        known = ("sk_han.nn.", "sk_han.options.", *own)
-        yield from (
-            name for name in names if name.startswith("sk_han") and not name.startswith(known)
-        )
-
-    files = [PACKAGE / room / f"{name}.py" for room, names in NETWORKS.items() for name in names]
     assert offenders(strangers, files) == []
 
 
@@ -312,16 +330,6 @@ def test_compiled_kernels_are_imported_by_their_loader_alone() -> None:
         yield from (n for n in found if n in names or n.rpartition(".")[0] in names)
 
     assert offenders(direct, [file for file in FILES if file not in KERNELS]) == []
-
-
-def test_options_know_no_other_room_and_no_torch() -> None:
-    def strangers(file: Path) -> Iterator[str]:
-        names = imported_by(file, in_functions=True)
-        yield from packages(names) - {"numpy"}
-        ours = {name for name in names if name.startswith("sk_han")}
-        yield from (name for name in ours if not name.startswith("sk_han.options."))
-
-    assert offenders(strangers, sorted((PACKAGE / "options").rglob("*.py"))) == []
 
 
 def test_private_names_of_scikit_learn_are_imported_in_one_place() -> None:
@@ -361,41 +369,30 @@ def test_an_offender_would_be_found() -> None:
     assert offenders(lambda file: ["found"], FILES[:1]) == [f"{FILES[0].name}: found"]
 
 
-def test_importing_the_package_loads_nothing_heavy() -> None:
-    run_python(
-        "import sys, sk_han; "
-        "heavy = sys.modules.keys() & {'numpy', 'scipy', 'sklearn', 'torch', 'skorch', 'joblib'}; "
-        "assert not heavy, heavy"
-    )
-
-
-@pytest.mark.thorough
-def test_tokenizer_documents_and_explanations_leave_torch_out() -> None:
-    run_python(
-        "import sys; "
+HEAVY = {"joblib", "scipy", "skorch", "sklearn", "torch"}
+WITHOUT_TORCH = [module_of(file) for file in FILES if room_of(file) not in WITH_TORCH]
+LIGHT = {
+    "the package": ("import sk_han", HEAVY | {"numpy"}),
+    "tokenizer, documents and explanations": (
         "from sk_han import DocumentArray, DocumentExplanation, HierarchicalTokenizer; "
-        "HierarchicalTokenizer().fit_transform(['A fine film.']); "
-        "assert 'torch' not in sys.modules"
-    )
+        "HierarchicalTokenizer().fit_transform(['A fine film.'])",
+        {"torch", "polars"},
+    ),
+    "rooms without torch": (
+        f"import importlib; [importlib.import_module(m) for m in {WITHOUT_TORCH}]",
+        {"torch"},
+    ),
+    **{
+        f"{room}, which a scorer needs": (f"import sk_han.{room}", HEAVY - {"joblib"})
+        for room in ("parts", "serving", "storage", "targets")
+    },
+}
 
 
-@pytest.mark.thorough
-def test_rooms_without_torch_do_not_load_it_through_others() -> None:
-    modules = [module_of(file) for file in FILES if room_of(file) not in WITH_TORCH]
-    run_python(
-        f"import importlib, sys; [importlib.import_module(m) for m in {modules}]; "
-        "assert 'torch' not in sys.modules"
-    )
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("room", ["parts", "serving", "storage", "targets"])
-def test_what_a_scorer_needs_loads_none_of_the_heavy_packages(room: str) -> None:
-    run_python(
-        f"import sys, sk_han.{room}; "
-        "heavy = sys.modules.keys() & {'torch', 'skorch', 'sklearn', 'scipy'}; "
-        "assert not heavy, heavy"
-    )
+@pytest.mark.parametrize("name", first_fast(LIGHT))
+def test_no_heavy_package_is_loaded_through_others(name: str) -> None:
+    code, heavy = LIGHT[name]
+    run_python(f"{code}; import sys; assert not sys.modules.keys() & {heavy}")
 
 
 # Public names

@@ -6,8 +6,7 @@ import asyncio
 from contextlib import suppress
 
 import pytest
-import serving_load
-from serving_load import Answers, Connection, arrivals, clients, measured, question
+from serving_load import Answers, arrivals, clients, measured, question
 
 import sk_han
 from sk_han.datasets import make_reviews
@@ -22,14 +21,12 @@ def answer(body: bytes, status: int = 200) -> bytes:
     return f"HTTP/1.1 {status} -\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-def asked_of(said: bytes, ask: object, *, once: bool = False) -> Answers:
-    """Ask a server that always says the same, or once; of nothing more to say it closes."""
+def asked_of(said: bytes, ask: object) -> Answers:
+    """Ask a server that always says the same; of nothing to say it closes."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while said and await reader.read(len(ASKED.request)):
             writer.write(said)
-            if once:
-                break
         writer.close()
         with suppress(OSError):
             await writer.wait_closed()
@@ -59,16 +56,6 @@ def test_what_is_no_right_answer_is_an_error(said, n_errors):
     assert (len(found.latencies), found.n_errors) == (6, n_errors)
     found = asked_of(said, lambda port: arrivals(port, [ASKED], 1000.0, 6))
     assert (len(found.latencies), found.n_errors) == (6, n_errors)
-
-
-def test_a_connection_that_was_idle_is_not_used_again(monkeypatch):
-    monkeypatch.setattr(serving_load, "MOST_IDLE", -1)
-    found = asked_of(answer(RIGHT), lambda port: clients(port, [ASKED], 2, 6), once=True)
-    assert found.n_errors == 0
-
-
-def test_nobody_there_is_an_error():
-    assert asyncio.run(Connection(port=1).ask(ASKED)) is False
 
 
 @pytest.mark.thorough

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from sk_han.inspection.results.document import COMBINATIONS
-from sk_han.utils.argument_checks import check_choice, check_count, check_spread
+from sk_han.utils.argument_checks import check_choice, check_count, check_share
 
 __all__ = ["How", "takes_how"]
 
@@ -43,7 +43,7 @@ class How:
         check_choice("method", how.method, methods)
         check_choice("combine", how.combine, COMBINATIONS)
         check_count("steps", how.steps)
-        check_spread(how.spread)
+        check_share("spread", how.spread)
         if how.batch_size is not None:
             check_count("batch_size", how.batch_size)
             how = replace(how, batch_size=int(how.batch_size))
