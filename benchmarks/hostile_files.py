@@ -237,8 +237,10 @@ def tried(path: Path, damaged: bool) -> Outcome:
         return Outcome("refused", str(error), peak)
     except BaseException as error:
         return Outcome("other error", f"{type(error).__name__}: {error}")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    else:
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
     if damaged:
         return Outcome("silently wrong", "a damaged file loads", peak)
     try:

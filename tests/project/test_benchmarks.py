@@ -6,6 +6,7 @@ import csv
 import gzip
 import subprocess
 import sys
+import tracemalloc
 from itertools import chain
 from pathlib import Path
 
@@ -165,6 +166,7 @@ def test_a_hostile_file_that_loads_is_seen(tmp_path: Path, monkeypatch: pytest.M
     assert hostile_files.tried(path, damaged=True).kind == "refused"
     path.unlink()
     assert hostile_files.tried(path, damaged=True).kind == "other error"
+    assert not tracemalloc.is_tracing()  # it would slow all later tests down
 
 
 class TestHops:
