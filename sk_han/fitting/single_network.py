@@ -1,30 +1,135 @@
-"""The fit of an estimator that is one network and no other parts, and its state as plain data.
-
-The estimator has the parameters of `HANClassifier` for training, and those of the network.
-"""
+"""Estimators that are one network and no other parts: their fit, and their state as plain data."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from sk_han.inspection.results.training_summary import TrainingSummary
 from sk_han.options.base import Options
-from sk_han.storage.network_schema import network_of
-from sk_han.storage.schema import Field, Sizes
-from sk_han.storage.training_record import TRAINING
+from sk_han.options.shapes import Shapes
+from sk_han.storage.network_schema import check_weights, network_of
+from sk_han.storage.schema import Check, Field, Schema, Sizes, check
+from sk_han.storage.training_record import TRAINING, check_best_epoch
 from sk_han.training.builder import new_net
 from sk_han.training.history import outcome_of, training_attributes
 from sk_han.training.net import Net
 from sk_han.training.net_state import predicting_net
-from sk_han.training.stateful import device_of, restored_training, stored_training
+from sk_han.training.stateful import (
+    StatefulEstimator,
+    device_of,
+    replace_attributes,
+    restored_training,
+    restoring,
+)
 from sk_han.utils.progress import tell
 from sk_han.utils.stages import Stages
 from sk_han.validation.doubtful import warn_of_early_stopping
 from sk_han.validation.labels import document_weights
+
+_Estimator = TypeVar("_Estimator", bound="SingleNetworkEstimator")
+
+
+class SingleNetworkEstimator(StatefulEstimator):
+    """Base of estimators with one network, its options, and `HANClassifier`'s for training.
+
+    An estimator names the schema of its state, by `network_schema`, the fitted attributes that
+    stand in it as they are, the options of its network, and what makes its net.
+    """
+
+    net_: Any
+    fit_summary_: TrainingSummary | None
+
+    _newest_format = 1
+    _schema: ClassVar[Schema]
+    _own_state: ClassVar[tuple[str, ...]]
+    _options: ClassVar[type[Options]]
+    _make_net: ClassVar[Callable[..., Net]]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    @abstractmethod
+    def _network_sizes(self, state: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
+        """Return the arguments of the network that are no options, from a checked state."""
+
+    def _learn(self: _Estimator, learn: Callable[..., dict[str, Any]], *data: Any) -> _Estimator:
+        """Set the attributes that a function learns from data: all of them, or none."""
+        with self._computing(), torch.inference_mode(False):
+            replace_attributes(self, learn(self, *data))
+        return self
+
+    def _new_net(self, sizes: Mapping[str, Any], make_net: Callable[..., Net], **how: Any) -> Any:
+        """Create a net with initial weights; `how` are further arguments of `new_net`."""
+        names = ("batch_size", "lr", "n_iter_no_change", "callbacks", "verbose")
+        options = {name: getattr(self, name) for name in self._options.constraints()}
+        how = {name: getattr(self, name) for name in names} | how
+        return new_net(options | dict(sizes), make_net=make_net, **how)
+
+    def _state(self) -> dict[str, Any]:
+        net, summary = self.net_, self.fit_summary_
+        return {
+            **{name: getattr(self, f"{name}_") for name in self._own_state},
+            "network": {"options": net.module_.options.to_plain(), "weights": net.weights},
+            "fit_summary": None if summary is None else summary.to_dict(),
+            "history": self.history_,
+            "best_epoch": self.best_epoch_,
+            "best_score": self.best_score_,
+            "device": self.device_,
+        }
+
+    def _attributes_of(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        with restoring(type(self).__name__):
+            sizes = self._network_sizes(state, check(self._schema, state))
+            network, summary = state["network"], state["fit_summary"]
+            own = {f"{name}_": state[name] for name in self._own_state}
+            arrays = {n: value.copy() for n, value in own.items() if isinstance(value, np.ndarray)}
+            net = predicting_net(
+                self._make_net,
+                self._options.from_plain(network["options"]),
+                network["weights"],
+                device_of(state),
+                **{f"module__{name}": value for name, value in sizes.items()},
+            )
+            return {
+                **own,
+                **arrays,
+                "net_": net,
+                "fit_summary_": None if summary is None else TrainingSummary.from_dict(summary),
+                **restored_training(state),
+            }
+
+
+def network_schema(
+    *fields: Field,
+    options: type[Options],
+    shapes: Callable[[Mapping[str, Any], Sizes, Any], Shapes],
+    rules: tuple[Check, ...] = (),
+) -> Schema:
+    """Return the schema of an estimator's state: its own fields, its network, and its training.
+
+    `shapes` gives those of the weights from a state, its sizes and the options of its network.
+    """
+
+    def check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+        found = options.from_plain(state["network"]["options"])
+        check_weights(state["network"]["weights"], shapes(state, sizes, found))
+
+    def summary(value: Any, where: str, sizes: Sizes) -> None:
+        TrainingSummary.from_dict(value)
+
+    network = Field("network", network_of(options))
+    of_fit = Field("fit_summary", summary, optional=True)
+    every = (*fields, network, of_fit, *TRAINING)
+    return Schema(every, rules=(check_best_epoch, *rules, check_network))
 
 
 def relative_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
@@ -39,40 +144,6 @@ def warn_of_no_stop(estimator: Any, units: str, share: str, repair: str) -> None
     if patience is not None:
         of = " is None" if fraction is None else f"={fraction:g} of {share}"
         warn_of_early_stopping(patience, units, f"validation_fraction{of}", repair)
-
-
-def new_network(
-    estimator: Any,
-    network: Mapping[str, Any],
-    options: type[Options],
-    make_net: Callable[..., Net],
-    *,
-    n_samples: int,
-    max_epochs: int,
-    keep_best: bool,
-    device: str,
-    rng: np.random.RandomState,
-    noise: float = 0.0,
-) -> Any:
-    """Create a net with initial weights; the parameters of the estimator include the options."""
-    return new_net(
-        {name: getattr(estimator, name) for name in options.constraints()} | dict(network),
-        n_documents=n_samples,
-        max_epochs=max_epochs,
-        batch_size=estimator.batch_size,
-        optimizer="adamw",
-        lr=estimator.lr,
-        lr_schedule="one_cycle",
-        noise=noise,
-        frozen_epochs=0,
-        keep_best=keep_best,
-        n_iter_no_change=estimator.n_iter_no_change,
-        callbacks=estimator.callbacks,
-        verbose=estimator.verbose,
-        device=device,
-        random_state=rng,
-        make_net=make_net,
-    )
 
 
 def trained_attributes(
@@ -92,36 +163,3 @@ def trained_attributes(
     if stages.verbose:
         tell(summary)
     return {"device_": net.device, "fit_summary_": summary, **training_attributes(net)}
-
-
-def network_fields(options: type[Options]) -> tuple[Field, ...]:
-    """Return the fields of `fitted_state`: a rule of their schema has to compare the weights."""
-
-    def summary(value: Any, where: str, sizes: Sizes) -> None:
-        TrainingSummary.from_dict(value)
-
-    network = Field("network", network_of(options))
-    return network, Field("fit_summary", summary, optional=True), *TRAINING
-
-
-def fitted_state(estimator: Any) -> dict[str, Any]:
-    """Return network, summary and training of a fitted estimator as arrays and plain values."""
-    net, summary = estimator.net_, estimator.fit_summary_
-    return {
-        "network": {"options": net.module_.options.to_plain(), "weights": net.weights},
-        "fit_summary": None if summary is None else summary.to_dict(),
-        **stored_training(estimator),
-    }
-
-
-def restored_attributes(
-    state: Mapping[str, Any], options: Options, make_net: Callable[..., Net], **network: Any
-) -> dict[str, Any]:
-    """Return the fitted attributes of a checked state; the net only predicts."""
-    weights, summary = state["network"]["weights"], state["fit_summary"]
-    sizes = {f"module__{name}": value for name, value in network.items()}
-    return {
-        "net_": predicting_net(make_net, options, weights, device_of(state), **sizes),
-        "fit_summary_": None if summary is None else TrainingSummary.from_dict(summary),
-        **restored_training(state),
-    }

@@ -19,7 +19,6 @@ from sk_han.parts.trained_network import TrainedNetwork
 from sk_han.sentence_vectors.network import SentenceNetwork, sentence_gradient
 from sk_han.targets import Target
 from sk_han.training.history import best_of
-from sk_han.training.loss import accuracy
 from sk_han.training.net import Net
 from sk_han.training.net_state import stored_net
 from sk_han.utils.warnings import taking_many_classes
@@ -35,7 +34,6 @@ _VECTORS_AT_ONCE = 1 << 14
 def sentence_net(**params: Any) -> Net:
     """Create a net whose network classifies documents of sentence vectors."""
     params.pop("module__sparse", None)  # of the gradient of word vectors
-    params = {"measures": {"valid_accuracy": accuracy}, **params}
     return Net(SentenceNetwork, to_tensors=_tensors, **params)
 
 

@@ -1,7 +1,6 @@
 """SequenceTagger whole: labels of the tokens of sentences."""
 
-from sk_han.tagging.network import TaggingNetwork, TaggingOutput
-from sk_han.tagging.options import TaggingOptions
+from sk_han.tagging.network import TaggingNetwork, TaggingOptions, TaggingOutput
 from sk_han.tagging.tagger import SequenceTagger
 from sk_han.tagging.tags import tagged_html, tagged_text
 

@@ -13,12 +13,7 @@ from sklearn.utils import check_random_state
 
 from sk_han.documents import UNKNOWN_ID
 from sk_han.embeddings.initial import check_embedding_init, initial_vectors
-from sk_han.fitting.single_network import (
-    new_network,
-    relative_weights,
-    trained_attributes,
-    warn_of_no_stop,
-)
+from sk_han.fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
 from sk_han.tagging.attributes import (
     Kinds,
     attribute_ids,
@@ -26,7 +21,6 @@ from sk_han.tagging.attributes import (
     n_values,
     token_kinds,
 )
-from sk_han.tagging.options import TaggingOptions
 from sk_han.tagging.token_checks import Token, as_sentences, as_tags, check_iob2, chunks_of
 from sk_han.tagging.training import (
     LabelledSentences,
@@ -34,7 +28,6 @@ from sk_han.tagging.training import (
     TaggingNet,
     epochs_for_tagging,
     sentences_of,
-    tagging_net,
 )
 from sk_han.training.computing import resolve_device
 from sk_han.utils.stages import Stages
@@ -81,21 +74,19 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
         training, validation = data[rows], data[held_out] if len(held_out) else None
     with stages("set-up"):
         sizes = [n_values(vocabulary) for vocabulary in vocabularies]
-        net: TaggingNet = new_network(
-            tagger,
+        net: TaggingNet = tagger._new_net(
             {
                 "sizes": sizes,
                 "n_classes": len(given.classes),
                 "unknown_id": UNKNOWN_ID,
                 "chunks": None if given.chunks is None else torch.from_numpy(given.chunks),
             },
-            TaggingOptions,
-            partial(tagging_net, class_weights=given.class_weights),
-            n_samples=len(training),
+            partial(TaggingNet, class_weights=given.class_weights),
+            n_documents=len(training),
             max_epochs=epochs_for_tagging(tagger.max_epochs, len(training), tagger.batch_size),
             keep_best=validation is not None,
             device=device,
-            rng=rng,
+            random_state=rng,
             noise=float(tagger.adversarial_noise),
         )
     with stages("word vectors"):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,18 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.engines.loading import ENGINES
-from sk_han.inspection.results.training_summary import TrainingSummary
-from sk_han.tagging.attributes import token_kinds
+from sk_han.fitting.single_network import SingleNetworkEstimator, network_schema
+from sk_han.options.base import Choice, Range
+from sk_han.options.shapes import Shapes
+from sk_han.storage.schema import Field, ListOf, Sizes
+from sk_han.storage.stored_labels import labels
+from sk_han.tagging.attributes import N_FROM_WORD, n_values, token_kinds
 from sk_han.tagging.fit import encoded_sentences, learnt_attributes
-from sk_han.tagging.options import TaggingOptions
-from sk_han.tagging.state import tagger_attributes, tagger_state
-from sk_han.tagging.token_checks import as_sentences, as_tags
+from sk_han.tagging.network import TaggingOptions, tagging_shapes
+from sk_han.tagging.token_checks import as_sentences, as_tags, chunks_of
 from sk_han.tagging.training import Sentences, TaggingNet, split_tokens
-from sk_han.training.stateful import StatefulEstimator, replace_attributes, snapshot_of
+from sk_han.text.tokenizer_state import words
+from sk_han.training.stateful import snapshot_of
 from sk_han.utils.compat import (
     HasMethods,
     Interval,
@@ -33,7 +38,37 @@ from sk_han.validation.params import FRACTION, LEARNING_RATE, NOT_NEGATIVE, POSI
 _OPTIONS = {name: of_option(c) for name, c in TaggingOptions.constraints().items()}
 
 
-class SequenceTagger(StatefulEstimator):
+def _values(value: Any, where: str, sizes: Sizes) -> None:
+    """Check the ids of an attribute's values: a kind of a schema."""
+    if value != {}:  # no training token has one
+        words(value, where, sizes)
+        if max(value.values()) >= n_values(value):
+            raise ValueError(f"its {where} of {len(value)} values has an id beyond them")
+
+
+def _check_attributes(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
+    expected = N_FROM_WORD - 1 + state["n_columns"]
+    if len(state["vocabularies"]) != expected:
+        raise ValueError(f"its vocabularies must be a list of {expected}, one for each attribute")
+
+
+def _shapes(state: Mapping[str, Any], sizes: Sizes, options: Any) -> Shapes:
+    return tagging_shapes([n_values(v) for v in state["vocabularies"]], sizes["K"], options)
+
+
+# K labels.
+TAGGER = network_schema(
+    Field("classes", labels),
+    Field("n_columns", Range(Integral, 1)),
+    Field("vocabularies", ListOf(_values)),
+    Field("scheme", Choice(("iob2", None))),
+    options=TaggingOptions,
+    shapes=_shapes,
+    rules=(_check_attributes,),
+)
+
+
+class SequenceTagger(SingleNetworkEstimator):
     """Label the tokens of sentences: parts of speech, phrases, names.
 
     A bidirectional GRU reads each sentence, and a conditional random field chooses the labels of
@@ -136,9 +171,9 @@ mapping of word to vector, default="random"
     vocabularies_: list[dict[str, int]]
     n_columns_: int
     net_: TaggingNet
-    fit_summary_: TrainingSummary | None
 
-    _newest_format = 1
+    _schema, _own_state = TAGGER, ("classes", "vocabularies", "n_columns")
+    _options, _make_net = TaggingOptions, TaggingNet
     _shown_by = "sk_han.tagging.tagged_text and tagged_html draw its tags."
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
         "embedding_dim": _OPTIONS["embedding_dim"],
@@ -240,9 +275,7 @@ mapping of word to vector, default="random"
         FloatingPointError
             If the loss is no longer a finite number.
         """
-        with self._computing(), torch.inference_mode(False):
-            replace_attributes(self, learnt_attributes(self, X, y, sample_weight))
-        return self
+        return self._learn(learnt_attributes, X, y, sample_weight)
 
     def predict(self, X: Any) -> list[list[Any]]:
         """Predict the labels of each sentence: together the most probable ones.
@@ -259,10 +292,8 @@ mapping of word to vector, default="random"
         """
         check_is_fitted(self)
         fitted = snapshot_of(self)
-        sentences = fitted._sentences(X)
-        with fitted._computing():
-            numbers = fitted.net_.decoded(sentences)
-        return [labels.tolist() for labels in split_tokens(fitted.classes_[numbers], sentences)]
+        numbers = fitted._of_tokens(X, fitted.net_.decoded)
+        return [fitted.classes_[each].tolist() for each in numbers]
 
     def predict_proba(self, X: Any) -> list[NDArray[np.float64]]:
         """Predict the probability of each label at each token.
@@ -280,9 +311,7 @@ mapping of word to vector, default="random"
         """
         check_is_fitted(self)
         fitted = snapshot_of(self)
-        sentences = fitted._sentences(X)
-        with fitted._computing():
-            return split_tokens(fitted.net_.probabilities(sentences), sentences)
+        return fitted._of_tokens(X, fitted.net_.probabilities)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Compute the share of tokens whose label is right.
@@ -313,17 +342,22 @@ mapping of word to vector, default="random"
         predicted = np.array([label for labels in found for label in labels])
         return float(np.average(labels == predicted, weights=weights))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.two_d_array = False
-        return tags
-
     def _state(self) -> dict[str, Any]:
-        return tagger_state(self)
+        return {**super()._state(), "scheme": "iob2" if self.net_.module_.has_rules else None}
 
-    def _attributes_of(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        return tagger_attributes(state)
+    def _network_sizes(self, state: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
+        classes = state["classes"]
+        return {
+            "sizes": [n_values(vocabulary) for vocabulary in state["vocabularies"]],
+            "n_classes": len(classes),
+            "chunks": torch.from_numpy(chunks_of(classes)) if state["scheme"] else None,
+        }
+
+    def _of_tokens(self, X: Any, read: Callable[..., NDArray[Any]]) -> list[NDArray[Any]]:
+        """Return what a method of the net gives for all tokens, divided by sentences."""
+        sentences = self._sentences(X)
+        with self._computing():
+            return split_tokens(read(sentences), sentences)
 
     def _sentences(self, X: Any) -> Sentences:
         """Return X as the network reads it."""

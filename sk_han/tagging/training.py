@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sk_han.documents import DocumentArray, starts_of
 from sk_han.tagging.network import TaggingNetwork
-from sk_han.training.loss import accuracy, weighted_mean
+from sk_han.training.loss import weighted_mean
 from sk_han.training.net import Net
 
 
@@ -72,9 +72,13 @@ class TaggingNet(Net):
     """
 
     def __init__(
-        self, *args: Any, class_weights: NDArray[np.float64] | None = None, **kwargs: Any
+        self,
+        module: type[TaggingNetwork] = TaggingNetwork,
+        *,
+        class_weights: NDArray[np.float64] | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(module, **{"to_tensors": _tensors} | kwargs)
         self.class_weights = class_weights
 
     def get_loss(
@@ -118,12 +122,6 @@ class TaggingNet(Net):
             with torch.inference_mode():
                 found.append(read(logits, torch.from_numpy(batch.lengths)).numpy(force=True))
         return np.concatenate(found)
-
-
-def tagging_net(**params: Any) -> TaggingNet:
-    """Create a net whose network labels the tokens of sentences."""
-    measures = {"valid_accuracy": accuracy}
-    return TaggingNet(TaggingNetwork, to_tensors=_tensors, measures=measures, **params)
 
 
 def epochs_for_tagging(max_epochs: int | str, n_sentences: int, batch_size: int) -> int:

@@ -21,7 +21,6 @@ from sk_han.training.callbacks.averaging import WeightAveraging
 from sk_han.training.callbacks.early_stopping import EarlyStopping
 from sk_han.training.callbacks.freezing import FrozenEmbedding
 from sk_han.training.callbacks.progress import progress_of
-from sk_han.training.loss import accuracy
 from sk_han.training.net import Net
 
 OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
@@ -111,17 +110,17 @@ def new_net(
     n_documents: int,
     max_epochs: int,
     batch_size: int,
-    optimizer: str | type[torch.optim.Optimizer],
     lr: float,
-    lr_schedule: str,
-    noise: float,
-    frozen_epochs: float,
     keep_best: bool,
-    n_iter_no_change: int | None,
-    callbacks: list[Any] | None,
     verbose: int,
     device: str,
     random_state: np.random.RandomState,
+    optimizer: str | type[torch.optim.Optimizer] = "adamw",
+    lr_schedule: str = "one_cycle",
+    noise: float = 0.0,
+    frozen_epochs: float = 0.0,
+    n_iter_no_change: int | None = None,
+    callbacks: list[Any] | None = None,
     weight_averaging: float | None = None,
     fit_tasks: Callback | None = None,
     checkpoints: Callback | None = None,
@@ -195,7 +194,6 @@ def new_net(
 
 def document_net(**params: Any) -> Net:
     """Create a net whose network classifies documents."""
-    params = {"measures": {"valid_accuracy": accuracy}, **params}
     return Net(HierarchicalAttentionNetwork, to_tensors=document_tensors, **params)
 
 

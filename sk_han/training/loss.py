@@ -35,3 +35,6 @@ def weighted_mean(values: Tensor, weights: NDArray[np.float64]) -> Tensor:
 def accuracy(logits: NDArray[Any], targets: NDArray[Any]) -> float:
     """Compute the share of targets whose class has the highest logit."""
     return float((logits.argmax(axis=1) == targets).mean())
+
+
+MEASURES = {"valid_accuracy": accuracy}

@@ -26,7 +26,7 @@ from sk_han.training.callbacks.progress import EpochTimer
 from sk_han.training.callbacks.stopping import StopOnInterrupt
 from sk_han.training.computing import torch_threads
 from sk_han.training.data_parallel import Ranks, next_number
-from sk_han.training.loss import weighted_loss, weighted_mean
+from sk_han.training.loss import MEASURES, weighted_loss, weighted_mean
 
 _Tensors = TypeVar("_Tensors", bound=tuple[Tensor, ...])
 
@@ -47,12 +47,11 @@ class Net(NeuralNet):
     `to_tensors` takes inputs and a device, and returns the arguments of ``attend``. `measures`,
     by their names in the history, take logits and targets of a validation batch as arrays; higher
     is better. `decide` takes scores and returns targets, by default the number of the highest.
-    `noise` is the length of the adversarial noise relative to that of the word
-    vectors; it is in the first step of each epoch and in one of every `noise_every`, and half of
-    the loss of such a step is that of the batch with noise. Frozen vectors have none. `shuffle`
-    draws the order of the training data. `further_loss` takes the network's output and the data of
-    a batch, and returns a term of the loss of each target. Without an optimizer (None), the net
-    only predicts.
+    `noise` is the length of the adversarial noise relative to that of the word vectors; it is in
+    the first step of each epoch and in one of every `noise_every`, and half of the loss of such a
+    step is that of the batch with noise. Frozen vectors have none. `shuffle` draws the order of the
+    training data. `further_loss` takes the network's output and the data of a batch, and returns a
+    term of the loss of each target. Without an optimizer (None), the net only predicts.
     """
 
     _ranks: Ranks | None = None  # while it trains together with other processes
@@ -64,7 +63,7 @@ class Net(NeuralNet):
         module: type[torch.nn.Module],
         *,
         to_tensors: Callable[[Any, str], tuple[Tensor, ...]],
-        measures: Mapping[str, Callable[[NDArray[Any], NDArray[Any]], float]] | None = None,
+        measures: Mapping[str, Callable[[NDArray[Any], NDArray[Any]], float]] | None = MEASURES,
         decide: Callable[[NDArray[Any]], NDArray[Any]] | None = None,
         clip_norm: float | None = None,
         noise: float = 0.0,

@@ -118,18 +118,8 @@ def restoring(name: str) -> Iterator[None]:
         raise ModelFormatError(f"This {name} cannot be restored: {error}.") from error
 
 
-def stored_training(estimator: Any) -> dict[str, Any]:
-    """Return what the state of each fitted estimator says about its training."""
-    return {
-        "history": estimator.history_,
-        "best_epoch": estimator.best_epoch_,
-        "best_score": estimator.best_score_,
-        "device": estimator.device_,
-    }
-
-
 def restored_training(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fitted attributes that a checked state has by `stored_training`."""
+    """Return the fitted attributes that tell of the training, from a checked state."""
     return {
         "history_": state["history"],
         "best_epoch_": state["best_epoch"],

@@ -11,18 +11,12 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from sk_han.documents import DocumentArray, concatenated_ranges
-from sk_han.fitting.single_network import (
-    new_network,
-    relative_weights,
-    trained_attributes,
-    warn_of_no_stop,
-)
+from sk_han.fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
 from sk_han.targets.splitting import hold_out
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.computing import resolve_device
-from sk_han.translation.options import TranslationOptions
 from sk_han.translation.surface import SIGN_PATTERN, learn_forms
-from sk_han.translation.training import TextPairs, translation_net
+from sk_han.translation.training import TextPairs, TranslationNet
 from sk_han.utils.stages import Stages
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import _as_list, _as_texts
@@ -94,16 +88,14 @@ def learnt_attributes(
     with stages("set-up"):
         source_size, target_size = (max(each.vocabulary_.values()) + 1 for each in tokenizers)
         smoothing = float(translator.label_smoothing)
-        net = new_network(
-            translator,
+        net = translator._new_net(
             {"source_size": source_size, "target_size": target_size},
-            TranslationOptions,
-            partial(translation_net, criterion__label_smoothing=smoothing),
-            n_samples=len(training),
+            partial(TranslationNet, criterion__label_smoothing=smoothing),
+            n_documents=len(training),
             max_epochs=translator.max_epochs,
             keep_best=validation is not None,
             device=device,
-            rng=rng,
+            random_state=rng,
         )
     return {
         "source_tokenizer_": tokenizers[0],

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sk_han.documents import DocumentArray
-from sk_han.training.loss import accuracy
 from sk_han.training.net import Net
 from sk_han.translation.network import END_ID, AttentionSeq2Seq
 from sk_han.translation.search import Hypothesis, beam_search
@@ -71,6 +70,9 @@ class TextPairs:
 class TranslationNet(Net):
     """`Net` that predicts words of targets, and searches for translations."""
 
+    def __init__(self, module: type[AttentionSeq2Seq] = AttentionSeq2Seq, **kwargs: Any) -> None:
+        super().__init__(module, **{"to_tensors": _tensors} | kwargs)
+
     def search(
         self,
         sources: DocumentArray,
@@ -94,12 +96,6 @@ class TranslationNet(Net):
                     max_words=torch.from_numpy(max_words[rows]),
                 )
         return [found[i] for i in np.argsort(order, kind="stable")]
-
-
-def translation_net(**params: Any) -> TranslationNet:
-    """Create a net whose network translates."""
-    measures = {"valid_accuracy": accuracy}
-    return TranslationNet(AttentionSeq2Seq, to_tensors=_tensors, measures=measures, **params)
 
 
 def with_end_marks(documents: DocumentArray, *, in_front: bool = False) -> NDArray[np.int64]:

@@ -8,18 +8,19 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.inspection.results.training_summary import TrainingSummary
+from sk_han.fitting.single_network import SingleNetworkEstimator, network_schema
+from sk_han.options.base import Choice, InstanceOf
+from sk_han.storage.schema import Array, Field, ListOf, Sizes
+from sk_han.text.tokenizer_state import FittedTokenizer
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.computing import computing
-from sk_han.training.stateful import StatefulEstimator, replace_attributes, snapshot_of
+from sk_han.training.stateful import snapshot_of
 from sk_han.translation.alignment import Alignment
 from sk_han.translation.fit import as_sequences, check_pairs, learnt_attributes
-from sk_han.translation.options import TranslationOptions
-from sk_han.translation.state import translator_attributes, translator_state
+from sk_han.translation.network import TranslationOptions, translation_shapes
 from sk_han.translation.surface import written
 from sk_han.translation.training import TranslationNet
 from sk_han.utils.compat import Interval, fit_context, of_option
@@ -30,7 +31,19 @@ from sk_han.validation.texts import check_texts
 _OPTIONS = {name: of_option(c) for name, c in TranslationOptions.constraints().items()}
 
 
-class AttentionTranslator(StatefulEstimator):
+# V word ids of sources, T of translations.
+TRANSLATOR = network_schema(
+    Field("source_tokenizer", FittedTokenizer("V")),
+    Field("target_tokenizer", FittedTokenizer("T")),
+    Field("forms", ListOf(InstanceOf(str), length="T")),
+    Field("glued", Array("int64", "T", 0, 3)),
+    Field("capitals", Choice((False, True))),
+    options=TranslationOptions,
+    shapes=lambda state, sizes, options: translation_shapes(sizes["V"], sizes["T"], options),
+)
+
+
+class AttentionTranslator(SingleNetworkEstimator):
     """Translate short texts, word by word, with attention to the words of the source.
 
     A bidirectional GRU reads the source; a GRU writes the target, and attends to the source at
@@ -123,9 +136,10 @@ class AttentionTranslator(StatefulEstimator):
     glued_: NDArray[np.int64]
     capitals_: bool
     net_: TranslationNet
-    fit_summary_: TrainingSummary | None
 
-    _newest_format = 1
+    _schema = TRANSLATOR
+    _own_state = ("source_tokenizer", "target_tokenizer", "forms", "glued", "capitals")
+    _options, _make_net = TranslationOptions, TranslationNet
     _shown_by = "Its attention(texts) gives the words that each word comes from."
     _parameter_constraints = {  # noqa: RUF012  (scikit-learn's protocol)
         "source_tokenizer": [HierarchicalTokenizer, None],
@@ -226,9 +240,7 @@ class AttentionTranslator(StatefulEstimator):
             If the loss is no longer a finite number.
         """
         data = source_texts, target_texts, sample_weight, X_val, y_val
-        with self._computing(), torch.inference_mode(False):
-            replace_attributes(self, learnt_attributes(self, *data))
-        return self
+        return self._learn(learnt_attributes, *data)
 
     def predict(self, source_texts: Any) -> list[str]:
         """Translate texts; one without words has an empty translation."""
@@ -278,16 +290,11 @@ class AttentionTranslator(StatefulEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
         return tags
 
-    def _state(self) -> dict[str, Any]:
-        return translator_state(self)
-
-    def _attributes_of(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        return translator_attributes(state)
+    def _network_sizes(self, state: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
+        return {"source_size": sizes["V"], "target_size": sizes["T"]}
 
     def _computing(self) -> AbstractContextManager[None]:
         """Compute by PyTorch: products are most of the work, and kernels bring nothing there."""

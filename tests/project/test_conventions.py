@@ -93,8 +93,8 @@ KERNELS = [
 # The networks of the classifier's siblings, over the layers of nn.
 NETWORKS = {
     "sentence_vectors": ["network"],
-    "tagging": ["chain", "network", "options"],
-    "translation": ["decoder", "network", "options", "search"],
+    "tagging": ["chain", "network"],
+    "translation": ["decoder", "network", "search"],
 }
 
 # Walls: of a file, and of a function without docstring, comments and blank lines. What is beyond
@@ -118,8 +118,7 @@ SHARED_NAMES = {
     "fit.py": "of the tagger and the translator, each whole in its room",
     "network.py": "of each estimator, its options, its ONNX graph, its twin in NumPy",
     "ngrams.py": "a kernel, and the operators of ONNX for the same",
-    "options.py": "of the tagger and the translator, each whole in its room",
-    "state.py": "of the tagger and the translator, each whole in its room",
+    "state.py": "of a fit, and of a SentenceEmbedder",
     "summary.py": "what a fit has come to, and what a model says over many documents",
     "training.py": "of each estimator's network: batches, and a loss",
 }

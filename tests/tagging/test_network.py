@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from sk_han.tagging import TaggingNetwork, TaggingOptions
-from sk_han.tagging.options import tagging_shapes
+from sk_han.tagging.network import tagging_shapes
 
 SIZES = [11, 5, 7]
 SMALL = {"embedding_dim": 5, "attribute_dim": 3, "hidden_size": 7}
