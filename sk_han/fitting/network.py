@@ -30,7 +30,7 @@ from sk_han.training.builder import batch_size_for, document_net, epochs_for, ne
 from sk_han.training.callbacks.freezing import epochs_frozen
 from sk_han.training.callbacks.stopping import StopOnInterrupt, stops_for_a_person
 from sk_han.training.history import plain_history
-from sk_han.training.marks import loss_of_marks
+from sk_han.training.loss import loss_of_marks
 from sk_han.training.net import Net
 from sk_han.training.net_state import copied_net
 from sk_han.training.pretraining import (

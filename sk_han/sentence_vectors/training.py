@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -23,8 +23,6 @@ from sk_han.training.net import Net
 from sk_han.training.net_state import stored_net
 from sk_han.utils.warnings import taking_many_classes
 
-SIZES = "input_size", "n_classes", "recurrent"
-
 # Of the logistic regression on the mean sentence, whose vectors are scaled to entries of length 1.
 # Vectors of length 1, as those of most encoders, have the C of 10 that benchmarks of them use.
 _C = 0.025
@@ -35,11 +33,6 @@ def sentence_net(**params: Any) -> Net:
     """Create a net whose network classifies documents of sentence vectors."""
     params.pop("module__sparse", None)  # of the gradient of word vectors
     return Net(SentenceNetwork, to_tensors=_tensors, **params)
-
-
-def sentence_net_from_state(state: Mapping[str, Any], device: str) -> Net:
-    """Create a net from a checked state, as `sk_han.training.net_state.net_from_state` does."""
-    return stored_net(sentence_net, SIZES, state, device)
 
 
 def trained_sentence_net(
@@ -201,4 +194,4 @@ class TrainedSentenceNetwork(TrainedNetwork):
     @classmethod
     def from_state(cls, state: Any, target: Target, device: str) -> TrainedSentenceNetwork:
         """Restore a network, for prediction alone."""
-        return cls(sentence_net_from_state(state, device))
+        return cls(stored_net(sentence_net, state, device))

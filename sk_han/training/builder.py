@@ -182,7 +182,6 @@ def new_net(
     if "weight_decay" in inspect.signature(optimizer).parameters:
         defaults["optimizer__weight_decay"] = WEIGHT_DECAY
     further: dict[str, Any] = clone(dict(net_params or {}), safe=False)
-    check_net_params(further)
     try:
         net: Net = (make_net or document_net)(**(defaults | own | further)).initialize()
     except (AttributeError, TypeError, ValueError) as error:

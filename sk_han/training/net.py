@@ -21,7 +21,7 @@ from sk_han.documents import Coalitions
 from sk_han.nn.adversarial import adversarial_noise
 from sk_han.nn.optimizers import clip_gradient_norm
 from sk_han.training.batches import Batches, TrainingData
-from sk_han.training.callbacks.interrupts import StopTraining, interrupts
+from sk_han.training.callbacks.interrupts import StopTraining, noting_interrupts
 from sk_han.training.callbacks.progress import EpochTimer
 from sk_han.training.callbacks.stopping import StopOnInterrupt
 from sk_han.training.computing import torch_threads
@@ -253,14 +253,20 @@ class Net(NeuralNet):
         if method_name != "on_epoch_end":
             super().notify(method_name, **cb_kwargs)
             return
-        request = None
+        request, is_interrupted = None, False
+
+        def note() -> bool:
+            nonlocal is_interrupted
+            is_interrupted = True
+            return True
+
         self.on_epoch_end(self, **cb_kwargs)
-        with interrupts() as arrived:
+        with noting_interrupts(note):
             for _, callback in self.callbacks_:
                 try:
                     callback.on_epoch_end(self, **cb_kwargs)
                 except (KeyboardInterrupt, StopTraining) as stop:
-                    if arrived and isinstance(stop, KeyboardInterrupt):
+                    if is_interrupted and isinstance(stop, KeyboardInterrupt):
                         raise
                     request = stop
                     self.stop_requested = True  # checkpoints, which come last, store it

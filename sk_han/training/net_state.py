@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,8 @@ from sk_han.training.builder import document_net
 from sk_han.training.computing import torch_threads
 from sk_han.training.net import Net
 
-SIZES = "vocabulary_size", "n_classes", "max_words"
+# What a state has beside the sizes of its network.
+_NO_SIZES = {"options", "reads", "valid_batch_size", "weights"}
 
 
 def net_to_state(net: Net) -> dict[str, Any]:
@@ -36,15 +37,13 @@ def net_to_state(net: Net) -> dict[str, Any]:
 
 def net_from_state(state: Mapping[str, Any], device: str) -> Net:
     """Create a net that reads words from a checked state, for prediction: it has no optimizer."""
-    return stored_net(document_net, SIZES, state, device)
+    return stored_net(document_net, state, device)
 
 
-def stored_net(
-    make_net: Callable[..., Net], sizes: Iterable[str], state: Mapping[str, Any], device: str
-) -> Net:
-    """Create a net of a checked state, whose sizes have these names."""
+def stored_net(make_net: Callable[..., Net], state: Mapping[str, Any], device: str) -> Net:
+    """Create a net of a checked state, for prediction."""
     options = NetworkOptions.from_plain(state["options"])
-    params = {f"module__{name}": state[name] for name in sizes}
+    params = {f"module__{name}": state[name] for name in state.keys() - _NO_SIZES}
     params["valid_batch_size"] = state["valid_batch_size"]
     return predicting_net(make_net, options, state["weights"], device, **params)
 
@@ -74,8 +73,5 @@ def predicting_net(
 
 def copied_net(net: Net) -> Net:
     """Return a copy of a net for prediction, which further training does not change."""
-    state = net_to_state(net)
     how = {name: getattr(net, name) for name in ("to_tensors", "measures", "decide")}
-    make_net = partial(Net, net.module, **how)
-    sizes = state.keys() - {"options", "reads", "valid_batch_size", "weights"}
-    return stored_net(make_net, sizes, state, net.device)
+    return stored_net(partial(Net, net.module, **how), net_to_state(net), net.device)

@@ -69,7 +69,7 @@ def differ(one, other, X=TEXTS):
 
 class TestEffect:
     def test_attention_goes_to_what_was_marked(self, reviews, monkeypatch):
-        monkeypatch.setattr("sk_han.training.marks._STRENGTH", 3.0)
+        monkeypatch.setattr("sk_han.training.loss._STRENGTH_OF_MARKS", 3.0)
         texts, labels, marked = reviews
         plain = small().fit(texts[:120], labels[:120])
         taught = small().fit(texts[:120], labels[:120], highlights=marked[:120])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,25 +14,22 @@ class StopTraining(Exception):  # noqa: N818  (no error: training is over)
 
 
 @contextmanager
-def interrupts() -> Iterator[list[int]]:
-    """Record the signals of Ctrl-C that arrive within the block; they take effect as usual.
+def noting_interrupts(note: Callable[[], bool]) -> Iterator[None]:
+    """Call `note` for each Ctrl-C within the block; it returns whether that takes effect as usual.
 
-    skorch's callbacks end training by raising KeyboardInterrupt, as Ctrl-C does. The list
-    distinguishes the two.
+    Only the main thread receives signals, and a handler outside of Python cannot be called.
     """
-    arrived: list[int] = []
     handler = signal.getsignal(signal.SIGINT)
-    # Only the main thread receives signals, and a handler outside of Python cannot be called.
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield arrived
+        yield
         return
 
-    def note(number: int, frame: Any) -> None:
-        arrived.append(number)
-        handler(number, frame)
+    def handle(number: int, frame: Any) -> None:
+        if note():
+            handler(number, frame)
 
-    signal.signal(signal.SIGINT, note)
+    signal.signal(signal.SIGINT, handle)
     try:
-        yield arrived
+        yield
     finally:
         signal.signal(signal.SIGINT, handler)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-import signal
 import sys
-import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from numbers import Real
 from typing import Any, ClassVar
 
 from skorch.callbacks import Callback, LRScheduler
 
-from sk_han.training.callbacks.interrupts import StopTraining
+from sk_han.training.callbacks.interrupts import StopTraining, noting_interrupts
 from sk_han.utils.progress import tell
 
 __all__ = ["StopAfter", "StopOnInterrupt", "stops_for_a_person"]
@@ -162,25 +160,15 @@ class StopOnInterrupt(_Stopping):
     reason = "an interrupt"
     is_interrupted_ = False
 
-    @contextmanager
-    def watching(self) -> Iterator[None]:
+    def watching(self) -> AbstractContextManager[None]:
         """Note the first Ctrl-C within the block; further ones do what they did before."""
         self.is_interrupted_ = False
-        handler = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(handler):
-            yield
-            return
 
-        def note(number: int, frame: Any) -> None:
-            if self.is_interrupted_:
-                handler(number, frame)
-            self.is_interrupted_ = True
+        def note() -> bool:
+            is_further, self.is_interrupted_ = self.is_interrupted_, True
+            return is_further
 
-        signal.signal(signal.SIGINT, note)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, handler)
+        return noting_interrupts(note)
 
     def is_due(self, net: Any) -> bool:
         """Return whether Ctrl-C was pressed; say what happens."""
