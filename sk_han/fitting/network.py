@@ -26,7 +26,7 @@ from sk_han.sentence_vectors.training import (
     sentence_net,
     trained_sentence_net,
 )
-from sk_han.training.builder import batch_size_for, document_net, epochs_for, new_net
+from sk_han.training.builder import batch_size_for, document_net, epochs_for, epochs_of, new_net
 from sk_han.training.callbacks.freezing import epochs_frozen
 from sk_han.training.callbacks.stopping import StopOnInterrupt, stops_for_a_person
 from sk_han.training.history import plain_history
@@ -35,8 +35,8 @@ from sk_han.training.net import Net
 from sk_han.training.net_state import copied_net
 from sk_han.training.pretraining import (
     PRETRAINING_BATCH_SIZE,
+    PRETRAINING_STEPS,
     labelled_by_other_half,
-    pretraining_epochs,
     sample_to_pretrain,
 )
 
@@ -277,10 +277,11 @@ def _pretrain(
     )  # the user's is a copy: pre-training takes no numbers from the user's generator
     rows = sample_to_pretrain(data.text[0], own_rng)
     soft = _softly_labelled(data, rows, teacher)
+    batch_size = PRETRAINING_BATCH_SIZE
     pretrained = new(
         n_documents=len(soft),
-        max_epochs=pretraining_epochs(len(soft), PRETRAINING_BATCH_SIZE),
-        batch_size=PRETRAINING_BATCH_SIZE,
+        max_epochs=epochs_of(PRETRAINING_STEPS, len(soft), batch_size, least=1, most=20),
+        batch_size=batch_size,
         lr=context.settings.lr,
         frozen_epochs=epochs_frozen(context.settings.freeze_embedding),
         keep_best=False,

@@ -17,7 +17,7 @@ from sk_han.storage.network_schema import check_weights, network_of
 from sk_han.storage.schema import Check, Field, Schema, Sizes, check
 from sk_han.storage.training_record import TRAINING, check_best_epoch
 from sk_han.training.builder import new_net
-from sk_han.training.history import outcome_of, training_attributes
+from sk_han.training.history import end_of, training_attributes
 from sk_han.training.net import Net
 from sk_han.training.net_state import predicting_net
 from sk_han.training.stateful import (
@@ -152,14 +152,18 @@ def trained_attributes(
     """Train a net, and return the fitted attributes that tell of it."""
     with stages("network", tells=False):
         net.train(training, validation)
+    attributes = training_attributes(net)
     summary = TrainingSummary(
         unit=unit,
         n_trained=len(training),
         n_scored=0 if validation is None else len(validation),
-        **outcome_of(net),
+        n_epochs=attributes["n_iter_"],
+        kept_epoch=attributes["best_epoch_"],
+        ended=end_of(net),
+        accuracy=attributes["best_score_"],
         seconds=dict(stages.seconds),
         total_seconds=stages.total,
     )
     if stages.verbose:
         tell(summary)
-    return {"device_": net.device, "fit_summary_": summary, **training_attributes(net)}
+    return {"device_": net.device, "fit_summary_": summary, **attributes}

@@ -13,12 +13,9 @@ from torch import Tensor
 def adversarial_noise(vectors: Tensor, size: float) -> Iterator[None]:
     """Move word vectors along their gradient, and restore them exactly at the end.
 
-    ``r = size * ||V||_F * G / ||G||_F`` is added to the rows V of `vectors`, shape (V, E), that
-    have a gradient G, dense or sparse.
-    In linear approximation this step of its length raises the loss most (Miyato, Dai and
-    Goodfellow, 2017). They normalize the vectors, so that the network cannot evade the noise with
-    longer vectors; here the length of the step is relative to that of the vectors. All occurrences
-    of a word get the same step, so that the distinct words of a batch are still encoded once.
+    ``r = size * ||V||_F * G / ||G||_F`` is added to the rows V of `vectors`, (V, E), that have a
+    gradient G: in linear approximation the step of its length that raises the loss most (Miyato,
+    Dai and Goodfellow, 2017). Relative to V, for the network could evade the noise by longer ones.
     """
     if vectors.grad is None:
         yield

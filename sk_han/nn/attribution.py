@@ -33,11 +33,9 @@ def gradient_attention(
 ) -> Attribution:
     """Multiply attention by the gradient of the score at it (Serrano and Smith, 2019).
 
-    Since ``s_i = sum_t alpha_it h_it``, the contribution of a word is
-    ``alpha_it h_it . d score / d s_i``, so only the sentence level, which is much smaller, needs a
-    backward pass. Attention weights that depend on other sentences (`ContextAttention`) are held
-    fixed. For poolings without attention, the part of the pooled vector that comes from the state
-    replaces ``alpha_it h_it``. The network is in evaluation mode, and is not changed.
+    Since ``s_i = sum_t alpha_it h_it``, a word contributes ``alpha_it h_it . d score / d s_i``, so
+    only the sentence level needs a backward pass. Attention that depends on other sentences is held
+    fixed; without attention, the part of the pooled vector from the state replaces that product.
     """
 
     def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor]:
@@ -70,9 +68,8 @@ def gradient_input(
 ) -> Attribution:
     """Multiply each word vector by the gradient of the score at it, and sum over its entries.
 
-    Atanasova et al. (2020) call it InputXGradient. Its mean over the path from zero vectors to
-    the document is integrated gradients (Sundararajan et al., 2017): gradient, logits and attention
-    are those of word vectors times `by`. The network is in evaluation mode, and is not changed.
+    InputXGradient of Atanasova et al. (2020), at word vectors times `by`; its mean over these from
+    0 to 1 is integrated gradients (Sundararajan et al., 2017).
     """
 
     def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor]:

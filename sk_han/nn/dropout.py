@@ -1,8 +1,7 @@
-"""Dropout that draws from a given generator.
+"""Dropout that draws from a given generator, on the CPU: a seed has its noise on every device.
 
-`torch.nn.functional.dropout` takes no generator: it changes the global random state, and two fits
-in two threads would change each other's numbers. Noise is drawn on the CPU, so that a seed has
-the same noise on every device.
+`torch.nn.functional.dropout` takes no generator, so that two fits in two threads would change each
+other's numbers.
 """
 
 from __future__ import annotations
@@ -12,10 +11,7 @@ from torch import Tensor
 
 
 def dropout(vectors: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
-    """Set a share `p` of the entries to zero and scale the others by ``1 / (1 - p)``.
-
-    This is the dropout of Srivastava et al. (2014).
-    """
+    """Set a share `p` of the entries to zero and scale the others (Srivastava et al., 2014)."""
     if p == 0.0:
         return vectors
     keep = _bernoulli(vectors.shape, 1.0 - p, generator)
@@ -35,8 +31,7 @@ def word_dropout(
 def _bernoulli(shape: torch.Size, p: float, generator: torch.Generator | None) -> Tensor:
     """Draw True with probability `p`, to the nearest 1 / 65,536 but not less than that.
 
-    Four numbers of 16 bits from each of 64 take a seventh of the time of `Tensor.bernoulli_`. The
-    noise of a seed does not depend on PyTorch's default dtype and device.
+    Four numbers of 16 bits from each of 64 take a seventh of the time of `Tensor.bernoulli_`.
     """
     n = shape.numel()
     bits = torch.empty((n + 3) // 4, dtype=torch.int64, device="cpu")
@@ -48,11 +43,7 @@ def _bernoulli(shape: torch.Size, p: float, generator: torch.Generator | None) -
 def row_dropout(
     n_rows: int, p: float, generator: torch.Generator | None, like: Tensor
 ) -> Tensor | None:
-    """Draw a factor for each row of a table: 0 for a share `p`, ``1 / (1 - p)`` for the others.
-
-    In a table of word vectors this drops whole words, at all their places in a batch (Gal and
-    Ghahramani, 2016). The factors, (n_rows, 1), are None where `p` is 0.
-    """
+    """Draw factors (n_rows, 1) that drop a share `p` of the rows of a table; None where it is 0."""
     if p == 0.0:
         return None
     keep = _bernoulli(torch.Size((n_rows, 1)), 1.0 - p, generator)

@@ -331,11 +331,7 @@ class HierarchicalAttentionNetwork(nn.Module):
         sentences_per_document: Tensor,
         kept: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Encode and pool the words of each sentence.
-
-        Return vectors (N, H), weights (T, R), and the conicity (N,) of the word states: zeros if
-        it has no penalty.
-        """
+        """Return vectors (N, H), weights (T, R), and the conicity (N,) of words if it counts."""
         pooling = self.word_attention
 
         def encode(ids: Tensor, lengths: Tensor) -> tuple[Tensor, ...]:

@@ -16,11 +16,10 @@ def parameter(*shape: int) -> nn.Parameter:
 
 
 def with_memory(module: _Module) -> _Module:
-    """Give the weights of a layer that was made on the meta device memory on the CPU, undrawn.
+    """Give the weights of a layer from the meta device memory on the CPU, in single precision.
 
-    They have single precision. On the meta device PyTorch draws no weights, so the global generator
-    does not change. Its own `to_empty` and `skip_init` import SymPy, which takes half a second of a
-    new process.
+    There PyTorch draws none by its global generator. Its own `to_empty` and `skip_init` import
+    SymPy, which takes half a second of a new process.
     """
     for name, weight in list(module.named_parameters()):
         empty = torch.empty(weight.shape, dtype=torch.float32, device="cpu")

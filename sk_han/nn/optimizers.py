@@ -14,9 +14,8 @@ from sk_han.nn.compiled import kernels_cover, update_rows
 class RowwiseAdamW(torch.optim.AdamW):
     """`torch.optim.AdamW` that takes sparse gradients, and updates their rows alone.
 
-    A batch uses a few thousand of the vocabulary's words; a dense step would read and write all
-    of them. Moments and weight decay of the other rows do not change until the row is used again,
-    as in `torch.optim.SparseAdam`. Parameters with a dense gradient are updated as usual.
+    Moments and weight decay of other rows wait until the row is used again, as in
+    `torch.optim.SparseAdam`. Parameters with a dense gradient are updated as usual.
     """
 
     @torch.no_grad()
@@ -64,10 +63,7 @@ class RowwiseAdamW(torch.optim.AdamW):
 
 @torch.no_grad()
 def clip_gradient_norm(parameters: Iterable[Tensor], max_norm: float) -> None:
-    """Scale gradients down to a common norm of at most `max_norm`, sparse ones too.
-
-    `torch.nn.utils.clip_grad_norm_` takes dense gradients only.
-    """
+    """Scale gradients, sparse ones too, down to a common norm of at most `max_norm`."""
     values = []
     for parameter in parameters:
         if parameter.grad is not None:

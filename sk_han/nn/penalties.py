@@ -17,9 +17,8 @@ _LEAST_ATTENTION = 1e-4
 def conicity(states: Tensor, lengths: Tensor) -> Tensor:
     """Compute the mean cosine between the states (T, H) of each sequence and their mean, (N,).
 
-    Near 1 all states of the sequence are similar: then any weights give about the same result, and
-    attention explains nothing (Mohankumar et al., 2020). It is zero for a sequence of no state, or
-    of a single one, which is its own mean.
+    Near 1 any weights give about the same result, and attention explains nothing (Mohankumar et
+    al., 2020). It is zero for a sequence of no state, or of a single one, which is its own mean.
     """
     N = len(lengths)
     segment = segment_numbers(lengths).to(states.device)  # (T,)
@@ -33,9 +32,8 @@ def conicity(states: Tensor, lengths: Tensor) -> Tensor:
 def hop_overlap(weights: Tensor, lengths: Tensor) -> Tensor:
     """Compute the overlap of the hops of each sequence, ``||A A^T - I||_F^2`` of A^T (T, R): (N,).
 
-    Zero if each hop attends to one token, and no two hops to the same one (Lin et al., 2017). Other
-    implementations use a T x T matrix, which penalizes long sequences instead of similar hops. A
-    sequence without tokens has none.
+    Zero if each hop attends to one token, and no two hops to the same one (Lin et al., 2017), and
+    for a sequence without tokens.
     """
     segment = segment_numbers(lengths).to(weights.device)
     products = weights.unsqueeze(2) * weights.unsqueeze(1)  # (T, R, R)
@@ -52,10 +50,7 @@ def document_conicity(
     sentence_states: Tensor,
     sentences_per_document: Tensor,
 ) -> Tensor:
-    """Add the mean `conicity` of each document's sentences (N,) to that of their states, (D,).
-
-    The mean is over sentences of two words or more, since that of one word is always 0.
-    """
+    """Add `conicity` of sentences to the mean of those of words, in sentences of several, (D,)."""
     counted = (words_per_sentence > 1).to(word_conicity)  # (N,)
     mean = _document_mean(word_conicity, counted, sentences_per_document)
     return mean + conicity(sentence_states, sentences_per_document)
@@ -82,10 +77,8 @@ def missed_marks(
 ) -> Tensor:
     """Compute the negative logarithm of a document's attention on its marked words, (D,).
 
-    The attention on a word is its weight (T,) times that of its sentence (N,); `is_marked` (T,) is
-    1 or 0. A word that is not marked costs nothing but what it takes away, so people need not mark
-    all that tells the class (recall, and not precision, Carton et al., 2022). Zero for a document
-    without a marked word.
+    Attention on a word is its weight (T,) times that of its sentence (N,). Other words cost nothing
+    but what they take away, so people need not mark all that tells (recall, Carton et al., 2022).
     """
     sentence = segment_numbers(words_per_sentence).to(word_weights.device)  # (T,)
     document = segment_numbers(sentences_per_document).to(word_weights.device)  # (N,)

@@ -21,9 +21,8 @@ _PATIENCE = 60  # seconds for another process that writes
 class VectorCache:
     """Vectors of sentences that an encoder has encoded before, in this process or another.
 
-    Each sentence is looked up alone, so that documents that come later have theirs encoded, and no
-    others again. Several processes may use the folder, which is made, at the same time. A file that
-    is damaged, no cache, or held by another process for a minute is a ValueError.
+    Several processes may use the folder, which is made. A file that is damaged, no cache, or held
+    by another process for a minute is a ValueError.
     """
 
     def __init__(self, folder: str | os.PathLike[str], encoder: EncoderFingerprint) -> None:

@@ -74,10 +74,7 @@ def encoded(
 
 
 def fingerprint_of(encoder: Any, encode: Encode, probes: Sequence[str]) -> EncoderFingerprint:
-    """Return what tells this encoder from others: its name, and its vectors of some sentences.
-
-    Of one that was fitted the sentences have to be its own: others it may not know.
-    """
+    """Return what tells an encoder from others: its name, and its vectors of some sentences."""
     return EncoderFingerprint(type(encoder).__name__, encode(list(probes)))
 
 

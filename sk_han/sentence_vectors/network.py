@@ -179,11 +179,7 @@ def sentence_gradient(
     score: Callable[[Tensor], Tensor],
     by: float = 1.0,
 ) -> Attribution:
-    """Multiply each scaled sentence vector by the gradient at it; words share it equally.
-
-    Arguments as of `sk_han.nn.attribution.gradient_input`; a vector of zeros is the mean of the
-    training sentences.
-    """
+    """Multiply scaled vectors by the gradient at them; words share it, as `gradient_input`."""
     with torch.enable_grad():
         sentences = network.scaled(vectors).detach()  # (N, E)
         inputs = (by * sentences).requires_grad_()

@@ -20,13 +20,9 @@ from sk_han.tokenizer import HierarchicalTokenizer
 class PooledWordEncoder(TransformerMixin, BaseEstimator):
     """Sums of word vectors that are learnt in two ways, one half of the numbers each.
 
-    One half is learnt from the neighbours of words in the sentences (see
-    `sk_han.embeddings.learn_embeddings`), by which words of one topic are similar. The other half
-    is latent semantic analysis (Deerwester et al., 1990), which keeps words apart that have the
-    same neighbours, as "good" and "bad" have. On folds of the training documents, the first way
-    alone was better for 20 newsgroups and worse for IMDB, and the second alone far worse for 20
-    newsgroups. Words are weighted by inverse document frequency; vectors have the length 1, or 0
-    without a known word.
+    By neighbours of words, which tell topics (`sk_han.embeddings.learn_embeddings`), and by latent
+    semantic analysis (Deerwester et al., 1990), which tells "good" from "bad". On held-out folds
+    one half alone was worse for IMDB or 20 newsgroups. Weighted by inverse document frequency.
     """
 
     def __init__(self, n_components: int = 400, random_state: Any = None) -> None:

@@ -47,10 +47,8 @@ def trained_sentence_net(
 ) -> Net:
     """Train on sentence vectors; held-out documents decide whether their order is read.
 
-    A net without recurrent network and one with it are trained by `new`, one after the other, and
-    the one of the lower loss on the validation documents is kept; without these, the first one is.
-    `fit_tasks` is for the last net that is trained. With `before` the training goes on from the
-    weights of that net, and perhaps from the moments of its optimizer.
+    Nets without and with a recurrent network are trained by `new`, and the one of the lower loss is
+    kept; without validation the first. With `before`, training goes on from that net.
     """
     if before is not None:
         recurrent = before.module_.recurrent
@@ -78,8 +76,8 @@ def _loss_of(net: Net) -> float:
 def _start_from_means(net: Net, training: LabelledDocuments) -> None:
     """Let a net begin as a logistic regression on the mean sentence of each document.
 
-    That model is convex and hard to beat: from random weights the same network ended 2 to 4 points
-    below it, on folds of 1,000 training documents of IMDB and of 20 newsgroups.
+    That model is convex and hard to beat: from random weights the network ended 2 to 4 points
+    below it (1,000 training documents of IMDB and of 20 newsgroups).
     """
     documents = training.documents
     assert isinstance(documents, SentenceArray)

@@ -37,10 +37,7 @@ def token_kinds(sentences: Iterable[Sequence[tuple[str, ...]]]) -> Kinds:
 
 
 def learn_attributes(kinds: Kinds, *, min_df: float = 1) -> list[dict[str, int]]:
-    """Number the values of each attribute from 2, those of most tokens first.
-
-    Words in fewer sentences than `min_df`, a number or a share, have no number.
-    """
+    """Number the values of each attribute from 2, the most frequent first, but rare words."""
     n_tokens = np.bincount(kinds.numbers, minlength=len(kinds.rows)).tolist()
     n_given = len(kinds.rows[0])
     counts: list[Counter[str]] = [Counter() for _ in range(N_FROM_WORD + n_given - 1)]
@@ -71,10 +68,7 @@ def attribute_ids(
 
 
 def word_shape(word: str) -> str:
-    """Return the kinds of characters of a word, each run of one kind as one or two of them.
-
-    "Berlin" gives "Xxx", "U.S." gives "X.X.", and "1,234.5" gives "d,dd.d".
-    """
+    """Return the kinds of characters of a word, runs as one or two: "Berlin" gives "Xxx"."""
     shape: list[str] = []
     for character in word:
         if character.isdigit():

@@ -47,10 +47,7 @@ def path_scores(
 
 
 def log_partition(emissions: Tensor, first: Tensor, transitions: Tensor, lengths: Tensor) -> Tensor:
-    """Compute the logarithm of the sum of ``exp(score)`` over all paths, shape (N,).
-
-    Each label needs a label that may follow it and one that may stand before it.
-    """
+    """Compute the logarithm of the sum of ``exp(score)`` over all paths, shape (N,)."""
     total: Tensor = _LogPartition.apply(emissions, first, transitions, lengths)
     return total
 
@@ -66,10 +63,7 @@ def marginals(emissions: Tensor, first: Tensor, transitions: Tensor, lengths: Te
 
 @torch.no_grad()
 def best_paths(emissions: Tensor, first: Tensor, transitions: Tensor, lengths: Tensor) -> Tensor:
-    """Find the labels of the path of the highest score of each sequence (Viterbi, 1967), (T,).
-
-    Of equal scores the first label.
-    """
+    """Find the labels (T,) of the best path of each sequence (Viterbi, 1967)."""
     chain = _Chain.of(emissions, first, transitions, lengths)
     came_from = torch.empty(chain.emissions.shape, dtype=torch.int64, device=chain.emissions.device)
     best = chain.begun()

@@ -26,9 +26,9 @@ from sk_han.tagging.training import (
     LabelledSentences,
     Sentences,
     TaggingNet,
-    epochs_for_tagging,
     sentences_of,
 )
+from sk_han.training.builder import epochs_of
 from sk_han.training.computing import resolve_device
 from sk_han.utils.stages import Stages
 from sk_han.utils.warnings import warn_user
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sk_han.tagging.tagger import SequenceTagger
 
 
+_N_STEPS = 2_000
 # Fewer sentences in all epochs together are a trial, and need teach nothing.
 _ENOUGH_READ = 200
 
@@ -73,6 +74,9 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
         )
         training, validation = data[rows], data[held_out] if len(held_out) else None
     with stages("set-up"):
+        n_epochs = tagger.max_epochs
+        if n_epochs == "auto":
+            n_epochs = epochs_of(_N_STEPS, len(training), tagger.batch_size, least=10, most=50)
         sizes = [n_values(vocabulary) for vocabulary in vocabularies]
         net: TaggingNet = tagger._new_net(
             {
@@ -83,7 +87,7 @@ def learnt_attributes(tagger: SequenceTagger, X: Any, y: Any, sample_weight: Any
             },
             partial(TaggingNet, class_weights=given.class_weights),
             n_documents=len(training),
-            max_epochs=epochs_for_tagging(tagger.max_epochs, len(training), tagger.batch_size),
+            max_epochs=int(n_epochs),
             keep_best=validation is not None,
             device=device,
             random_state=rng,
@@ -168,10 +172,7 @@ def _warn_of_one_label(
 def _split(
     tagger: SequenceTagger, given: _Given, rng: np.random.RandomState
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows of training sentences, in order, and of held-out ones.
-
-    Sentences without a weight or a token teach nothing.
-    """
+    """Return the rows of training sentences, in order, and of held-out ones; all have tokens."""
     order = rng.permutation(np.flatnonzero((given.weights > 0) & (given.kinds.lengths > 0)))
     if not len(order):
         raise ValueError("No sentence has a token and a weight: there is nothing to learn from.")

@@ -16,10 +16,7 @@ Token = tuple[str, ...]
 
 
 def as_sentences(X: Any, n_columns: int | None = None) -> list[list[Token]]:
-    """Return sentences as lists of tokens, each a word with its further columns.
-
-    `n_columns` is the number of strings of each token; by default that of the first one.
-    """
+    """Return sentences as lists of tokens, each of `n_columns` strings, by default as the first."""
     sentences = []
     for i, sentence in enumerate(_listed(X, "X", "sentences, each a list of tokens")):
         tokens = list(_listed(sentence, f"Sentence {i} of X", "tokens"))
@@ -73,10 +70,8 @@ def as_tags(y: Any, lengths: Sequence[int], name: str = "y") -> NDArray[Any]:
 def chunks_of(classes: NDArray[Any]) -> NDArray[np.int64]:
     """Return what label may follow what by the rules of IOB2, as a number for each label, (C,).
 
-    ``I-x`` goes on with a chunk, so that ``B-x`` or ``I-x`` stands before it; ``B-x`` begins a
-    chunk, and ``O`` is outside of chunks (Tjong Kim Sang and Veenstra, 1999). The number is 0 for
-    ``O``, k for ``B-x`` of the k-th kind of chunk, and -k for its ``I-x``: a table of all pairs
-    would take the square of the number of labels, which come from a file.
+    0 for ``O``, k for ``B-x`` of the k-th kind of chunk, and -k for its ``I-x``, before which
+    ``B-x`` or ``I-x`` stands. A table of pairs would take the square of the labels of a file.
     """
     kinds: dict[str, int] = {}
     chunks = np.zeros(len(classes), dtype=np.int64)

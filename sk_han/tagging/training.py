@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -65,10 +64,8 @@ class LabelledSentences:
 class TaggingNet(Net):
     """`Net` whose losses are of sentences, and whose accuracy is that of decoded tokens.
 
-    `class_weights` (C,) are those of labels: their logarithms are taken from the scores of tokens
-    in the loss, and not in prediction, whose odds are larger by the weights then, as if a label's
-    tokens were so many (logit adjustment, Menon et al., 2021). Within a random field weights cannot
-    stand in front of the losses of tokens, which are those of whole sentences.
+    The logarithms of `class_weights` (C,) are taken from the scores of tokens in the loss alone
+    (logit adjustment, Menon et al., 2021): in a random field there is no loss of a token to weight.
     """
 
     def __init__(
@@ -122,13 +119,6 @@ class TaggingNet(Net):
             with torch.inference_mode():
                 found.append(read(logits, torch.from_numpy(batch.lengths)).numpy(force=True))
         return np.concatenate(found)
-
-
-def epochs_for_tagging(max_epochs: int | str, n_sentences: int, batch_size: int) -> int:
-    """Return the number of epochs: with "auto", as many as make 2,000 steps, from 10 to 50."""
-    if max_epochs != "auto":
-        return int(max_epochs)
-    return min(max(round(2_000 / math.ceil(n_sentences / batch_size)), 10), 50)
 
 
 def sentences_of(ids: NDArray[np.integer[Any]], lengths: NDArray[np.int64]) -> DocumentArray:

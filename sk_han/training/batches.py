@@ -36,12 +36,7 @@ class TrainingData(Protocol):
 
 @dataclass(frozen=True)
 class Batches:
-    """Batches of labelled data, in a new order for each iteration if there is a `shuffle`.
-
-    Nothing is padded, so inputs of similar length are not grouped (measured: no gain). Data for
-    which length matters have a method ``order(batch_size, shuffle)`` that draws the order of
-    their rows. The last batch may be smaller; the `first` batches of each iteration are left out.
-    """
+    """Batches of labelled data from the `first` on, in a new order each time with a `shuffle`."""
 
     data: TrainingData
     batch_size: int
@@ -66,11 +61,7 @@ class Batches:
 
 
 def document_tensors(documents: DocumentArray, device: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the arguments of a network over documents, all int64: word ids (T,) on the device.
-
-    Words per sentence (N,) and sentences per document (D,) stay on the CPU, where the layout is
-    computed.
-    """
+    """Return word ids (T,) on the device; words per sentence (N,), sentences (D,) on the CPU."""
     return (
         torch.from_numpy(documents.word_ids.astype(np.int64)).to(device),
         torch.from_numpy(documents.words_per_sentence),

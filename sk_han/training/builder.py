@@ -81,27 +81,23 @@ _CONSTRAINTS: dict[str, Range] = {
 
 
 def batch_size_for(batch_size: int | str, n_documents: int) -> int:
-    """Return the number of documents a step: with "auto", fewer for fewer documents.
-
-    What a network needs is steps. Small batches give many of them in few passes over the
-    documents, but a step costs more for each of its documents.
-    """
+    """Return the documents of a step: with "auto" fewer of fewer, for a network needs steps."""
     if batch_size != "auto":
         return int(batch_size)
     return 16 if n_documents <= 2_500 else 32 if n_documents <= 5_000 else 64
 
 
 def epochs_for(max_epochs: int | str, n_documents: int, batch_size: int) -> int:
-    """Return the number of epochs: with "auto", fewer for more documents.
-
-    A network needs a number of steps, not of epochs, before it has learnt anything: about 400 of 16
-    documents, 500 of 32 and 600 of 64.
-    """
+    """Return the number of epochs: with "auto" 400 steps of 16 documents or 600 of 64."""
     if max_epochs != "auto":
         return int(max_epochs)
-    n_steps = 100 * math.log2(batch_size)
-    steps_per_epoch = math.ceil(n_documents / batch_size)
-    return min(max(round(n_steps / steps_per_epoch), 2), 20)
+    return epochs_of(100 * math.log2(batch_size), n_documents, batch_size, least=2, most=20)
+
+
+def epochs_of(n_steps: float, n_samples: int, batch_size: int, *, least: int, most: int) -> int:
+    """Return the number of epochs that make so many steps, from the least to the most."""
+    steps_per_epoch = max(math.ceil(n_samples / batch_size), 1)
+    return min(max(round(n_steps / steps_per_epoch), least), most)
 
 
 def new_net(
@@ -129,11 +125,8 @@ def new_net(
 ) -> Net:
     """Create a net with initial weights, from the arguments of its network and of `HANClassifier`.
 
-    The number of documents gives the length of the schedule. In the `frozen_epochs` word vectors
-    do not change; `keep_best` keeps the weights of the best epoch on the validation documents.
-    The random state gives initial weights, dropout and the order of documents. `fit_tasks`
-    notifies scikit-learn's callbacks, and `checkpoints` stores the state of the training.
-    `make_net`, by default `document_net`, takes the parameters of a `Net`.
+    The number of documents gives the length of the schedule, and the random state initial weights,
+    dropout and the order of documents. `make_net`, by default `document_net`, makes the net.
     """
     n_steps = max_epochs * math.ceil(n_documents / batch_size)
     own_callbacks: list[Any] = []

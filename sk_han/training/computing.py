@@ -24,11 +24,7 @@ _FORKED_WITHOUT_EXEC = 0x40  # PF_FORKNOEXEC of Linux
 
 
 def _came_by_fork(imported: Sequence[str]) -> bool:
-    """Whether a parent may have used PyTorch before this process was forked from it.
-
-    It has if this process was forked, and PyTorch was there before sk_han: `imported` are the
-    names of modules in the order of their import.
-    """
+    """Whether a parent may have used PyTorch before the fork, by the order of imports."""
     if imported.index("sk_han") < imported.index("torch"):
         return False
     try:
@@ -53,13 +49,11 @@ _n_cores = cache(cpu_count)
 
 @contextmanager
 def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None]:
-    """Compute with an engine on a number of threads inside of the block.
+    """Compute with an engine on a number of threads inside of the block; both are checked.
 
     By default the number is that of a block around this one, else PyTorch's setting or the number
     of cores that this process may use, whichever is lower, and 1 in a forked process. Tasks that
-    a worker of Dask runs at once share the cores. At most four for each core. Both arguments are
-    checked, since parameters may be set after the fit. PyTorch raises RuntimeError where it finds
-    no memory on the CPU; this makes it a MemoryError.
+    a worker of Dask runs at once share the cores. At most four for each core.
     """
     given = {"engine": engine, "n_threads": threads}
     validate_parameter_constraints(_CONSTRAINTS, given, caller_name="the estimator")
@@ -87,10 +81,8 @@ def computing(engine: str = "auto", threads: int | None = None) -> Iterator[None
 def torch_threads(number: int | None = None, *, of_kernels: bool = False) -> Iterator[None]:
     """Let PyTorch use this number of threads inside of the block, and one in a forked process.
 
-    A fork does not copy the threads of PyTorch's pool, and the forked process would wait for them
-    for ever (pytorch#17199). If kernels that are in use do the work (`of_kernels`), PyTorch gets
-    one thread: others would wait actively between its small operations, and take cores from the
-    kernels.
+    A fork does not copy the threads of PyTorch's pool, and would wait for them for ever
+    (pytorch#17199). Where kernels do the work, threads that wait actively would take their cores.
     """
     before = torch.get_num_threads()
     number = before if number is None else number

@@ -1,8 +1,7 @@
 """Training by several processes as if they were one: each reads its part of every batch.
 
-All processes ("ranks") have the same documents, weights and order of documents. A batch is divided
-among them, the gradients of its parts are added up, and each rank takes the same step. The user
-starts the processes and their group (``torchrun``, ``torch.distributed.init_process_group``).
+All processes ("ranks") have the same documents, weights and order of documents; the gradients of
+the parts of a batch are added up, and each rank takes the same step.
 """
 
 from __future__ import annotations
@@ -34,11 +33,7 @@ _ABSENT, _DENSE, _SPARSE = 0, 1, 2  # kinds of gradients
 
 @contextmanager
 def joined_ranks() -> Iterator[Ranks | None]:
-    """Give the ranks of this process: None where it trains alone.
-
-    However the block ends, this process then leaves them: others that wait for it get an error
-    at once.
-    """
+    """Give the ranks of this process, or None; at the end those that wait for it get an error."""
     ranks = _ranks_of_this_process()
     try:
         yield ranks
@@ -48,21 +43,14 @@ def joined_ranks() -> Iterator[Ranks | None]:
 
 
 def parts_of(words_per_document: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
-    """Divide consecutive documents into parts of about equally many words.
-
-    Part i is ``documents[bounds[i]:bounds[i + 1]]`` of the bounds (n_parts + 1,); it may be
-    empty.
-    """
+    """Return bounds (n_parts + 1,) of consecutive documents of about equally many words."""
     costs = words_per_document + 1.0  # a document without words is no reason to divide by zero
     middles = np.cumsum(costs) - costs / 2
     return np.searchsorted(middles, costs.sum() * np.arange(n_parts + 1) / n_parts)
 
 
 class Ranks:
-    """The processes that train one network together, with a group of connections of their own.
-
-    Each method is called by all of them in the same order.
-    """
+    """The processes that train one network together; all call each method in the same order."""
 
     def __init__(self) -> None:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
@@ -131,10 +119,8 @@ class Ranks:
         """Add up the gradients of all ranks, and further numbers; then all have the same.
 
         There are two exchanges: which weights, and which rows of the word vectors (V, E), have a
-        gradient on any rank; then these gradients, as one array. Each rank sends and receives
-        about twice the bytes of that array, whatever the number of ranks. A weight without a
-        gradient on this rank counts as zero here. The gradient of the word vectors, one of
-        `weights`, may be sparse.
+        gradient on any rank; then these gradients, as one array. The gradient of the vectors may be
+        sparse.
         """
         kinds = [_kind(weight.grad) for weight in weights]
         found = torch.zeros(len(weights) + len(vectors), dtype=torch.uint8, device=vectors.device)
@@ -202,11 +188,7 @@ class Ranks:
         return next((each for each in self._of_all(value) if each is not None), None)
 
     def dismiss(self) -> None:
-        """Let the other ranks end: nothing waits for them any more.
-
-        The last exchange goes out from the first rank, so none closes its connections before the
-        first one has everything.
-        """
+        """Let the other ranks end: none closes its connections before the first has everything."""
         self._from_first(torch.zeros(1))
 
     def _of_all(self, value: Any) -> list[Any]:

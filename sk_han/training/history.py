@@ -36,17 +36,6 @@ def end_of(net: Net) -> str:
     return "no improvement" if any(c.has_stopped(n_epochs) for c in early) else "a callback"
 
 
-def outcome_of(net: Net) -> dict[str, Any]:
-    """Return what a summary says of the training of a net."""
-    best = best_of(net)
-    return {
-        "n_epochs": len(net.history),
-        "kept_epoch": best["best_epoch_"],
-        "ended": end_of(net),
-        "accuracy": best["best_score_"],
-    }
-
-
 def plain_history(net: Net, first_epoch: int = 1) -> list[dict[str, float]]:
     """Return the recorded numbers of each epoch, without those of its batches."""
     return [

@@ -23,11 +23,7 @@ def weighted_loss(
     targets: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> Tensor:
-    """Compute the mean of the criterion over the targets of a batch by their weights, shape ().
-
-    The criterion returns the loss of each target (n_targets,). Weights are positive; only their
-    ratios matter.
-    """
+    """Compute the mean of the criterion over the targets of a batch by their weights, shape ()."""
     losses = criterion(logits, torch.from_numpy(targets).to(logits.device))
     return weighted_mean(losses, weights)
 

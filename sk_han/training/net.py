@@ -36,22 +36,20 @@ class _Vectors(NamedTuple):
 
 
 class Net(NeuralNet):
-    """skorch net for a network over ragged batches.
+    """skorch net for a network over ragged batches, whatever estimator trains it on what targets.
 
     The network is a module with word vectors ``embedding`` (or None), a last layer ``output``, a
-    ``generator`` of random numbers, and two methods. ``attend`` takes the tensors of a batch and
-    returns a named tuple with ``logits`` and ``penalty`` (one for each target, or a single one);
-    calling the network returns the logits. ``start_from`` sets the initial word vectors. The net
-    does not know which estimator trains it, nor what its targets are.
+    ``generator`` of random numbers, ``start_from`` that sets the vectors, and ``attend``, which
+    takes the tensors of a batch and returns a named tuple with ``logits`` and ``penalty`` (one for
+    each target, or a single one); calling the network returns the logits.
 
     `to_tensors` takes inputs and a device, and returns the arguments of ``attend``. `measures`,
     by their names in the history, take logits and targets of a validation batch as arrays; higher
     is better. `decide` takes scores and returns targets, by default the number of the highest.
-    `noise` is the length of the adversarial noise relative to that of the word vectors; it is in
-    the first step of each epoch and in one of every `noise_every`, and half of the loss of such a
-    step is that of the batch with noise. Frozen vectors have none. `shuffle` draws the order of the
-    training data. `further_loss` takes the network's output and the data of a batch, and returns a
-    term of the loss of each target. Without an optimizer (None), the net only predicts.
+    `noise` is the length of the adversarial noise relative to that of the word vectors, in one of
+    every `noise_every` steps of an epoch; half of the loss of these is with noise. `further_loss`
+    takes the network's output and the data of a batch, and returns a term of the loss of each
+    target. Without an optimizer (None), the net only predicts.
     """
 
     _ranks: Ranks | None = None  # while it trains together with other processes
@@ -96,10 +94,8 @@ class Net(NeuralNet):
         validation: TrainingData | None,
         ranks: Ranks | None = None,
     ) -> Net:
-        """Train for `max_epochs`, alone or together with other processes.
+        """Train for `max_epochs`, alone or together with other processes, all with the same data.
 
-        Unlike in `skorch.NeuralNet.partial_fit`, an interrupt (Ctrl-C) is raised again: a
-        half-trained net must not look like a success. All ranks call this with the same data.
         FloatingPointError says that the loss, a weight or a logit is no longer a finite number.
         """
         self.train_split = predefined_split(validation) if validation is not None else None
@@ -149,10 +145,7 @@ class Net(NeuralNet):
         }
 
     def continue_from(self, other: Net, *, with_moments: bool) -> None:
-        """Copy the weights of a net of the same shape, and the optimizer's moments if it has any.
-
-        A net that was copied or restored from a file has none.
-        """
+        """Copy the weights of a net, and the moments of its optimizer, which restored nets lack."""
         self.module_.load_state_dict(other.module_.state_dict())
         earlier: Any = getattr(other, "optimizer_", None)  # a restored net only predicts
         if with_moments and type(earlier) is type(self.optimizer_) and earlier.state:
@@ -214,10 +207,7 @@ class Net(NeuralNet):
         return np.concatenate([self.read_sentences(vectors, some) for some in halves])
 
     def attribute(self, attribution: Callable[..., _Tensors], inputs: Any, score: Any) -> _Tensors:
-        """Call a function of `sk_han.nn.attribution` with the network, a batch and a score.
-
-        It needs gradients; ``score[rows]`` is the score of these rows of the inputs.
-        """
+        """Call a function of `sk_han.nn.attribution`; scores can be sliced as the inputs."""
         with torch.inference_mode(False), self._own_settings():
             return self._in_halves(attribution, inputs, score)
 
@@ -247,8 +237,8 @@ class Net(NeuralNet):
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
         """Call the callbacks; distinguish a callback's request to stop from the user's interrupt.
 
-        skorch's callbacks end training by raising KeyboardInterrupt at the end of an epoch. The
-        callbacks after it are still called, since one of them keeps the best weights.
+        skorch's callbacks end training by raising KeyboardInterrupt at the end of an epoch. Those
+        after it are still called, since one of them keeps the best weights.
         """
         if method_name != "on_epoch_end":
             super().notify(method_name, **cb_kwargs)
@@ -297,10 +287,7 @@ class Net(NeuralNet):
         return self
 
     def initialize_optimizer(self, *args: Any, **kwargs: Any) -> Net:
-        """Create the optimizer, if the net is to train.
-
-        The first optimizer of a process loads PyTorch's compiler, which takes seconds.
-        """
+        """Create the optimizer to train with: the first loads PyTorch's compiler, in seconds."""
         if self.optimizer is not None:
             super().initialize_optimizer(*args, **kwargs)
         return self
@@ -402,11 +389,7 @@ class Net(NeuralNet):
     def _add_gradients(
         self, X: TrainingData, y: NDArray[np.int64], share: float
     ) -> tuple[Tensor, Tensor]:
-        """Add the gradients of a share of the loss; return the loss and the logits.
-
-        Of several ranks each reads its part of the batch. The sum of their losses and gradients is
-        that of the batch.
-        """
+        """Add the gradients of a share of the loss of this rank's part; return loss and logits."""
         if self._ranks is None:
             loss, logits = self._training_loss(X, y)
             self._check_finite(loss, "the loss")

@@ -20,11 +20,7 @@ _NO_SIZES = {"options", "reads", "valid_batch_size", "weights"}
 
 
 def net_to_state(net: Net) -> dict[str, Any]:
-    """Return the state that prediction needs, without module, optimizer and callbacks.
-
-    It has "reads" ("words" or "vectors"), the sizes of the network, "valid_batch_size", "options"
-    (of the network, plain) and "weights" (arrays by name).
-    """
+    """Return what prediction needs: "reads", sizes, plain options, and the weights by name."""
     plain = net.module_.to_plain()
     plain.pop("unknown_id", None)  # the same in all documents
     return {

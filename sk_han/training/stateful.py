@@ -22,9 +22,8 @@ _Stateful = TypeVar("_Stateful", bound="StatefulEstimator")
 class StatefulEstimator(BaseEstimator):
     """Base of estimators whose fitted state is pickled as arrays and plain types, for any device.
 
-    An estimator annotates its further fitted attributes, and says what they are as a state and
-    back, `_state` and `_attributes_of`. `_newest_format` increases when an older release cannot
-    read the state.
+    An estimator annotates its further fitted attributes, and gives them as a state and back.
+    `_newest_format` increases when an older release cannot read the state.
     """
 
     history_: list[dict[str, float]]
@@ -87,10 +86,7 @@ class StatefulEstimator(BaseEstimator):
 
 
 def snapshot_of(estimator: _Estimator) -> _Estimator:
-    """Return a shallow copy, which a fit of the estimator in another thread does not change.
-
-    A prediction reads many attributes, and must read all of them from one fit.
-    """
+    """Return a shallow copy, so that a prediction reads all attributes from one fit."""
     snapshot = object.__new__(type(estimator))
     snapshot.__dict__ = estimator.__dict__.copy()
     return snapshot

@@ -23,10 +23,8 @@ _STEPS_OF_A_SCHEDULE = ("last_epoch", "_step_count", "_last_lr", "_get_lr_called
 def training_state(net: Net, order: Any, *, within_epoch: bool) -> dict[str, Any]:
     """Return all that a training needs to go on to the same bits, as arrays and plain values.
 
-    `order` is the state of `net.shuffle` before it drew the order of the next steps, which is
-    that of the present epoch if `within_epoch`: then the last epoch of the history goes on.
-    Arrays share the memory of the net. Of a history, and of callbacks without `state_dict`, what
-    is no plain value is left out.
+    `order` is the state of `net.shuffle` before it drew the order of the next steps, which is that
+    of the last epoch if `within_epoch`. Arrays share the memory of the net.
     """
     callbacks = {name: _callback_state(callback) for name, callback in net.callbacks_}
     return {
@@ -43,10 +41,7 @@ def training_state(net: Net, order: Any, *, within_epoch: bool) -> dict[str, Any
 
 
 def restore_training(net: Net, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Bring a net, in which training has begun, to the state of an earlier training.
-
-    Its history gets the whole epochs; return what it has of the epoch that goes on.
-    """
+    """Bring a begun training to an earlier state; return what it has of the epoch that goes on."""
     epochs = [_checked_epoch(epoch) for epoch in state["history"]]
     if len(epochs) > net.max_epochs:
         raise ValueError(f"it has {len(epochs)} epochs of {net.max_epochs}")

@@ -180,10 +180,7 @@ def _readable(pairs: TextPairs, max_words: int) -> TextPairs:
 
 
 def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[list[str], list[str]]:
-    """Return texts and their translations as lists of strings, by `check_texts`.
-
-    Messages call them by these names, and tell the number of the pair.
-    """
+    """Return texts and translations as lists of strings; messages name them and the pair."""
     if targets is None:
         raise ValueError(
             "This AttentionTranslator estimator requires y to be passed, but the target y is None: "

@@ -30,13 +30,9 @@ def beam_search(
 ) -> list[Hypothesis]:
     """Find the best of the hypotheses that a beam of the best beginnings leads to.
 
-    With a beam of 1, the most probable word follows each word. A hypothesis that has ended keeps a
-    place in the beam while it is among the best, and is lost when beginnings pass it. A sum of
-    logarithms would prefer short hypotheses, so it is divided by a power of their length (Wu et
-    al., 2016, arXiv 1609.08144).
-
-    Sources (X,) with their end marks and lengths (P,) are as of `AttentionSeq2Seq.encode`; after
-    `max_words` (P,), on the CPU, the end mark is the only choice.
+    A hypothesis that has ended keeps a place in the beam while it is among the best. A sum of
+    logarithms would prefer short ones, so it is divided by a power of their length (Wu et al.,
+    2016). Sources (X,), lengths (P,) as of `AttentionSeq2Seq.encode`; `max_words` (P,) on the CPU.
     """
     device, K = source_ids.device, beam_size
     memory, state = network.encode(source_ids, lengths)

@@ -33,10 +33,8 @@ def learn_forms(
 ) -> tuple[list[str], NDArray[np.int64], bool]:
     """Learn how each word of a vocabulary is written, from texts, ids and spans (n_words, 2).
 
-    Returned by word id: the form in most places that are not the start of a sentence, empty where
-    an id has no word; and, of signs and characters of scripts without spaces, `GLUED_BEFORE` if in
-    most places no white space is before it, plus `GLUED_AFTER` if none is behind it. And whether
-    most texts start with a capital.
+    By word id: the form in most places within sentences, empty where an id has no word; for signs
+    `GLUED_BEFORE` and `GLUED_AFTER`. And whether most texts start with a capital.
     """
     vocabulary_size = max(vocabulary.values()) + 1
     bounds = documents.sentence_starts[documents.document_starts]

@@ -45,10 +45,7 @@ class TextPairs:
         return np.repeat(self.pair_weights, self.translations.words_per_document + 1)
 
     def order(self, batch_size: int, shuffle: np.random.RandomState) -> NDArray[np.int64]:
-        """Draw an order whose batches have targets, then sources, of similar length.
-
-        A decoder advances all pairs of a batch together, and reads sources side by side.
-        """
+        """Draw an order whose batches have targets, then sources, of similar length."""
         n, at_once = len(self), batch_size * SORTED_BATCHES
         lengths = self.translations.words_per_document, self.sources.words_per_document
         drawn = shuffle.permutation(n)

@@ -146,7 +146,7 @@ class TestPretraining:
     def pretrains(self, monkeypatch):
         """Take a few hundred texts for enough to pre-train the network."""
         monkeypatch.setattr("sk_han.fitting.linear._ENOUGH_TO_PRETRAIN", 100)
-        monkeypatch.setattr("sk_han.training.pretraining._N_STEPS", 20)
+        monkeypatch.setattr("sk_han.fitting.network.PRETRAINING_STEPS", 20)
 
     def classifier(self):
         return unlabelled.small(batch_size=16, max_epochs=2, callbacks=[StopAt()])

@@ -78,7 +78,7 @@ def test_a_network_is_pretrained_on_the_disk_as_in_memory(
     opened: DocumentArray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sk_han.fitting.linear._ENOUGH_TO_PRETRAIN", 50)
-    monkeypatch.setattr("sk_han.training.pretraining._N_STEPS", 5)
+    monkeypatch.setattr("sk_han.fitting.network.PRETRAINING_STEPS", 5)
     fits = [
         tiny().fit(X, Y, X_unlabelled=UNLABELLED),
         tiny().fit(opened[:200], Y, X_unlabelled=opened[220:]),

@@ -50,7 +50,7 @@ def fitted():
 def pretrains(monkeypatch):
     """Take a few hundred texts for enough to pre-train the network."""
     monkeypatch.setattr("sk_han.fitting.linear._ENOUGH_TO_PRETRAIN", 100)
-    monkeypatch.setattr("sk_han.training.pretraining._N_STEPS", 20)
+    monkeypatch.setattr("sk_han.fitting.network.PRETRAINING_STEPS", 20)
 
 
 def same(one, other):

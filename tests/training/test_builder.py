@@ -2,7 +2,7 @@
 
 import pytest
 
-from sk_han.training.builder import batch_size_for, epochs_for
+from sk_han.training.builder import batch_size_for, epochs_for, epochs_of
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,10 @@ def test_auto_takes_a_number_of_steps_in_2_to_20_epochs(n_documents, batch_size,
 
 def test_a_number_of_epochs_is_taken_as_it_is():
     assert epochs_for(7, 100_000, batch_size=64) == 7
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_epochs"), [(0, 20), (1, 20), (6_400, 6), (17_580, 2), (138_000, 1)]
+)
+def test_few_samples_are_read_several_times(n_samples, n_epochs):
+    assert epochs_of(600, n_samples, batch_size=64, least=1, most=20) == n_epochs

@@ -12,7 +12,6 @@ from sk_han.training.builder import document_net
 from sk_han.training.pretraining import (
     halves,
     labelled_by_other_half,
-    pretraining_epochs,
     sample_to_pretrain,
 )
 
@@ -146,13 +145,6 @@ def test_a_net_starts_from_the_pretrained_weights(documents):
     net.prepare_to_predict()
     assert np.array_equal(net.logits(documents), pretrained.logits(documents))
     assert not net.optimizer_.state
-
-
-@pytest.mark.parametrize(
-    ("n_halves", "n_epochs"), [(0, 20), (1, 20), (6_400, 6), (17_580, 2), (138_000, 1)]
-)
-def test_few_halves_are_read_several_times(n_halves, n_epochs):
-    assert pretraining_epochs(n_halves, batch_size=64) == n_epochs
 
 
 def test_of_many_words_a_sample_of_the_documents_is_taken(documents, monkeypatch):

@@ -158,11 +158,7 @@ def _at_once(
 def _by_blocks(
     rnn: nn.RNNBase, inputs: Tensor, index: Tensor, layout: PackedLayout, start: Last
 ) -> tuple[Tensor, Last]:
-    """Compute layer by layer, direction by direction, some steps at once.
-
-    The backward of PyTorch's loop fills an array of all rows at each step: its time grows with the
-    product of the rows and the longest sequence.
-    """
+    """Compute some steps at once: PyTorch's backward fills an array of all rows at each step."""
     active = torch.tensor(layout.active, device="cpu")
     orders = [(layout.forward_token, layout.forward_row, "")]
     if rnn.bidirectional:
@@ -184,10 +180,7 @@ def _by_blocks(
 
 
 def _advance(rnn: nn.RNNBase, active: Tensor, x: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Advance by all steps; return all states, and those of the ends.
-
-    The tensors are those named by `WEIGHTS`, then the states before the first step.
-    """
+    """Advance by all steps, from `WEIGHTS` and states; return all states, and those of the ends."""
     weights = tensors[: len(WEIGHTS)]
     before: Sequence[Tensor] = tensors[len(WEIGHTS) :]
     advance, most_steps = _steps, STEPS_A_BLOCK
@@ -214,10 +207,7 @@ def _steps(rnn: nn.RNNBase, active: Tensor, x: Tensor, *tensors: Tensor) -> tupl
 
 
 class _Again(torch.autograd.Function):
-    """`_advance` that keeps nothing, and computes the states again for their gradients.
-
-    PyTorch's graph of a step takes 40 kB, and its `checkpoint` keeps most of a graph.
-    """
+    """`_advance` that keeps nothing, and computes the states again for their gradients."""
 
     @staticmethod
     def forward(ctx: Any, rnn: nn.RNNBase, active: Tensor, *tensors: Tensor) -> Any:

@@ -9,11 +9,10 @@ from sk_han.utils.caching import cached_property
 
 
 class PackedLayout:
-    """Positions of the tokens of N sequences that a recurrence processes step by step.
+    """Positions of the tokens of N sequences, of lengths (N,), processed step by step on the CPU.
 
     Sequences are sorted by falling length, so that at step ``t`` the first ``active[t]`` of them
-    have a token. Packed rows are ordered by step, then by sequence, as in
-    `torch.nn.utils.rnn.PackedSequence`. Lengths (N,), zeros among them, are on the CPU.
+    have a token; rows go by step, then by sequence, as in `torch.nn.utils.rnn.PackedSequence`.
     """
 
     def __init__(self, lengths: Tensor) -> None:
@@ -58,10 +57,7 @@ class PackedLayout:
 
     @cached_property
     def previous_row(self) -> Tensor:
-        """Row of the state before each packed row, in a table that `active[0]` initial ones begin.
-
-        Step t continues the first `active[t]` states of step t - 1; step 0 the initial ones.
-        """
+        """Row of the state before each packed row, behind `active[0]` initial ones."""
         step, sequence = self._step_and_sequence
         step_starts = torch.cumsum(self._active, 0) - self._active
         previous = torch.cat([step_starts.new_zeros(1), self.n_filled + step_starts])[:-1]

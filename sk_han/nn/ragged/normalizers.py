@@ -15,9 +15,8 @@ from sk_han.nn.ragged.segments import segment_softmax
 def segment_sparsemax(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     """Compute sparsemax over each segment: ``p = max(z - tau, 0)``, where tau makes the sum 1.
 
-    The weights (n_rows,) are the point of the simplex closest to the scores (Martins and Astudillo,
-    2016): exactly 0 for one that is 1 or more below the highest. A NaN makes those of its segment
-    NaN.
+    Exactly 0 for a score 1 or more below the highest (Martins and Astudillo, 2016). A NaN makes
+    the weights (n_rows,) of its segment NaN.
     """
     weights: Tensor = _Sparse.apply(scores, segment, n_segments, False)
     return weights
@@ -26,8 +25,7 @@ def segment_sparsemax(scores: Tensor, segment: Tensor, n_segments: int) -> Tenso
 def segment_entmax15(scores: Tensor, segment: Tensor, n_segments: int) -> Tensor:
     """Compute 1.5-entmax over each segment: ``p = max(z / 2 - tau, 0)^2``, with the sum 1.
 
-    It is between softmax and sparsemax, and smooth where a weight becomes 0, for a score that is 2
-    or more below the highest (Peters, Niculae and Martins, 2019).
+    Smooth where a weight becomes 0, 2 below the highest (Peters, Niculae and Martins, 2019).
     """
     weights: Tensor = _Sparse.apply(scores, segment, n_segments, True)
     return weights

@@ -11,11 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 
 def distinct_words(word_ids: Tensor, vocabulary_size: int) -> tuple[Tensor, Tensor]:
-    """Return the distinct ids of a batch (U,), rising, and each word's position in them (T,).
-
-    A batch repeats its words four to seven times; terms of the word alone are then computed once
-    for all of these. Marking a table of the vocabulary is cheaper than sorting the words.
-    """
+    """Return the distinct ids of a batch (U,), rising, and each word's position in them (T,)."""
     occurs = torch.zeros(vocabulary_size, dtype=torch.bool, device=word_ids.device)
     occurs[word_ids] = True
     distinct = occurs.nonzero().squeeze(1)
@@ -30,11 +26,7 @@ def in_chunks(
     words_per_sentence: Tensor,
     max_words: int,
 ) -> tuple[Tensor, ...]:
-    """Encode sentences, at most `max_words` words at once (or one longer sentence).
-
-    `encode` takes word ids (T,) and words per sentence (N,), and returns tensors of one row a word
-    or a sentence.
-    """
+    """Encode ids (T,) of sentences (N,), at most `max_words` words at once (or one sentence)."""
     if len(word_ids) <= max_words:
         return encode(word_ids, words_per_sentence)
     if torch.is_grad_enabled():

@@ -12,14 +12,9 @@ from torch import Tensor
 class WeightAveraging(Callback):
     """Replace the weights by their exponential moving average in validation and after training.
 
-    After step t with weights w_t the average is ``m_t = d m_{t-1} + (1 - d) w_t`` with ``m_0 =
-    0``, and ``m_t / (1 - d^t)`` replaces the weights: without this correction the average would
-    be biased to zero. (Polyak and Juditsky, 1992, give all steps the same weight; the correction
-    is that of Kingma and Ba, 2015.) About the last ``1 / (1 - d)`` steps count.
-
-    A step changes few of the word vectors, and k steps without a change are averaged at once:
-    ``m_{t+k} = d^k m_t + (1 - d^k) w_t``. So before each step only the rows that it changes are
-    averaged, and before validation the others.
+    After step t, ``m_t = d m_{t-1} + (1 - d) w_t`` over ``1 - d^t`` is the average, unbiased by
+    ``m_0 = 0``. A step changes few word vectors, and k steps without a change are averaged at
+    once, ``m_{t+k} = d^k m_t + (1 - d^k) w_t``: before each step only the rows that it changes.
     """
 
     def __init__(self, decay: float) -> None:

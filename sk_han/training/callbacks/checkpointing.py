@@ -15,10 +15,8 @@ from sk_han.training.training_state import restore_training, training_state
 class Checkpointing(Callback):
     """Store the state behind the first step, at the end of each epoch, and every some seconds.
 
-    It must be the last callback: it stores what the others have made of a step or epoch. The
-    state behind the first step is of little worth, but shows early that it can be stored.
-    `write` replaces the stored state by a newer one; `restoring` gives the one to begin with, if
-    there is one, and explains the errors that it causes.
+    It must be the last callback: it stores what the others have made of a step or epoch. The state
+    behind the first step shows early that it can be stored.
     """
 
     def __init__(

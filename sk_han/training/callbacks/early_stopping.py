@@ -12,13 +12,10 @@ from sk_han.training.callbacks.interrupts import StopTraining
 
 
 class EarlyStopping(Callback):
-    """Stop training when the predictions of held-out documents no longer improve.
+    """Keep the epoch of the highest accuracy, then the lowest loss, and stop if none improves.
 
-    An epoch is better if its validation accuracy is higher, or equal with a lower loss. During
-    training a network becomes more certain, and its loss rises long before its accuracy falls.
-    With few documents, epochs often have equal accuracy; then the loss decides. Without
-    `n_iter_no_change` training does not stop. Epochs count from 1; a score is the measure, and
-    minus the validation loss.
+    The loss of a network rises long before its accuracy falls, so that it decides only between
+    equal accuracies. Epochs count from 1; a score is the measure, and minus the validation loss.
     """
 
     def __init__(self, n_iter_no_change: int | None, measure: str = "valid_accuracy") -> None:

@@ -10,11 +10,7 @@ from skorch.callbacks import Callback
 
 
 class FrozenEmbedding(Callback):
-    """Train the word vectors only after the first epochs; infinitely many are all.
-
-    At the start the layers above have random weights, and their gradients would damage pretrained
-    vectors (Howard and Ruder, 2018, unfreeze layers from the top for the same reason).
-    """
+    """Train the word vectors after the first epochs, whose gradients would damage them."""
 
     def __init__(self, n_epochs: float) -> None:
         self.n_epochs = n_epochs

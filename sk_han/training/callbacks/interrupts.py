@@ -15,10 +15,7 @@ class StopTraining(Exception):  # noqa: N818  (no error: training is over)
 
 @contextmanager
 def noting_interrupts(note: Callable[[], bool]) -> Iterator[None]:
-    """Call `note` for each Ctrl-C within the block; it returns whether that takes effect as usual.
-
-    Only the main thread receives signals, and a handler outside of Python cannot be called.
-    """
+    """Call `note` for each Ctrl-C in the block; it returns whether that takes effect as usual."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield

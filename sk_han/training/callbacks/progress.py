@@ -12,11 +12,7 @@ from sk_han.utils.progress import duration, progress_bar, rewrites_lines, tell
 
 
 def progress_of(n_steps: int, n_epochs: int, verbose: int) -> Callback:
-    """Return what shows the progress of a training on standard error.
-
-    That is a bar where a line can be rewritten. A log would get thousands of carriage returns: it
-    has a line for each epoch.
-    """
+    """Return a bar where a line can be rewritten; elsewhere, as in a log, a line for each epoch."""
     with_rates = verbose > 1
     if rewrites_lines():
         return TrainingProgress(n_steps, with_rates)
@@ -122,10 +118,7 @@ def _words_of(data: Any) -> int | None:
 
 
 class EpochTimer(Callback):
-    """Record the seconds of each epoch as "dur".
-
-    That of skorch reads the clock of the day, which can be set back during an epoch.
-    """
+    """Record the seconds of each epoch as "dur", by a clock that is not set back as skorch's is."""
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
         """Start the clock."""

@@ -11,10 +11,7 @@ from sk_han.training.callbacks.interrupts import StopTraining
 
 
 class FitTasks(Callback):
-    """Notify scikit-learn's callbacks (1.9 and later) of the start and end of fit and epochs.
-
-    Callbacks receive the arguments of `fit`, and what `fitted_so_far` makes of the net.
-    """
+    """Notify scikit-learn's callbacks (1.9 and later) of the start and end of fit and epochs."""
 
     def __init__(
         self,

@@ -24,10 +24,7 @@ _FITS_MANY = ("sk_han.fitting.text_features", "sk_han.inspection")
 
 
 class _Stopping(Callback, ABC):
-    """End a training behind a step; the epoch ends there, is scored, and may be the best.
-
-    Processes that train together end it behind an epoch, all of them.
-    """
+    """End a training behind a step, whose epoch is scored; of several processes behind an epoch."""
 
     reason: ClassVar[str]  # as `FitSummary.ended` has it
 
