@@ -77,11 +77,6 @@ class TestEveryMember:
         for whole, parts in zip(together, zip(*alone, strict=True), strict=True):
             assert_close(whole, torch.cat(parts), rtol=0, atol=1e-6)
 
-    def test_the_order_of_documents_does_not_matter(self, make_network, batch, options):
-        network, order = make_network(torch.float32, **options), [3, 1, 4, 0, 2]
-        shuffled = network(*batch.part(order))
-        assert_close(shuffled, network(*batch)[order], rtol=0, atol=1e-6)
-
     def test_an_empty_document_has_the_logits_of_the_zero_vector(
         self, make_network, batch, options
     ):
@@ -129,14 +124,6 @@ class TestEveryMember:
         before = torch.get_rng_state()
         assert all(map(torch.equal, gradients(), gradients()))
         assert torch.equal(torch.get_rng_state(), before)
-
-    def test_weights_survive_a_state_dict(self, make_network, batch, options):
-        network = make_network(torch.float32, **options)
-        sizes = {"embedding_dim": 3, "word_hidden": 5, "sentence_hidden": 7}
-        pooling = {"pooling": Attention(size=19)}
-        fresh = HierarchicalAttentionNetwork(17, 2, **sizes, **(pooling | options))
-        fresh.load_state_dict(network.state_dict())
-        assert torch.equal(fresh.eval()(*batch), network(*batch))
 
     def test_a_table_of_projected_words_changes_nothing(self, make_network, batch, options):
         network = make_network(**options).eval()
@@ -236,22 +223,6 @@ def keep_weights(pool, found):
     return keeping
 
 
-class TestFlatDocuments:
-    def test_one_sentence_is_a_bidirectional_classifier_with_attention(self, make_network):
-        network, word_ids = make_network(), torch.tensor([2, 3, 5, 2, 7])
-        found = network.attend(word_ids, torch.tensor([5]), torch.tensor([1]))
-        assert found.sentence_attention.tolist() == [1]
-
-        states, _ = network.word_encoder.gru(network.embedding.weight[word_ids])
-        attention = network.word_attention
-        u = torch.tanh(states @ attention.weight.T + attention.bias)
-        alpha = (u @ attention.context).softmax(0)
-        assert_close(found.word_attention, alpha, rtol=0, atol=1e-12)
-        # Of the one sentence vector the sentence level makes a layer between it and the logits.
-        layer, _ = network.sentence_encoder.gru((alpha @ states)[None])
-        assert_close(found.logits, network.output(layer), rtol=0, atol=1e-12)
-
-
 class TestEmbeddingDropout:
     def test_a_word_is_dropped_wherever_it_stands(self, make_network):
         generator = torch.Generator().manual_seed(0)
@@ -266,23 +237,6 @@ class TestEmbeddingDropout:
         kept = in_training.ne(0).any(1)
         assert 0 < kept.sum() < len(kept)
         assert torch.equal(in_training[kept], 2 * in_evaluation[kept])
-
-
-class TestStrings:
-    @pytest.mark.parametrize(
-        ("short", "written_out"),
-        [
-            ({"rnn": "gru"}, {"rnn": RNN()}),
-            ({"rnn": "lstm"}, {"rnn": RNN(cell="lstm")}),
-            ({"pooling": "attention"}, {"pooling": Attention()}),
-        ],
-    )
-    def test_a_string_stands_for_the_object_with_its_defaults(
-        self, make_network, batch, short, written_out
-    ):
-        network, other = make_network(**short), make_network(**written_out)
-        assert list(network.state_dict()) == list(other.state_dict())
-        assert torch.equal(network(*batch), other(*batch))
 
 
 @pytest.mark.parametrize(("embedding_dim", "is_there"), [(2, False), (16, True)])

@@ -47,13 +47,6 @@ def test_same_seed_gives_the_same_bits_and_leaves_global_state_alone(fill):
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_parameters_that_require_gradients_are_filled():
-    weight = torch.nn.Parameter(torch.zeros(5, 3))
-    xavier_uniform_(weight, seeded())
-    assert weight.ne(0).all()
-    assert weight.requires_grad
-
-
 NETWORKS = {
     "documents": lambda: HierarchicalAttentionNetwork(
         11, 3, pooling=ContextAttention(size=5, gated=True), rnn="lstm", generator=seeded()

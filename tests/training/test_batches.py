@@ -23,57 +23,35 @@ def numbers_of(batches: Batches) -> list[int]:
     return [number - 2 for X, _ in batches for number in X.documents.word_ids.tolist()]
 
 
-def test_rows_keep_documents_targets_and_weights_together(data: LabelledDocuments) -> None:
-    rows = data[[7, 3, 11]]
-    assert len(rows) == 3
-    assert rows.documents.word_ids.tolist() == [9, 5, 13]
-    assert rows.targets.tolist() == rows.weights.tolist() == [7, 3, 11]
-
-
-@pytest.mark.parametrize("shuffle", [None, np.random.RandomState(0)])
-def test_input_and_target_of_a_batch_belong_together(
-    data: LabelledDocuments, shuffle: np.random.RandomState | None
-) -> None:
-    for X, targets in Batches(data, 5, shuffle):
+def test_input_target_and_weight_of_a_batch_belong_together(data: LabelledDocuments) -> None:
+    for X, targets in Batches(data, 5, np.random.RandomState(0)):
         numbers = (X.documents.word_ids - 2).tolist()
         assert numbers == targets.tolist() == X.targets.tolist() == X.weights.tolist()
 
 
-def test_order_stays_without_a_shuffle(data: LabelledDocuments) -> None:
+def test_every_document_comes_once_an_epoch_in_an_order_of_the_seed(
+    data: LabelledDocuments,
+) -> None:
     assert numbers_of(Batches(data, 5)) == list(range(23))
+    first, second = (Batches(data, 5, np.random.RandomState(7)) for _ in range(2))
+    before = str(np.random.get_state(legacy=False))
+    epochs = [numbers_of(first) for _ in range(3)]
+    assert [sorted(numbers) for numbers in epochs] == 3 * [list(range(23))]
+    assert epochs[0] != epochs[1]
+    assert [numbers_of(second) for _ in range(3)] == epochs
+    assert str(np.random.get_state(legacy=False)) == before
 
 
-def test_every_document_comes_once_an_epoch(data: LabelledDocuments) -> None:
-    batches = Batches(data, 5, np.random.RandomState(0))
-    for _ in range(3):
-        assert sorted(numbers_of(batches)) == list(range(23))
-
-
-def test_last_batch_is_smaller(data: LabelledDocuments) -> None:
-    batches = Batches(data, 5)
-    assert [len(X) for X, _ in batches] == [5, 5, 5, 5, 3]
-    assert len(batches) == 5
-
-
-def test_full_batches_leave_no_empty_one(data: LabelledDocuments) -> None:
-    batches = Batches(data[:20], 5)
-    assert [len(X) for X, _ in batches] == [5, 5, 5, 5]
-    assert len(batches) == 4
-
-
-def test_a_batch_may_hold_everything(data: LabelledDocuments) -> None:
-    assert [len(X) for X, _ in Batches(data, 101)] == [23]
-
-
-def test_no_documents_make_no_batches(data: LabelledDocuments) -> None:
-    batches = Batches(data[:0], 5)
-    assert len(batches) == 0
-    assert list(batches) == []
-
-
-def test_every_epoch_has_a_new_order(data: LabelledDocuments) -> None:
-    batches = Batches(data, 5, np.random.RandomState(0))
-    assert numbers_of(batches) != numbers_of(batches)
+@pytest.mark.parametrize(
+    ("n_documents", "batch_size", "sizes"),
+    [(23, 5, [5, 5, 5, 5, 3]), (20, 5, [5, 5, 5, 5]), (23, 101, [23]), (0, 5, [])],
+)
+def test_the_last_batch_may_be_smaller_and_none_is_empty(
+    data: LabelledDocuments, n_documents: int, batch_size: int, sizes: list[int]
+) -> None:
+    batches = Batches(data[:n_documents], batch_size)
+    assert [len(X) for X, _ in batches] == sizes
+    assert len(batches) == len(sizes)
 
 
 def test_batches_that_are_left_out_change_no_other(data: LabelledDocuments) -> None:
@@ -81,15 +59,3 @@ def test_batches_that_are_left_out_change_no_other(data: LabelledDocuments) -> N
     for first in range(6):
         batches = Batches(data, 5, np.random.RandomState(0), first)
         assert [X.targets.tolist() for X, _ in batches] == whole[first:]
-
-
-def test_same_seed_gives_the_same_orders(data: LabelledDocuments) -> None:
-    first, second = (Batches(data, 5, np.random.RandomState(7)) for _ in range(2))
-    for _ in range(3):
-        assert numbers_of(first) == numbers_of(second)
-
-
-def test_global_random_state_is_left_alone(data: LabelledDocuments) -> None:
-    before = str(np.random.get_state(legacy=False))
-    numbers_of(Batches(data, 5, np.random.RandomState(0)))
-    assert str(np.random.get_state(legacy=False)) == before

@@ -20,47 +20,27 @@ def machine(monkeypatch: pytest.MonkeyPatch):
     return pretend
 
 
-def test_every_machine_has_a_cpu(machine) -> None:
-    machine()
-    assert available_devices() == ["cpu"]
-
-
-def test_gpus_are_named_one_by_one(machine) -> None:
-    machine(n_gpus=2)
-    assert available_devices() == ["cpu", "cuda", "cuda:0", "cuda:1"]
-
-
-def test_apple_gpu_is_named(machine) -> None:
-    machine(mps=True)
-    assert available_devices() == ["cpu", "mps"]
-
-
-def test_auto_takes_a_gpu_where_there_is_one(machine) -> None:
-    machine(n_gpus=1)
-    assert resolve_device("auto") == "cuda"
-
-
-@pytest.mark.parametrize("mps", [True, False])
-def test_auto_takes_the_cpu_elsewhere(machine, mps: bool) -> None:
-    machine(mps=mps)
-    assert resolve_device("auto") == "cpu"
-
-
-@pytest.mark.parametrize("device", ["cpu", "cuda", "cuda:1"])
-def test_a_device_that_is_there_is_taken_as_it_is(machine, device: str) -> None:
-    machine(n_gpus=2)
-    assert resolve_device(device) == device
+@pytest.mark.parametrize(
+    ("n_gpus", "mps", "present", "auto"),
+    [
+        (0, False, ["cpu"], "cpu"),
+        (2, False, ["cpu", "cuda", "cuda:0", "cuda:1"], "cuda"),
+        (0, True, ["cpu", "mps"], "cpu"),
+    ],
+)
+def test_devices_are_named_and_auto_takes_a_gpu_of_cuda(
+    machine, n_gpus: int, mps: bool, present: list[str], auto: str
+) -> None:
+    machine(n_gpus, mps)
+    assert available_devices() == present
+    assert [resolve_device(device) for device in present] == present
+    assert resolve_device("auto") == auto
 
 
 @pytest.mark.parametrize("device", ["cuda:2", "mps", "tpu", "CPU"])
-def test_an_absent_device_is_refused_and_those_present_are_named(machine, device: str) -> None:
+def test_an_absent_device_is_refused_with_those_present_and_the_repair(machine, device) -> None:
     machine(n_gpus=2)
     present = r"\['cpu', 'cuda', 'cuda:0', 'cuda:1'\]"
-    with pytest.raises(ValueError, match=f"device='{device}' is not .* this machine has {present}"):
+    repair = "device='auto' takes CUDA where there is one, else"
+    with pytest.raises(ValueError, match=f"'{device}' is not .* has {present}. {repair}"):
         resolve_device(device)
-
-
-def test_the_refusal_says_what_would_work(machine) -> None:
-    machine()
-    with pytest.raises(ValueError, match="device='auto' takes CUDA where there is one, else"):
-        resolve_device("cuda")

@@ -5,14 +5,10 @@ from contextvars import copy_context
 
 import pytest
 import torch
-from torch.func import functional_call
 
 from sk_han.nn import BidirectionalGRU
 
 pytestmark = pytest.mark.usefixtures("engine")
-
-# Numerical gradients need double precision. Those of kernels: tests/nn/test_compiled.py.
-only_torch = pytest.mark.parametrize("engine", ["torch"], indirect=True)
 
 INDEX = torch.tensor([2, 0, 2, 1, 1, 2, 0])
 LENGTHS = torch.tensor([2, 0, 3, 1, 1])
@@ -41,30 +37,6 @@ def inputs(dtype):
 def gradients_of(encoder, states, **kwargs):
     loss = (torch.sin(torch.arange(states.numel())).view_as(states) * states).sum()
     return list(torch.autograd.grad(loss, list(encoder.parameters()), **kwargs))
-
-
-@only_torch
-def test_gradients_equal_numerical_ones(encoder, inputs):
-    names, weights = zip(*encoder.named_parameters(), strict=True)
-
-    def states_of(inputs, *weights):
-        parameters = dict(zip(names, weights, strict=True))
-        return functional_call(encoder, parameters, (inputs, INDEX, LENGTHS))
-
-    assert torch.autograd.gradcheck(states_of, (inputs, *weights))
-
-
-@only_torch
-def test_gradients_from_initial_states_on_equal_numerical_ones(encoder, inputs):
-    names, weights = zip(*encoder.named_parameters(), strict=True)
-    initial = torch.sin(torch.arange(30, dtype=torch.float64)).view(2, 5, 3).requires_grad_()
-    encoder.forward = encoder.encode  # what functional_call calls
-
-    def encoded(inputs, initial, *weights):
-        parameters = dict(zip(names, weights, strict=True))
-        return tuple(functional_call(encoder, parameters, (inputs, INDEX, LENGTHS, initial)))
-
-    assert torch.autograd.gradcheck(encoded, (inputs, initial, *weights))
 
 
 def test_gradients_of_initial_states_alone_are_the_same(encoder, inputs):

@@ -40,53 +40,6 @@ def make_encoder(fill):
     return make
 
 
-def read(kind, layer, inputs):
-    """One direction of one layer, as the docstring says, for a single sequence."""
-    h = m = torch.zeros(5, dtype=torch.float64)
-    W, V, b, c = (layer[name] for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
-    states = []
-    for x in inputs:
-        of_input, of_state = W @ x + b, V @ h + c
-        if kind == "rnn":
-            h = torch.tanh(of_input + of_state)
-        elif kind == "lstm":
-            i, f, g, o = (of_input + of_state).chunk(4)
-            m = f.sigmoid() * m + i.sigmoid() * g.tanh()
-            h = o.sigmoid() * m.tanh()
-        else:
-            (r, z, n), (r_h, z_h, n_h) = of_input.chunk(3), of_state.chunk(3)
-            n = torch.tanh(n + (r + r_h).sigmoid() * n_h)
-            h = (1 - (z + z_h).sigmoid()) * n + (z + z_h).sigmoid() * h
-        states.append(h)
-    return torch.stack(states)
-
-
-@each_kind
-def test_states_are_those_of_the_equations(
-    make_encoder, inputs, index, rnn, num_layers, bidirectional
-):
-    encoder = make_encoder(rnn, num_layers, bidirectional)
-    weights = encoder.rnn.state_dict()
-    expected = []
-    for states in inputs[index].split([n for n in LENGTHS if n]):
-        for k in range(num_layers):
-            directions = []
-            for suffix in [f"_l{k}", f"_l{k}_reverse"][: 1 + bidirectional]:
-                layer = {
-                    name.removesuffix(suffix): weight
-                    for name, weight in weights.items()
-                    if name.endswith(suffix)
-                }
-                sequence = states.flip(0) if "reverse" in suffix else states
-                found = read(rnn, layer, sequence)
-                directions.append(found.flip(0) if "reverse" in suffix else found)
-            states = torch.cat(directions, dim=1)
-        expected.append(states)
-    found = encoder(inputs, index, torch.tensor(LENGTHS))
-    assert found.shape == (13, encoder.output_size)
-    assert_close(found, torch.cat(expected), rtol=0, atol=1e-12)
-
-
 @each_kind
 def test_weights_start_as_those_of_torch(rnn, num_layers, bidirectional):
     generator = torch.Generator().manual_seed(0)

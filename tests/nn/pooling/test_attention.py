@@ -120,14 +120,6 @@ def test_what_stands_in_padding_changes_nothing(pooling, states, mask, padding):
     assert all(map(torch.equal, found, expected))
 
 
-def test_mask_may_have_holes(pooling, states):
-    mask = torch.tensor([[False, True, False, True, True]])
-    pooled, weights = pooling(states[:5].unsqueeze(0), mask)
-    shortened, _ = pooling.pool(states[[1, 3, 4]], torch.tensor([3]))
-    assert_close(pooled, shortened, rtol=0, atol=1e-14)
-    assert weights[0, [0, 2]].eq(0).all()
-
-
 @pytest.mark.parametrize("asked", [False, True])
 def test_gradients_equal_numerical_ones(pooling, states, query, asked):
     names, parameters = zip(*pooling.named_parameters(), strict=True)
@@ -140,15 +132,3 @@ def test_gradients_equal_numerical_ones(pooling, states, query, asked):
 
     inputs = (states.detach()[:5].requires_grad_(), query.detach()[:3].requires_grad_(asked))
     assert torch.autograd.gradcheck(pool, (*inputs, *parameters))
-
-
-def test_single_precision_agrees_with_gradients(pooling, states):
-    def outputs_and_gradients(dtype):
-        given = states.detach().to(dtype).requires_grad_()
-        pooled, weights = pooling.to(dtype).pool(given, torch.tensor(LENGTHS))
-        loss = pooled.square().sum() + weights.square().sum()
-        return [pooled, weights, *torch.autograd.grad(loss, [given, *pooling.parameters()])]
-
-    exact, found = outputs_and_gradients(torch.float64), outputs_and_gradients(torch.float32)
-    assert {each.dtype for each in found} == {torch.float32}
-    assert_close([each.double() for each in found], exact, rtol=1e-6, atol=1e-5)

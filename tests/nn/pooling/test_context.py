@@ -94,22 +94,6 @@ def test_context_worked_by_hand(summary, score):
     )
 
 
-def test_forward_context_knows_nothing_of_later_sentences(make_pooling, states):
-    pooling, changed = make_pooling(), states.clone()
-    changed[-2:] = 5.0  # the last sentence of the last document
-    before, after = (pooling.pool(h, *LENGTHS)[0] for h in (states, changed))
-    assert_close(after[:-1], before[:-1], rtol=0, atol=1e-14)
-
-
-def test_bidirectional_context_knows_later_sentences(make_pooling, states):
-    pooling, changed = make_pooling(bidirectional=True), states.clone()
-    changed[-2:] = 5.0
-    before, after = (pooling.pool(h, *LENGTHS)[0] for h in (states, changed))
-    differs = (after - before).abs().amax(1) > 1e-6
-    # The sentence before the last has one word, which gets the weight 1 whatever the context.
-    assert differs.tolist() == [False, False, False, True, False, True]
-
-
 def test_no_sentences_pool_to_nothing(make_pooling):
     nothing = torch.empty(0, dtype=torch.int64)
     pooled, weights = make_pooling(bidirectional=True).pool(

@@ -1,7 +1,6 @@
 """Options become the pooling that they name."""
 
 import pytest
-import torch
 
 from sk_han.nn import AttentionPooling, ContextPooling, LastPooling, MaxPooling, MeanPooling
 from sk_han.nn.pooling.factory import sentence_pooling, word_pooling
@@ -65,15 +64,3 @@ def test_sentences_have_no_context():
 def test_last_states_are_those_of_the_directions(make, bidirectional, forward_size):
     options = NetworkOptions(pooling="last", rnn=RNN(bidirectional=bidirectional))
     assert make(options, 6, None).forward_size == forward_size
-
-
-@each_level
-@pytest.mark.parametrize("kind", [Attention, MultiHopAttention, ContextAttention])
-def test_weights_are_drawn_from_the_generator(make, kind):
-    before = torch.get_rng_state()
-    first, second = (
-        make(NetworkOptions(pooling=kind(size=11)), 6, torch.Generator().manual_seed(7))
-        for _ in range(2)
-    )
-    assert all(map(torch.equal, first.parameters(), second.parameters()))
-    assert torch.equal(torch.get_rng_state(), before)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from sk_han.nn import AttentionPooling, MultiHopPooling
+from sk_han.nn import MultiHopPooling
 from sk_han.nn.penalties import document_overlap, hop_overlap
 
 LENGTHS = [3, 0, 7, 1, 2]
@@ -32,16 +32,6 @@ def test_each_sequence_is_pooled_as_the_paper_says(pooling, states):
         A = scores.softmax(1)  # (R, L)
         assert_close(alpha, A.T, rtol=0, atol=1e-14)
         assert_close(m, (A @ h).flatten(), rtol=0, atol=1e-14)
-
-
-def test_one_hop_is_attention_pooling(states, fill):
-    one, attention = MultiHopPooling(3, 11, hops=1).double(), AttentionPooling(3, 11).double()
-    fill(one)
-    fill(attention)
-    pooled, weights = one.pool(states, torch.tensor(LENGTHS))
-    expected, expected_weights = attention.pool(states, torch.tensor(LENGTHS))
-    assert_close(pooled, expected, rtol=0, atol=1e-14)
-    assert_close(weights, expected_weights, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize(

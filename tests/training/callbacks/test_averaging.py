@@ -70,11 +70,6 @@ def test_the_average_over_all_steps_is_kept(optimizer, clip_norm):
     assert largest_difference(classifier.net_.weights, recorder.expected) < 1e-6
 
 
-def test_the_average_differs_from_the_last_weights():
-    averaged, plain = trained()[0], trained(weight_averaging=None)[0]
-    assert largest_difference(averaged.net_.weights, plain.net_.weights) > 1e-3
-
-
 @pytest.mark.thorough
 def test_training_goes_on_from_the_weights_themselves():
     losses = [
@@ -94,14 +89,6 @@ def test_the_averages_of_the_best_epoch_are_kept():
     classifier, recorder = trained(validation_fraction=0.25, max_epochs=6)
     kept = recorder.at_epoch_end[classifier.best_epoch_ - 1]
     assert largest_difference(classifier.net_.weights, kept) == 0
-
-
-def test_frozen_vectors_stay_as_they_are():
-    first, longer = (
-        trained(freeze_embedding=True, max_epochs=n)[0].net_.weights["embedding.weight"]
-        for n in (1, 3)
-    )
-    assert np.array_equal(first, longer)
 
 
 def test_vectors_that_thaw_are_averaged_with_what_they_were():

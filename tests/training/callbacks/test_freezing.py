@@ -72,10 +72,6 @@ class TestFit:
         classifier(freeze_embedding=freeze_embedding).fit(X, Y)
         assert moves == [True] * 4
 
-    def test_more_epochs_than_there_are_keep_them_for_all(self, moves: list[bool]) -> None:
-        classifier(freeze_embedding=9).fit(X, Y)
-        assert moves == [False] * 4
-
     def test_the_other_weights_learn_meanwhile(self) -> None:
         one, three = (
             classifier(freeze_embedding=True, max_epochs=n, callbacks=None, lr_schedule="constant")
@@ -101,15 +97,9 @@ class TestFit:
             classifier(freeze_embedding=-1).fit(X, Y)
 
 
-class TestEpochsFrozen:
-    @pytest.mark.parametrize("value", [True, np.True_])
-    def test_true_stands_for_all_epochs_and_not_for_one(self, value: bool) -> None:
-        assert epochs_frozen(value) == math.inf
-
-    @pytest.mark.parametrize("value", [1, np.int64(1)])
-    def test_one_stands_for_one_epoch(self, value: int) -> None:
-        assert epochs_frozen(value) == 1
-
-    @pytest.mark.parametrize("value", [False, np.False_, 0])
-    def test_false_stands_for_none(self, value: bool) -> None:
-        assert epochs_frozen(value) == 0
+@pytest.mark.parametrize(
+    ("value", "n_epochs"),
+    [(True, math.inf), (np.True_, math.inf), (1, 1), (np.int64(1), 1), (np.False_, 0), (0, 0)],
+)
+def test_true_stands_for_all_epochs_and_not_for_one(value: bool | int, n_epochs: float) -> None:
+    assert epochs_frozen(value) == n_epochs

@@ -7,9 +7,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 from skorch.callbacks import EarlyStopping
 
 from sk_han import HierarchicalTokenizer
@@ -156,23 +153,6 @@ class TestOffTheShelf:
         assert "HANClassifier - fit" in shown
         assert "100%" in shown
 
-    @pytest.mark.thorough
-    def test_a_progress_bar_of_a_search_shows_every_fit(self, capsys):
-        search = GridSearchCV(tiny(), {"lr": [0.01, 0.1]}, cv=2)
-        plain = clone(search).fit(TEXTS, LABELS)
-        watched = search.set_callbacks(skl_callback.ProgressBar()).fit(TEXTS, LABELS)
-        assert capsys.readouterr().out.count("HANClassifier - fit") == 5  # 2 folds x 2, and refit
-        np.testing.assert_array_equal(
-            watched.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"]
-        )
-
-    def test_a_progress_bar_of_a_pipeline_shows_both_steps(self, capsys):
-        pipeline = make_pipeline(HierarchicalTokenizer(), tiny())
-        pipeline.set_callbacks(skl_callback.ProgressBar()).fit(TEXTS, LABELS)
-        shown = capsys.readouterr().out
-        assert "| HierarchicalTokenizer" in shown  # cut off by the width of the terminal
-        assert "| HANClassifier" in shown
-
     def test_scores_of_epochs_are_monitored(self):
         monitor = skl_callback.ScoringMonitor(scoring="accuracy")
         classifier = tiny().set_callbacks(monitor).fit(TEXTS, LABELS)
@@ -195,16 +175,6 @@ class TestNothingElseChanges:
     def test_callbacks_are_no_parameters(self):
         classifier = tiny().set_callbacks(Recorder())
         assert classifier.get_params() == tiny().get_params()
-
-    def test_a_clone_has_the_callbacks(self):
-        recorder = Recorder()
-        clone(tiny().set_callbacks(recorder)).fit(TEXTS, LABELS)
-        assert recorder.calls[-1] == "teardown"
-
-    @pytest.mark.thorough
-    def test_callbacks_that_are_taken_off_leave_no_trace(self):
-        classifier = recorded(Recorder()).set_callbacks()
-        assert vars(classifier).keys() == vars(tiny().fit(TEXTS, LABELS)).keys()
 
     def test_the_fitted_net_does_not_keep_the_documents(self):
         tasks = dict(recorded(Recorder()).net_.callbacks_)["fit_tasks"]

@@ -73,14 +73,6 @@ class TestInterrupt:
         assert found.fit_summary_.kept_epoch == found.best_epoch_
         assert found.score(TEXTS, LABELS) >= 0.5
 
-    def test_averages_of_weights_are_kept(self):
-        found = classifier_of(CtrlC(8), StopOnInterrupt(), weight_averaging=0.9)
-        found.fit(TEXTS, LABELS)
-        alone = classifier_of(CtrlC(8), StopOnInterrupt()).fit(TEXTS, LABELS)
-        one, other = (m.net_.weights["output.weight"] for m in (found, alone))
-        assert np.isfinite(one).all()
-        assert not np.array_equal(one, other)
-
     def test_a_second_one_gives_up_and_the_earlier_model_stays(self):
         found = classifier_of().fit(TEXTS, LABELS)
         before = found.predict_proba(TEXTS)
