@@ -120,7 +120,7 @@ def _pipeline(
 
 
 def _embedder(data: Any, arrays: Arrays, encoder: Any) -> SentenceEmbedder:
-    from sk_han.sentence_vectors.state import restore  # imports scikit-learn's decompositions
+    from sk_han.sentence_vectors.embedder import restore  # imports scikit-learn's decompositions
 
     fields = fields_of(data, "the SentenceEmbedder", ["class", "params", "fitted"])
     stored = fields_of(fields["params"], "params of the SentenceEmbedder", [], _OF_EMBEDDER)

@@ -154,7 +154,7 @@ def _embedder(embedder: SentenceEmbedder, arrays: Arrays) -> dict[str, Any]:
             "memory of the SentenceEmbedder cannot be saved: it names a folder of this machine. "
             "set_params(memory=None) first."
         )
-    from sk_han.sentence_vectors.state import state_of
+    from sk_han.sentence_vectors.embedder import state_of
 
     described = _unfitted(embedder, arrays, but=("encoder", "memory"))
     state = {"embedder": state_of(embedder)}

@@ -1,7 +1,6 @@
 """What each word brings to a score, held against plain autograd."""
 
 import copy
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -38,8 +37,6 @@ METHODS = {
     "gradient_input": gradient_input,
 }
 each_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-
-MakeNetwork = Callable[..., HierarchicalAttentionNetwork]
 
 
 def fixed(logits):

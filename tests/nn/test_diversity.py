@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -11,11 +10,8 @@ from torch import Tensor
 from torch.nn.functional import cosine_similarity
 from torch.testing import assert_close
 
-from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.penalties import conicity, document_conicity
 from sk_han.options import Attention, ContextAttention, MultiHopAttention
-
-MakeNetwork = Callable[..., HierarchicalAttentionNetwork]
 
 LENGTHS = [3, 0, 7, 1, 2]
 

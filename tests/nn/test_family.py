@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
 
 pytestmark = pytest.mark.usefixtures("engine")
 
-MakeNetwork = Callable[..., HierarchicalAttentionNetwork]
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -143,34 +141,6 @@ class TestEveryMember:
         gradients = torch.autograd.grad(loss_of(found), list(network.parameters()))
         assert_close([t.cpu() for t in found], list(expected), rtol=0, atol=1e-10)
         assert_close([g.cpu() for g in gradients], list(expected_gradients), rtol=0, atol=1e-10)
-
-
-class TestSparseAttention:
-    @pytest.mark.parametrize("normalizer", ["sparsemax", "entmax15"])
-    @pytest.mark.parametrize(
-        "pooling",
-        [
-            Attention(size=19),
-            MultiHopAttention(size=19, hops=3),
-            ContextAttention(size=19, direction="bidirectional"),
-        ],
-        ids=repr,
-    )
-    def test_it_leaves_words_and_sentences_out_where_softmax_does_not(
-        self, make_network, batch, pooling, normalizer
-    ):
-        n_zeros = []
-        for kind in ("softmax", normalizer):
-            network = make_network(pooling=pooling.copy().set_params(normalizer=kind))
-            with torch.no_grad():
-                for name, weight in network.named_parameters():
-                    weight.mul_(40 if name.endswith(".context") else 1)
-            output = network.attend(*batch)
-            n_zeros.append(
-                [int((w == 0).sum()) for w in (output.word_attention, output.sentence_attention)]
-            )
-        assert n_zeros[0] == [0, 0]
-        assert min(n_zeros[1]) > 0
 
 
 @pytest.mark.parametrize(

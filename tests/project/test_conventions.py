@@ -118,7 +118,6 @@ SHARED_NAMES = {
     "fit.py": "of the tagger and the translator, each whole in its room",
     "network.py": "of each estimator, its options, its ONNX graph, its twin in NumPy",
     "ngrams.py": "a kernel, and the operators of ONNX for the same",
-    "state.py": "of a fit, and of a SentenceEmbedder",
     "summary.py": "what a fit has come to, and what a model says over many documents",
     "training.py": "of each estimator's network: batches, and a loss",
 }

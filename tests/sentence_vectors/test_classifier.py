@@ -133,12 +133,6 @@ def test_the_same_seed_gives_the_same_bits(X: SentenceArray, fitted: HANClassifi
     assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
 
 
-@pytest.mark.thorough
-def test_searches_choose_rows(X: SentenceArray) -> None:
-    search = GridSearchCV(quick(), {"sentence_hidden": [2, 4]}, cv=2).fit(X, LABELS)
-    assert search.best_estimator_.encoder_.is_of_same(X.encoder)
-
-
 def test_a_search_over_the_pipeline_does_not_copy_the_encoder() -> None:
     pipeline = Pipeline([("embed", SentenceEmbedder(HashEncoder())), ("han", quick())])
     GridSearchCV(pipeline, {"han__dropout": [0.1]}, cv=2).fit(TEXTS, LABELS)
@@ -325,21 +319,6 @@ def test_a_sentence_alone_tells_its_contribution(X: SentenceArray, fitted: HANCl
     nothing = fitted.decision_function(SentenceArray.from_vectors([np.zeros((0, X.dimension))]))
     alone = fitted.decision_function(each) - nothing
     assert np.allclose(explanation.sentence_contributions, alone, atol=1e-5)
-
-
-def test_leaving_a_sentence_out_tells_its_contribution(
-    X: SentenceArray, fitted: HANClassifier
-) -> None:
-    i = int(np.argmax(X.sentences_per_document))
-    explanation = fitted.explain(X[[i]], method="occlusion", target=fitted.classes_[1])[0]
-    kept = np.arange(1, X[[i]].n_sentences)
-    rest = SentenceArray(
-        sk_han.DocumentArray.from_nested([X[[i]].to_nested()[0][1:]]),
-        X[[i]].sentence_vectors()[kept],
-        encoder=X.encoder,
-    )
-    drop = fitted.decision_function(X[[i]]) - fitted.decision_function(rest)
-    assert np.allclose(explanation.sentence_contributions[0], drop, atol=1e-5)
 
 
 def test_words_are_named_by_the_pipeline_if_it_gets_documents(

@@ -14,7 +14,7 @@ from sk_han import (
     load,
     save,
 )
-from sk_han.sentence_vectors.state import restore, state_of
+from sk_han.sentence_vectors.embedder import restore, state_of
 from sk_han.serving import Scorer
 from tests.encoders_of_sentences import HashEncoder
 from tests.tiny_models import LABELS, TEXTS, tiny

@@ -42,14 +42,6 @@ def test_the_loss_is_of_odds_that_are_smaller_by_the_weights(crf):
     assert not torch.isclose(weighted, net.get_loss(larger, targets, X=Batch))
 
 
-def test_equal_weights_change_nothing():
-    names = {label for labels in Y for label in labels}
-    plain = tiny_tagger().fit(X, Y)
-    equal = tiny_tagger(class_weight=dict.fromkeys(names, 1)).fit(X, Y)
-    for one, other in zip(plain.predict_proba(X), equal.predict_proba(X), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 @pytest.mark.parametrize("labels", [Y, [[len(label) for label in row] for row in Y]])
 def test_weights_come_back_from_a_file(labels, tmp_path):
     weights = {label: 2.0 for row in labels for label in row}

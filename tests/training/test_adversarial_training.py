@@ -156,19 +156,6 @@ def test_the_classifier_has_noise_in_every_other_step_unless_asked_for_every():
     assert times_read(net_params={"noise_every": n_steps}) == n_steps + 1
 
 
-@pytest.mark.thorough
-@each_optimizer
-def test_a_fit_with_noise_learns_other_weights(optimizer):
-    without, with_noise = (
-        tiny(adversarial_noise=size, optimizer=optimizer, max_epochs=3, dropout=0, word_dropout=0)
-        .fit(TEXTS, LABELS)
-        .net_.weights["embedding.weight"]
-        for size in (0.0, SIZE)
-    )
-    assert np.isfinite(with_noise).all()
-    assert abs(with_noise - without).max() > 1e-6
-
-
 class TestFrozenVectors:
     """Vectors that do not learn have no gradient to be moved along."""
 

@@ -39,18 +39,9 @@ def net_of(**params):
         "n_documents": 32,
         "max_epochs": 5,
         "batch_size": 8,
-        "optimizer": "adamw",
         "lr": 0.1,
         "lr_schedule": "constant",
-        "weight_averaging": None,
-        "noise": 0.0,
-        "frozen_epochs": 0,
         "keep_best": False,
-        "n_iter_no_change": None,
-        "callbacks": None,
-        "fit_tasks": None,
-        "checkpoints": None,
-        "net_params": None,
         "verbose": 0,
         "device": "cpu",
         "random_state": np.random.RandomState(0),
@@ -132,11 +123,6 @@ class TestGradients:
             assert found_sparse == sparse
             assert loss == pytest.approx(expected_loss, rel=1e-5)
             assert_close(found, expected, 1e-5)
-
-    def test_both_processes_have_the_same_bits(self, group):
-        (_, first, _), (_, second, _) = group.run(gradients, documents_of(8), "auto")
-        for name, gradient in first.items():
-            np.testing.assert_array_equal(gradient, second[name], err_msg=name)
 
     @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
     def test_a_rank_without_documents_counts_as_nothing(self, group, engine, optimizer):
@@ -237,10 +223,7 @@ class TestParts:
     def test_fewer_documents_than_parts_leave_parts_empty(self, n):
         bounds = parts_of(np.zeros(n, dtype=np.int64), 5)
         assert bounds.shape == (6,)
-        assert (
-            sorted(np.repeat(np.arange(5), np.diff(bounds)).tolist())
-            == np.repeat(np.arange(5), np.diff(bounds)).tolist()
-        )
+        assert np.diff(bounds).min() >= 0
         assert bounds[-1] == n
 
 

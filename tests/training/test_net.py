@@ -116,13 +116,6 @@ def net_of(measures=None, **params):
 
 
 class TestAnotherNetwork:
-    def test_noise_needs_no_more_than_its_vectors(self):
-        with_noise, without = (net_of(noise=noise, max_epochs=2) for noise in (0.5, 0.0))
-        for net in (with_noise, without):
-            net.train(LABELLED, None)
-        assert np.isfinite(with_noise.logits(DOCUMENTS)).all()
-        assert np.any(with_noise.logits(DOCUMENTS) != without.logits(DOCUMENTS))
-
     def test_targets_may_stand_for_each_word(self):
         net = net_of({"words_right": accuracy}, module__each_word=True).train(WORDS, WORDS)
         assert net.logits(DOCUMENTS).shape == (11, 2)

@@ -5,7 +5,6 @@ import pytest
 import torch
 from skorch.callbacks import Callback, EpochScoring, LRScheduler
 
-from sk_han import Checkpoint
 from tests.interrupted_fits import N_STEPS, StopAt, assert_same, classifier_of, file_of, stop_fit
 from tests.thorough import first_fast
 from tests.tiny_models import LABELS, TEXTS
@@ -138,9 +137,3 @@ class RecordsArrays(Callback):
     def on_epoch_end(self, net, **kwargs):
         net.history.record("array", np.ones(3))
         net.history.record("text", "some")
-
-
-@pytest.mark.thorough
-def test_a_parameter_of_the_checkpoint_is_none_of_the_net(tmp_path):
-    fitted = classifier_of().fit(TEXTS, LABELS, checkpoint=Checkpoint(tmp_path, minutes=5))
-    assert "checkpoint" not in fitted.net_.get_params()

@@ -93,18 +93,6 @@ def test_a_word_does_not_know_what_follows_it(network: AttentionSeq2Seq) -> None
     assert not torch.equal(logits[3:], other[3:])
 
 
-def test_dropout_draws_from_the_generator_alone() -> None:
-    params = {"source_size": 11, "target_size": 7, "dropout": 0.5, **SIZES}
-    made = [
-        AttentionSeq2Seq(generator=torch.Generator().manual_seed(3), **params) for _ in range(2)
-    ]
-    before = torch.get_rng_state()
-    one, other = (network(*batch_of(SOURCES, TARGETS)) for network in made)
-    assert torch.equal(one, other)
-    assert not torch.equal(one, made[0](*batch_of(SOURCES, TARGETS)))
-    assert torch.equal(before, torch.get_rng_state())
-
-
 def test_shapes_of_weights_are_those_of_the_options() -> None:
     options = TranslationOptions(**SIZES)
     network = AttentionSeq2Seq(source_size=11, target_size=7, **SIZES)

@@ -71,11 +71,6 @@ def test_a_translation_has_at_most_twice_the_words_and_ten(
     assert len(copy.attention(["Hund rennt."])[0].target_words) == 2 * 3 + 10
 
 
-def test_greedy_search_reads_no_target(translator: AttentionTranslator) -> None:
-    greedy = pickle.loads(pickle.dumps(translator)).set_params(beam_size=1)
-    assert greedy.predict(SOURCES) == TARGETS
-
-
 class Glossary(AttentionTranslator):
     """A subclass with an annotation of its own."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from skorch.callbacks import Callback
 
-from sk_han.training.callbacks.interrupts import StopTraining
+from sk_han.training.callbacks.stopping import StopTraining
 
 
 class EarlyStopping(Callback):

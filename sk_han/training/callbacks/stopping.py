@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+import signal
 import sys
+import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from numbers import Real
 from typing import Any, ClassVar
 
 from skorch.callbacks import Callback, LRScheduler
 
-from sk_han.training.callbacks.interrupts import StopTraining, noting_interrupts
 from sk_han.utils.progress import tell
 
 __all__ = ["StopAfter", "StopOnInterrupt", "stops_for_a_person"]
@@ -21,6 +22,29 @@ __all__ = ["StopAfter", "StopOnInterrupt", "stops_for_a_person"]
 # What may stand between a person and the fit: what fits one estimator, once.
 _DIRECT = ("sklearn.base", "sklearn.pipeline", "sklearn.compose", "sklearn.utils")
 _FITS_MANY = ("sk_han.fitting.text_features", "sk_han.inspection")
+
+
+class StopTraining(Exception):  # noqa: N818  (no error: training is over)
+    """Raised by a callback to end training; the current weights are kept."""
+
+
+@contextmanager
+def noting_interrupts(note: Callable[[], bool]) -> Iterator[None]:
+    """Call `note` for each Ctrl-C in the block; it returns whether that takes effect as usual."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+
+    def handle(number: int, frame: Any) -> None:
+        if note():
+            handler(number, frame)
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 class _Stopping(Callback, ABC):

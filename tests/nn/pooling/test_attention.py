@@ -56,20 +56,6 @@ def test_pooling_worked_by_hand():
     assert pooled[0].tolist() == pytest.approx([3 / 4, 3 + 2], abs=1e-15)
 
 
-def test_a_query_stands_inside_the_tanh_worked_by_hand():
-    # A query of -1 makes 0 and 1 of the states 1 and 2; none is needed for the states 1 and 0.
-    pooling = AttentionPooling(input_size=1, attention_dim=1).double()
-    with torch.no_grad():
-        pooling.weight.fill_(1.0)
-        pooling.context.fill_(math.log(3) / math.tanh(1))
-    states = torch.tensor([[1.0], [2.0], [1.0], [0.0]], dtype=torch.float64)
-    query = torch.tensor([[-1.0], [0.0]], dtype=torch.float64)
-    pooled, weights = pooling.pool(states, torch.tensor([2, 2]), query=query)
-    expected = [1 / 4, 3 / 4, 3 / 4, 1 / 4]
-    assert weights.flatten().tolist() == pytest.approx(expected, abs=1e-15)
-    assert pooled.flatten().tolist() == pytest.approx([1 / 4 + 6 / 4, 3 / 4], abs=1e-15)
-
-
 @pytest.mark.parametrize("normalizer", NORMALIZERS)
 @pytest.mark.parametrize("asked", [False, True])
 def test_each_sequence_is_pooled_as_the_paper_says(fill, states, query, normalizer, asked):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from sk_han.training.callbacks.early_stopping import EarlyStopping
-from sk_han.training.callbacks.interrupts import StopTraining
+from sk_han.training.callbacks.stopping import StopTraining
 
 
 def train(scores, n_iter_no_change):

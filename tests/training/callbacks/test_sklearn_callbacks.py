@@ -172,10 +172,6 @@ class TestNothingElseChanges:
         assert vars(classifier.set_callbacks()) == state
         np.testing.assert_array_equal(classifier.predict_proba(TEXTS), before)
 
-    def test_callbacks_are_no_parameters(self):
-        classifier = tiny().set_callbacks(Recorder())
-        assert classifier.get_params() == tiny().get_params()
-
     def test_the_fitted_net_does_not_keep_the_documents(self):
         tasks = dict(recorded(Recorder()).net_.callbacks_)["fit_tasks"]
         nothing = {"fit_task": None, "arguments": {}, "fitted_so_far": None, "epoch_": None}
