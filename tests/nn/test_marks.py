@@ -8,8 +8,6 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from sk_han.engines.loading import using_engine
-from sk_han.nn import HierarchicalAttentionNetwork
 from sk_han.nn.penalties import missed_marks
 
 LEAST = 1e-4
@@ -54,29 +52,3 @@ def test_a_document_is_judged_alone():
         WORD_WEIGHTS[5:], WORDS[2:], SENTENCE_WEIGHTS[2:], SENTENCES[2:], is_marked
     )
     assert_close(missed([0, 6, 8])[2:], alone)
-
-
-def test_both_engines_have_its_gradients():
-    found = []
-    for engine in ("numba", "torch"):
-        with using_engine(engine):
-            network = HierarchicalAttentionNetwork(
-                vocabulary_size=11,
-                n_classes=2,
-                embedding_dim=7,
-                word_hidden=5,
-                sentence_hidden=3,
-                generator=torch.Generator().manual_seed(0),
-            ).eval()
-            if found:
-                network.load_state_dict(found[0][0])
-            output = network.attend(torch.arange(1, 11), WORDS, SENTENCES)
-            marked = (torch.arange(10) % 3 == 1).float()
-            levels = output.word_attention, WORDS, output.sentence_attention, SENTENCES
-            missed_marks(*levels, marked).sum().backward()
-        gradients = {n: w.grad for n, w in network.named_parameters() if w.grad is not None}
-        found.append((network.state_dict(), gradients))
-    (_, numba), (_, plain) = found
-    assert numba.keys() == plain.keys()
-    for name in numba:
-        assert_close(numba[name].to_dense(), plain[name].to_dense(), rtol=1e-3, atol=1e-5)

@@ -6,13 +6,10 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import cross_val_score
-from skorch.callbacks import Callback
 
-from tests.interrupted_fits import Interrupt
 from tests.thorough import first_fast
 from tests.tiny_sentences import UNSEEN, X, Y, tiny_tagger, with_columns
 
@@ -80,14 +77,6 @@ class TestLearning:
         of_both = with_wrong.score(X + X, Y + wrong, sample_weight=weights)
         assert of_both == pytest.approx(alone.score(X, Y))
 
-    def test_only_ratios_of_weights_count(self, one_thread):
-        weights = np.arange(1, len(X) + 1)
-        once, thrice = (
-            tiny_tagger(max_epochs=2).fit(X, Y, sample_weight=factor * weights)
-            for factor in (1, 3.0)
-        )
-        assert_equal_probabilities(once, thrice, atol=1e-3)
-
     @pytest.mark.parametrize(("weights", "expected"), [([9.0, 1.0], "A"), ([1.0, 9.0], "B")])
     def test_a_heavier_sentence_decides_between_contradicting_ones(self, weights, expected):
         tagger = tiny_tagger(max_epochs=8)
@@ -149,47 +138,6 @@ class TestResults:
         for rows in tagger.predict_proba(UNSEEN):
             assert not len(rows) or rows[0, inside] == 0
 
-    def test_a_seed_gives_the_same_bits(self, one_thread):
-        assert_equal_probabilities(*(tiny_tagger(max_epochs=2).fit(X, Y) for _ in range(2)))
-
-    def test_global_random_state_is_left_alone(self, fitted):
-        before = torch.get_rng_state(), np.random.get_state()[1].copy()
-        tiny_tagger(max_epochs=1).fit(X, Y).predict(X)
-        assert torch.equal(before[0], torch.get_rng_state())
-        np.testing.assert_array_equal(before[1], np.random.get_state()[1])
-
-    @pytest.mark.thorough
-    def test_the_best_epoch_on_held_out_sentences_is_kept(self):
-        seen = []
-
-        class Accuracy(Callback):
-            def on_epoch_end(self, net, **kwargs):
-                seen.append(net.history[-1]["valid_accuracy"])
-
-        tagger = tiny_tagger(validation_fraction=0.4, callbacks=[Accuracy()]).fit(X, Y)
-        assert tagger.best_score_ == max(seen)
-        assert tagger.history_[tagger.best_epoch_ - 1]["valid_accuracy"] == max(seen)
-
-    def test_the_summary_tells_of_the_fit(self, capsys):
-        # Steps below the rounding of the weights: the first epoch stays the best on any processor.
-        tagger = tiny_tagger(
-            validation_fraction=0.4, n_iter_no_change=2, max_epochs=60, lr=1e-20, verbose=1
-        ).fit(X, Y)
-        summary = tagger.fit_summary_
-        assert (summary.n_trained, summary.n_scored) == (19, 13)  # without the empty sentences
-        assert (summary.n_epochs, summary.kept_epoch, summary.ended) == (3, 1, "no improvement")
-        assert summary.accuracy == tagger.best_score_
-        assert list(summary.seconds) == ["sentences", "set-up", "word vectors", "network"]
-        assert 0 < sum(summary.seconds.values()) <= summary.total_seconds
-        assert summary.in_short in tagger._repr_html_()
-        assert str(summary) in capsys.readouterr().err
-        assert "since the held-out sentences showed no improvement" in str(summary)
-
-    def test_the_summary_of_all_sentences_has_no_accuracy(self):
-        summary = tiny_tagger(max_epochs=1).fit(X, Y).fit_summary_
-        assert (summary.n_scored, summary.accuracy, summary.kept_epoch) == (0, None, None)
-        assert "not measured: no sentence was held out" in str(summary)
-
     def test_the_held_out_words_are_unknown(self):
         sentences = [[f"word{i}"] for i in range(20)]
         tagger = tiny_tagger(validation_fraction=0.5).fit(sentences, [["A"]] * 20)
@@ -214,13 +162,6 @@ class TestCitizenship:
         assert tagger.fit(sentences, labels, weights).predict(sentences)
         assert (sentences, labels, tagger.get_params()) == (X, Y, params)
         np.testing.assert_array_equal(weights, np.arange(1.0, len(X) + 1))
-
-    @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
-    def test_an_interrupted_fit_keeps_the_fitted_state(self, fitted, error):
-        copy = deepcopy(fitted).set_params(callbacks=[Interrupt(error)])
-        with pytest.raises(error):
-            copy.fit(X[:5], Y[:5])
-        assert_equal_probabilities(copy, fitted)
 
 
 def breaks_iob2(labels):
@@ -295,16 +236,6 @@ class TestBadInput:
     ):
         with pytest.raises(ValueError, match=message):
             fitted.score(sentences, labels, weights)
-
-    def test_huge_weights_are_ratios_too(self):
-        huge = tiny_tagger(max_epochs=1).fit(X, Y, sample_weight=[1e308] * len(X))
-        assert np.isfinite(huge.history_[0]["train_loss"])
-
-    @pytest.mark.parametrize("fraction", [None, 1e-3])
-    def test_a_stop_without_held_out_sentences_is_warned_of(self, fraction):
-        tagger = tiny_tagger(max_epochs=1, n_iter_no_change=2, validation_fraction=fraction)
-        with pytest.warns(UserWarning, match="n_iter_no_change=2 has no effect"):
-            tagger.fit(X, Y)
 
     def test_strange_words_do_no_harm(self, fitted):
         words = ["", " ", "\x00", "\ud800", "é" * 10_000, "<b>", "日本語"]

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sk_han import AttentionTranslator, HierarchicalTokenizer, ModelFormatError
-from tests.interrupted_fits import Interrupt
 from tests.tiny_pairs import pairs, tiny
 
 SOURCES, TARGETS = pairs()
@@ -71,32 +70,6 @@ def test_a_translation_has_at_most_twice_the_words_and_ten(
     assert len(copy.attention(["Hund rennt."])[0].target_words) == 2 * 3 + 10
 
 
-class Glossary(AttentionTranslator):
-    """A subclass with an annotation of its own."""
-
-    entries: dict[str, str]
-
-
-def test_a_pickle_of_a_subclass_holds_plain_types_and_predicts_the_same(
-    translator: AttentionTranslator,
-) -> None:
-    glossary = Glossary(**translator.get_params()).from_state(translator.to_state())
-    assert "net_" not in glossary.__getstate__()
-    copy = pickle.loads(pickle.dumps(glossary))
-    assert copy.predict(SOURCES) == translator.predict(SOURCES)
-    assert copy.get_params() == translator.get_params()
-    assert copy.history_ == translator.history_
-
-
-def test_the_same_seed_gives_the_same_weights_and_leaves_global_state_alone() -> None:
-    before = torch.get_rng_state(), np.random.get_state()[1].copy()
-    one, other = (tiny(dropout=0.3).fit(SOURCES, TARGETS) for _ in range(2))
-    for name, weight in one.net_.weights.items():
-        assert np.array_equal(weight, other.net_.weights[name]), name
-    assert torch.equal(before[0], torch.get_rng_state())
-    assert np.array_equal(before[1], np.random.get_state()[1])
-
-
 def test_vocabularies_know_the_training_pairs_alone() -> None:
     fitted = tiny().fit(SOURCES, TARGETS, X_val=["Ein Vogel rennt."], y_val=["A bird runs."])
     assert "vogel" not in fitted.source_tokenizer_.vocabulary_
@@ -116,33 +89,6 @@ def test_a_pair_of_weight_zero_is_left_out() -> None:
     other = tiny().fit(SOURCES[1:], TARGETS[1:])
     for name, weight in one.net_.weights.items():
         assert np.array_equal(weight, other.net_.weights[name]), name
-
-
-def test_weights_count_as_ratios() -> None:
-    weights = np.linspace(1, 2, len(SOURCES))
-    one, other = (tiny().fit(SOURCES, TARGETS, sample_weight=k * weights) for k in (1, 8))
-    assert np.array_equal(one.net_.weights["context"], other.net_.weights["context"])
-
-
-def test_the_best_epoch_of_held_out_pairs_is_kept() -> None:
-    fitted = tiny(max_epochs=6).fit(SOURCES[3:], TARGETS[3:], X_val=SOURCES[:3], y_val=TARGETS[:3])
-    scores = [epoch["valid_accuracy"] for epoch in fitted.history_]
-    assert fitted.best_score_ == max(scores) == scores[fitted.best_epoch_ - 1]
-    assert fitted.n_iter_ == len(scores) == 6
-
-
-def test_the_summary_tells_of_the_fit() -> None:
-    # Steps below the rounding of the weights: the first epoch stays the best on any processor.
-    fitted = tiny(max_epochs=40, n_iter_no_change=2, lr=1e-20).fit(
-        SOURCES[3:], TARGETS[3:], X_val=SOURCES[:3], y_val=TARGETS[:3]
-    )
-    summary = fitted.fit_summary_
-    assert summary is not None
-    assert (summary.n_trained, summary.n_scored, summary.unit) == (24, 3, "pair")
-    assert (summary.n_epochs, summary.kept_epoch) == (fitted.n_iter_, fitted.best_epoch_) == (3, 1)
-    assert summary.accuracy == fitted.best_score_
-    assert list(summary.seconds) == ["texts", "set-up", "network"]
-    assert "pairs in " in str(summary)
 
 
 def test_users_tokenizers_are_cloned_and_fitted() -> None:
@@ -216,13 +162,6 @@ def test_held_out_pairs_are_checked(X_val: Any, y_val: Any, message: str) -> Non
         tiny().fit(SOURCES, TARGETS, X_val=X_val, y_val=y_val)
 
 
-@pytest.mark.parametrize("fraction", [None, 0.01])
-def test_a_stop_without_held_out_pairs_is_warned_of(fraction: float | None) -> None:
-    translator = tiny(max_epochs=1, n_iter_no_change=2, validation_fraction=fraction)
-    with pytest.warns(UserWarning, match="n_iter_no_change=2 has no effect without held-out pairs"):
-        translator.fit(SOURCES, TARGETS)
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("beam_size", 0), ("length_penalty", -1.0), ("max_words", 0), ("n_threads", 0)],
@@ -238,24 +177,6 @@ def test_parameters_set_after_the_fit_are_checked(
 def test_pairs_beyond_the_limit_are_left_out_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="1 of 28 pairs have more than max_words=9 words"):
         tiny(max_words=9).fit([*SOURCES, "Hund " * 10], [*TARGETS, "dog"])
-
-
-def test_a_failed_fit_keeps_the_earlier_state() -> None:
-    fitted = tiny().fit(SOURCES, TARGETS)
-    before = fitted.predict(SOURCES[:3])
-    with pytest.raises(TypeError):
-        fitted.fit([*SOURCES[:-1], None], TARGETS)
-    assert fitted.predict(SOURCES[:3]) == before
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
-def test_an_interrupted_fit_keeps_the_earlier_state(
-    translator: AttentionTranslator, error: type[BaseException]
-) -> None:
-    copy = pickle.loads(pickle.dumps(translator)).set_params(callbacks=[Interrupt(error)])
-    with pytest.raises(error):
-        copy.fit(SOURCES, TARGETS)
-    assert copy.predict(SOURCES) == translator.predict(SOURCES)
 
 
 @pytest.mark.parametrize(
