@@ -56,7 +56,7 @@ class TaggingNetwork(nn.Module):
     A token is a row of attributes: its word, and others such as its ending, its shape or a given
     part of speech. Their vectors side by side are the input of a bidirectional GRU. With
     ``crf=True`` a linear-chain conditional random field connects the labels of neighbours (Huang,
-    Xu, Yu, 2015). A sentence's result depends on the sentence alone.
+    Xu, Yu, 2015; see `sk_han.SequenceTagger`). A sentence's result depends on the sentence alone.
 
     Parameters
     ----------
@@ -77,10 +77,6 @@ class TaggingNetwork(nn.Module):
         Source of the initial weights and of dropout; by default PyTorch's global one.
     **options
         Of `sk_han.tagging.TaggingOptions`.
-
-    References
-    ----------
-    Huang, Xu, Yu (2015). Bidirectional LSTM-CRF Models for Sequence Tagging. arXiv 1508.01991.
 
     Examples
     --------

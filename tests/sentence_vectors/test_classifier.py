@@ -16,7 +16,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 import sk_han
 from sk_han import HANClassifier, MultiHopAttention, SentenceArray, SentenceEmbedder
 from sk_han.sentence_vectors import SentenceNetwork
-from sk_han.serving import Scorer
 from tests.encoders_of_sentences import HashEncoder
 
 WORDS = {"neg": ["bad", "dull", "poor"], "pos": ["good", "fine", "great"]}
@@ -256,14 +255,9 @@ def test_a_classifier_of_words_reads_the_words_of_sentence_vectors(X: SentenceAr
     assert np.array_equal(of_words.predict_proba(X), of_words.predict_proba(X.words()))
 
 
-def test_what_sentence_vectors_do_not_have_is_refused(
-    X: SentenceArray, fitted: HANClassifier, tmp_path: Path
-) -> None:
+def test_a_checkpoint_is_refused(X: SentenceArray, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="without checkpoints"):
         quick().fit(X, LABELS, checkpoint=tmp_path / "folder")
-    sk_han.save(fitted, tmp_path / "model.han")
-    with pytest.raises(sk_han.ModelFormatError, match="reads sentence vectors"):
-        Scorer.load(tmp_path / "model.han")
 
 
 @pytest.mark.thorough

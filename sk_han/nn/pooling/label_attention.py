@@ -20,8 +20,9 @@ class LabelAttention(nn.Module):
 
     ``s_tl = 10 tanh(q_l . h_t / 10)``, ``alpha_tl = softmax_t(s_tl)`` over the words of the
     document, result ``sum_t alpha_tl v_l . h_t``: the label-wise attention of Mullenbach et al.
-    (2018), with bounded scores. What a sentence adds to numerator and denominator of the softmax
-    does not depend on other sentences, so that any set of sentences is scored by sums of these.
+    (2018; see `sk_han.Attention`), with bounded scores. What a sentence adds to numerator and
+    denominator of the softmax does not depend on other sentences, so that any set of sentences is
+    scored by sums of these.
 
     Parameters
     ----------
@@ -31,14 +32,6 @@ class LabelAttention(nn.Module):
         Number L of labels or classes.
     generator : torch.Generator, optional
         Source of the initial weights; by default PyTorch's global one.
-
-    References
-    ----------
-    Mullenbach, Wiegreffe, Duke, Sun, Eisenstein (2018). Explainable Prediction of Medical Codes
-    from Clinical Text. NAACL.
-
-    Chalkidis, Fergadiotis, Malakasiotis, Androutsopoulos (2019). Large-Scale Multi-Label Text
-    Classification on EU Legislation. ACL.
 
     Examples
     --------

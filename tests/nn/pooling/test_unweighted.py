@@ -22,19 +22,21 @@ def states():
 
 
 @pytest.mark.parametrize(
-    ("pooling", "pooled", "weights"),
+    ("pooling", "pooled", "weights", "gradients"),
     [
-        (POOLINGS[0], [[2, -2], [0, 0], [7, -8]], [1 / 3, 1 / 3, 1 / 3, 1]),
-        (POOLINGS[1], [[5, -1], [0, 0], [7, -8]], [1 / 2, 1 / 2, 0, 1]),
-        (POOLINGS[2], [[-1, -1], [0, 0], [7, -8]], [0, 0, 1, 1]),
-        (POOLINGS[3], [[-1, -1], [0, 0], [7, -8]], [1 / 2, 0, 1 / 2, 1]),
+        (POOLINGS[0], [2, -2], [1 / 3, 1 / 3, 1 / 3], [[1 / 3, 1 / 3]] * 3),
+        (POOLINGS[1], [5, -1], [1 / 2, 1 / 2, 0], [[0, 1], [1, 0], [0, 0]]),
+        (POOLINGS[2], [-1, -1], [0, 0, 1], [[0, 0], [0, 0], [1, 1]]),
+        (POOLINGS[3], [-1, -1], [1 / 2, 0, 1 / 2], [[0, 1], [0, 0], [1, 0]]),
     ],
     ids=IDS,
 )
-def test_pooling_worked_by_hand(states, pooling, pooled, weights):
+def test_pooling_worked_by_hand(states, pooling, pooled, weights, gradients):
     found, found_weights = pooling.pool(states, LENGTHS)
-    assert_close(found, torch.tensor(pooled).double(), rtol=0, atol=1e-15)
-    assert found_weights.flatten().tolist() == pytest.approx(weights, abs=1e-15)
+    assert_close(found, torch.tensor([pooled, [0, 0], [7, -8]]).double(), rtol=0, atol=1e-15)
+    assert found_weights.flatten().tolist() == pytest.approx([*weights, 1], abs=1e-15)
+    found.sum().backward()
+    assert_close(states.grad, torch.tensor([*gradients, [1, 1]]).double(), rtol=0, atol=1e-7)
 
 
 def test_last_takes_the_end_of_each_direction():
@@ -43,32 +45,11 @@ def test_last_takes_the_end_of_each_direction():
     assert pooled.tolist() == [[8, 9, 2, 3]]  # forward half of the last, backward of the first
 
 
-@pytest.mark.parametrize(
-    ("pooling", "expected"),
-    [
-        (POOLINGS[0], [[1 / 3, 1 / 3]] * 3 + [[1, 1]]),
-        (POOLINGS[1], [[0, 1], [1, 0], [0, 0], [1, 1]]),
-        (POOLINGS[2], [[0, 0], [0, 0], [1, 1], [1, 1]]),
-        (POOLINGS[3], [[0, 1], [0, 0], [1, 0], [1, 1]]),
-    ],
-    ids=IDS,
-)
-def test_gradients_go_where_the_entries_came_from(states, pooling, expected):
-    pooling.pool(states, LENGTHS)[0].sum().backward()
-    assert_close(states.grad, torch.tensor(expected).double(), rtol=0, atol=1e-7)
-
-
+@pytest.mark.parametrize("lengths", [[0, 0], []])
 @each_pooling
-def test_no_states_pool_to_zero(pooling):
-    pooled, weights = pooling.pool(torch.empty(0, 2), torch.tensor([0, 0]))
-    assert pooled.tolist() == [[0, 0], [0, 0]]
-    assert weights.shape == (0, 1)
-
-
-@each_pooling
-def test_no_sequences_pool_to_nothing(pooling):
-    pooled, weights = pooling.pool(torch.empty(0, 2), torch.empty(0, dtype=torch.int64))
-    assert pooled.shape == (0, 2)
+def test_no_states_pool_to_zero(pooling, lengths):
+    pooled, weights = pooling.pool(torch.empty(0, 2), torch.tensor(lengths, dtype=torch.int64))
+    assert pooled.tolist() == [[0, 0]] * len(lengths)
     assert weights.shape == (0, 1)
 
 

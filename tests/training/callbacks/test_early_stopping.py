@@ -24,24 +24,19 @@ def train(scores, n_iter_no_change):
     return module.weight.item(), len(net.history)
 
 
-def test_weights_of_the_highest_accuracy_are_put_back():
-    assert train([(0.5, 0.7), (0.9, 0.3), (0.8, 0.2)], n_iter_no_change=9) == (2, 3)
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([(0.5, 0.7), (0.9, 0.3), (0.8, 0.2)], (2, 3)),
+        ([(0.9, 0.4), (0.9, 0.3), (0.9, 0.5)], (2, 3)),  # of equal accuracies the lower loss
+        ([(0.9, 0.3), (0.9, 0.3)], (1, 2)),  # a later equal is no better
+    ],
+)
+def test_weights_of_the_best_epoch_are_put_back(scores, expected):
+    assert train(scores, n_iter_no_change=9) == expected
 
 
-def test_of_equal_accuracies_the_lower_loss_is_better():
-    assert train([(0.9, 0.4), (0.9, 0.3), (0.9, 0.5)], n_iter_no_change=9) == (2, 3)
-
-
-def test_a_later_equal_is_no_better():
-    assert train([(0.9, 0.3), (0.9, 0.3)], n_iter_no_change=9) == (1, 2)
-
-
-@pytest.mark.parametrize("n_iter_no_change", [1, 3])
-def test_training_stops_after_so_many_epochs_without_a_better_one(n_iter_no_change):
-    scores = [(0.8, 0.3), (0.9, 0.3)] + 9 * [(0.7, 0.1)]
-    assert train(scores, n_iter_no_change) == (2, 2 + n_iter_no_change)
-
-
-def test_without_a_number_of_epochs_training_goes_through_all():
-    scores = [(0.9, 0.3)] + 30 * [(0.7, 0.4)]
-    assert train(scores, n_iter_no_change=None) == (1, 31)
+@pytest.mark.parametrize(("n_iter_no_change", "n_epochs"), [(1, 3), (3, 5), (None, 31)])
+def test_training_stops_after_so_many_epochs_without_a_better_one(n_iter_no_change, n_epochs):
+    scores = [(0.8, 0.3), (0.9, 0.3)] + 29 * [(0.7, 0.1)]
+    assert train(scores, n_iter_no_change) == (2, n_epochs)
