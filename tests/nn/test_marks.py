@@ -1,7 +1,5 @@
 """What attention misses of marked words."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,12 +1,7 @@
 """The cache of sentence vectors."""
 
-from __future__ import annotations
-
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,11 +14,11 @@ SENTENCES = ["one", "two \ud800", "three"]
 VECTORS = np.arange(6, dtype=np.float32).reshape(3, 2)
 
 
-def fingerprint() -> EncoderFingerprint:
+def fingerprint():
     return EncoderFingerprint("Encoder", np.ones((2, 2), np.float32))
 
 
-def test_what_was_written_is_read_by_another_process(tmp_path: Path) -> None:
+def test_what_was_written_is_read_by_another_process(tmp_path):
     VectorCache(tmp_path / "new" / "folder", fingerprint()).write(SENTENCES[:2], VECTORS[:2])
     found = np.zeros_like(VECTORS)
     cache = VectorCache(tmp_path / "new" / "folder", fingerprint())
@@ -32,14 +27,14 @@ def test_what_was_written_is_read_by_another_process(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def stored(tmp_path: Path) -> VectorCache:
+def stored(tmp_path):
     cache = VectorCache(tmp_path, fingerprint())
     cache.write(SENTENCES, VECTORS)
     return cache
 
 
 @pytest.fixture
-def file(stored: VectorCache, tmp_path: Path) -> Path:
+def file(stored, tmp_path):
     (file,) = tmp_path.iterdir()
     return file
 
@@ -54,13 +49,13 @@ def file(stored: VectorCache, tmp_path: Path) -> Path:
     ],
     ids=["other", "cut off", "schema", "rows"],
 )
-def test_a_damaged_file_is_named(file: Path, damage: Callable[[bytes], bytes]) -> None:
+def test_a_damaged_file_is_named(file, damage):
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(ValueError, match=rf"{file.name} cannot be used.*Delete it"):
         VectorCache(file.parent, fingerprint()).read(SENTENCES, np.zeros_like(VECTORS))
 
 
-def test_a_flipped_bit_gives_no_other_vector(tmp_path: Path) -> None:
+def test_a_flipped_bit_gives_no_other_vector(tmp_path):
     vectors = np.random.default_rng(0).normal(size=(3, 2)).astype(np.float32)
     VectorCache(tmp_path, fingerprint()).write(SENTENCES, vectors)
     (file,) = tmp_path.iterdir()
@@ -89,24 +84,20 @@ def test_a_flipped_bit_gives_no_other_vector(tmp_path: Path) -> None:
     [b"abc", None, 7, "eight ch", np.full(2, np.nan, "<f4").tobytes()],
     ids=["short", "missing", "number", "text", "NaN"],
 )
-def test_a_row_that_is_no_vector_is_encoded_again(
-    stored: VectorCache, file: Path, value: Any
-) -> None:
+def test_a_row_that_is_no_vector_is_encoded_again(stored, file, value):
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("UPDATE vectors SET vector = ?", (value,))
     assert stored.read(SENTENCES, np.zeros_like(VECTORS)).tolist() == [0, 1, 2]
 
 
-def test_a_table_of_another_program_is_refused(tmp_path: Path) -> None:
+def test_a_table_of_another_program_is_refused(tmp_path):
     with closing(sqlite3.connect(tmp_path / "sentence_vectors.sqlite")) as connection:
         connection.execute("CREATE TABLE vectors (other)")
     with pytest.raises(ValueError, match="cannot be used: no such column"):
         VectorCache(tmp_path, fingerprint()).read(SENTENCES, np.zeros_like(VECTORS))
 
 
-def test_a_file_that_another_process_holds_is_not_to_be_deleted(
-    stored: VectorCache, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_another_process_holds_is_not_to_be_deleted(stored, file, monkeypatch):
     monkeypatch.setattr(cache, "_PATIENCE", 0.01)
     with closing(sqlite3.connect(file)) as other:
         other.execute("BEGIN IMMEDIATE")

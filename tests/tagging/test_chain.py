@@ -1,14 +1,11 @@
 """The chain of labels: numbers by hand, every path by brute force, gradients, rules."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from sk_han.tagging.chain import best_paths, log_partition, marginals, path_scores
 
@@ -18,7 +15,7 @@ N_LABELS = 3
 
 
 @pytest.fixture
-def chain() -> tuple[Tensor, Tensor, Tensor]:
+def chain():
     """Scores of five sentences, first labels and transitions, in double precision."""
     generator = torch.Generator().manual_seed(0)
     draw = [
@@ -28,7 +25,7 @@ def chain() -> tuple[Tensor, Tensor, Tensor]:
     return draw[0], draw[1], draw[2]
 
 
-def every_path(emissions: Tensor, first: Tensor, transitions: Tensor) -> dict[tuple, float]:
+def every_path(emissions, first, transitions):
     """The score of each path through one sentence, one addition after the other."""
     scores = {}
     for path in itertools.product(range(emissions.shape[1]), repeat=len(emissions)):
@@ -39,11 +36,11 @@ def every_path(emissions: Tensor, first: Tensor, transitions: Tensor) -> dict[tu
     return scores
 
 
-def split(rows: Tensor) -> list[Tensor]:
+def split(rows):
     return list(rows.split(LENGTHS.tolist()))
 
 
-def test_two_tokens_by_hand() -> None:
+def test_two_tokens_by_hand():
     # Paths and factors exp(score): aa 2 * 3 * 5 = 30, ab 2 * 1 * 1 = 2, ba 1 * 1 * 5 = 5,
     # bb 1 * 7 * 1 = 7; together 44.
     emissions = torch.tensor([[2.0, 1.0], [5.0, 1.0]], dtype=torch.float64).log()
@@ -60,7 +57,7 @@ def test_two_tokens_by_hand() -> None:
     assert score.item() == pytest.approx(math.log(2))
 
 
-def test_sums_shares_and_best_paths_are_those_of_brute_force(chain: tuple[Tensor, ...]) -> None:
+def test_sums_shares_and_best_paths_are_those_of_brute_force(chain):
     emissions, first, transitions = chain
     labels = torch.arange(len(emissions)) % N_LABELS
     totals = log_partition(*chain, LENGTHS)
@@ -80,12 +77,12 @@ def test_sums_shares_and_best_paths_are_those_of_brute_force(chain: tuple[Tensor
 
 
 @pytest.mark.parametrize("shift", [0, 90])  # beyond the scores of products of matrices
-def test_gradients_are_those_of_finite_differences(chain: tuple[Tensor, ...], shift: float) -> None:
+def test_gradients_are_those_of_finite_differences(chain, shift):
     chain[2][1] += shift
     inputs = [each.requires_grad_() for each in chain]
     labels = torch.arange(len(chain[0])) % N_LABELS
 
-    def likelihoods(*scores: Tensor) -> Tensor:
+    def likelihoods(*scores):
         return path_scores(scores[0], labels, *scores[1:], LENGTHS) - log_partition(
             *scores, LENGTHS
         )
@@ -93,7 +90,7 @@ def test_gradients_are_those_of_finite_differences(chain: tuple[Tensor, ...], sh
     assert torch.autograd.gradcheck(likelihoods, inputs)
 
 
-def test_a_forbidden_transition_is_on_no_path(chain: tuple[Tensor, ...]) -> None:
+def test_a_forbidden_transition_is_on_no_path(chain):
     emissions, first, transitions = chain
     emissions[:, 2] += 50  # label 2 would be everywhere
     first[2] = transitions[0, 2] = -torch.inf  # 2 neither begins nor follows 0
@@ -112,7 +109,7 @@ def test_a_forbidden_transition_is_on_no_path(chain: tuple[Tensor, ...]) -> None
 
 
 @pytest.mark.parametrize("size", [1e4, 1e30])
-def test_huge_scores_give_finite_probabilities(size: float) -> None:
+def test_huge_scores_give_finite_probabilities(size):
     generator = torch.Generator().manual_seed(1)
     emissions = size * torch.randn(11, 3, generator=generator)
     transitions = size * torch.randn(3, 3, generator=generator)
@@ -123,7 +120,7 @@ def test_huge_scores_give_finite_probabilities(size: float) -> None:
     assert not (best_paths(emissions, first, transitions, torch.ones(11).long()) == 2).any()
 
 
-def test_no_sentences_have_no_paths() -> None:
+def test_no_sentences_have_no_paths():
     nothing, lengths = torch.zeros(0, 3), torch.zeros(2, dtype=torch.int64)
     first, transitions = torch.zeros(3), torch.zeros(3, 3)
     assert log_partition(nothing, first, transitions, lengths).tolist() == [0, 0]

@@ -1,7 +1,5 @@
 """Documents on their way to the network."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -11,27 +9,25 @@ from sk_han.training.batches import Batches
 
 
 @pytest.fixture
-def data() -> LabelledDocuments:
+def data():
     """Twenty-three documents of one word, which is their number plus 2; so are target, weight."""
     numbers = np.arange(23)
     documents = DocumentArray.from_nested([[[number + 2]] for number in numbers])
     return LabelledDocuments(documents, numbers, numbers.astype(np.float64))
 
 
-def numbers_of(batches: Batches) -> list[int]:
+def numbers_of(batches):
     """Numbers of the documents in the order in which an epoch brings them."""
     return [number - 2 for X, _ in batches for number in X.documents.word_ids.tolist()]
 
 
-def test_input_target_and_weight_of_a_batch_belong_together(data: LabelledDocuments) -> None:
+def test_input_target_and_weight_of_a_batch_belong_together(data):
     for X, targets in Batches(data, 5, np.random.RandomState(0)):
         numbers = (X.documents.word_ids - 2).tolist()
         assert numbers == targets.tolist() == X.targets.tolist() == X.weights.tolist()
 
 
-def test_every_document_comes_once_an_epoch_in_an_order_of_the_seed(
-    data: LabelledDocuments,
-) -> None:
+def test_every_document_comes_once_an_epoch_in_an_order_of_the_seed(data):
     assert numbers_of(Batches(data, 5)) == list(range(23))
     first, second = (Batches(data, 5, np.random.RandomState(7)) for _ in range(2))
     before = str(np.random.get_state(legacy=False))
@@ -46,15 +42,13 @@ def test_every_document_comes_once_an_epoch_in_an_order_of_the_seed(
     ("n_documents", "batch_size", "sizes"),
     [(23, 5, [5, 5, 5, 5, 3]), (20, 5, [5, 5, 5, 5]), (23, 101, [23]), (0, 5, [])],
 )
-def test_the_last_batch_may_be_smaller_and_none_is_empty(
-    data: LabelledDocuments, n_documents: int, batch_size: int, sizes: list[int]
-) -> None:
+def test_the_last_batch_may_be_smaller_and_none_is_empty(data, n_documents, batch_size, sizes):
     batches = Batches(data[:n_documents], batch_size)
     assert [len(X) for X, _ in batches] == sizes
     assert len(batches) == len(sizes)
 
 
-def test_batches_that_are_left_out_change_no_other(data: LabelledDocuments) -> None:
+def test_batches_that_are_left_out_change_no_other(data):
     whole = [X.targets.tolist() for X, _ in Batches(data, 5, np.random.RandomState(0))]
     for first in range(6):
         batches = Batches(data, 5, np.random.RandomState(0), first)

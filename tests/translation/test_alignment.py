@@ -1,11 +1,6 @@
 """An alignment as data."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +8,7 @@ import pytest
 from sk_han.translation import Alignment
 
 
-def alignment(**changes: Any) -> Alignment:
+def alignment(**changes):
     params = {
         "source_text": "ein <b>Hund",
         "target_text": "a $dog",
@@ -24,22 +19,22 @@ def alignment(**changes: Any) -> Alignment:
     return Alignment(**(params | changes))
 
 
-def test_each_target_word_has_the_source_word_of_its_largest_weight() -> None:
+def test_each_target_word_has_the_source_word_of_its_largest_weight():
     assert alignment().pairs() == [("a", "ein", 0.7), ("$dog", "Hund", 0.75)]
 
 
-def test_weights_cannot_be_changed() -> None:
+def test_weights_cannot_be_changed():
     with pytest.raises(ValueError, match="read-only"):
         alignment().weights[0, 0] = 1
 
 
 @pytest.mark.parametrize("weights", [[[1.0]], [[0.5, 0.5, 2.0]] * 2, [[float("nan")] * 3] * 2])
-def test_wrong_weights_are_refused(weights: Any) -> None:
+def test_wrong_weights_are_refused(weights):
     with pytest.raises(ValueError, match="weights must"):
         alignment(weights=weights)
 
 
-def test_it_can_be_written_as_json(tmp_path: Path) -> None:
+def test_it_can_be_written_as_json(tmp_path):
     path = tmp_path / "alignment.json"
     written = alignment(source_text="\ud800").to_json(path)
     assert json.loads(path.read_text("ascii")) == json.loads(written)
@@ -47,12 +42,12 @@ def test_it_can_be_written_as_json(tmp_path: Path) -> None:
     assert Alignment(**json.loads(written)).to_dict() == json.loads(written)
 
 
-def test_a_frame_has_a_row_for_each_target_word() -> None:
+def test_a_frame_has_a_row_for_each_target_word():
     frame = alignment().to_frame()
     assert frame.loc["$dog"].to_dict() == {"ein": 0.0, "<b>": 0.25, "Hund": 0.75}
 
 
-def test_text_names_the_source_word_of_each_target_word() -> None:
+def test_text_names_the_source_word_of_each_target_word():
     assert str(alignment()).splitlines() == ["   a <- ein (0.70)", "$dog <- Hund (0.75)"]
     empty = Alignment("", "a", [], ["a"], [[]])
     assert empty.pairs() == [("a", None, 0.0)]
@@ -60,7 +55,7 @@ def test_text_names_the_source_word_of_each_target_word() -> None:
     assert Alignment("", "", [], [], np.zeros((0, 0))).to_text() == ""
 
 
-def test_html_is_escaped_and_written(tmp_path: Path) -> None:
+def test_html_is_escaped_and_written(tmp_path):
     path = tmp_path / "alignment.html"
     html = alignment().to_html(path)
     assert path.read_text("utf-8") == html
@@ -71,7 +66,7 @@ def test_html_is_escaped_and_written(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def _drawn() -> Iterator[None]:
+def _drawn():
     pytest.importorskip("matplotlib").use("agg")
     from matplotlib import pyplot
 
@@ -80,7 +75,7 @@ def _drawn() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_drawn")
-def test_rows_of_the_heat_map_are_target_words_and_columns_source_words() -> None:
+def test_rows_of_the_heat_map_are_target_words_and_columns_source_words():
     found = alignment(target_words=["a", "$x$"])
     ax = found.plot()
     ax.figure.canvas.draw()  # a formula that is none would raise here
@@ -91,7 +86,7 @@ def test_rows_of_the_heat_map_are_target_words_and_columns_source_words() -> Non
 
 
 @pytest.mark.usefixtures("_drawn")
-def test_an_empty_translation_can_be_drawn() -> None:
+def test_an_empty_translation_can_be_drawn():
     ax = Alignment("", "", [], [], np.zeros((0, 0))).plot()
     ax.figure.canvas.draw()
     assert not ax.images

@@ -1,9 +1,5 @@
 """Files of a translator."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import sk_han
 from sk_han import HierarchicalTokenizer
 from tests.tiny_pairs import pairs, tiny
@@ -11,7 +7,7 @@ from tests.tiny_pairs import pairs, tiny
 SOURCES, TARGETS = pairs()
 
 
-def test_a_loaded_translator_predicts_the_same(tmp_path: Path) -> None:
+def test_a_loaded_translator_predicts_the_same(tmp_path):
     fitted = tiny(source_tokenizer=HierarchicalTokenizer(min_df=2))
     fitted.fit(SOURCES, TARGETS)
     sk_han.save(fitted, tmp_path / "t.han")

@@ -1,12 +1,7 @@
 """The translation network: attention over real words alone, and a decoder that knows the past."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 import torch
-from torch import Tensor, nn
 
 from sk_han.translation import AttentionSeq2Seq
 from sk_han.translation.decoder import tanh_
@@ -18,13 +13,13 @@ SIZES = {"embedding_dim": 5, "hidden_size": 3, "attention_size": 2}
 
 
 @pytest.fixture
-def network(fill: Callable[[nn.Module], None]) -> AttentionSeq2Seq:
+def network(fill):
     network = AttentionSeq2Seq(source_size=11, target_size=7, dropout=0.0, **SIZES).double()
     fill(network)
     return network
 
 
-def batch_of(sources: list[list[int]], targets: list[list[int]]) -> tuple[Tensor, ...]:
+def batch_of(sources, targets):
     return (
         torch.tensor([i for source in sources for i in [*source, END_ID]]),
         torch.tensor([len(source) + 1 for source in sources]),
@@ -33,7 +28,7 @@ def batch_of(sources: list[list[int]], targets: list[list[int]]) -> tuple[Tensor
     )
 
 
-def one_word_at_a_time(network: AttentionSeq2Seq) -> Tensor:
+def one_word_at_a_time(network):
     """Logits of each pair alone, by `step` and PyTorch's own backward."""
     logits = []
     for source, target in zip(SOURCES, TARGETS, strict=True):
@@ -45,20 +40,18 @@ def one_word_at_a_time(network: AttentionSeq2Seq) -> Tensor:
     return torch.cat(logits)
 
 
-def gradients_of(network: AttentionSeq2Seq, logits: Tensor) -> tuple[Tensor, ...]:
+def gradients_of(network, logits):
     probe = torch.cos(torch.arange(logits.numel(), dtype=torch.float64)).view_as(logits)
     return torch.autograd.grad((probe * logits).sum(), list(network.parameters()))
 
 
-def test_logits_of_a_batch_equal_those_of_one_word_at_a_time(network: AttentionSeq2Seq) -> None:
+def test_logits_of_a_batch_equal_those_of_one_word_at_a_time(network):
     logits = network(*batch_of(SOURCES, TARGETS))
     assert logits.shape == (8, 7)
     torch.testing.assert_close(logits, one_word_at_a_time(network))
 
 
-def test_gradients_of_the_backward_by_hand_equal_those_of_pytorch(
-    network: AttentionSeq2Seq,
-) -> None:
+def test_gradients_of_the_backward_by_hand_equal_those_of_pytorch(network):
     found = gradients_of(network, network(*batch_of(SOURCES, TARGETS)))
     expected = gradients_of(network, one_word_at_a_time(network))
     for (name, _), one, other in zip(network.named_parameters(), found, expected, strict=True):
@@ -66,7 +59,7 @@ def test_gradients_of_the_backward_by_hand_equal_those_of_pytorch(
         torch.testing.assert_close(one, other, msg=lambda m, name=name: f"{name}: {m}")
 
 
-def test_a_padded_source_equals_a_shorter_one(network: AttentionSeq2Seq) -> None:
+def test_a_padded_source_equals_a_shorter_one(network):
     both = network.encode(*batch_of(SOURCES, TARGETS)[:2])
     alone = network.encode(*batch_of(SOURCES[:1], TARGETS[:1])[:2])
     word = torch.tensor([3])
@@ -77,7 +70,7 @@ def test_a_padded_source_equals_a_shorter_one(network: AttentionSeq2Seq) -> None
     torch.testing.assert_close(state.attentional, expected.attentional)
 
 
-def test_what_stands_behind_a_source_changes_nothing(network: AttentionSeq2Seq) -> None:
+def test_what_stands_behind_a_source_changes_nothing(network):
     word = torch.tensor([3, 3, 3])
     memory, state = network.encode(*batch_of(SOURCES, TARGETS)[:2])
     clean, _ = network.step(memory, state, word)
@@ -86,14 +79,14 @@ def test_what_stands_behind_a_source_changes_nothing(network: AttentionSeq2Seq) 
     assert torch.equal(spoilt.attentional, clean.attentional)
 
 
-def test_a_word_does_not_know_what_follows_it(network: AttentionSeq2Seq) -> None:
+def test_a_word_does_not_know_what_follows_it(network):
     logits = network(*batch_of(SOURCES, TARGETS))[2:7]
     other = network(*batch_of(SOURCES, [[4], [3, 4, 5, 5], []]))[2:7]
     assert torch.equal(logits[:3], other[:3])
     assert not torch.equal(logits[3:], other[3:])
 
 
-def test_shapes_of_weights_are_those_of_the_options() -> None:
+def test_shapes_of_weights_are_those_of_the_options():
     options = TranslationOptions(**SIZES)
     network = AttentionSeq2Seq(source_size=11, target_size=7, **SIZES)
     shapes = {name: tuple(w.shape) for name, w in network.state_dict().items()}
@@ -101,7 +94,7 @@ def test_shapes_of_weights_are_those_of_the_options() -> None:
 
 
 @pytest.mark.parametrize(("dtype", "atol"), [(torch.float32, 2e-7), (torch.float64, 1e-15)])
-def test_the_faster_tanh_is_that_of_pytorch_and_in_place(dtype: torch.dtype, atol: float) -> None:
+def test_the_faster_tanh_is_that_of_pytorch_and_in_place(dtype, atol):
     ends = torch.tensor([1e30, -1e30, torch.inf, -torch.inf, torch.nan], dtype=dtype)
     x = torch.cat([torch.linspace(-50, 50, 10_007, dtype=dtype), ends])
     for given in (x, x[:100]):  # below and beyond the size from which it is another function

@@ -9,14 +9,14 @@ import torch
 
 from sk_han.translation import AttentionSeq2Seq
 from sk_han.translation.network import END_ID
-from sk_han.translation.search import Hypothesis, beam_search
+from sk_han.translation.search import beam_search
 
 SOURCES = torch.tensor([2, 3, END_ID, END_ID, 5, 6, 7, 4, END_ID])
 LENGTHS = torch.tensor([3, 1, 5])
 
 
 @pytest.fixture
-def network() -> AttentionSeq2Seq:
+def network():
     """Large weights, so that what was said before matters."""
     generator = torch.Generator().manual_seed(2)
     sizes = {"embedding_dim": 5, "hidden_size": 3, "attention_size": 2}
@@ -28,19 +28,13 @@ def network() -> AttentionSeq2Seq:
     return network.eval()
 
 
-def search(
-    network: AttentionSeq2Seq,
-    beam_size: int = 2,
-    penalty: float = 0.7,
-    most: tuple[int, ...] = (3, 3, 3),
-    pairs: slice = slice(3),
-) -> list[Hypothesis]:
+def search(network, beam_size=2, penalty=0.7, most=(3, 3, 3), pairs=slice(3)):
     sources, limits = torch.cat(SOURCES.split(LENGTHS.tolist())[pairs]), torch.tensor(most)
     params = {"beam_size": beam_size, "length_penalty": penalty, "max_words": limits[pairs]}
     return beam_search(network, sources, LENGTHS[pairs], **params)
 
 
-def score_of(network: AttentionSeq2Seq, pair: int, words: tuple[int, ...], penalty: float) -> float:
+def score_of(network, pair, words, penalty):
     source = SOURCES.split(LENGTHS.tolist())[pair]
     before = torch.tensor([END_ID, *words])
     logits = network(source, LENGTHS[pair : pair + 1], before, torch.tensor([len(before)]))
@@ -49,9 +43,7 @@ def score_of(network: AttentionSeq2Seq, pair: int, words: tuple[int, ...], penal
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.7, 1.0])
-def test_a_wide_beam_finds_the_best_of_all_hypotheses(
-    network: AttentionSeq2Seq, penalty: float
-) -> None:
+def test_a_wide_beam_finds_the_best_of_all_hypotheses(network, penalty):
     # Up to three words.
     everything = [words for n in range(4) for words in itertools.product([1, 2, 3], repeat=n)]
     remembered = set()
@@ -65,7 +57,7 @@ def test_a_wide_beam_finds_the_best_of_all_hypotheses(
         assert max(remembered) > 1
 
 
-def test_a_beam_of_one_takes_the_most_probable_word_each_time(network: AttentionSeq2Seq) -> None:
+def test_a_beam_of_one_takes_the_most_probable_word_each_time(network):
     for pair, found in enumerate(search(network, beam_size=1, most=(6, 6, 6))):
         words: list[int] = []
         source = SOURCES.split(LENGTHS.tolist())[pair]
@@ -79,14 +71,14 @@ def test_a_beam_of_one_takes_the_most_probable_word_each_time(network: Attention
         assert found.word_ids.tolist() == words
 
 
-def test_a_result_does_not_depend_on_the_batch(network: AttentionSeq2Seq) -> None:
+def test_a_result_does_not_depend_on_the_batch(network):
     for pair, expected in enumerate(search(network)):
         (alone,) = search(network, pairs=slice(pair, pair + 1))
         assert torch.equal(alone.word_ids, expected.word_ids)
         torch.testing.assert_close(alone.attention, expected.attention)
 
 
-def test_each_source_has_its_limit_and_attention_of_each_word(network: AttentionSeq2Seq) -> None:
+def test_each_source_has_its_limit_and_attention_of_each_word(network):
     with torch.no_grad():
         network.output_bias[END_ID] -= 100  # never of its own will
     most = (2, 0, 5)

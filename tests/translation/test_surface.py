@@ -1,7 +1,5 @@
 """Words with all their signs, and texts written from them again."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -17,7 +15,7 @@ TEXTS = [
 ]
 
 
-def rewritten(texts: list[str]) -> list[str]:
+def rewritten(texts):
     tokenizer = HierarchicalTokenizer(token_pattern=SIGN_PATTERN)
     tokenizer.fit(texts)
     documents, spans = tokenizer.locate(texts)
@@ -31,7 +29,7 @@ def rewritten(texts: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("texts", [TEXTS, [text.lower() for text in TEXTS]])
-def test_a_text_is_written_as_it_was(texts: list[str]) -> None:
+def test_a_text_is_written_as_it_was(texts):
     assert rewritten(texts) == texts
 
 
@@ -46,11 +44,11 @@ def test_a_text_is_written_as_it_was(texts: list[str]) -> None:
         ("", []),
     ],
 )
-def test_no_sign_is_lost(text: str, words: list[str]) -> None:
+def test_no_sign_is_lost(text, words):
     assert re.findall(SIGN_PATTERN, text) == words
 
 
-def test_a_word_that_never_occurs_is_written_as_in_the_vocabulary() -> None:
+def test_a_word_that_never_occurs_is_written_as_in_the_vocabulary():
     tokenizer = HierarchicalTokenizer(vocabulary=["a", "b"]).fit(["a"])
     documents, spans = tokenizer.locate(["A a a"])
     found = [each.word_spans for each in spans]
@@ -59,7 +57,7 @@ def test_a_word_that_never_occurs_is_written_as_in_the_vocabulary() -> None:
     assert glued.tolist() == [0] * 6
 
 
-def test_words_after_the_end_of_a_sentence_start_with_a_capital() -> None:
+def test_words_after_the_end_of_a_sentence_start_with_a_capital():
     words = [("a", 0), (".", GLUED_BEFORE), ("b", 0), ("(", GLUED_AFTER), ("c", 0)]
     assert written(words, capitals=True) == "A. B (c"
     assert written(words, capitals=False) == "a. b (c"

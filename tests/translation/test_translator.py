@@ -1,9 +1,6 @@
 """AttentionTranslator: what it learns, returns and refuses."""
 
-from __future__ import annotations
-
 import pickle
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,22 +14,22 @@ from tests.tiny_pairs import pairs, tiny
 SOURCES, TARGETS = pairs()
 
 
-def test_it_translates_what_it_has_learnt(translator: AttentionTranslator) -> None:
+def test_it_translates_what_it_has_learnt(translator):
     assert translator.predict(SOURCES) == TARGETS
 
 
-def test_a_text_without_words_has_an_empty_translation(translator: AttentionTranslator) -> None:
+def test_a_text_without_words_has_an_empty_translation(translator):
     assert translator.predict(["", SOURCES[4], "  \n"]) == ["", TARGETS[4], ""]
 
 
 @pytest.mark.thorough
-def test_a_translation_does_not_depend_on_its_neighbours(translator: AttentionTranslator) -> None:
+def test_a_translation_does_not_depend_on_its_neighbours(translator):
     texts = [*SOURCES, "", "Hund Hund Hund unbekannt Mann"]
     together = translator.predict(texts)
     assert [translator.predict([text])[0] for text in texts[::5]] == together[::5]
 
 
-def test_attention_is_data_of_the_same_translation(translator: AttentionTranslator) -> None:
+def test_attention_is_data_of_the_same_translation(translator):
     text = "Ein kleiner Hund rennt."
     alignment = translator.attention([text])[0]
     assert alignment.target_text == translator.predict([text])[0] == "A small dog runs."
@@ -42,9 +39,7 @@ def test_attention_is_data_of_the_same_translation(translator: AttentionTranslat
     assert (alignment.weights.sum(axis=1) <= 1 + 1e-6).all()
 
 
-def test_an_unknown_word_becomes_the_attended_source_word(
-    translator: AttentionTranslator,
-) -> None:
+def test_an_unknown_word_becomes_the_attended_source_word(translator):
     copy = pickle.loads(pickle.dumps(translator))
     dog = copy.target_tokenizer_.vocabulary_["dog"]
     copy.forms_[dog] = ""  # as if it were unknown
@@ -53,7 +48,7 @@ def test_an_unknown_word_becomes_the_attended_source_word(
     assert alignment.target_words == ("A", source, "runs", ".")
 
 
-def test_a_long_text_is_read_up_to_the_limit(translator: AttentionTranslator) -> None:
+def test_a_long_text_is_read_up_to_the_limit(translator):
     short = clone(translator).set_params(max_words=6)
     short.__dict__ |= {k: v for k, v in vars(translator).items() if k.endswith("_")}
     alignment = short.attention(["Hund " * 10_000])[0]
@@ -61,16 +56,14 @@ def test_a_long_text_is_read_up_to_the_limit(translator: AttentionTranslator) ->
     assert len(alignment.target_words) <= 6
 
 
-def test_a_translation_has_at_most_twice_the_words_and_ten(
-    translator: AttentionTranslator,
-) -> None:
+def test_a_translation_has_at_most_twice_the_words_and_ten(translator):
     copy = pickle.loads(pickle.dumps(translator))
     with torch.no_grad():
         copy.net_.module_.output_bias[0] = -1e6  # the end mark
     assert len(copy.attention(["Hund rennt."])[0].target_words) == 2 * 3 + 10
 
 
-def test_vocabularies_know_the_training_pairs_alone() -> None:
+def test_vocabularies_know_the_training_pairs_alone():
     fitted = tiny().fit(SOURCES, TARGETS, X_val=["Ein Vogel rennt."], y_val=["A bird runs."])
     assert "vogel" not in fitted.source_tokenizer_.vocabulary_
     assert "bird" not in fitted.target_tokenizer_.vocabulary_
@@ -82,7 +75,7 @@ def test_vocabularies_know_the_training_pairs_alone() -> None:
     assert sum(f"wort{i}" not in known for i in range(27)) > 0
 
 
-def test_a_pair_of_weight_zero_is_left_out() -> None:
+def test_a_pair_of_weight_zero_is_left_out():
     weights = np.ones(len(SOURCES))
     weights[0] = 0
     one = tiny().fit(SOURCES, TARGETS, sample_weight=weights)
@@ -91,15 +84,15 @@ def test_a_pair_of_weight_zero_is_left_out() -> None:
         assert np.array_equal(weight, other.net_.weights[name]), name
 
 
-def test_users_tokenizers_are_cloned_and_fitted() -> None:
+def test_users_tokenizers_are_cloned_and_fitted():
     given = HierarchicalTokenizer(lowercase=False, output="padded")
     fitted = tiny(source_tokenizer=given, target_tokenizer=given).fit(SOURCES, TARGETS)
     assert "Hund" in fitted.source_tokenizer_.vocabulary_
     assert not hasattr(given, "vocabulary_")
 
 
-def test_a_search_finds_parameters_of_prediction_and_training() -> None:
-    def share_of_right(estimator: Any, X: Any, y: Any) -> float:
+def test_a_search_finds_parameters_of_prediction_and_training():
+    def share_of_right(estimator, X, y):
         found = estimator.predict(X)
         return float(np.mean([one == other for one, other in zip(found, y, strict=True)]))
 
@@ -112,7 +105,7 @@ def test_a_search_finds_parameters_of_prediction_and_training() -> None:
     assert len(search.predict(SOURCES[:2])) == 2
 
 
-def test_score_is_bleu_of_sacrebleu(translator: AttentionTranslator) -> None:
+def test_score_is_bleu_of_sacrebleu(translator):
     sacrebleu = pytest.importorskip("sacrebleu")
     assert translator.score(SOURCES, TARGETS) == pytest.approx(100)
     metric = sacrebleu.metrics.BLEU()
@@ -121,9 +114,7 @@ def test_score_is_bleu_of_sacrebleu(translator: AttentionTranslator) -> None:
     assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp" in AttentionTranslator.score.__doc__
 
 
-def test_score_without_sacrebleu_names_the_extra(
-    translator: AttentionTranslator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_score_without_sacrebleu_names_the_extra(translator, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sacrebleu", None)
     with pytest.raises(ModuleNotFoundError, match=r'pip install "sk-han\[translate\]"'):
         translator.score(SOURCES, TARGETS)
@@ -143,7 +134,7 @@ BAD_PAIRS = {
 
 
 @pytest.mark.parametrize("message", BAD_PAIRS)
-def test_bad_pairs_are_refused_by_number(message: str) -> None:
+def test_bad_pairs_are_refused_by_number(message):
     with pytest.raises((TypeError, ValueError), match=message):
         tiny().fit(*BAD_PAIRS[message])
 
@@ -157,7 +148,7 @@ def test_bad_pairs_are_refused_by_number(message: str) -> None:
         (["", "Hund"], ["", " "], "None of the pairs of X_val and y_val has 1 to"),
     ],
 )
-def test_held_out_pairs_are_checked(X_val: Any, y_val: Any, message: str) -> None:
+def test_held_out_pairs_are_checked(X_val, y_val, message):
     with pytest.raises((TypeError, ValueError), match=message):
         tiny().fit(SOURCES, TARGETS, X_val=X_val, y_val=y_val)
 
@@ -166,15 +157,13 @@ def test_held_out_pairs_are_checked(X_val: Any, y_val: Any, message: str) -> Non
     ("name", "value"),
     [("beam_size", 0), ("length_penalty", -1.0), ("max_words", 0), ("n_threads", 0)],
 )
-def test_parameters_set_after_the_fit_are_checked(
-    translator: AttentionTranslator, name: str, value: Any
-) -> None:
+def test_parameters_set_after_the_fit_are_checked(translator, name, value):
     fitted = pickle.loads(pickle.dumps(translator)).set_params(**{name: value})
     with pytest.raises(ValueError, match=f"The '{name}' parameter"):
         fitted.predict(SOURCES[:1])
 
 
-def test_pairs_beyond_the_limit_are_left_out_with_a_warning() -> None:
+def test_pairs_beyond_the_limit_are_left_out_with_a_warning():
     with pytest.warns(UserWarning, match="1 of 28 pairs have more than max_words=9 words"):
         tiny(max_words=9).fit([*SOURCES, "Hund " * 10], [*TARGETS, "dog"])
 
@@ -191,8 +180,6 @@ def test_pairs_beyond_the_limit_are_left_out_with_a_warning() -> None:
         ({"extra": 1}, "fitted state has"),
     ],
 )
-def test_a_state_with_wrong_entries_is_refused(
-    translator: AttentionTranslator, change: dict[str, Any], message: str
-) -> None:
+def test_a_state_with_wrong_entries_is_refused(translator, change, message):
     with pytest.raises(ModelFormatError, match=message):
         AttentionTranslator().from_state(translator.to_state() | change)

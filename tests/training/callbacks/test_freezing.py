@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,20 +21,20 @@ class Moves(Callback):
 
     moves: list[bool]  # of the class: a fit trains with a copy of its callbacks
 
-    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+    def on_epoch_begin(self, net, **kwargs):
         self.before_ = net.weights["embedding.weight"].copy()
 
-    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+    def on_epoch_end(self, net, **kwargs):
         Moves.moves.append(not np.array_equal(net.weights["embedding.weight"], self.before_))
 
 
 @pytest.fixture
-def moves(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+def moves(monkeypatch):
     monkeypatch.setattr(Moves, "moves", [], raising=False)
     return Moves.moves
 
 
-def classifier(**params: Any) -> HANClassifier:
+def classifier(**params):
     defaults = {
         "embedding_dim": 5,
         "word_hidden": 3,
@@ -54,25 +53,21 @@ def classifier(**params: Any) -> HANClassifier:
 
 class TestFit:
     @pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
-    def test_vectors_move_only_after_the_frozen_epochs(
-        self, moves: list[bool], optimizer: str
-    ) -> None:
+    def test_vectors_move_only_after_the_frozen_epochs(self, moves, optimizer):
         classifier(freeze_embedding=2, optimizer=optimizer).fit(X, Y)
         assert moves == [False, False, True, True]
 
-    def test_true_keeps_them_for_all_epochs(self, moves: list[bool]) -> None:
+    def test_true_keeps_them_for_all_epochs(self, moves):
         fitted = classifier(freeze_embedding=True).fit(X, Y)
         assert moves == [False] * 4
         np.testing.assert_array_equal(fitted.net_.weights["embedding.weight"], VECTORS)
 
     @pytest.mark.parametrize("freeze_embedding", [False, 0])
-    def test_false_and_no_epoch_let_them_go_at_once(
-        self, moves: list[bool], freeze_embedding: bool | int
-    ) -> None:
+    def test_false_and_no_epoch_let_them_go_at_once(self, moves, freeze_embedding):
         classifier(freeze_embedding=freeze_embedding).fit(X, Y)
         assert moves == [True] * 4
 
-    def test_the_other_weights_learn_meanwhile(self) -> None:
+    def test_the_other_weights_learn_meanwhile(self):
         one, three = (
             classifier(freeze_embedding=True, max_epochs=n, callbacks=None, lr_schedule="constant")
             for n in (1, 3)
@@ -81,18 +76,18 @@ class TestFit:
         changed = [name for name in weights[0] if not np.array_equal(*(w[name] for w in weights))]
         assert set(changed) == weights[0].keys() - {"embedding.weight"}
 
-    def test_a_second_fit_with_warm_start_counts_its_own_epochs(self, moves: list[bool]) -> None:
+    def test_a_second_fit_with_warm_start_counts_its_own_epochs(self, moves):
         warm = classifier(freeze_embedding=3, warm_start=True).fit(X, Y).fit(X, Y)
         assert moves == [False, False, False, True] * 2
         assert warm.n_iter_ == 4
 
-    def test_partial_fit_counts_the_epochs_of_all_calls(self, moves: list[bool]) -> None:
+    def test_partial_fit_counts_the_epochs_of_all_calls(self, moves):
         growing = classifier(freeze_embedding=2)
         for _ in range(3):
             growing.partial_fit(X, Y, classes=[0, 1])
         assert moves == [False, False, True]
 
-    def test_a_negative_number_of_epochs_is_refused(self) -> None:
+    def test_a_negative_number_of_epochs_is_refused(self):
         with pytest.raises(ValueError, match="freeze_embedding"):
             classifier(freeze_embedding=-1).fit(X, Y)
 
@@ -101,5 +96,5 @@ class TestFit:
     ("value", "n_epochs"),
     [(True, math.inf), (np.True_, math.inf), (1, 1), (np.int64(1), 1), (np.False_, 0), (0, 0)],
 )
-def test_true_stands_for_all_epochs_and_not_for_one(value: bool | int, n_epochs: float) -> None:
+def test_true_stands_for_all_epochs_and_not_for_one(value, n_epochs):
     assert epochs_frozen(value) == n_epochs

@@ -1,7 +1,5 @@
 """scikit-learn's own callbacks (1.9 and later) see the epochs of a fit."""
 
-from __future__ import annotations
-
 import pickle
 from functools import partial
 

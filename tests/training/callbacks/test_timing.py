@@ -3,12 +3,10 @@
 import itertools
 import time
 
-import pytest
-
 from tests.tiny_models import LABELS, TEXTS, tiny
 
 
-def test_a_clock_that_is_set_back_makes_no_epoch_negative(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_is_set_back_makes_no_epoch_negative(monkeypatch):
     hours = itertools.count(0, -3_600)
     monkeypatch.setattr(time, "time", lambda: float(next(hours)))
     before = time.perf_counter()
