@@ -156,7 +156,7 @@ def _warn_of_one_label(
 ) -> None:
     """Warn if all tokens of up to 1,000 training sentences get one label, and have several."""
     some = training[np.linspace(0, len(training) - 1, min(len(training), 1_000)).astype(np.int64)]
-    predicted = np.unique(net.decoded(some.inputs)).tolist()
+    predicted = np.unique(net.read(some.inputs, "decode")).tolist()
     if len(predicted) == 1 and len(np.unique(some.targets)) > 1:
         label = classes.tolist()[predicted[0]]
         warn_user(

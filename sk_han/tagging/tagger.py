@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
@@ -292,7 +292,7 @@ mapping of word to vector, default="random"
         """
         check_is_fitted(self)
         fitted = snapshot_of(self)
-        numbers = fitted._of_tokens(X, fitted.net_.decoded)
+        numbers = fitted._of_tokens(X, "decode")
         return [fitted.classes_[each].tolist() for each in numbers]
 
     def predict_proba(self, X: Any) -> list[NDArray[np.float64]]:
@@ -310,8 +310,7 @@ mapping of word to vector, default="random"
             Columns in the order of `classes_`; rows sum to 1.
         """
         check_is_fitted(self)
-        fitted = snapshot_of(self)
-        return fitted._of_tokens(X, fitted.net_.probabilities)
+        return snapshot_of(self)._of_tokens(X, "probabilities")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Compute the share of tokens whose label is right.
@@ -353,11 +352,11 @@ mapping of word to vector, default="random"
             "chunks": torch.from_numpy(chunks_of(classes)) if state["scheme"] else None,
         }
 
-    def _of_tokens(self, X: Any, read: Callable[..., NDArray[Any]]) -> list[NDArray[Any]]:
-        """Return what a method of the net gives for all tokens, divided by sentences."""
+    def _of_tokens(self, X: Any, name: str) -> list[NDArray[Any]]:
+        """Return what a method of the network gives for all tokens, divided by sentences."""
         sentences = self._sentences(X)
         with self._computing():
-            return split_tokens(read(sentences), sentences)
+            return split_tokens(self.net_.read(sentences, name), sentences)
 
     def _sentences(self, X: Any) -> Sentences:
         """Return X as the network reads it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,18 +100,9 @@ class TaggingNet(Net):
         self.history.record_batch("valid_accuracy", right)
         return step
 
-    def decoded(self, sentences: Sentences) -> NDArray[np.int64]:
-        """Return the number of the label of each token, shape (T,)."""
-        found: NDArray[np.int64] = self._read(sentences, self.module_.decode)
-        return found
-
-    def probabilities(self, sentences: Sentences) -> NDArray[np.float64]:
-        """Return the probability of each label at each token, shape (T, C)."""
-        found: NDArray[np.float64] = self._read(sentences, self.module_.probabilities)
-        return found
-
-    def _read(self, sentences: Sentences, read: Callable[[Tensor, Tensor], Tensor]) -> Any:
-        found = []
+    def read(self, sentences: Sentences, name: str) -> NDArray[Any]:
+        """Call "decode" (T,) or "probabilities" (T, C) of the network in batches."""
+        read, found = getattr(self.module_, name), []
         for start in range(0, max(len(sentences), 1), self.valid_batch_size):
             batch = sentences[start : start + self.valid_batch_size]
             logits = self.attend(batch).logits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,14 +32,6 @@ _MANY_PAIRS = 1000
 _Texts = tuple[list[str], list[str]]
 
 
-class _Given(NamedTuple):
-    """The user's pairs, checked: P to learn from, and others or None."""
-
-    texts: _Texts
-    weights: NDArray[np.float64]  # shape (P,)
-    held_out: _Texts | None
-
-
 def learnt_attributes(
     translator: AttentionTranslator,
     source_texts: Any,
@@ -54,24 +46,24 @@ def learnt_attributes(
     stages, max_words = Stages(translator.verbose), translator.max_words
     with stages("texts"):
         fraction = translator.validation_fraction
-        given = _checked(source_texts, target_texts, sample_weight, X_val, y_val, fraction, rng)
-        n_pairs = len(given.weights)
+        data = source_texts, target_texts, sample_weight, X_val, y_val
+        texts, weights, held_out = _checked(*data, fraction, rng)
+        n_pairs = len(weights)
         # Both vocabularies are learnt from the training texts alone.
         tokenizers = (
             _tokenizer(translator.source_tokenizer, n_pairs),
             _tokenizer(translator.target_tokenizer, n_pairs),
         )
         sources, targets = (
-            tokenizer.fit_transform(side)
-            for tokenizer, side in zip(tokenizers, given.texts, strict=True)
+            tokenizer.fit_transform(side) for tokenizer, side in zip(tokenizers, texts, strict=True)
         )
-        training = _readable(TextPairs(sources, targets, given.weights), max_words)
+        training = _readable(TextPairs(sources, targets, weights), max_words)
         if not len(training):
             raise ValueError(
                 f"None of {n_pairs} training pairs has 1 to max_words={max_words} words on both "
                 "sides: there is nothing to learn from."
             )
-        validation = _validation(given.held_out, tokenizers, max_words)
+        validation = _validation(held_out, tokenizers, max_words)
         if validation is None and X_val is not None:
             raise ValueError(
                 f"None of the pairs of X_val and y_val has 1 to max_words={max_words} words on "
@@ -81,9 +73,9 @@ def learnt_attributes(
         if validation is None:
             repair = "Give X_val and y_val or more pairs"
             warn_of_no_stop(translator, "pairs", "the pairs has none to read", repair)
-        located, spans = tokenizers[1].locate(given.texts[1])
+        located, spans = tokenizers[1].locate(texts[1])
         forms, glued, capitals = learn_forms(
-            given.texts[1], located, [each.word_spans for each in spans], tokenizers[1].vocabulary_
+            texts[1], located, [each.word_spans for each in spans], tokenizers[1].vocabulary_
         )
     with stages("set-up"):
         source_size, target_size = (max(each.vocabulary_.values()) + 1 for each in tokenizers)
@@ -125,8 +117,8 @@ def _checked(
     y_val: Any,
     fraction: float | None,
     rng: np.random.RandomState,
-) -> _Given:
-    """Check the pairs, and hold some out if none are given for that."""
+) -> tuple[_Texts, NDArray[np.float64], _Texts | None]:
+    """Return checked pairs, their weights (P,), and held-out pairs, if there are any."""
     texts = check_pairs(source_texts, target_texts, ("source_texts", "target_texts"))
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val go together: give both or neither.")
@@ -137,7 +129,7 @@ def _checked(
         kept, others = hold_out(np.zeros(len(rows), int), fraction, rng)
         held_out = None if others is None else _rows_of(texts, rows[others])
         rows = rows[kept]
-    return _Given(_rows_of(texts, rows), weights[rows], held_out)
+    return _rows_of(texts, rows), weights[rows], held_out
 
 
 def _rows_of(texts: _Texts, rows: NDArray[np.int64]) -> _Texts:

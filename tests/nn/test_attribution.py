@@ -74,17 +74,6 @@ def test_gradient_attention_is_attention_times_its_gradient(make_network, batch,
     assert found.words.abs().max() > 1e-4
 
 
-@pytest.mark.parametrize("params", BY_VECTORS, ids=str)
-def test_words_of_a_sentence_share_its_vector_times_the_gradient(make_network, batch, params):
-    network = make_network(**params)
-    states = network.encode_words(*batch[:2])
-    sentences = network.pool_words(states, *batch[1:])[0].detach().requires_grad_()
-    (gradient,) = torch.autograd.grad(score_of_sentences(network, sentences, batch), sentences)
-    found = gradient_attention(network, *batch, fixed).words
-    sums = segment_sum(found.unsqueeze(1), segment_numbers(batch.words_per_sentence), 11)
-    assert_close(sums.squeeze(1), (sentences * gradient).sum(1).detach(), rtol=0, atol=1e-13)
-
-
 @each_member
 def test_states_of_both_levels_share_the_pooled_vectors_times_any_gradient(
     make_network, batch, params
