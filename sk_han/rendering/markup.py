@@ -10,7 +10,8 @@ from sk_han.rendering.colors import style, stylesheet
 from sk_han.rendering.shading import brief
 from sk_han.utils.visible_text import visible
 
-_LONGEST = 1_500  # characters of a text that is not explained
+EXCERPT = 160  # characters
+LONGEST = 1_500  # characters of a text that is not explained
 
 
 def page(body: str, title: str, full_page: bool, kind: str = "", head: str = "") -> str:
@@ -51,11 +52,39 @@ def excerpt(text: str, longest: int) -> str:
     return escaped(words[:longest] + ("\N{HORIZONTAL ELLIPSIS}" if len(words) > longest else ""))
 
 
-def whole_text(text: str) -> str:
-    """Return a text escaped, of a very long one its beginning."""
-    rest = len(text) - _LONGEST
-    more = f' <span class="han-small">and {rest:,} more characters</span>' if rest > 0 else ""
-    return f"{escaped(text[:_LONGEST])}{more}"
+def entry(
+    head: str,
+    text: str | None,
+    content: str | None = None,
+    *,
+    longest: int = LONGEST,
+    link: str = "",
+    is_open: bool = False,
+) -> str:
+    """Return a document that opens: a head with the beginning of its text, and below its content.
+
+    Without content that is the text, of a very long one the first characters.
+    """
+    if content is None:
+        if text is None:
+            return f'<div class="han-entry">{head}</div>'
+        rest = len(text) - longest
+        whole = escaped(text[:longest])
+        if rest > 0:
+            whole += (
+                "\N{HORIZONTAL ELLIPSIS} "
+                f'<span class="han-small">and {rest:,} more characters</span>'
+            )
+        content = f'<div class="han-whole">{whole}</div>{link}'
+    beginning = "" if text is None else excerpt(text, EXCERPT) or "no text"
+    head = f'{head} <span class="han-small han-excerpt"><bdi>{beginning}</bdi></span>'
+    return fold(head, content, "han-entry", is_open=is_open)
+
+
+def more(n: int, what: str = "") -> str:
+    """Say how many things are not shown, if there are any."""
+    things = f" {what}{'' if n == 1 else 's'}" if what else ""
+    return f'<p class="han-small">and {n:,} more{things}</p>' if n > 0 else ""
 
 
 def fold(summary: str, content: str, kind: str = "", *, is_open: bool = False) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.rendering.colors import DARK, LIGHT
-from sk_han.rendering.report.lists import prefix_of
+from sk_han.rendering.report.report_documents import prefix_of
 from tests.by_hand import explained, signed
 from tests.reports import hostile, made, of_size
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.listing import Listing
 from sk_han.inspection.results.span_checks import frozen
-from sk_han.rendering.audit import audit_page, audit_text, plot_audit
+from sk_han.rendering.listings import audit_page, audit_text, plot_audit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

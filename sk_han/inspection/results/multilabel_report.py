@@ -13,8 +13,8 @@ from sk_han.inspection.results.result import plain
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.report.confusion import plot_taken
 from sk_han.rendering.report.multilabel_page import render_label_report
-from sk_han.rendering.report.multilabel_text import render_label_report_text
 from sk_han.rendering.report.report_tables import document_columns, report_frame, taken_frame
+from sk_han.rendering.report.report_text import render_report_text
 from sk_han.utils.caching import cached_property
 from sk_han.utils.multilabel_metrics import (
     averages,
@@ -207,7 +207,7 @@ class MultilabelReport(HeldOutReport):
 
     def to_text(self, *, width: int | None = None) -> str:
         """Return the report as lines for a terminal; see `Report.to_text`."""
-        return render_label_report_text(self, width=width)
+        return render_report_text(self, width=width)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how often a label is missed (rows) where another is wrongly given (columns).

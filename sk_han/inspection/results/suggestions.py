@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sk_han.inspection.results.listing import Listing
 from sk_han.inspection.results.span_checks import frozen
-from sk_han.rendering.suggestions_page import plot_suggestions, suggestions_page, suggestions_text
+from sk_han.rendering.listings import plot_suggestions, suggestions_page, suggestions_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

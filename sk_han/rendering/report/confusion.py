@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.rendering.colors import theme_of
-from sk_han.rendering.markup import escaped, fold, isolated
+from sk_han.rendering.markup import escaped, fold, isolated, more
 from sk_han.rendering.matrix import plot_matrix
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Reported
-from sk_han.rendering.report.lists import Bounds, entries_of, more, name_markup, prefix_of
+from sk_han.rendering.report.report_documents import Bounds, entries_of, name_markup, prefix_of
 from sk_han.rendering.shading import LEVELS
 
 if TYPE_CHECKING:
@@ -160,6 +160,6 @@ def _cell(report: Reported, i: int, j: int, limit: int, bounds: Bounds) -> str:
     return fold(
         f'{title} <span class="han-small">{counted(len(rows))}{order}</span>',
         f'<div id="{prefix_of(report)}-{i}-{j}">{entries_of(report, rows[:limit], bounds)}'
-        f"{more(len(rows) - limit)}</div>",
+        f"{more(len(rows) - limit, 'document')}</div>",
         "han-fold",
     )

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sk_han.rendering.markup import escaped, fold, isolated, page, table
+from sk_han.rendering.markup import escaped, fold, isolated, more, page, table
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
 from sk_han.rendering.report.confusion import confusion
-from sk_han.rendering.report.lists import Bounds, more, name_markup, prefix_of
 from sk_han.rendering.report.report_charts import history_charts, length_chart, reliability_chart
-from sk_han.rendering.report.report_documents import duplicates, mistakes, suspects
+from sk_han.rendering.report.report_documents import (
+    Bounds,
+    duplicates,
+    mistakes,
+    name_markup,
+    prefix_of,
+    suspects,
+)
 from sk_han.rendering.report.verdicts import (
-    BASELINE,
-    always,
     by_f1,
     gain_note,
+    has_several,
     learnt_from_note,
+    names_of,
     sampled,
     sureness_note,
     three_decimals,
@@ -44,8 +50,23 @@ MEANINGS = {
 
 def render_report(report: Reported, *, full_page: bool = True) -> str:
     """Return a report as a page or a fragment; see `Report.to_html`."""
-    sections = list(_sections(report, bounds_of(full_page)))
-    return report_page(report, _head(report), sections, full_page)
+    tiles = [
+        (
+            name,
+            percent(found["accuracy"], 1),
+            f"{round(found['accuracy'] * report.n_documents):,} of {report.n_documents:,} right",
+        )
+        for name, found in _named_scores(report)
+    ]
+    # What the model does not know it can only take for something else; a note says so.
+    mixed = [cell for cell in report.mixed_up() if cell[0] < report.n_classes][:1]
+    lead = [
+        f"The most frequent mistake: {isolated(report.labels[i])} taken for "
+        f"{isolated(report.labels[j])}, {counted(n)}."
+        for i, j, n in mixed
+    ]
+    sections = _sections(report, bounds_of(full_page))
+    return report_page(report, tiles, lead, sections, full_page)
 
 
 def bounds_of(full_page: bool) -> Bounds:
@@ -54,9 +75,17 @@ def bounds_of(full_page: bool) -> Bounds:
 
 
 def report_page(
-    report: Reported, head: str, sections: list[tuple[str, str, str]], full_page: bool
+    report: Reported,
+    tiles: Iterable[tuple[str, str, str]],
+    lead: Sequence[str],
+    sections: Iterable[tuple[str, str, str]],
+    full_page: bool,
 ) -> str:
-    """Return a head and sections, each with a name, a title and its content, with links to them."""
+    """Return the main figures, what one must know, and sections with links to them.
+
+    A tile is a name, a figure and a note; a section a name, a title and its content.
+    """
+    sections = [*sections, *_documents(report, bounds_of(full_page))]
     links = "".join(
         f'<a href="#{prefix_of(report)}-{name}">{title}</a>' for name, title, _ in sections
     )
@@ -64,24 +93,46 @@ def report_page(
         f'<section id="{prefix_of(report)}-{name}"><h2>{title}</h2>{content}</section>'
         for name, title, content in sections
     )
-    title = f"{escaped(report.estimator)} on {counted(report.n_documents)}"
-    content = f"{head}<nav>{links}</nav>{body}"
+    figures = "".join(
+        f'<div class="han-tile{"" if number else " han-first"}"><span class="han-small">{name}'
+        f'</span><b>{figure}</b><span class="han-small">{note}</span></div>'
+        for number, (name, figure, note) in enumerate(tiles)
+    )
+    said = " ".join(filter(None, [escaped(gain_note(report)), *lead]))
+    listed = "".join(f"<li>{escaped(note)}</li>" for note in report.notes)
+    content = (
+        f"<h1>Where the model fails</h1><p class='han-small'>{escaped(report.estimator)} on "
+        f"{counted(report.n_documents)} of {counted(len(report.labels), 'label')}</p>"
+        f'<p>{learnt_from_note(report)}</p><div class="han-tiles">{figures}</div>'
+        + (f'<p class="han-lead">{said}</p>' if said else "")
+        + (f'<ul class="han-notes">{listed}</ul>' if listed else "")
+        + f"<nav>{links}</nav>{body}"
+    )
     # A page has one main part, and a notebook or a site has its own.
     main = f"<main>{content}</main>" if full_page else content
+    title = f"{escaped(report.estimator)} on {counted(report.n_documents)}"
     return page(main, title, full_page, "report")
 
 
 def _sections(report: Reported, bounds: Bounds) -> Iterator[tuple[str, str, str]]:
-    """Yield name, title and content of each section."""
+    """Yield name, title and content of the sections that only reports of one label have."""
     yield "scores", "Scores", _scores(report)
-    yield "confusion", "Confusion matrix", confusion(report, bounds)
-    sure = f"<p>{escaped(sureness_note(report))}</p>"
+    yield (
+        "confusion",
+        "Confusion matrix",
+        confusion(report, bounds),
+    )
     charts = [("Confidence", reliability_chart(report))]
     if report.by_length:
         charts.append(("Length", length_chart(report)))
     figures = "".join(f"<div><h3>{title}</h3>{chart}</div>" for title, chart in charts)
     named = "Confidence and length" if report.by_length else "Confidence"
+    sure = f"<p>{escaped(sureness_note(report))}</p>"
     yield "confidence", named, f'{sure}<div class="han-figures">{figures}</div>'
+
+
+def _documents(report: Reported, bounds: Bounds) -> Iterator[tuple[str, str, str]]:
+    """Yield the sections on training and on documents, which all reports have."""
     history = history_charts(report)
     if history:
         n_epochs = counted(len(report.history), "epoch")
@@ -92,60 +143,25 @@ def _sections(report: Reported, bounds: Bounds) -> Iterator[tuple[str, str, str]
         )
         yield "training", "Training", f'{note}<div class="han-figures">{"".join(history)}</div>'
     yield "mistakes", "The worst mistakes", mistakes(report, bounds)
-    yield "labels", "Documents that look mislabelled", suspects(report, bounds)
+    title = "Labels that may be marked wrongly"
+    if not has_several(report):
+        title = "Documents that look mislabelled"
+    yield "labels", title, suspects(report, bounds)
     if report.texts is not None or report.duplicates:
         yield "duplicates", "Duplicates", duplicates(report, bounds)
 
 
-def _head(report: Reported) -> str:
-    scores = report.scores
-    model, commonest = scores["model"], scores["commonest"]
-    tiles = [("the model", model, " han-first")]
-    if "baseline" in scores:
-        tiles.append((BASELINE, scores["baseline"], ""))
-    tiles.append((always(isolated(report.commonest_label)), commonest, ""))
-    markup = "".join(
-        f'<div class="han-tile{kind}"><span class="han-small">{name}</span>'
-        f"<b>{percent(found['accuracy'], 1)}</b>"
-        f'<span class="han-small">{round(found["accuracy"] * report.n_documents):,} of '
-        f"{report.n_documents:,} right</span></div>"
-        for name, found, kind in tiles
-    )
-    lead = [escaped(gain_note(report))] if report.gain else []
-    # What the model does not know it can only take for something else; a note says so.
-    mixed = [cell for cell in report.mixed_up() if cell[0] < report.n_classes][:1]
-    lead += [
-        f"The most frequent mistake: {isolated(report.labels[i])} taken for "
-        f"{isolated(report.labels[j])}, {counted(n)}."
-        for i, j, n in mixed
-    ]
-    return page_head(report, markup, " ".join(lead))
-
-
-def page_head(report: Reported, tiles: str, lead: str) -> str:
-    """Return the head of a page: what is reported, its main figures, and what one must know."""
-    listed = "".join(f"<li>{escaped(note)}</li>" for note in report.notes)
-    return (
-        f"<h1>Where the model fails</h1><p class='han-small'>{escaped(report.estimator)} on "
-        f"{counted(report.n_documents)} of {counted(len(report.labels), 'label')}</p>"
-        f"<p>{learnt_from_note(report)}</p>"
-        f'<div class="han-tiles">{tiles}</div>'
-        + (f'<p class="han-lead">{lead}</p>' if lead else "")
-        + (f'<ul class="han-notes">{listed}</ul>' if listed else "")
-    )
+def _named_scores(report: Reported) -> Iterator[tuple[str, dict[str, float]]]:
+    names = names_of(report, isolated)
+    return ((names[key], found) for key, found in report.scores.items())
 
 
 def _scores(report: Reported) -> str:
-    names = {
-        "model": "the model",
-        "baseline": BASELINE,
-        "commonest": always(isolated(report.commonest_label)),
-    }
     rows = []
-    for key, found in report.scores.items():
+    for name, found in _named_scores(report):
         interval = f"{100 * found['accuracy_low']:.1f} to {percent(found['accuracy_high'], 1)}"
         cells = [
-            names[key],
+            name,
             f'{percent(found["accuracy"], 1)}<span class="han-small">{interval}</span>',
             *map(three_decimals, map(found.get, ("macro_f1", "log_loss", "calibration_error"))),
         ]

@@ -1,76 +1,116 @@
-"""Documents on the page of a report: worst mistakes, doubtful labels, duplicates."""
+"""Documents on the page of a report: worst mistakes, doubtful labels, duplicates; no list ends."""
 
 from __future__ import annotations
 
-from typing import Any
+import hashlib
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from sk_han.rendering.explanation_html import document_markup
 from sk_han.rendering.legend import legend_markup
-from sk_han.rendering.markup import escaped, fold, isolated, with_minus
+from sk_han.rendering.markup import entry, escaped, fold, isolated, more, with_minus
 from sk_han.rendering.notes import comparison, named
 from sk_han.rendering.numbers import counted
-from sk_han.rendering.protocols import Explained, Reported
-from sk_han.rendering.report.lists import (
-    Bounds,
-    entries_of,
-    judged,
-    more,
-    prefix_of,
-    shown_probability,
+from sk_han.rendering.protocols import Reported
+from sk_han.rendering.report.verdicts import (
+    has_several,
+    misleading_sentence,
+    mistake_note,
+    probability,
+    sign_of_mistake,
 )
 from sk_han.rendering.shading import number
 
-LONGEST_SENTENCE = 1000
+_NONE_WRONG = "No document with a label that the model knows is predicted wrong."
+_NO_LABEL_WRONG = "All labels of all documents are right."
+_SUREST = "The mistakes that the model was surest of."
+_MOST_WRONG = "The documents in which the probability of a label is most wrong."
+_QUOTED = "The sentence that speaks most for the wrong label is quoted, and behind it how much."
+_QUOTED_OF_LABELS = (
+    "The sentence that misled most is quoted: of a label wrongly given, the one that speaks most "
+    "for it; of a label missed, the one that speaks most against it."
+)
+_SUSPECTED = (
+    "Labels that are likelier wrong than right, as <code>audit_labels</code> finds them: by Bayes' "
+    "rule, with the rates at which labels are mistaken among the documents that the model is "
+    "surest of. Only documents that the model gets wrong are listed. It cannot tell a wrong label "
+    "from a mistake of its own: a person has to look."
+)
+_SUSPECTED_OF_LABELS = (
+    "Marks that are likelier wrong than right, as <code>audit_labels</code> finds them for each "
+    "label by itself: by Bayes' rule, with the rates at which it is missed or marked wrongly among "
+    "the documents that the model is surest of. It cannot tell a wrong mark from a mistake of the "
+    "model: a person has to look."
+)
+
+
+class Bounds(NamedTuple):
+    """How much a page shows: documents in all lists and in one, their text, explained mistakes."""
+
+    documents: int
+    in_a_list: int
+    characters: int
+    mistakes: int
+
+
+def prefix_of(report: Reported) -> str:
+    """Return what the ids of a page begin with, so that a notebook can hold several pages."""
+    seen = hashlib.sha256(report.confidence.tobytes() + report.targets.tobytes())
+    return f"han-{seen.hexdigest()[:8]}"
+
+
+def name_markup(label: object) -> str:
+    """Return a label that may be cut, with a title that has all of it."""
+    name = escaped(label)
+    return f'<span class="han-name" title="{name}"><bdi>{name}</bdi></span>'
+
+
+def entries_of(report: Reported, rows: Iterable[int], bounds: Bounds) -> str:
+    """Return documents whose label and prediction are known from the title above them."""
+    return "".join(_entry(report, row, _confidence(report, row), bounds) for row in rows)
 
 
 def mistakes(report: Reported, bounds: Bounds) -> str:
     """Return the worst mistakes, each with the sentence that misled."""
+    several = has_several(report)
     rows = report.mistake_rows[: bounds.mistakes].tolist()
     if not rows:
-        return "<p>No document with a label that the model knows is predicted wrong.</p>"
+        return f"<p>{_NO_LABEL_WRONG if several else _NONE_WRONG}</p>"
+    intro = _MOST_WRONG if several else _SUREST
     n_more = int((~report.right).sum()) - len(rows)
-    intro = "<p>The mistakes that the model was surest of. "
+    left_out = more(n_more, "document" if several else "mistake")
     if not len(report.mistakes):
-        return f"{intro}</p>{judged(report, rows, bounds)}{more(n_more, 'mistake')}"
-    articles = "".join(
-        _mistake(report, row, explanation, is_open=not position)
-        for position, (row, explanation) in enumerate(zip(rows, report.mistakes, strict=False))
-    )
-    return (
-        f"{intro}The sentence that speaks most for the wrong label is quoted, and behind it how "
-        f"much.</p>{legend_markup(list(report.mistakes), 'contributions')}{articles}"
-        f"{more(n_more, 'mistake')}"
-    )
+        return f"<p>{intro}</p>{_judged(report, rows, bounds)}{left_out}"
+    legend = legend_markup(list(report.mistakes), "contributions")
+    articles = "".join(_mistake(report, position) for position in range(len(rows)))
+    quoted = _QUOTED_OF_LABELS if several else _QUOTED
+    return f"<p>{intro} {quoted}</p>{legend}{articles}{left_out}"
 
 
-def _mistake(report: Reported, row: int, explanation: Explained, *, is_open: bool) -> str:
-    label, predicted = report.labels[report.targets[row]], explanation.predicted
-    whole = whole_document(explanation, is_open=is_open)
+def _mistake(report: Reported, position: int) -> str:
+    row, explanation = int(report.mistake_rows[position]), report.mistakes[position]
     doubt = ""
-    if row in report.suspects:
+    if not has_several(report) and row in report.suspects:
         doubt = (
             f'<p class="han-small">Its label <a href="#{prefix_of(report)}-labels">looks wrong</a> '
             "too.</p>"
         )
+    whole = fold(
+        "The whole document, word by word",
+        '<div class="han-explained">'
+        f"{document_markup(explanation, 'contributions', report.marked(row))}</div>",
+        is_open=not position,
+    )
     return (
         f'<article class="han-mistake" id="{prefix_of(report)}-doc-{row}">'
-        f"<h3>Document {row:,}: predicted {isolated(predicted)} "
-        f'<span class="han-number">{shown_probability(report, row)}</span>, labelled '
-        f"{isolated(label)}</h3>{misled(explanation)}{doubt}{whole}</article>"
+        f"<h3>Document {row:,}: {mistake_note(report, position, isolated)}</h3>"
+        f"{_misled(report, position)}{doubt}{whole}</article>"
     )
 
 
-def whole_document(explanation: Explained, true: Any = None, *, is_open: bool) -> str:
-    """Return the coloured text of a document behind a fold; `true` as of `document_markup`."""
-    return fold(
-        "The whole document, word by word",
-        f'<div class="han-explained">{document_markup(explanation, "contributions", true)}</div>',
-        is_open=is_open,
-    )
-
-
-def misled(explanation: Explained, sign: int = 1) -> str:
+def _misled(report: Reported, position: int) -> str:
     """Return the sentence that misled, and how much it says."""
+    explanation, sign = report.mistakes[position], sign_of_mistake(report, position)
     sentence = misleading_sentence(explanation, sign)
     if sentence is None:
         side = "for" if sign > 0 else "against"
@@ -87,33 +127,26 @@ def misled(explanation: Explained, sign: int = 1) -> str:
     )
 
 
-def misleading_sentence(explanation: Explained, sign: int = 1) -> tuple[str, float] | None:
-    """Return the sentence that spoke most for the explained label, and how much; or None.
-
-    With a sign of -1, the one that spoke most against it.
-    """
-    values = sign * explanation.sentence_contributions
-    if not len(values) or values.max() <= 0:
-        return None
-    best = int(values.argmax())
-    text = " ".join(explanation.sentences[best].split())
-    return text[:LONGEST_SENTENCE], float(explanation.sentence_contributions[best])
-
-
 def suspects(report: Reported, bounds: Bounds) -> str:
-    """Return the documents whose label may be wrong."""
-    method = (
-        "<p>Labels that are likelier wrong than right, as <code>audit_labels</code> finds them: by "
-        "Bayes' rule, with the rates at which labels are mistaken among the documents that the "
-        "model is surest of. Only documents that the model gets wrong are listed. It cannot tell "
-        "a wrong label from a mistake of its own: a person has to look.</p>"
-    )
-    rows = report.suspects[: bounds.in_a_list].tolist()
-    if not rows:
+    """Return the documents whose label, or one of whose labels, may be wrong."""
+    several = has_several(report)
+    method = f"<p>{_SUSPECTED_OF_LABELS if several else _SUSPECTED}</p>"
+    shown = report.suspects[: bounds.in_a_list].tolist()
+    if not shown:
         return f"{method}<p>None was found.</p>"
-    entries = judged(report, rows, bounds)
-    found = f"<p><b>{counted(len(report.suspects))}</b>, the most suspicious first.</p>"
-    return f"{method}{found}{entries}{more(len(report.suspects) - len(rows))}"
+    if several:
+        entries = "".join(_suspect(report, row, label, bounds) for row, label in shown)
+    else:
+        entries = _judged(report, shown, bounds)
+    n, what = len(report.suspects), "label" if several else "document"
+    found = f"<p><b>{counted(n, what)}</b>, the most suspicious first.</p>"
+    return f"{method}{found}{entries}{more(n - len(shown), what)}"
+
+
+def _suspect(report: Reported, row: int, label: int, bounds: Bounds) -> str:
+    has = "marked" if report.targets[row, label] else "not marked"
+    p = _number(probability(float(report.probabilities[row, label])))
+    return _entry(report, row, f"{has} <b>{isolated(report.labels[label])}</b> {p}", bounds)
 
 
 def duplicates(report: Reported, bounds: Bounds) -> str:
@@ -121,11 +154,11 @@ def duplicates(report: Reported, bounds: Bounds) -> str:
     parts = []
     if report.trained_on is not None and len(report.trained_on):
         n = len(report.trained_on)
-        rows = report.trained_on[: bounds.in_a_list]
+        rows = report.trained_on[: bounds.in_a_list].tolist()
         parts.append(
             f"<p><b>{counted(n)}</b> {'stands' if n == 1 else 'stand'} among the training "
             "documents too: what the model knows of them it may know by heart, and scores are too "
-            f"good.</p>{entries_of(report, rows, bounds)}{more(n - len(rows))}"
+            f"good.</p>{entries_of(report, rows, bounds)}{more(n - len(rows), 'document')}"
         )
     groups = sorted(report.duplicates, key=lambda group: not report.has_conflict(group))
     if not groups:
@@ -142,12 +175,39 @@ def duplicates(report: Reported, bounds: Bounds) -> str:
     )
     for group in groups[: bounds.in_a_list]:
         labels = list(dict.fromkeys(report.marked(row) for row in group))
-        between = "; " if isinstance(labels[0], tuple) else ", "
+        between = "; " if has_several(report) else ", "
         names = between.join(named(label, isolated) for label in labels)
         mark = '<span class="han-verdict">different labels</span> ' * report.has_conflict(group)
-        entries = judged(report, group[: bounds.in_a_list], bounds)
+        entries = _judged(report, group[: bounds.in_a_list], bounds)
         title = f'{counted(len(group))} {mark}<span class="han-small">{names}</span>'
-        left_out = more(len(group) - bounds.in_a_list)
+        left_out = more(len(group) - bounds.in_a_list, "document")
         parts.append(fold(title, f"<div>{entries}{left_out}</div>", "han-fold"))
     parts.append(more(len(groups) - bounds.in_a_list, "group"))
     return "".join(parts)
+
+
+def _judged(report: Reported, rows: Iterable[int], bounds: Bounds) -> str:
+    """Return documents with their label and what the model says."""
+    entries = []
+    for row in rows:
+        label, answer = (named(each(row), isolated) for each in (report.marked, report.answer))
+        said = f"labelled <b>{label}</b>, predicted <b>{answer}</b> {_confidence(report, row)}"
+        entries.append(_entry(report, row, said, bounds))
+    return "".join(entries)
+
+
+def _entry(report: Reported, row: int, said: str, bounds: Bounds) -> str:
+    """Return a document that opens, with a link to where it is explained."""
+    link = ""
+    if row in report.mistake_rows[: min(len(report.mistakes), bounds.mistakes)]:
+        link = f' <a href="#{prefix_of(report)}-doc-{row}">explained</a>'
+    text = None if report.texts is None else report.texts[row]
+    return entry(f"{_number(f'{row:,}')} {said}", text, longest=bounds.characters, link=link)
+
+
+def _confidence(report: Reported, row: int) -> str:
+    return _number(probability(float(report.confidence[row])))
+
+
+def _number(text: str) -> str:
+    return f'<span class="han-number">{escaped(text)}</span>'

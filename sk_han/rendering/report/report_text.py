@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from sk_han.rendering.explanation_text import line_width
+from sk_han.rendering.facts import table_lines
 from sk_han.rendering.numbers import counted, percent
 from sk_han.rendering.protocols import Reported
-from sk_han.rendering.report.report_documents import misleading_sentence
 from sk_han.rendering.report.verdicts import (
-    BASELINE,
-    always,
+    FIGURES,
+    MEASURES,
+    by_f1,
     gain_note,
+    has_several,
+    interval_of,
     learnt_from_note,
+    misleading_sentence,
+    mistake_note,
+    names_of,
     probability,
+    sign_of_mistake,
     sureness_note,
+    three_decimals,
 )
 from sk_han.utils.visible_text import in_one_line, in_reading_order
 
-NARROWEST = 40
+NARROWEST, NARROWEST_OF_LABELS = 40, 60
 MIXED_UP = 5
 MISTAKES = 5
 ROWS = 10
@@ -29,89 +37,115 @@ LABEL = 24
 def render_report_text(report: Reported, *, width: int | None = None) -> str:
     """Return scores, frequent and worst mistakes, doubtful labels and duplicates.
 
-    Control characters of documents and labels are replaced by visible ones.
+    Control characters of documents and labels are replaced by visible ones. Lines are broken at
+    their blanks; the rest of an indented line is indented further.
     """
-    return wrapped_lines(_lines(report), line_width(width, NARROWEST))
-
-
-def wrapped_lines(lines: Iterable[str], width: int) -> str:
-    """Return lines broken at their blanks; the rest of an indented line is indented further."""
+    width = line_width(width, NARROWEST_OF_LABELS if has_several(report) else NARROWEST)
     found: list[str] = []
-    for line in map(in_reading_order, lines):
+    for line in map(in_reading_order, _lines(report)):
         indent = " " * (len(line) - len(line.lstrip()) + 2 * line.startswith(" "))
         found += textwrap.wrap(line, width, subsequent_indent=indent) or [""]
     return "\n".join(found).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _lines(report: Reported) -> Iterator[str]:
-    yield f"{report.estimator} on {counted(report.n_documents)}"
+    several = has_several(report)
+    n_labels = f" of {counted(len(report.labels), 'label')}" if several else ""
+    yield f"{report.estimator} on {counted(report.n_documents)}{n_labels}"
     yield learnt_from_note(report)
     yield from report.notes
     yield ""
-    names = {
-        "model": "the model",
-        "baseline": BASELINE,
-        "commonest": always(_label(report.commonest_label)),
-    }
-    longest = max(map(len, names.values()))
-    yield f"{'':<{longest}} accuracy  95 % interval  macro F1  log loss"
-    for key, found in report.scores.items():
-        interval = f"[{100 * found['accuracy_low']:.1f}, {100 * found['accuracy_high']:.1f}]"
-        loss = f"{found['log_loss']:8.3f}" if "log_loss" in found else ""
-        yield (
-            f"{names[key]:<{longest}} {percent(found['accuracy'], 1):>8}  {interval:>13}  "
-            f"{found['macro_f1']:8.3f}  {loss}"
-        ).rstrip()
-    if report.gain is not None:
-        yield gain_note(report)
-    yield report.baseline_note
-    yield sureness_note(report)
-    mixed = report.mixed_up()
-    if mixed:
-        yield ""
-        yield "Most frequent mistakes"
-        for i, j, n in mixed[:MIXED_UP]:
-            yield f"  {n:>5,}  {_label(report.labels[i])} taken for {_label(report.labels[j])}"
+    yield from (_label_scores if several else _scores)(report)
+    yield from filter(None, (gain_note(report), report.baseline_note))
+    yield from (_labels if several else _mixed_up)(report)
     if len(report.mistake_rows):
         yield ""
         yield "Worst mistakes"
     for position, row in enumerate(report.mistake_rows[:MISTAKES].tolist()):
-        label, predicted = report.labels[report.targets[row]], report.labels[report.predicted[row]]
-        yield (
-            f"  document {row}: predicted {_label(predicted)} "
-            f"{probability(float(report.confidence[row]))}, labelled {_label(label)}"
-        )
-        yield from misled_by(report, position)
+        yield f"  document {row}: {mistake_note(report, position, _label)}"
+        if len(report.mistakes):
+            sign = sign_of_mistake(report, position)
+            sentence = misleading_sentence(report.mistakes[position], sign)
+            if sentence is not None:
+                yield f"    misled by {sentence[1]:+.2f}: {in_one_line(sentence[0])}"
     yield ""
-    look = "looks" if len(report.suspects) == 1 else "look"
-    listed = _listed(report.suspects.tolist())
-    yield f"{counted(len(report.suspects))} that {look} mislabelled{listed}"
+    yield from (_label_suspects if several else _suspects)(report)
+    yield "The whole report: report.to_html('report.html')"
+
+
+def _scores(report: Reported) -> Iterator[str]:
+    names = names_of(report, _label)
+    rows = [
+        (
+            names[key],
+            percent(found["accuracy"], 1),
+            f"[{100 * found['accuracy_low']:.1f}, {100 * found['accuracy_high']:.1f}]",
+            f"{found['macro_f1']:.3f}",
+            f"{found['log_loss']:.3f}" if "log_loss" in found else "",
+        )
+        for key, found in report.scores.items()
+    ]
+    yield from table_lines(("", "accuracy", "95 % interval", "macro F1", "log loss"), rows)
+
+
+def _label_scores(report: Reported) -> Iterator[str]:
+    for key, found in report.scores.items():
+        yield names_of(report, _label)[key]
+        for measure, name in MEASURES.items():
+            yield f"  {name:<16}  {found[measure]:.3f}  {interval_of(found, measure)}"
+        for measure, name in FIGURES.items():
+            yield f"  {name:<22}  {found[measure]:.3f}"
+
+
+def _mixed_up(report: Reported) -> Iterator[str]:
+    yield sureness_note(report)
+    mixed = report.mixed_up()[:MIXED_UP]
+    if mixed:
+        yield ""
+        yield "Most frequent mistakes"
+    for i, j, n in mixed:
+        yield f"  {n:>5,}  {_label(report.labels[i])} taken for {_label(report.labels[j])}"
+
+
+def _labels(report: Reported) -> Iterator[str]:
+    yield ""
+    head = ["Label, the worst first", "documents", "precision", "recall", "F1"]
+    head += ["average precision", "log loss", "threshold"]
+    rows = [
+        [_label(s.label), f"{s.n_documents:,}", *map(three_decimals, (s.precision, *s[4:]))]
+        for s in by_f1(report.label_scores)[:ROWS]
+    ]
+    yield from table_lines(head, rows)
+    if len(report.labels) > ROWS:
+        yield f"and {len(report.labels) - ROWS:,} more labels"
+    pairs = report.taken_for()[:ROWS]
+    if pairs:
+        yield ""
+        yield "Missed, and what is wrongly given instead"
+    for missed, given, n in pairs:
+        names = ["nothing" if label is None else _label(label) for label in (missed, given)]
+        yield f"  {n:>5,}  missed {names[0]}, wrongly given {names[1]}"
+
+
+def _suspects(report: Reported) -> Iterator[str]:
+    rows = report.suspects.tolist()
+    look = "looks" if len(rows) == 1 else "look"
+    listed = f": {', '.join(map(str, rows[:ROWS]))}" if rows else ""
+    more = ", ..." if len(rows) > ROWS else ""
+    yield f"{counted(len(rows))} that {look} mislabelled{listed}{more}"
     if report.duplicates:
         n_conflicts = sum(map(report.has_conflict, report.duplicates))
         groups = counted(len(report.duplicates), "group")
         yield f"{groups} of documents with the same words, {n_conflicts} with different labels"
-    yield from last_lines(report)
 
 
-def misled_by(report: Reported, position: int, sign: int = 1) -> Iterator[str]:
-    """Yield the sentence that misled most in one of the worst mistakes, if it is known."""
-    if len(report.mistakes):
-        sentence = misleading_sentence(report.mistakes[position], sign)
-        if sentence is not None:
-            yield f"    misled by {sentence[1]:+.2f}: {in_one_line(sentence[0])}"
-
-
-def last_lines(report: Reported) -> Iterator[str]:
-    """Yield how many documents the model has learnt, and where there is more."""
-    yield "The whole report: report.to_html('report.html')"
+def _label_suspects(report: Reported) -> Iterator[str]:
+    yield f"{counted(len(report.suspects), 'label')} of documents that may be marked wrongly"
+    for row, label in report.suspects[:ROWS].tolist():
+        has = "marked" if report.targets[row, label] else "not marked"
+        p = probability(float(report.probabilities[row, label]))
+        yield f"  document {row}: {has} {_label(report.labels[label])}, probability {p}"
 
 
 def _label(label: object) -> str:
     return in_one_line(label, LABEL)
-
-
-def _listed(rows: list[int]) -> str:
-    if not rows:
-        return ""
-    more = ", ..." if len(rows) > ROWS else ""
-    return f": {', '.join(map(str, rows[:ROWS]))}{more}"

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from sk_han.rendering.notes import named
 from sk_han.rendering.numbers import counted, percent
-from sk_han.rendering.protocols import Reported
+from sk_han.rendering.protocols import Explained, Reported
 
+# Of several labels: figures with an interval, and without one.
+MEASURES = {
+    "micro_f1": "micro F1",
+    "macro_f1": "macro F1",
+    "samples_f1": "samples F1",
+    "subset_accuracy": "all labels right",
+}
+FIGURES = {
+    "mean_average_precision": "mean average precision",
+    "log_loss": "log loss",
+    "calibration_error": "calibration error",
+}
 BASELINE = "TF-IDF + logistic regression"
+LONGEST_SENTENCE = 1000
 
 _MINUS = "\N{MINUS SIGN}"
 
@@ -28,9 +42,18 @@ def by_f1(scores: Iterable[Any]) -> list[Any]:
     return sorted(scores, key=lambda found: 2.0 if found.f1 is None else found.f1)
 
 
-def always(name: str) -> str:
-    """Name the prediction of one label for all documents."""
-    return f"always \N{LEFT DOUBLE QUOTATION MARK}{name}\N{RIGHT DOUBLE QUOTATION MARK}"
+def names_of(report: Reported, write: Callable[[Any], str]) -> dict[str, str]:
+    """Name the model, and what it is compared with."""
+    if has_several(report):
+        return {"model": "the model", "baseline": "TF-IDF + a logistic regression for each label"}
+    name = write(report.commonest_label)
+    always = f"always \N{LEFT DOUBLE QUOTATION MARK}{name}\N{RIGHT DOUBLE QUOTATION MARK}"
+    return {"model": "the model", "baseline": BASELINE, "commonest": always}
+
+
+def has_several(report: Reported) -> bool:
+    """Return whether documents have several labels."""
+    return bool(report.targets.ndim == 2)
 
 
 def points(difference: float) -> str:
@@ -57,14 +80,26 @@ def sampled(report: Reported) -> str:
     return "documents" if report.groups is None else "groups of documents"
 
 
+def interval_of(found: dict[str, float], measure: str) -> str:
+    """Write the ends of an interval."""
+    return f"[{found[f'{measure}_low']:.3f}, {found[f'{measure}_high']:.3f}]"
+
+
 def gain_note(report: Reported) -> str:
     """Say which of model and baseline is better, and whether that may be chance."""
     if report.gain is None:
         return ""
     gain, low, high = report.gain
-    interval = f"95 % interval of the difference: {points(low)} to {points(high)} points"
+    ends = f"{points(low)} to {points(high)} points"
+    is_chance = low <= 0 <= high
+    if has_several(report):
+        found = f"Micro F1 is {points(gain)} points against the baseline's (95 % interval {ends})"
+        if is_chance:
+            return f"{found}, which may be chance."
+        return f"{found}." if gain > 0 else f"{found}: here the simpler model is better."
+    interval = f"95 % interval of the difference: {ends}"
     n_more = counted(abs(round(gain * report.n_documents)))
-    if low <= 0 <= high:
+    if is_chance:
         if not round(gain * report.n_documents):
             return f"Model and baseline are right on equally many documents ({interval})."
         better = "more" if gain > 0 else "fewer"
@@ -78,6 +113,40 @@ def gain_note(report: Reported) -> str:
         f"The baseline is right on {n_more} more than the model ({interval}): here the simpler "
         "model is better."
     )
+
+
+def mistake_note(report: Reported, position: int, write: Callable[[Any], str]) -> str:
+    """Say what one of the worst mistakes is; of several labels, which of them is most wrong."""
+    row = int(report.mistake_rows[position])
+    answer, marked = (named(each(row), write) for each in (report.answer, report.marked))
+    if not has_several(report):
+        sure = write(probability(float(report.confidence[row])))
+        return f"predicted {answer} {sure}, labelled {marked}"
+    label = int(report.mistake_labels[position])
+    kind = "missed" if report.targets[row, label] else "wrongly given"
+    p = write(probability(float(report.probabilities[row, label])))
+    return f"{write(report.labels[label])} {kind} ({p}); predicted {answer}, labelled {marked}"
+
+
+def sign_of_mistake(report: Reported, position: int) -> int:
+    """Return -1 for a label that is missed, whose sentences against it misled; else 1."""
+    if not has_several(report):
+        return 1
+    missed = report.targets[report.mistake_rows[position], report.mistake_labels[position]]
+    return -1 if missed else 1
+
+
+def misleading_sentence(explanation: Explained, sign: int = 1) -> tuple[str, float] | None:
+    """Return the sentence that spoke most for the explained label, and how much; or None.
+
+    With a sign of -1, the one that spoke most against it.
+    """
+    values = sign * explanation.sentence_contributions
+    if not len(values) or values.max() <= 0:
+        return None
+    best = int(values.argmax())
+    text = " ".join(explanation.sentences[best].split())
+    return text[:LONGEST_SENTENCE], float(explanation.sentence_contributions[best])
 
 
 def sureness_note(report: Reported) -> str:

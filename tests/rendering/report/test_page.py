@@ -5,7 +5,7 @@ import pytest
 
 from sk_han.inspection.results import ExplanationList
 from sk_han.rendering.colors import stylesheet
-from sk_han.rendering.report.report_documents import misleading_sentence
+from sk_han.rendering.report.verdicts import misleading_sentence
 from tests.by_hand import explained, signed, summarized
 from tests.html_page import Page
 from tests.reports import HOSTILE, hostile, made, many_mistakes, of_size, one_document

@@ -1,0 +1,193 @@
+"""Lists of documents to look at, doubtful labels and suggestions, as text, page and figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sk_han.rendering.colors import themed_axes
+from sk_han.rendering.explanation_html import document_markup
+from sk_han.rendering.legend import legend_markup
+from sk_han.rendering.markup import EXCERPT, entry, escaped, excerpt, isolated, more, page, table
+from sk_han.rendering.numbers import counted
+from sk_han.rendering.protocols import Audited, Suggested
+from sk_han.utils.visible_text import in_one_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Write = Callable[[object], str]
+
+FIRST = 100
+_LINES, _IN_A_NOTEBOOK, _PAIRS, _CONFLICTS = 20, 20, 10, 20
+_DOUBTS_ON_A_PAGE, _SUGGESTIONS_ON_A_PAGE = 200, 500
+_HOW = (
+    "Five models were fitted, each without a fifth of the documents, and predicted these. A doubt "
+    "is an estimate of the chance that a label is wrong. It takes what the models are surest of "
+    "for right, and cannot tell a wrong label from a mistake that they share: a person has to look."
+)
+
+
+def audit_text(audit: Audited) -> str:
+    """Return the lines of `LabelAudit.to_text`."""
+    lines = [
+        f"{one.doubt:.3f}  document {one.document}: {_verdict(audit, one, in_one_line)}"
+        f"{_beginning(_text_of(audit, one))}"
+        for one in audit[:_LINES]
+    ]
+    return _text(audit, _expected(audit, in_one_line), lines)
+
+
+def audit_page(audit: Audited, full_page: bool) -> str:
+    """Return the page of an audit, or a fragment of one."""
+    parts = []
+    pairs = [found for found in audit.confused()[:_PAIRS] if found[2] >= 0.5]
+    if pairs:
+        rather, write = ("Rather", isolated) if audit.marked is None else ("Doubt", _mark)
+        rows = [(isolated(label), write(other), f"{n:.0f}") for label, other, n in pairs]
+        markup = table(("Label", rather, "Expected wrong"), rows)
+        parts.append(f"<h2>Most confused labels</h2>{markup}")
+    if audit.conflicts:
+        parts.append(f"<h2>The same words with different labels</h2>{_conflicts(audit)}")
+    parts.append("<h2>The most doubtful labels</h2>")
+    if len(audit.explanations):
+        parts.append(legend_markup(list(audit.explanations), "contributions"))
+    shown = _DOUBTS_ON_A_PAGE if full_page else _IN_A_NOTEBOOK
+    for place, one in enumerate(audit[:shown]):
+        head = (
+            f'<span class="han-number">{one.doubt:.3f}</span> document {one.document:,}: '
+            f"{_verdict(audit, one, isolated)}"
+        )
+        content = None
+        if place < len(audit.explanations):
+            explained = document_markup(audit.explanations[place], "contributions")
+            content = f'<div class="han-explained">{explained}</div>'
+        parts.append(entry(head, _text_of(audit, one), content, is_open=not place))
+    parts.append(more(len(audit) - shown))
+    title = f"Labels of {counted(audit.n_documents)}"
+    return _page(audit, _expected(audit, isolated), parts, title, full_page, f"<p>{_HOW}</p>")
+
+
+def plot_audit(audit: Audited, ax: Axes | None) -> Axes:
+    """Draw how many of the first labels are expected to be wrong."""
+    ax, theme = themed_axes(ax, "LabelAudit.plot", (6, 4))
+    sums = np.concatenate([[0.0], np.cumsum(audit.doubts)])
+    ax.plot(np.arange(len(sums)), sums, color=theme.toward[1])
+    ax.set_xlabel("labels, the most doubtful first")
+    ax.set_ylabel("of these expected to be wrong")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def suggestions_text(suggested: Suggested) -> str:
+    """Return the lines of `Suggestions.to_text`."""
+    lines = [
+        f"document {one.document}: {_guess(one, in_one_line)}{_beginning(one.text)}"
+        for one in suggested[:_LINES]
+    ]
+    return _text(suggested, _least_decided(suggested), lines)
+
+
+def suggestions_page(suggested: Suggested, full_page: bool) -> str:
+    """Return the page of suggestions, or a fragment of one."""
+    shown = _SUGGESTIONS_ON_A_PAGE if full_page else _IN_A_NOTEBOOK
+    parts = [
+        entry(f"document {one.document:,}: {_guess(one, isolated)}", one.text, is_open=not place)
+        for place, one in enumerate(suggested[:shown])
+    ]
+    parts.append(more(len(suggested) - shown))
+    title = f"{counted(len(suggested))} to label"
+    return _page(suggested, _least_decided(suggested), parts, title, full_page)
+
+
+def plot_suggestions(suggested: Suggested, ax: Axes | None) -> Axes:
+    """Draw the margins, with those of random documents as marks of their own."""
+    ax, theme = themed_axes(ax, "Suggestions.plot", (6, 4))
+    places = np.arange(len(suggested))
+    for is_random, color, name in (
+        (False, theme.toward[1], "least decided"),
+        (True, theme.against[1], "at random"),
+    ):
+        rows = suggested.is_random == is_random
+        if rows.any():
+            ax.scatter(places[rows], suggested.margins[rows], s=8, color=color, label=name)
+    ax.set_xlabel("suggested documents, in their order")
+    ax.set_ylabel("margin to another decision")
+    if len(suggested):
+        ax.legend()
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _text(listing: Any, summary: str, lines: Sequence[str]) -> str:
+    rest = len(listing) - len(lines)
+    left_out = [f"... and {rest:,} more"] if rest else []
+    return "\n".join([summary, *listing.notes, *lines, *left_out])
+
+
+def _page(
+    listing: Any, summary: str, parts: Sequence[str], title: str, full_page: bool, how: str = ""
+) -> str:
+    notes = "".join(f"<p>{escaped(note)}</p>" for note in listing.notes)
+    content = f"<p><b>{summary}</b></p>{how}{notes}{''.join(parts)}"
+    return page(f"<main>{content}</main>" if full_page else content, title, full_page, "report")
+
+
+def _beginning(text: str | None) -> str:
+    return "" if text is None else f"  {in_one_line(text)[:60]}"
+
+
+def _text_of(audit: Audited, one: Any) -> str | None:
+    return None if audit.texts is None else audit.texts[one.document]
+
+
+def _expected(audit: Audited, write: Write) -> str:
+    """Say how many labels are expected to be wrong, and which are most often."""
+    first = min(FIRST, len(audit))
+    n_wrong = f"{audit.n_expected():,.0f}"
+    labels = "label is" if n_wrong == "1" else "labels are"
+    found = f"{counted(audit.n_documents)}: about {n_wrong} {labels} expected to be wrong"
+    if first:
+        found += f", {audit.n_expected(first):,.0f} of the {first} most doubtful"
+    for label, other, n in audit.confused()[:1]:
+        rather = f" for {write(other)}" if audit.marked is None else f", {_mark(other)}"
+        if n >= 1:
+            found += f"; most often {write(label)}{rather} ({n:,.0f})"
+    return f"{found}."
+
+
+def _mark(marked: object) -> str:
+    return "marked where it is wrong" if marked else "missing where it is right"
+
+
+def _verdict(audit: Audited, one: Any, write: Write) -> str:
+    if audit.marked is None:
+        return f"labelled {write(one.label)}, rather {write(one.suggested)}"
+    return f"{write(one.label)} is {'marked, rather not' if one.marked else 'missing, perhaps'}"
+
+
+def _conflicts(audit: Audited) -> str:
+    found = []
+    for group in audit.conflicts[:_CONFLICTS]:
+        rows = ", ".join(f"{row:,}" for row in group)
+        beginning = "" if audit.texts is None else excerpt(audit.texts[group[0]], EXCERPT)
+        found.append(f"<p>Documents {rows}: <bdi>{beginning}</bdi></p>")
+    return "".join(found) + more(len(audit.conflicts) - _CONFLICTS)
+
+
+def _least_decided(suggested: Suggested) -> str:
+    """Say how many documents were chosen, and how."""
+    n_random = int(suggested.is_random.sum())
+    return (
+        f"{counted(len(suggested))} of {suggested.n_documents:,} to label next: "
+        f"{len(suggested) - n_random:,} that the model is least decided on, and {n_random:,} at "
+        "random. Measure the model on random ones alone: the others are harder than the pool."
+    )
+
+
+def _guess(one: Any, write: Write) -> str:
+    how = " (at random)" if one.is_random else ""
+    rival = "" if one.rival is None else f", or {write(one.rival)}"
+    return f"{write(one.guess)} {one.probability:.3f}{rival}{how}"
