@@ -58,8 +58,9 @@ def parser() -> argparse.ArgumentParser:
     _fit(_command(commands, "fit", "learn from labelled documents, and store the model", "LABEL"))
     _predict(_command(commands, "predict", "write the label of each document, or all its labels"))
     _explain(_command(commands, "explain", "show what each word and sentence did", "optional"))
-    _evaluate(_command(commands, "evaluate", "measure a model on labelled documents", "LABEL"))
-    _audit(_command(commands, "audit", "find labels of a table that are likely wrong", "LABEL"))
+    evaluate = _command(commands, "evaluate", "measure a model on labelled documents", "LABEL")
+    evaluate.add_argument("--json", action="store_true", help="figures as one line of JSON")
+    _command(commands, "audit", "find labels of a table that are likely wrong", "LABEL")
     _suggest(_command(commands, "suggest", "say which documents of a table to label next"))
     _report(_command(commands, "report", "show where a model fails, on one page", "LABEL"))
     summary = "compile the kernels, so that no later process does; for images of containers"
@@ -113,6 +114,31 @@ def _command(
             if name in LEARNING
             else "what stands between several labels of a document (default: ;)",
         )
+    if name in ("audit", "explain", "report", "suggest"):
+        command.add_argument(
+            "-o",
+            "--output",
+            metavar="PAGE",
+            help="HTML page to write, - for standard output; without it, text is printed",
+        )
+    if name in ("audit", "suggest"):
+        command.add_argument(
+            "--csv", metavar="TABLE", help="CSV to write, with an empty column to fill in"
+        )
+    if name in LEARNING:
+        command.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            dest="settings",
+            help="a parameter of HANClassifier, such as max_epochs=5, or of its tokenizer, such as "
+            "tokenizer__tokens=web; may be given again",
+        )
+    if name in (*LEARNING, "suggest"):
+        command.add_argument(
+            "--seed", type=int, default=0, metavar="N", help="of all that is drawn (default: 0)"
+        )
     kind = command.add_mutually_exclusive_group()
     kind.add_argument("--sep", metavar="C", help='character between columns, such as ";" or tab')
     kind.add_argument("--jsonl", action="store_true", help="standard input is JSON lines")
@@ -140,48 +166,9 @@ def _fit(command: argparse.ArgumentParser) -> None:
         help="learn nothing from a share of the documents, such as 0.2, and write them to a CSV, "
         "for evaluate and report; texts of the same words stay together",
     )
-    _settings(command)
-
-
-def _settings(command: argparse.ArgumentParser) -> None:
-    """Add what a HANClassifier is made of."""
-    command.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        dest="settings",
-        help="a parameter of HANClassifier, such as max_epochs=5, or of its tokenizer, such as "
-        "tokenizer__tokens=web; may be given again",
-    )
-    command.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of all that is drawn (default: 0)"
-    )
-
-
-def _audit(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "-o",
-        "--output",
-        metavar="PAGE",
-        help="HTML page to write, - for standard output; without it, text is printed",
-    )
-    command.add_argument(
-        "--csv", metavar="TABLE", help="CSV to write, with an empty column for decisions"
-    )
-    _settings(command)
 
 
 def _suggest(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "-o",
-        "--output",
-        metavar="PAGE",
-        help="HTML page to write, - for standard output; without it, text is printed",
-    )
-    command.add_argument(
-        "--csv", metavar="TABLE", help="CSV to write, with an empty column for labels"
-    )
     command.add_argument(
         "-n", type=_positive, default=100, metavar="N", help="how many (default: 100)"
     )
@@ -189,9 +176,6 @@ def _suggest(command: argparse.ArgumentParser) -> None:
         "--labelled",
         metavar="TABLE",
         help="documents that have labels, with the same column of texts: copies are left out",
-    )
-    command.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of the random tenth (default: 0)"
     )
 
 
@@ -211,12 +195,6 @@ def _predict(command: argparse.ArgumentParser) -> None:
 
 def _explain(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "-o",
-        "--output",
-        metavar="PAGE",
-        help="HTML page to write, - for standard output; without it, text is printed",
-    )
-    command.add_argument(
         "--rows", type=_positive, default=20, metavar="N", help="first documents (default: 20)"
     )
     command.add_argument(
@@ -234,17 +212,7 @@ def _explain(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _evaluate(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="figures as one line of JSON")
-
-
 def _report(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "-o",
-        "--output",
-        metavar="PAGE",
-        help="HTML page to write, - for standard output; without it, text is printed",
-    )
     command.add_argument(
         "--train",
         metavar="TABLE",

@@ -18,8 +18,10 @@ from sk_han.cli.tables import (
     check_page_and_table,
     check_two_files,
     named,
+    needing_torch,
     records,
     separator_of,
+    write_result,
     writing,
 )
 from sk_han.documents.repeated import groups_of_same, text_key
@@ -140,10 +142,7 @@ def audit(arguments: argparse.Namespace) -> None:
     found = audit_labels(model, texts, labels)
     if arguments.csv is not None:
         found.to_csv(arguments.csv)
-    with writing(arguments.output) as file:
-        file.write(f"{found}\n" if arguments.output is None else found.to_html())
-    seconds = time.monotonic() - started
-    tell(f"Audited {len(texts):,} documents in {seconds:.1f} s.", quiet=arguments.quiet)
+    write_result(found, f"Audited {len(texts):,} documents", started, arguments)
 
 
 def _labelled(
@@ -158,12 +157,8 @@ def _labelled(
 
 def _classifier(settings: dict[str, Any], arguments: argparse.Namespace) -> Any:
     """Make the classifier that the arguments ask for, which shows how far it is."""
-    try:
+    with needing_torch(arguments.command):
         from sk_han import HANClassifier, HierarchicalTokenizer
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f"fit needs {error.name}, which is not installed: pip install sk-han."
-        ) from error
     model = HANClassifier(tokenizer=HierarchicalTokenizer(), random_state=arguments.seed)
     try:
         model.set_params(**settings)

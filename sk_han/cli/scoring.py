@@ -8,22 +8,26 @@ import json
 import time
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
 from sk_han.cli.arguments import STANDARD, UsageError
-from sk_han.cli.several_labels import LabelSets, read_labelled, sets_of, where_of
+from sk_han.cli.several_labels import read_labelled, sets_of
 from sk_han.cli.tables import (
     ClassNames,
     check_files,
     check_page_and_table,
     named,
+    needing_torch,
     records,
+    where_of,
+    write_result,
     writing,
 )
 from sk_han.datasets.tables import Record
 from sk_han.inspection.results import DocumentExplanation, ExplanationList
+from sk_han.rendering.facts import table_lines
 from sk_han.serving import Scorer
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.metrics import figures, label_figures
@@ -74,10 +78,7 @@ def explain(arguments: argparse.Namespace) -> None:
     for name in ("target", "against"):
         label = getattr(arguments, name)
         if label is not None:
-            number = classes.number(label)
-            if number is None:
-                raise ValueError(f"--{name}: {classes.no_class(label)}")
-            asked[name] = classes.labels[number]
+            asked[name] = classes.labels[classes.checked(label, f"--{name}")]
     rows = records(arguments.data, arguments, arguments.label)
     found: list[DocumentExplanation] = []
     y_true: list[Any] = []
@@ -102,29 +103,54 @@ def evaluate(arguments: argparse.Namespace) -> None:
     check_files([arguments.model, arguments.data], None)
     scorer = Scorer.load(arguments.model)
     sets = sets_of(scorer.target, arguments)
-    if sets is not None:
-        _evaluate_sets(scorer, sets, arguments)
-        return
     classes = ClassNames(scorer.classes_.tolist())
-    probabilities, targets = [], []
+    column: dict[str, Any] = {"label": arguments.label}
+    if sets is not None:
+        column = {"others": [arguments.label]}
+    scored, targets = [], list[Any]()
     with Progress("Scored", quiet=arguments.quiet) as progress:
-        for batch in _batches(records(arguments.data, arguments, arguments.label)):
-            targets += [_number(record, classes, arguments) for record in batch]
-            probabilities.append(scorer.predict_proba([record.text for record in batch]))
+        for batch in _batches(records(arguments.data, arguments, **column)):
+            for record in batch:
+                if sets is None:
+                    targets.append(_number(record, classes, arguments))
+                else:
+                    where = where_of(arguments.data, record, arguments)
+                    targets.append(sets.numbers(record.others[0], where))
+            scored.append(scorer.predict_proba([record.text for record in batch]))
             progress.advance(len(batch))
-    found = figures(np.concatenate(probabilities), np.array(targets))
-    confusion = found.pop("confusion").tolist()
+    probabilities = np.concatenate(scored)
+    if sets is None:
+        found = figures(probabilities, np.array(targets))
+        rows = found.pop("confusion").tolist()
+        of_labels = {"classes": classes.labels, "confusion": rows}
+        head = ["true \\ predicted", *map(_in_a_cell, classes.names)]
+    else:
+        found = label_figures(probabilities, sets.decided(probabilities), sets.indicator(targets))
+        by_label = found.pop("by_label")
+        rows = list(zip(*by_label.values(), strict=True))
+        of_labels = {
+            "labels": [
+                {"label": label, **dict(zip(by_label, row, strict=True))}
+                for label, row in zip(classes.labels, rows, strict=True)
+            ]
+        }
+        head = ["label", *by_label]
     with writing(None) as file:
         if arguments.json:
-            found |= {"classes": classes.labels, "confusion": confusion}
-            file.write(json.dumps(found) + "\n")
+            file.write(json.dumps(found | of_labels) + "\n")
             return
-        _write_figures(file, found, arguments)
-        if len(classes.names) <= _CLASSES_IN_A_TABLE:
-            file.write("\n" + _table(classes.names, confusion))
-        else:
-            n_classes = len(classes.names)
-            tell(f"The confusion of {n_classes} classes is in --json.", quiet=arguments.quiet)
+        doubt = "If the model has learnt from these documents, the figures say nothing of new ones."
+        tell(doubt, quiet=arguments.quiet)
+        for name, value in found.items():
+            file.write(f"{name.replace('_', ' '):<18}{_written(value):>9}\n")
+        if sets is None and len(rows) > _CLASSES_IN_A_TABLE:
+            tell(f"The confusion of {len(rows)} classes is in --json.", quiet=arguments.quiet)
+            return
+        cells = (
+            [_in_a_cell(name), *map(_written, row)]
+            for name, row in zip(classes.names, rows, strict=True)
+        )
+        file.write("\n" + "\n".join(table_lines(head, cells)) + "\n")
 
 
 def suggest(arguments: argparse.Namespace) -> None:
@@ -143,10 +169,7 @@ def suggest(arguments: argparse.Namespace) -> None:
     )
     if arguments.csv is not None:
         found.to_csv(arguments.csv)
-    with writing(arguments.output) as file:
-        file.write(f"{found}\n" if arguments.output is None else found.to_html())
-    seconds = time.monotonic() - started
-    tell(f"Read {len(texts):,} documents in {seconds:.1f} s.", quiet=arguments.quiet)
+    write_result(found, f"Read {len(texts):,} documents", started, arguments)
 
 
 def report(arguments: argparse.Namespace) -> None:
@@ -166,60 +189,14 @@ def report(arguments: argparse.Namespace) -> None:
     found = report_on(
         model, texts, labels, X_train=train[0], y_train=train[1], n_mistakes=arguments.mistakes
     )
-    with writing(arguments.output) as file:
-        file.write(f"{found}\n" if arguments.output is None else found.to_html())
-    seconds = time.monotonic() - started
-    tell(f"Read {found.n_documents:,} documents in {seconds:.1f} s.", quiet=arguments.quiet)
+    write_result(found, f"Read {found.n_documents:,} documents", started, arguments)
 
 
 def _loaded(arguments: argparse.Namespace) -> Any:
     """Return the model with its network in PyTorch."""
-    try:
+    with needing_torch(arguments.command):
         from sk_han import load
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f"{arguments.command} needs {error.name}, which is not installed: pip install sk-han."
-        ) from error
     return load(arguments.model)
-
-
-def _evaluate_sets(scorer: Scorer, sets: LabelSets, arguments: argparse.Namespace) -> None:
-    """Print how well the model predicts the sets of labels of a table."""
-    probabilities, numbers = [], []
-    with Progress("Scored", quiet=arguments.quiet) as progress:
-        for batch in _batches(records(arguments.data, arguments, others=[arguments.label])):
-            for record in batch:
-                where = where_of(arguments.data, record, arguments)
-                numbers.append(sets.numbers(record.others[0], where))
-            probabilities.append(scorer.predict_proba([record.text for record in batch]))
-            progress.advance(len(batch))
-    p = np.concatenate(probabilities)
-    found = label_figures(p, sets.decided(p), sets.indicator(numbers))
-    by_label = found.pop("by_label")
-    with writing(None) as file:
-        if arguments.json:
-            found["labels"] = [
-                {"label": label, **dict(zip(by_label, values, strict=True))}
-                for label, *values in zip(sets.classes.labels, *by_label.values(), strict=True)
-            ]
-            file.write(json.dumps(found) + "\n")
-            return
-        _write_figures(file, found, arguments)
-        shown = [_in_a_cell(name) for name in sets.classes.names]
-        width = max(len(name) for name in ["label", *shown])
-        heads = "".join(f"{name:>11}" for name in by_label)
-        file.write(f"\n{'label':<{width}}{heads}\n")
-        for name, *values in zip(shown, *by_label.values(), strict=True):
-            cells = (f"{v:,}" if isinstance(v, int) else f"{v:.4f}" for v in values)
-            file.write(f"{name:<{width}}{''.join(f'{cell:>11}' for cell in cells)}\n")
-
-
-def _write_figures(file: TextIO, found: dict[str, Any], arguments: argparse.Namespace) -> None:
-    doubt = "If the model has learnt from these documents, the figures say nothing of new ones."
-    tell(doubt, quiet=arguments.quiet)
-    for name, value in found.items():
-        shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
-        file.write(f"{name.replace('_', ' '):<18}{shown:>9}\n")
 
 
 def _labelled_texts(
@@ -233,8 +210,7 @@ def _labelled_texts(
     for record in records(name, arguments, arguments.label):
         number = classes.number(record.label)
         if number is None and not isinstance(classes.labels[0], str):
-            where = f"{name}, line {record.line}: {arguments.label!r}"
-            raise ValueError(f"{where}: {classes.no_class(record.label)}")
+            number = classes.checked(record.label, where_of(name, record, arguments))
         texts.append(record.text)
         labels.append(named(record.label) if number is None else classes.labels[number])
     return texts, labels
@@ -252,25 +228,11 @@ def _batches(rows: Iterator[Record], size: int = _BATCH_SIZE) -> Iterator[list[R
 
 def _number(record: Record, classes: ClassNames, arguments: argparse.Namespace) -> int:
     """Return the number of a record's class."""
-    number = classes.number(record.label)
-    if number is None:
-        where = where_of(arguments.data, record, arguments)
-        raise ValueError(f"{where}: {classes.no_class(record.label)}")
-    return number
+    return classes.checked(record.label, where_of(arguments.data, record, arguments))
 
 
-def _table(labels: list[str], confusion: list[list[int]]) -> str:
-    """Return the confusion as plain text: a row for each true class."""
-    names = [_in_a_cell(label) for label in labels]
-    corner = "true \\ predicted"
-    first = max(len(name) for name in [corner, *names])
-    widths = [max(len(name), 6) for name in names]
-    rows = [names, *([str(count) for count in counts] for counts in confusion)]
-    lines = []
-    for name, row in zip([corner, *names], rows, strict=True):
-        cells = [f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)]
-        lines.append("  ".join([f"{name:<{first}}", *cells]) + "\n")
-    return "".join(lines)
+def _written(figure: float) -> str:
+    return f"{figure:,}" if isinstance(figure, int) else f"{figure:.4f}"
 
 
 def _in_a_cell(label: str) -> str:

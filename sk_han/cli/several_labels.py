@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.cli.arguments import UsageError
-from sk_han.cli.tables import ClassNames, named, records
-from sk_han.datasets.tables import Record
+from sk_han.cli.tables import ClassNames, named, records, where_of
 from sk_han.targets import AnyOfLabels, Target
 
 _SEPARATOR = ";"  # of a model of several labels, if none is given
@@ -52,13 +51,9 @@ class LabelSets:
 
     def numbers(self, cell: Any, where: str) -> list[int]:
         """Return the numbers of the labels of a cell."""
-        found = []
-        for label in _labels_of(self.separator, cell, where):
-            number = self.classes.number(label)
-            if number is None:
-                raise ValueError(f"{where}: {self.classes.no_class(label)}")
-            found.append(number)
-        return found
+        return [
+            self.classes.checked(label, where) for label in _labels_of(self.separator, cell, where)
+        ]
 
     def indicator(self, numbers: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
         """Return a row for each set of numbers, (D, L)."""
@@ -136,11 +131,6 @@ def read_labelled(
     sets = LabelSets(ClassNames(names), separator)
     numbers = [sets.numbers(cell, place) for cell, place in zip(cells, places, strict=True)]
     return texts, LabelColumns(names, sets.indicator(numbers))
-
-
-def where_of(name: str, record: Record, arguments: argparse.Namespace) -> str:
-    """Return where the label of a record stands."""
-    return f"{name}, line {record.line}: {arguments.label!r}"
 
 
 def _check_whole(label: str, separator: str, where: str = "") -> None:

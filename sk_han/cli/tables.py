@@ -7,6 +7,7 @@ import gzip
 import io
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.datasets.tables import Record, Table, check_separator, read_records
 from sk_han.utils.atomic_write import check_replaceable, replacing
 from sk_han.utils.containers import listed
+from sk_han.utils.progress import tell
 
 _SHOWN = 20
 
@@ -103,10 +105,13 @@ class ClassNames:
         of_text = self._numbers.get(str(label))  # "True" was text where the model learnt it
         return self._numbers.get(self._value(named(label)), of_text)
 
-    def no_class(self, label: Any) -> str:
-        """Say that a label is none of the model's."""
-        known = listed(self.names, _SHOWN, lambda name: repr(name[:40]))
-        return f"{named(label)!r} is no class of the model; it has {known}."
+    def checked(self, label: Any, where: str) -> int:
+        """Return the number of the class with a label, which stands somewhere in the input."""
+        number = self.number(label)
+        if number is None:
+            known = listed(self.names, _SHOWN, lambda name: repr(name[:40]))
+            raise ValueError(f"{where}: {named(label)!r} is no class of the model; it has {known}.")
+        return number
 
     def _value(self, name: str) -> Any:
         """Return what a name is compared by."""
@@ -122,6 +127,29 @@ class ClassNames:
 def named(label: Any) -> str:
     """Return a label as text, as JSON and CSV write it."""
     return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def where_of(name: str, record: Record, arguments: argparse.Namespace) -> str:
+    """Return where the label of a record stands."""
+    return f"{name}, line {record.line}: {arguments.label!r}"
+
+
+def write_result(found: Any, said: str, started: float, arguments: argparse.Namespace) -> None:
+    """Write a result as an HTML page or as text, and tell what took so long."""
+    with writing(arguments.output) as file:
+        file.write(f"{found}\n" if arguments.output is None else found.to_html())
+    tell(f"{said} in {time.monotonic() - started:.1f} s.", quiet=arguments.quiet)
+
+
+@contextmanager
+def needing_torch(command: str) -> Iterator[None]:
+    """Say how to install what a command needs besides what a stored model does."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"{command} needs {error.name}, which is not installed: pip install sk-han."
+        ) from error
 
 
 @contextmanager
