@@ -93,11 +93,6 @@ class TestPredict:
             f"sk-han: error: {table()} has no column 'review'. It has 'id', 'text', 'label'.\n"
         )
 
-    def test_two_columns_of_one_name_are_refused(self, run, model, table):
-        code, _, told = run("predict", model, table(), "--keep", "id", "--keep", "id")
-        assert code == 2
-        assert "two columns of the result have one name" in told
-
 
 class TestExplain:
     def test_a_page_has_the_first_documents(self, run, model, table, tmp_path):

@@ -124,13 +124,6 @@ def test_a_separator_inside_of_a_label_of_the_model_is_told(run, topics, stored)
     assert "the label 'good' holds the separator 'o'; give another one" in told
 
 
-@pytest.mark.parametrize("command", ["predict", "evaluate", "report"])
-def test_a_separator_for_a_model_of_classes_is_an_error_of_usage(run, model, table, command):
-    code, _, told = run(command, model, table(), "--separator", ";")
-    assert code == 2
-    assert "this one gives each document one of its classes" in told
-
-
 def test_marks_of_mistakes_are_for_one_label(run, stored, topics):
     assert run("explain", stored, topics())[0] == 0
     code, _, told = run("explain", stored, topics(), "--label", "topics")
