@@ -124,7 +124,7 @@ class Alignment(Result):
             for word, row in zip(self.target_words, self.weights.tolist(), strict=True)
         )
         table = (
-            f'<table class="han-alignment"><thead><tr><td></td>{head}</tr></thead>'
+            f'<table><thead><tr><td></td>{head}</tr></thead>'
             f"<tbody>{rows}</tbody></table>"
         )
         return page(f'<div style="overflow-x:auto">{table}</div>', "alignment", full_page)

@@ -17,12 +17,6 @@ from sk_han.rendering.rows import WORDS_SHOWN  # noqa: E402
 from tests.thorough import first_fast  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def _figures_are_closed():
-    yield
-    plt.close("all")
-
-
 def texts(ax):
     return [text.get_text() for text in ax.texts]
 

@@ -1,12 +1,9 @@
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sk_han.inspection.results.collection import ExplanationList
-from sk_han.rendering.colors import stylesheet
 from sk_han.utils.visible_text import visible
 from tests.by_hand import explained, signed
 from tests.html_page import ANYTHING, Page
@@ -91,13 +88,10 @@ def test_with_true_labels_the_page_begins_with_the_count_of_wrong_documents():
     assert page.all_text.index("2 of 3") < page.all_text.index("Number 0.")
 
 
-def test_without_true_labels_nothing_is_counted():
+def test_when_nothing_is_wrong_or_known_nothing_is_marked():
     page = Page(predicting("pos", "neg").to_html())
     assert "misclassified" not in page.all_text
     assert "true:" not in page.all_text
-
-
-def test_when_nothing_is_wrong_nothing_is_marked():
     page = Page(predicting("pos", "neg").to_html(y_true=["pos", "neg"]))
     assert "0 of 2 documents misclassified (0.0%)" in page.all_text
     assert "wrong" not in page.all_text
@@ -235,20 +229,3 @@ def test_misclassified_first_needs_true_labels():
 
 def test_an_empty_list_takes_true_labels():
     assert "No documents." in ExplanationList([]).to_html(y_true=[], misclassified_first=True)
-
-
-def test_a_page_has_no_script_and_loads_nothing():
-    html = ExplanationList([explained(), signed()]).to_html(y_true=["pos", "neg"])
-    assert not re.search(r"<script|<link|<img|src=|href=|url\(|@import|\son\w+=", html)
-
-
-def test_every_class_has_a_style():
-    for _, attributes in Page(predicting("pos", "neg").to_html(y_true=["neg", "neg"])).tags:
-        for name in attributes.get("class", "").split():
-            assert f".{name} " in stylesheet() or f".{name}[" in stylesheet()
-
-
-def test_a_file_is_written_in_utf8(tmp_path):
-    path = tmp_path / "explanations.html"
-    html = ExplanationList([explained("caf\u00e9 \ud800 \U0001f600.")]).to_html(path)
-    assert path.read_text(encoding="utf-8") == html

@@ -8,12 +8,6 @@ pyplot = pytest.importorskip("matplotlib.pyplot")
 from tests.by_hand import summarized  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    pyplot.close("all")
-
-
 def bars(ax):
     return [round(patch.get_width(), 6) for patch in ax.patches]
 

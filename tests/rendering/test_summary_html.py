@@ -68,20 +68,6 @@ def test_any_text_makes_a_whole_page(text):
     Page(html)
 
 
-def test_a_page_needs_nothing_from_outside():
-    html = summarized().to_html()
-    assert not any(word in html for word in ("<script", "http:", "https:", "url(", "@import"))
-
-
-def test_a_file_holds_what_is_returned(tmp_path):
-    html = summarized().to_html(tmp_path / "summary.html")
-    assert (tmp_path / "summary.html").read_text("utf-8") == html
-
-
-def test_a_notebook_shows_a_fragment():
-    assert summarized()._repr_html_() == summarized().to_html(full_page=False)
-
-
 def test_a_summary_without_classes_or_terms_is_a_page():
     Page(summarized(classes=()).to_html())
     empty = [dataclasses.replace(found, terms=()) for found in summarized().classes]

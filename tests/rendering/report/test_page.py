@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from sk_han.inspection.results import ExplanationList
-from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.report.verdicts import misleading_sentence
-from tests.by_hand import explained, signed, summarized
+from tests.by_hand import explained, signed
 from tests.html_page import Page
 from tests.reports import HOSTILE, hostile, made, many_mistakes, of_size, one_document
 
@@ -41,16 +40,6 @@ def test_every_link_has_its_place_on_the_page(report_, full_page):
     assert {link[1:] for link in links} <= set(places)
 
 
-@each_report
-def test_a_page_needs_nothing_from_elsewhere(report_):
-    html = report_.to_html()
-    page = Page(html)
-    assert not {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object"}
-    assert "url(" not in html
-    assert "@import" not in html
-    assert all(name not in attributes for _, attributes in page.tags for name in ("src", "onload"))
-
-
 def test_hostile_text_is_text():
     report = hostile()
     page = Page(report.to_html())
@@ -70,17 +59,6 @@ def test_each_mistake_and_each_right_answer_is_listed():
     assert "neg taken for pos" in found
     assert "new taken for pos" in found
     assert "Not bad." in found
-
-
-@pytest.mark.parametrize("made_of", [made, summarized])
-def test_rules_of_one_kind_of_page_do_not_reach_others_in_a_notebook(made_of):
-    fragment = made_of().to_html(full_page=False)
-    style = fragment[: fragment.index("</style>")].replace(stylesheet(), "")
-    rules = [line for line in style.splitlines() if line.startswith(".sk-han")]
-    assert rules
-    assert all(rule.startswith(".sk-han:where(.han-kind-") for rule in rules)
-    kind = rules[0].partition("(.")[2].partition(")")[0]
-    assert f'<div class="sk-han {kind}">' in fragment
 
 
 def test_the_legend_stands_once_for_all_mistakes():
@@ -164,11 +142,6 @@ def test_two_reports_on_one_page_have_different_places():
     first = Page(made().to_html()).attributes("section")[0]["id"]
     second = Page(made(targets=np.zeros(6, dtype=int)).to_html()).attributes("section")[0]["id"]
     assert first != second
-
-
-def test_the_page_is_written_as_returned(tmp_path):
-    path = tmp_path / "report.html"
-    assert made().to_html(path) == path.read_text("utf-8")
 
 
 @pytest.mark.parametrize(
