@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
+from sk_han.inspection.results.collection import ExplanationList
 from tests.by_hand import explained, signed
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -34,12 +35,6 @@ def test_words_are_drawn_in_order_with_their_punctuation():
     ax = plot_explanation(explained("Great film. I loved it!"))
     words = [t for t in texts(ax) if t in ("Great", "film", ".", "I", "loved", "it", "!")]
     assert words == ["Great", "film", ".", "I", "loved", "it", "!"]
-
-
-def test_the_heaviest_word_has_the_strongest_shade():
-    ax = plot_explanation(explained("aa bb. cc dd ee."))
-    assert shade_behind(ax, "ee") == shades(LIGHT, "attention")[-1]
-    assert shade_behind(ax, "aa") == shades(LIGHT, "attention")[2]
 
 
 def test_contributions_are_shaded_by_sign():
@@ -113,11 +108,6 @@ def test_the_sentences_of_largest_weight_are_drawn():
     assert "6 more sentences" in texts(ax)
 
 
-def test_small_values_keep_two_significant_digits():
-    ax = plot_explanation(signed("One. Two. Three.", sentence_contributions=[-0.00047, 0.0011, 0]))
-    assert {"-0.00047", "+0.0011", "0"} <= set(texts(ax))
-
-
 def test_numbers_do_not_reach_into_the_bars():
     ax = plot_explanation(signed("One. Two.", sentence_contributions=[-0.00047, -1.2e-5]))
     bars = [patch.get_window_extent().x0 for patch in ax.patches if patch.get_height() == 6]
@@ -181,7 +171,10 @@ def test_dollar_signs_are_no_mathematics(tmp_path):
     plot_explanation(explanation).figure.savefig(tmp_path / "figure.png")
 
 
-def test_a_dark_figure_has_dark_shades():
+def test_a_figure_has_the_shades_of_its_theme():
+    ax = plot_explanation(explained("aa bb. cc dd ee."))
+    assert shade_behind(ax, "ee") == shades(LIGHT, "attention")[-1]
+    assert shade_behind(ax, "aa") == shades(LIGHT, "attention")[2]
     with plt.style.context("dark_background"):
         ax = plot_explanation(explained("aa bb."))
         assert shade_behind(ax, "bb") == shades(DARK, "attention")[-1]
@@ -216,3 +209,62 @@ def test_figures_of_every_layout_are_saved_in_every_format(tmp_path, layout, for
 def test_a_subfigure_can_be_drawn_on():
     subfigure, _ = Figure(layout="constrained").subfigures(1, 2)
     assert "loved" in texts(plot_explanation(explained(), ax=subfigure.subplots()))
+
+
+# Lists
+
+
+def at(ax, word):
+    return [t.get_window_extent() for t in ax.texts if t.get_text() == word]
+
+
+def test_documents_are_drawn_below_each_other_with_one_legend():
+    documents = ExplanationList([signed("Aa bb."), signed("Cc dd.")], y_true=["pos", "neg"])
+    ax = documents.plot()
+    (first,), (second,) = at(ax, "Aa"), at(ax, "Cc")
+    assert first.y0 > second.y1
+    assert first.x0 == pytest.approx(second.x0)
+    assert texts(ax).count("against") == 1
+    assert {"0  true pos, predicted pos", "1  true neg, predicted pos"} <= set(texts(ax))
+
+
+def test_classes_of_a_document_are_drawn_side_by_side():
+    classes = [signed("Aa bb. Cc dd.", target=target) for target in ("neg", "pos")]
+    ax = ExplanationList(classes, numbers=[4, 4]).plot()
+    left, right = at(ax, "Cc")
+    assert left.y0 == pytest.approx(right.y0)
+    assert left.x1 < right.x0
+    assert {"for or against neg", "for or against pos"} <= set(texts(ax))
+    assert texts(ax).count("4  predicted pos") == 1
+    box = ax.get_window_extent()
+    assert all(text.get_window_extent().x1 <= box.x1 + 1 for text in ax.texts)
+
+
+def test_more_classes_than_a_figure_has_room_for_are_refused():
+    classes = ExplanationList([signed("Aa bb.")] * 11, numbers=[4] * 11)
+    with pytest.raises(ValueError, match=r"room for 10 classes.*here are 11\. Choose some"):
+        classes.plot()
+    assert classes[:10].plot()
+
+
+def test_documents_and_sentences_beyond_the_limit_are_counted():
+    documents = ExplanationList([explained("Aa bb. Cc dd. Ee ff.")] * 4)
+    ax = documents.plot(max_documents=3, max_sentences=2)
+    assert texts(ax).count("1 more sentence") == 3
+    assert "1 more documents" not in texts(ax)
+    assert "1 more document" in texts(ax)
+
+
+def test_documents_that_do_not_fit_given_axes_are_counted():
+    ax = Figure(figsize=(6, 3)).subplots()
+    assert ExplanationList([explained("Aa bb. Cc dd.")] * 9).plot(ax, max_documents=9) is ax
+    drawn = texts(ax).count("Aa")
+    assert 0 < drawn < 9
+    assert f"{9 - drawn} more documents" in texts(ax)
+    assert min(t.get_window_extent().y0 for t in ax.texts) >= ax.get_window_extent().y0 - 1
+
+
+def test_no_documents_are_an_empty_figure_that_says_so(tmp_path):
+    ax = ExplanationList().plot()
+    assert texts(ax) == ["No documents."]
+    ax.figure.savefig(tmp_path / "empty.png")

@@ -176,14 +176,6 @@ def test_long_documents_show_the_sentences_of_largest_weight():
     assert "Sentence *30*" in text
 
 
-def test_folded_contributions_are_summed():
-    text = " ".join(f"Number {i}." for i in range(30))
-    values = [-0.001] * 10 + [1.0] * 20
-    assert "... 10 sentences with -0.010 in sum" in plain(
-        signed(text, sentence_contributions=values)
-    )
-
-
 def test_small_values_keep_two_significant_digits_in_their_column():
     lines = plain(signed("A. B. C. D.", sentence_contributions=[0.5, -0.00047, 0.0011, -0.0]))
     assert [line[:15] for line in lines.splitlines()[1:5]] == [

@@ -23,15 +23,10 @@ HISTORY = [
 def test_history_has_a_line_for_each_kind_of_number():
     ax = plot_history(HISTORY, ax=Figure().subplots())
     assert [line.get_label() for line in ax.lines] == ["training loss", "validation loss"]
+    assert [line.get_linestyle() for line in ax.lines] == ["--", "-"]
     np.testing.assert_array_equal(ax.lines[1].get_xydata(), [[1, 0.6], [2, 0.55]])
     (scores,) = [other for other in ax.figure.axes if other is not ax]
     np.testing.assert_array_equal(scores.lines[0].get_ydata(), [0.6, 0.7])
-
-
-def test_history_without_validation_has_one_line():
-    ax = plot_history([{"epoch": 1, "train_loss": 0.7}], ax=Figure().subplots())
-    assert [line.get_label() for line in ax.lines] == ["training loss"]
-    assert ax.figure.axes == [ax]
 
 
 def test_epochs_without_a_score_are_left_out():
@@ -74,27 +69,22 @@ def test_each_score_has_its_colour_and_marker():
     assert labels == ["training loss", *(f"validation score_{i}" for i in range(8))]
 
 
-def test_training_is_dashed():
-    ax = plot_history(HISTORY, ax=Figure().subplots())
-    assert [line.get_linestyle() for line in ax.lines] == ["--", "-"]
-
-
 def test_epochs_without_a_number_are_counted_from_one():
     ax = plot_history([{"train_loss": 1.0}, {"train_loss": 0.5}], ax=Figure().subplots())
     np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[1, 1.0], [2, 0.5]])
+    assert ax.figure.axes == [ax]  # without scores there is no second scale
 
 
-@pytest.mark.parametrize("epoch", [{}, {"epoch": 1, "seconds": 2.0}, {"valid_loss": None}])
-def test_a_history_without_losses_and_scores_is_refused(epoch):
-    with pytest.raises(ValueError, match=r"history has nothing to draw.*need train_loss"):
-        plot_history([epoch])
-
-
-def test_an_epoch_that_is_no_mapping_is_refused():
-    with pytest.raises(TypeError, match=r"history\[1\] is 2, of type int"):
-        plot_history([{"train_loss": 1.0}, 2])
-
-
-def test_an_empty_history_is_refused():
-    with pytest.raises(ValueError, match="history has no epoch"):
-        plot_history([])
+@pytest.mark.parametrize(
+    ("history", "error", "message"),
+    [
+        ([], ValueError, "history has no epoch"),
+        ([{}], ValueError, r"history has nothing to draw.*need train_loss"),
+        ([{"epoch": 1, "seconds": 2.0}], ValueError, "history has nothing to draw"),
+        ([{"valid_loss": None}], ValueError, "history has nothing to draw"),
+        ([{"train_loss": 1.0}, 2], TypeError, r"history\[1\] is 2, of type int"),
+    ],
+)
+def test_a_history_without_losses_and_scores_is_refused(history, error, message):
+    with pytest.raises(error, match=message):
+        plot_history(history)
