@@ -240,8 +240,7 @@ def _docstrings(package: str, root: Path) -> Iterator[_Docstring]:
         if parts[-1:] == ("__init__",):
             parts = parts[:-1]
         module = ".".join((package, *parts))
-        for name, kind, text in _in_source(path):
-            yield _Docstring(f"{module}.{name}", module, kind, text)
+        yield from _documented(_parsed(path), module, module)
 
 
 def _sources(root: Path) -> Iterator[Path]:
@@ -258,30 +257,30 @@ def _is_taken(folder: str) -> bool:
     return not private and folder not in _LEFT_OUT
 
 
-def _in_source(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield name, kind and text of what a file documents; nothing if it cannot be read."""
+def _parsed(path: Path) -> ast.Module:
+    """Return the tree of a file, an empty one if it cannot be read as Python."""
     try:
         source = path.read_bytes()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of doubtful escapes in other people's strings
-            tree = ast.parse(source)
+            return ast.parse(source)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    yield from _documented(tree, "")
+        return ast.Module([], [])
 
 
-def _documented(parent: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple[str, str, str]]:
+def _documented(
+    parent: ast.Module | ast.ClassDef, prefix: str, module: str
+) -> Iterator[_Docstring]:
+    function = "method" if isinstance(parent, ast.ClassDef) else "function"
     for node in parent.body:
         if not isinstance(node, _DEFINITIONS) or node.name.startswith("_"):
             continue
-        name = f"{prefix}{node.name}"
-        text = _text_of(node)
+        name, text = f"{prefix}.{node.name}", _text_of(node)
+        if text:
+            kind = "class" if isinstance(node, ast.ClassDef) else function
+            yield _Docstring(name, module, kind, text)
         if isinstance(node, ast.ClassDef):
-            if text:
-                yield name, "class", text
-            yield from _documented(node, f"{name}.")
-        elif text:
-            yield name, "method" if prefix else "function", text
+            yield from _documented(node, name, module)
 
 
 def _text_of(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> str:

@@ -13,11 +13,9 @@ from sk_han.rendering.fonts import drawable, families_for
 from sk_han.rendering.notes import (
     NO_WORDS,
     attention_note,
-    likeliest,
     methods_note,
-    mistaken,
     named,
-    probability_of,
+    probabilities_of,
 )
 from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.rendering.rows import FEWEST_WORDS, Row, chunks_of, rows_of, shortened, words_for_each
@@ -190,11 +188,7 @@ class Sheet:
 
 def paint_head(sheet: Sheet, explanation: Explained, before: str = "", true: Any = None) -> None:
     """Write what is predicted, and at the right the probabilities of the likeliest classes."""
-    probabilities = "   ".join(
-        f"{in_one_line(explanation.classes[i])} {probability_of(explanation, i)} "
-        f"{mistaken(explanation, i, true)}".rstrip()
-        for i in likeliest(explanation, CLASSES_SHOWN, true)
-    )
+    probabilities = "   ".join(probabilities_of(explanation, CLASSES_SHOWN, true))
     head = f"{before}predicted {named(explanation.answer, in_one_line)}"
     predicted = sheet.text(0, head, weight="bold")
     _paint_at_end(sheet, sheet.length(predicted), probabilities, color=sheet.theme.muted)

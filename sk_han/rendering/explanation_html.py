@@ -27,6 +27,7 @@ from sk_han.rendering.notes import (
     mistaken,
     named,
     probability_of,
+    true_of,
 )
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Explained, ExplainedDocuments, Quantity
@@ -85,9 +86,9 @@ def render_html_list(
     for position, i in enumerate(shown):
         document, is_open = documents[i], position < OPEN_DOCUMENTS
         if len(document) == 1:
-            markup = document_markup(document[0], show, _true(document))
+            markup = document_markup(document[0], show, true_of(document))
         else:
-            markup = _classes(list(document), show, _true(document))
+            markup = _classes(list(document), show, true_of(document))
         kind = "han-document han-wrong" if wrong[i] else "han-document"
         blocks.append(fold(_summary(document, wrong[i]), markup, kind, is_open=is_open))
     if len(shown) < len(order):
@@ -100,17 +101,15 @@ def render_html_list(
 
 
 def _is_wrong(document: ExplainedDocuments) -> bool:
-    return document.y_true is not None and bool(document[0].answer != document.y_true[0])
-
-
-def _true(document: ExplainedDocuments) -> Any:
-    return None if document.y_true is None else document.y_true[0]
+    true = true_of(document)
+    return true is not None and bool(document[0].answer != true)
 
 
 def _summary(document: ExplainedDocuments, is_wrong: bool) -> str:
     explanation, verdict = document[0], f"{_WRONG} " if is_wrong else ""
-    if document.y_true is not None:
-        verdict += f'<span class="han-small">true: {named(document.y_true[0], isolated)}</span> '
+    true = true_of(document)
+    if true is not None:
+        verdict += f'<span class="han-small">true: {named(true, isolated)}</span> '
     beginning = excerpt(explanation.text, EXCERPT)
     probability = ""
     if explanation.labels is None:  # those of several labels are below

@@ -18,11 +18,10 @@ from sk_han.rendering.notes import (
     comparison,
     explains_its_answer,
     fold_note,
-    likeliest,
-    mistaken,
     named,
-    probability_of,
+    probabilities_of,
     target_of,
+    true_of,
 )
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Explained, ExplainedDocuments, Quantity
@@ -83,7 +82,7 @@ def render_text_list(
     shown = documents[:max_documents]
     blocks = []
     for document in shown:
-        marked = None if document.y_true is None else document.y_true[0]
+        marked = true_of(document)
         true = "" if document.y_true is None else f", true: {named(marked, in_one_line)}"
         for explanation, shading in zip(document, side_by_side(list(document), show), strict=True):
             head = f"[{document.numbers[0]}] {_head(explanation, marked)}{true}"
@@ -152,11 +151,7 @@ def terminal_has_color() -> bool:
 
 def _head(explanation: Explained, true: Any = None) -> str:
     """Return what is predicted, the likeliest probabilities, and the class that is explained."""
-    probabilities = ", ".join(
-        f"{in_one_line(explanation.classes[i])} {probability_of(explanation, i)} "
-        f"{mistaken(explanation, i, true)}".rstrip()
-        for i in likeliest(explanation, CLASSES_SHOWN, true)
-    )
+    probabilities = ", ".join(probabilities_of(explanation, CLASSES_SHOWN, true))
     head = f"predicted {named(explanation.answer, in_one_line)} ({probabilities})"
     if not explains_its_answer(explanation):
         head += f", explained {comparison(explanation, in_one_line)}"

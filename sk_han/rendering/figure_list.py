@@ -19,7 +19,7 @@ from sk_han.rendering.explanation_figure import (
     paint_row,
     undo,
 )
-from sk_han.rendering.notes import comparison, explains_its_answer, named
+from sk_han.rendering.notes import comparison, explains_its_answer, named, true_of
 from sk_han.rendering.protocols import ExplainedDocuments, Quantity
 from sk_han.rendering.rows import rows_of, words_for_each
 from sk_han.rendering.shading import Shading, side_by_side
@@ -87,7 +87,7 @@ def _paint_document(
     sheet: Sheet, document: ExplainedDocuments, shadings: list[Shading], max_sentences: int
 ) -> None:
     first = document[0]
-    marked = None if document.y_true is None else document.y_true[0]
+    marked = true_of(document)
     true = "" if document.y_true is None else f"true {named(marked, in_one_line)}, "
     paint_head(sheet, first, f"{document.numbers[0]}  {true}", marked)
     width = (sheet.width - GUTTER * (len(document) - 1)) / len(document)

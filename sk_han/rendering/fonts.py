@@ -73,9 +73,12 @@ def families_for(texts: Iterable[str]) -> list[str] | None:
         return None
     added, missing = _installed_with(frozenset(drawn), _installed())
     if missing:
+        some = repr("".join(sorted(missing)[:10]))
+        more = f" and {len(missing) - 10} more characters" if len(missing) > 10 else ""
+        to_install = " and ".join(sorted(set(map(_font_of, missing)))[:3])
         warn_user(
-            f"No installed font has {_named(missing)}: the figure shows boxes in their place. "
-            f"Install {_to_install(missing)} and start Python again."
+            f"No installed font has {some}{more}: the figure shows boxes in their place. "
+            f"Install {to_install} and start Python again."
         )
     return [*usual, *added] if added else None
 
@@ -160,20 +163,8 @@ def _installed_with(
     return chosen, frozenset(missing)
 
 
-def _named(characters: Iterable[str]) -> str:
-    some = sorted(characters)
-    shown = "".join(some[:10])
-    more = f" and {len(some) - 10} more characters" if len(some) > 10 else ""
-    return f"{shown!r}{more}"
-
-
-def _to_install(characters: Iterable[str]) -> str:
-    """Name fonts that have the scripts of these characters."""
-    fonts: Sequence[str] = sorted({_font_of(character) for character in characters})
-    return " and ".join(fonts[:3])
-
-
 def _font_of(character: str) -> str:
+    """Name a font that has the script of a character."""
     script = unicodedata.name(character, "SYMBOL").split()[0]
     if script in EAST_ASIAN:
         return "Noto Sans CJK (Debian and Ubuntu: apt install fonts-noto-cjk)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from sk_han.rendering.colors import themed_axes
 from sk_han.rendering.fonts import written
@@ -93,9 +93,16 @@ def _history_of(estimator: Any) -> Any:
         return estimator
     # Checked by attribute, so that drawing a stored history imports no estimator.
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-    if not hasattr(last, "history_"):
-        _refuse(last)
-    return last.history_
+    if hasattr(last, "history_"):
+        return last.history_
+    if hasattr(last, "fit"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(last)
+    raise TypeError(
+        "plot_history needs a fitted HANClassifier, a Pipeline that ends in one, or its "
+        f"history_; got {type(last).__name__}. After a search, pass search.best_estimator_."
+    )
 
 
 def _checked(history: Sequence[Any]) -> list[Mapping[str, Any]]:
@@ -123,17 +130,6 @@ def _names(history: Sequence[Mapping[str, Any]]) -> list[str]:
             f"names start with valid_; got the keys {list(names)}."
         )
     return drawable
-
-
-def _refuse(estimator: Any) -> NoReturn:
-    if hasattr(estimator, "fit"):
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(estimator)
-    raise TypeError(
-        "plot_history needs a fitted HANClassifier, a Pipeline that ends in one, or its "
-        f"history_; got {type(estimator).__name__}. After a search, pass search.best_estimator_."
-    )
 
 
 def _curve(

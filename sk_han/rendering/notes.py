@@ -7,25 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.rendering.protocols import Explained
+from sk_han.rendering.protocols import Explained, ExplainedDocuments
 from sk_han.rendering.shading import Shading, brief, number
-
-__all__ = [
-    "GRADIENT_METHODS",
-    "NOTES",
-    "NO_WORDS",
-    "OF_SENTENCE",
-    "attention_note",
-    "comparison",
-    "explains_its_answer",
-    "fold_note",
-    "likeliest",
-    "methods_note",
-    "mistaken",
-    "named",
-    "probability_of",
-    "target_of",
-]
+from sk_han.utils.visible_text import in_one_line
 
 NO_WORDS = "No words of this document were read."
 
@@ -91,6 +75,20 @@ def probability_of(explanation: Explained, i: int) -> str:
         return f"{probability:.3f}"
     sign = "\N{GREATER-THAN OR EQUAL TO}" if probability >= thresholds[i] else "<"
     return f"{probability:.3f} {sign} {thresholds[i]:.3f}"
+
+
+def probabilities_of(explanation: Explained, n: int, true: Any) -> list[str]:
+    """Name the likeliest labels with their probabilities, in one line each."""
+    return [
+        f"{in_one_line(explanation.classes[i])} {probability_of(explanation, i)} "
+        f"{mistaken(explanation, i, true)}".rstrip()
+        for i in likeliest(explanation, n, true)
+    ]
+
+
+def true_of(document: ExplainedDocuments) -> Any:
+    """Return the true label, or labels, of the one document of explanations; None if unknown."""
+    return None if document.y_true is None else document.y_true[0]
 
 
 def mistaken(explanation: Explained, i: int, true: Any) -> str:

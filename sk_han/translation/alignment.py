@@ -123,10 +123,7 @@ class Alignment(Result):
             f"{''.join(map(_cell, row))}</tr>"
             for word, row in zip(self.target_words, self.weights.tolist(), strict=True)
         )
-        table = (
-            f'<table><thead><tr><td></td>{head}</tr></thead>'
-            f"<tbody>{rows}</tbody></table>"
-        )
+        table = f"<table><thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table>"
         return page(f'<div style="overflow-x:auto">{table}</div>', "alignment", full_page)
 
     def __repr__(self) -> str:

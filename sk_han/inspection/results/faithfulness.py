@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from sk_han.inspection.results.result import Result
 from sk_han.rendering.facts import table_lines
-from sk_han.rendering.faithfulness_figure import plot_faithfulness
-from sk_han.rendering.faithfulness_html import render_faithfulness
+from sk_han.rendering.faithfulness_page import plot_faithfulness, render_faithfulness
 from sk_han.rendering.numbers import counted
 from sk_han.utils.frames import column_dtype
 from sk_han.utils.optional import import_optional
