@@ -148,7 +148,8 @@ def _method_note(explanations: Sequence[Explained], write: Callable[[Any], str])
         )
     if by_ngrams and _is_linear(first):
         note += "; the n-grams' part is exact"
-    of_sentences = [e.sentence_errors.max(initial=0) for e in explanations if method == "shapley"]
+    given = (e.sentence_errors for e in explanations if e.sentence_errors is not None)
+    of_sentences = [each.max(initial=0) for each in given]
     if any(of_sentences):
         note += f"; the standard error of a sentence is at most {brief(max(of_sentences))}"
     errors = [e.completeness_error for e in explanations if e.completeness_error is not None]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.rendering.colors import stylesheet
 from sk_han.rendering.explanation_html import render_html
+from sk_han.rendering.notes import NOTES
 from sk_han.rendering.rows import folded, rows_of
 from sk_han.rendering.shading import LEVELS
 from sk_han.utils.visible_text import visible
@@ -120,12 +121,6 @@ def test_contributions_are_shaded_by_sign():
     ]
 
 
-def test_words_too_weak_to_matter_have_no_markup():
-    html = render_html(signed("a b c.", contributions=[1.0, 0.25, -0.1]))
-    assert '<mark class="p8" title=' in html
-    assert ">b</mark> c.</div>" in html
-
-
 def test_a_word_says_its_numbers():
     *_, mark = Page(render_html(explained("a b. c d e."))).attributes("mark", "w8")
     assert mark["title"] == "attention 0.33 = sentence 0.67 × word 0.5"
@@ -172,26 +167,15 @@ def test_the_legend_of_signed_contributions_names_target_and_method():
     assert "words speak for <bdi>neg</bdi>" in legend
 
 
-@pytest.mark.parametrize(
-    ("method", "meaning"),
-    [
-        ("attention", "weights of the model's pooling, not a measure of importance"),
-        (
-            "sentence_alone",
-            "what the model says to each sentence alone; in its words, an estimate",
-        ),
-        ("gradient_attention", "attention × gradient, an estimate"),
-        ("gradient_input", "word vector × gradient, an estimate"),
-        ("integrated_gradients", "gradients averaged while the words' vectors grow from zero"),
-        ("occlusion", "what is lost when one word, or one sentence, is left out"),
-        ("random", "random numbers, a control"),
-    ],
-)
-def test_the_legend_says_what_the_numbers_of_each_method_are(method, meaning):
-    explanation = (explained if method == "attention" else signed)(method=method)
-    legend = legend_of(render_html(explanation))
-    assert f"{meaning}." in legend or f"{meaning}:" in legend
-    assert ("log-odds" in legend) == (method not in ("attention", "random"))
+@pytest.mark.parametrize("method", ["attention", *NOTES, "random"])
+def test_the_legend_says_what_the_numbers_of_each_method_are(method):
+    legend = legend_of(render_html((explained if method == "attention" else signed)(method=method)))
+    of_no_contributions = {
+        "attention": "weights of the model's pooling, not a measure of importance",
+        "random": "random numbers, a control",
+    }
+    assert (NOTES | of_no_contributions)[method] in legend
+    assert ("log-odds" in legend) == (method in NOTES)
 
 
 THREE = {"classes": ["neg", "pos", "other"], "probabilities": [0.1, 0.8, 0.1]}
