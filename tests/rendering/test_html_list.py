@@ -187,19 +187,6 @@ def test_neighbours_with_one_number_and_another_text_are_two_documents():
     assert [line[0] for line in summaries(explanations.to_html())] == ["3", "3"]
 
 
-def series(labels):
-    return pytest.importorskip("pandas").Series(labels)
-
-
-@pytest.mark.parametrize("wrap", [tuple, np.array, series])
-def test_true_labels_may_be_any_array_like(wrap):
-    explanations = ExplanationList(
-        explained(classes=np.array([0, 1]), predicted=np.int64(label), target=1) for label in (0, 1)
-    )
-    page = Page(explanations.to_html(y_true=wrap([0, 0])))
-    assert "1 of 2 documents misclassified" in page.all_text
-
-
 @pytest.mark.parametrize(
     ("y_true", "shape"), [(["pos"], r"\(1,\)"), ("pos", r"\(\)"), ([["pos"]] * 2, r"\(2, 1\)")]
 )

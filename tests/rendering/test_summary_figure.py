@@ -36,15 +36,6 @@ def test_given_axes_are_drawn_on():
         summarized().plot(ax=axes[:1])
 
 
-def test_dollars_and_braces_are_no_formula():
-    found = summarized().classes[1]
-    terms = tuple(dataclasses.replace(term, text="$x_{") for term in found.terms)
-    classes = (dataclasses.replace(found, label="$y^{"), dataclasses.replace(found, terms=terms))
-    axes = summarized(classes=classes).plot()
-    axes[0].figure.canvas.draw()
-    assert names(axes[1]) == ["$x_{"]
-
-
 def test_a_class_without_terms_is_drawn():
     found = dataclasses.replace(summarized().classes[1], terms=())
     axes = summarized(classes=(found, found)).plot()
