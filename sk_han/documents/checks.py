@@ -40,10 +40,9 @@ def check_ids(ids: NDArray[Any]) -> None:
     """Check that word ids are those of words."""
     if not len(ids) or (ids.min() >= UNKNOWN_ID and ids.max() <= LARGEST_ID):
         return
-    wrong = np.flatnonzero((ids < UNKNOWN_ID) | (ids > LARGEST_ID))
-    if len(wrong):
-        raise ValueError(
-            f"Word {wrong[0]} has the id {ids[wrong[0]]}; ids run from {UNKNOWN_ID} (unknown "
-            f"word) to 2**31 - 1, and {PADDING_ID} is the padding, which a DocumentArray does "
-            "not hold (DocumentArray.from_padded takes it off)."
-        )
+    wrong = np.flatnonzero((ids < UNKNOWN_ID) | (ids > LARGEST_ID))[0]
+    raise ValueError(
+        f"Word {wrong} has the id {ids[wrong]}; ids run from {UNKNOWN_ID} (unknown word) to "
+        f"2**31 - 1, and {PADDING_ID} is the padding, which a DocumentArray does not hold "
+        "(DocumentArray.from_padded takes it off)."
+    )

