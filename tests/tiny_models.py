@@ -1,9 +1,13 @@
 """Fitted models that take a fraction of a second."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 from sklearn.pipeline import make_pipeline
 
 from sk_han import Attention, HANClassifier, HierarchicalTokenizer
+from sk_han.targets import OneOfClasses
 
 GOOD = ["It was a good day. The sun shone.", "We came late. A good meal!", "Good. Very good."]
 BAD = ["It was a bad day. The rain fell.", "We came late. A bad meal!", "Bad. Very bad."]
@@ -32,3 +36,10 @@ def fitted_classifier(**params):
 
 def fitted_pipeline():
     return make_pipeline(HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
+
+
+def with_classes(fitted, classes):
+    """Give a copy of a classifier of two classes whose classes have other names."""
+    classifier = copy(fitted)
+    classifier.pool_ = replace(classifier.pool_, target=OneOfClasses(classes))
+    return classifier

@@ -62,7 +62,8 @@ class TestBags:
         assert probabilities.dtype == probabilities.compute().dtype == np.float64
         assert labels.ndim == 1
         assert labels.dtype == labels.compute().dtype
-        np.testing.assert_allclose(probabilities.compute(), classifier.predict_proba(UNSEEN), **EXACT)
+        expected = classifier.predict_proba(UNSEEN)
+        np.testing.assert_allclose(probabilities.compute(), expected, **EXACT)
         np.testing.assert_array_equal(labels.compute(), classifier.predict(UNSEEN))
 
 

@@ -21,6 +21,7 @@ from tests.crafted_files import (
     without,
     zipped,
 )
+from tests.thorough import first_fast
 from tests.tiny_models import fitted_classifier, tiny
 
 MODEL, FITTED = ("model",), ("model", "fitted")
@@ -187,7 +188,9 @@ class TestCraftedArrays:
         with pytest.raises(ModelFormatError, match="holds values beyond"):
             load_bytes(archive_of(description, arrays | {name: changed}))
 
-    @pytest.mark.parametrize("method", ["gradient_attention", "integrated_gradients", "occlusion"])
+    @pytest.mark.parametrize(
+        "method", first_fast(["gradient_attention", "integrated_gradients", "occlusion"])
+    )
     def test_weights_within_the_bounds_predict_numbers_and_explain_none_that_is_none(
         self, load_bytes, method
     ):

@@ -1,5 +1,4 @@
 from copy import copy
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,8 +12,15 @@ from sklearn.preprocessing import FunctionTransformer
 from skorch.callbacks import EpochTimer
 
 from sk_han import DocumentArray, HierarchicalTokenizer, load, save
-from sk_han.targets import OneOfClasses
-from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, fitted_pipeline, tiny
+from tests.tiny_models import (
+    LABELS,
+    TEXTS,
+    UNSEEN,
+    fitted_classifier,
+    fitted_pipeline,
+    tiny,
+    with_classes,
+)
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +68,6 @@ class TestRoundTrip:
         classifier = copy(fitted)
         classifier.device_ = "cuda:7"
         assert round_trip(classifier, path).device_ == "cpu"
-
-
-def with_classes(fitted, classes):
-    """Give a copy of a classifier whose classes have other names."""
-    classifier = copy(fitted)
-    classifier.pool_ = replace(classifier.pool_, target=OneOfClasses(classes))
-    return classifier
 
 
 class TestParameters:

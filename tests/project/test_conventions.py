@@ -223,14 +223,6 @@ def arrows() -> dict[tuple[str, str], dict[Path, str]]:
     return found
 
 
-def test_no_import_is_relative() -> None:
-    def relative(file: Path) -> Iterator[str]:
-        names = imported_by(file, in_functions=True, for_checkers=True)
-        yield from (f"{name}: write sk_han. in front" for name in names if name.startswith("."))
-
-    assert offenders(relative) == []
-
-
 def test_imports_run_downwards_wherever_they_stand() -> None:
     upward = [
         f"{file.relative_to(PACKAGE)}: {name}"
@@ -349,13 +341,6 @@ def test_a_missing_package_is_never_passed_over_in_silence() -> None:
                 yield f"line {handler.lineno}"
 
     assert offenders(silent) == []
-
-
-def test_no_attribute_waits_for_the_lock_of_its_class() -> None:
-    def locked(file: Path) -> Set[str]:
-        return imported_by(file, in_functions=True) & {"functools.cached_property"}
-
-    assert offenders(locked) == []
 
 
 def test_an_offender_would_be_found() -> None:

@@ -6,11 +6,7 @@ import asyncio
 from contextlib import suppress
 
 import pytest
-from serving_load import Answers, arrivals, clients, measured, question
-
-import sk_han
-from sk_han.datasets import make_reviews
-from tests.tiny_models import fitted_classifier
+from serving_load import Answers, arrivals, clients, question
 
 ASKED = question("A good day.", [0.25, 0.75])
 RIGHT = b'{"probabilities": [[0.25, 0.75]]}'
@@ -56,20 +52,3 @@ def test_what_is_no_right_answer_is_an_error(said, n_errors):
     assert (len(found.latencies), found.n_errors) == (6, n_errors)
     found = asked_of(said, lambda port: arrivals(port, [ASKED], 1000.0, 6))
     assert (len(found.latencies), found.n_errors) == (6, n_errors)
-
-
-@pytest.mark.thorough
-def test_the_service_answers_32_clients_without_an_error(tmp_path):
-    pytest.importorskip("uvicorn", reason='uvicorn is not installed: pip install "sk-han[serve]"')
-    pytest.importorskip("fastapi", reason='fastapi is not installed: pip install "sk-han[serve]"')
-    sk_han.save(fitted_classifier(), tmp_path / "days.han")
-    texts, _ = make_reviews(20, random_state=0)
-    rows = list(measured(tmp_path / "days.han", texts, 320, {"SK_HAN_ENGINE": "torch"}))
-    assert [name for name, _, _ in rows] == [
-        "1 client",
-        "8 clients",
-        "32 clients",
-        "half of that load",
-    ]
-    assert [answers.n_errors for _, answers, _ in rows] == [0, 0, 0, 0]
-    assert [len(answers.latencies) for _, answers, _ in rows] == [32, 160, 320, 80]

@@ -32,15 +32,11 @@ def test_a_link_that_leads_nowhere_is_named_with_its_page(site, link):
     assert main(str(site)) == 1
 
 
-def test_a_picture_that_is_not_there_is_named(site):
+def test_a_picture_that_is_not_there_is_named_and_templates_of_a_theme_are_no_pages(site):
     (site / "picture one.png").unlink()
-    assert list(broken_links(site)) == ["more/b.html: ../picture%20one.png"]
-
-
-def test_templates_of_a_theme_are_no_pages(site):
     (site / "_static").mkdir()
     (site / "_static" / "template.html").write_text('<a href="{{ gone }}">x</a>')
-    assert list(broken_links(site)) == []
+    assert list(broken_links(site)) == ["more/b.html: ../picture%20one.png"]
 
 
 def test_a_folder_without_pages_is_a_fault(tmp_path):
