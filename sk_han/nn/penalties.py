@@ -50,7 +50,7 @@ def document_conicity(
     sentence_states: Tensor,
     sentences_per_document: Tensor,
 ) -> Tensor:
-    """Add `conicity` of sentences to the mean of those of words, in sentences of several, (D,)."""
+    """Add `conicity` of the sentences of documents to its mean over those of two words or more."""
     counted = (words_per_sentence > 1).to(word_conicity)  # (N,)
     mean = _document_mean(word_conicity, counted, sentences_per_document)
     return mean + conicity(sentence_states, sentences_per_document)

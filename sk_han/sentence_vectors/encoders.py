@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -54,8 +53,7 @@ def encoded(
     """Encode distinct sentences batch by batch, but those in the cache; shape (n, dimension)."""
     vectors = np.empty((len(sentences), dimension), dtype=np.float32)
     todo = np.arange(len(sentences)) if cache is None else cache.read(sentences, vectors)
-    shows = progress_bar(len(todo), desc="encode", unit="sentence") if progress else nullcontext()
-    with shows as bar:
+    with progress_bar(len(todo), desc="encode", unit="sentence", disable=not progress) as bar:
         for start in range(0, len(todo), batch_size):
             rows = todo[start : start + batch_size]
             batch = [sentences[row] for row in rows.tolist()]
@@ -68,8 +66,7 @@ def encoded(
             vectors[rows] = found
             if cache is not None:
                 cache.write(batch, found)
-            if bar is not None:
-                bar.update(len(rows))
+            bar.update(len(rows))
     return vectors
 
 

@@ -37,7 +37,7 @@ def token_kinds(sentences: Iterable[Sequence[tuple[str, ...]]]) -> Kinds:
 
 
 def learn_attributes(kinds: Kinds, *, min_df: float = 1) -> list[dict[str, int]]:
-    """Number the values of each attribute from 2, the most frequent first, but rare words."""
+    """Number the values of each attribute from 2, the most frequent first, without rare words."""
     n_tokens = np.bincount(kinds.numbers, minlength=len(kinds.rows)).tolist()
     n_given = len(kinds.rows[0])
     counts: list[Counter[str]] = [Counter() for _ in range(N_FROM_WORD + n_given - 1)]

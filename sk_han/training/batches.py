@@ -51,7 +51,7 @@ class Batches:
         n = len(self.data)
         if self.shuffle is None:
             order = np.arange(n)
-        elif hasattr(self.data, "order"):
+        elif hasattr(self.data, "order"):  # whose batches are of similar length
             order = self.data.order(self.batch_size, self.shuffle)
         else:
             order = self.shuffle.permutation(n)

@@ -81,7 +81,7 @@ _CONSTRAINTS: dict[str, Range] = {
 
 
 def batch_size_for(batch_size: int | str, n_documents: int) -> int:
-    """Return the documents of a step: with "auto" fewer of fewer, for a network needs steps."""
+    """Return the number of documents a step: with "auto" few of few, since steps teach."""
     if batch_size != "auto":
         return int(batch_size)
     return 16 if n_documents <= 2_500 else 32 if n_documents <= 5_000 else 64
