@@ -131,14 +131,10 @@ def test_a_crafted_state_is_refused(name, value):
 
 
 @pytest.mark.parametrize("name", ["vectors", "directions"])
-@pytest.mark.parametrize("change", ["a row less", "doubles", "infinite"])
-def test_crafted_vectors_are_refused(name, change):
+def test_crafted_vectors_are_refused(name):
     state = state_of(SentenceEmbedder().fit(TEXTS))
     table = state["learnt"][name]
-    changed = {
-        "a row less": table[1:],
-        "doubles": table.astype(np.float64),
-        "infinite": np.full_like(table, np.inf),
-    }[change]
-    with pytest.raises(ValueError, match=f"learnt.{name}"):
-        restore(SentenceEmbedder(), {**state, "learnt": {**state["learnt"], name: changed}}, None)
+    for changed in (table[1:], table.astype(np.float64), np.full_like(table, np.inf)):
+        crafted = {**state, "learnt": {**state["learnt"], name: changed}}
+        with pytest.raises(ValueError, match=f"learnt.{name}"):
+            restore(SentenceEmbedder(), crafted, None)

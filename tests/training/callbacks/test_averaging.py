@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
-from sk_han import Attention, HANClassifier
 from tests.thorough import first_fast
+from tests.tiny_models import LABELS, TEXTS, tiny
 
 DECAY = 0.8
-TEXTS = 6 * ["A good day. The sun shone.", "We came late.", "A bad day.", "It rained, and rained."]
-LABELS = np.array(6 * ["pos", "pos", "neg", "neg"])
 
 
 class Recorder(Callback):
@@ -39,21 +37,15 @@ class Recorder(Callback):
 def trained(**params):
     """Give a classifier trained with averaging, and its recorder."""
     defaults = {
-        "embedding_dim": 7,
-        "word_hidden": 5,
-        "sentence_hidden": 3,
-        "pooling": Attention(size=4),
         "max_epochs": 3,
-        "batch_size": 4,
+        "batch_size": 3,
         "lr": 0.02,
         "weight_averaging": DECAY,
         "validation_fraction": None,
-        "random_state": 0,
-        "device": "cpu",
         "linear_ngrams": None,
         "callbacks": [("recorder", Recorder())],
     }
-    classifier = HANClassifier(**{**defaults, **params}).fit(TEXTS, LABELS)
+    classifier = tiny(**{**defaults, **params}).fit(TEXTS, LABELS)
     return classifier, dict(classifier.net_.callbacks_)["recorder"]
 
 

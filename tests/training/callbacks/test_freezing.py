@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
-from sk_han import Attention, DocumentArray, HANClassifier
+from sk_han import DocumentArray
 from sk_han.training.callbacks.freezing import epochs_frozen
+from tests.tiny_models import tiny
 
 X = DocumentArray.from_nested([[[2, 3]], [[3, 2], [2]]] * 6)
 Y = [0, 1] * 6
@@ -37,18 +38,13 @@ def moves(monkeypatch):
 def classifier(**params):
     defaults = {
         "embedding_dim": 5,
-        "word_hidden": 3,
-        "sentence_hidden": 3,
-        "pooling": Attention(size=3),
         "max_epochs": 4,
         "batch_size": 4,
         "validation_fraction": None,
         "embedding_init": VECTORS,
         "callbacks": [Moves()],
-        "random_state": 0,
-        "device": "cpu",
     }
-    return HANClassifier(**{**defaults, **params})
+    return tiny(**{**defaults, **params})
 
 
 class TestFit:
