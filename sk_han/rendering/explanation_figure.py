@@ -77,32 +77,32 @@ def plot_explanation(
     """
     check_count("max_sentences", max_sentences)
     shading = shading_of(explanation, show)
-    given, ax = ax is not None, axes_to_write_on(ax, 8, "DocumentExplanation.plot")
-    sheet = Sheet(ax, None if given else np.inf, families=families_of([explanation]))
+    sheet = sheet_on(ax, 8, [explanation], "DocumentExplanation.plot")
     paint_head(sheet, explanation)
-    _paint_rows(sheet, explanation, shading, max_sentences)
+    legend = GAP + LINE * (1 + len(_broken(sheet, _note([explanation], shading), size=SMALL)))
+    lowest = sheet.height - LINE - GAP - legend
+    paint_sentences(sheet, [sheet], explanation, [shading], max_sentences, lowest)
     paint_legend(sheet, [explanation], shading)
-    if not given:
-        sheet.fit_figure()
-    return ax
+    return sheet.finished()
 
 
-def axes_to_write_on(ax: Axes | None, width: float, what: str) -> Axes:
-    """Return these axes, or those of a new figure of this width in inches, without frame."""
-    pyplot = import_optional("matplotlib.pyplot", "plot", what)
+def sheet_on(ax: Axes | None, width: float, explanations: Sequence[Explained], door: str) -> Sheet:
+    """Return a sheet on these axes, or on a new figure of this width in inches, without frame.
+
+    Its fonts have all characters of the explanations.
+    """
+    pyplot = import_optional("matplotlib.pyplot", "plot", door)
+    height = None
     if ax is None:
+        height = np.inf
         figure, ax = pyplot.subplots(figsize=(width, 3))
         side = 0.16 / width
         figure.subplots_adjust(left=side, right=1 - side, top=0.98, bottom=0.02)
     ax.set_axis_off()
-    return ax
-
-
-def families_of(explanations: Sequence[Explained]) -> list[str] | None:
-    """Return the fonts that have all characters of texts and labels, None for the usual ones."""
     labels = (str(label) for each in explanations for label in each.classes.tolist())
     methods = (each.method for each in explanations)
-    return families_for([*(each.text for each in explanations), *labels, *methods])
+    texts = [*(each.text for each in explanations), *labels, *methods]
+    return Sheet(ax, height, families=families_for(texts))
 
 
 class Sheet:
@@ -159,9 +159,22 @@ class Sheet:
             **style,
         )
 
-    def fit_figure(self) -> None:
-        """Make the figure as high as what was written."""
-        self.ax.figure.set_figheight(self.y / 72 / self.ax.get_position().height)
+    def finished(self) -> Axes:
+        """Return the axes; a figure of their own becomes as high as what was written."""
+        if self.height == np.inf:
+            self.ax.figure.set_figheight(self.y / 72 / self.ax.get_position().height)
+        axes: Axes = self.ax
+        return axes
+
+    def state(self) -> tuple[int, int, float]:
+        """Return what `undo` goes back to."""
+        return len(self.ax.texts), len(self.ax.patches), self.y
+
+    def undo(self, state: tuple[int, int, float]) -> None:
+        """Remove what was drawn since then, and go back to the line."""
+        n_texts, n_patches, self.y = state
+        for artist in [*self.ax.texts[n_texts:], *self.ax.patches[n_patches:]]:
+            artist.remove()
 
     def length(self, artist: Any) -> float:
         """Return the width of what was written."""
@@ -195,49 +208,53 @@ def paint_head(sheet: Sheet, explanation: Explained, before: str = "", true: Any
     sheet.y += LINE + 2 * GAP
 
 
-def _paint_rows(sheet: Sheet, explanation: Explained, shading: Shading, max_sentences: int) -> None:
+def paint_sentences(
+    sheet: Sheet,
+    columns: Sequence[Sheet],
+    explanation: Explained,
+    shadings: Sequence[Shading],
+    max_sentences: int,
+    lowest: float = np.inf,
+) -> None:
+    """Draw the sentences of the largest weights, and count those left out and what was not read.
+
+    Each shading has its column. Below `lowest` nothing is drawn, and the first sentence shortened.
+    """
     rows = rows_of(explanation)
-    order = np.argsort(-np.abs(shading.sentences), kind="stable")
-    chosen = sorted(order[:max_sentences].tolist())
-    legend = GAP + LINE * (1 + len(_broken(sheet, _note([explanation], shading), size=SMALL)))
-    lowest = sheet.height - LINE - GAP - legend
+    largest = np.abs([shading.sentences for shading in shadings]).max(axis=0)
+    chosen = sorted(np.argsort(-largest, kind="stable")[:max_sentences].tolist())
     n_words = words_for_each([rows[i] for i in chosen])
     drawn = 0
     for i in chosen:
-        fits = paint_row(sheet, rows[i], shading, n_words, lowest)
-        while not (fits or drawn) and n_words > FEWEST_WORDS:
+        before = sheet.state()
+        bottom = _paint_row(columns, rows[i], shadings, n_words, sheet.y)
+        while bottom > lowest and not drawn and n_words > FEWEST_WORDS:
+            sheet.undo(before)
             n_words //= 2
-            fits = paint_row(sheet, rows[i], shading, n_words, lowest)
-        if not fits:
+            bottom = _paint_row(columns, rows[i], shadings, n_words, sheet.y)
+        if bottom > lowest:
+            sheet.undo(before)
             break
-        sheet.y += GAP
+        sheet.y = bottom + GAP
         drawn += 1
-    paint_rest(sheet, explanation, shading, rows, len(shading.sentences) - drawn)
-
-
-def paint_rest(
-    sheet: Sheet, explanation: Explained, shading: Shading, rows: list[Row], left_out: int
-) -> None:
-    """Write how many sentences were left out, and how much text was not read."""
+    left_out = len(largest) - drawn
     if left_out:
         note = f"{left_out} more sentence{'s' if left_out > 1 else ''}"
         sheet.text(TEXT_LEFT, note, color=sheet.theme.muted, style="italic")
         sheet.y += LINE + GAP
     if rows and rows[-1].sentence is None and explanation.truncated:
-        _paint_words(sheet, rows[-1], shading)
+        _paint_words(sheet, rows[-1], shadings[0])
 
 
-def paint_row(
-    sheet: Sheet, row: Row, shading: Shading, n_words: int, lowest: float = np.inf
-) -> bool:
-    """Draw a sentence unless it reaches below `lowest`; return whether it was drawn."""
-    before = len(sheet.ax.texts), len(sheet.ax.patches), sheet.y
-    _paint_margin(sheet, shading, row.sentence or 0)
-    _paint_words(sheet, shortened(row, shading.words, n_words), shading)
-    if sheet.y > lowest:
-        undo(sheet, *before)
-        return False
-    return True
+def _paint_row(
+    columns: Sequence[Sheet], row: Row, shadings: Sequence[Shading], n_words: int, top: float
+) -> float:
+    """Draw a sentence in each column; return where the lowest of them ends."""
+    for column, shading in zip(columns, shadings, strict=True):
+        column.y = top
+        _paint_margin(column, shading, row.sentence or 0)
+        _paint_words(column, shortened(row, shading.words, n_words), shading)
+    return max(column.y for column in columns)
 
 
 def _paint_margin(sheet: Sheet, shading: Shading, sentence: int) -> None:
@@ -271,13 +288,6 @@ def _paint_words(sheet: Sheet, row: Row, shading: Shading) -> None:
             x += length
         x += SPACE
     sheet.y += LINE
-
-
-def undo(sheet: Sheet, n_texts: int, n_patches: int, y: float) -> None:
-    """Remove what was drawn after so many texts and patches, and go back to the line."""
-    for artist in [*sheet.ax.texts[n_texts:], *sheet.ax.patches[n_patches:]]:
-        artist.remove()
-    sheet.y = y
 
 
 def paint_legend(sheet: Sheet, explanations: Sequence[Explained], shading: Shading) -> None:

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from sk_han.rendering.explanation_figure import (
     GAP,
     LINE,
     SMALL,
     Sheet,
-    axes_to_write_on,
-    families_of,
     paint_head,
     paint_legend,
-    paint_rest,
-    paint_row,
-    undo,
+    paint_sentences,
+    sheet_on,
 )
 from sk_han.rendering.notes import comparison, explains_its_answer, named, true_of
 from sk_han.rendering.protocols import ExplainedDocuments, Quantity
-from sk_han.rendering.rows import rows_of, words_for_each
 from sk_han.rendering.shading import Shading, side_by_side
 from sk_han.utils.argument_checks import check_count
 from sk_han.utils.visible_text import in_one_line
@@ -59,15 +53,14 @@ def plot_explanations(
             f"{n_columns}. Choose some by explain_classes(..., classes=[...]), or use to_html()."
         )
     width = WIDTH if n_columns == 1 else WIDTH_OF_CLASS * n_columns
-    given, ax = ax is not None, axes_to_write_on(ax, width, "ExplanationList.plot")
-    sheet = Sheet(ax, None if given else np.inf, families=families_of(found))
+    sheet = sheet_on(ax, width, found, "ExplanationList.plot")
     drawn = 0
     for document in shown:
-        before = len(ax.texts), len(ax.patches), sheet.y
+        before = sheet.state()
         shadings = side_by_side(list(document), show)
         _paint_document(sheet, document, shadings, max_sentences)
         if drawn and sheet.y > sheet.height - 4 * LINE:  # room for the legend
-            undo(sheet, *before)
+            sheet.undo(before)
             break
         sheet.y += 2 * GAP
         drawn += 1
@@ -78,9 +71,7 @@ def plot_explanations(
         sheet.y += LINE
     if found:
         paint_legend(sheet, found, side_by_side(list(shown[0]), show)[0])
-    if not given:
-        sheet.fit_figure()
-    return ax
+    return sheet.finished()
 
 
 def _paint_document(
@@ -106,13 +97,4 @@ def _paint_document(
             column.y = sheet.y - GAP
             column.text(0, f"for or against {comparison(explanation, in_one_line)}", size=SMALL)
         sheet.y += LINE
-    rows = rows_of(first)
-    largest = np.abs([shading.sentences for shading in shadings]).max(axis=0)
-    chosen = sorted(np.argsort(-largest, kind="stable")[:max_sentences].tolist())
-    n_words = words_for_each([rows[i] for i in chosen])
-    for i in chosen:
-        for column, shading in zip(columns, shadings, strict=True):
-            column.y = sheet.y
-            paint_row(column, rows[i], shading, n_words)
-        sheet.y = max(column.y for column in columns) + GAP
-    paint_rest(sheet, first, shadings[0], rows, len(largest) - len(chosen))
+    paint_sentences(sheet, columns, first, shadings, max_sentences)
