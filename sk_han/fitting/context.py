@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from sklearn.utils import check_random_state
 
 from sk_han.fitting.checkpoints.fingerprint import settings_fingerprint
@@ -29,26 +27,18 @@ _MAY_DIFFER_BETWEEN_RANKS = {
 }
 
 
-@dataclass
 class FitContext:
-    """The services of one fit, and what it goes on from."""
+    """The services of one fit, and what it goes on from.
 
-    settings: Settings
-    before: FittedModel | None  # which the fit goes on from
-    is_portion: bool  # one epoch at the constant learning rate, on all documents (`partial_fit`)
-    device: str
-    rng: np.random.RandomState  # source of all random numbers
-    checkpoints: FitCheckpoints
-    ranks: Ranks | None  # the processes that train the network together
-    stages: Stages  # measure the time, and tell of progress
-    # Takes documents, labels, the number of epochs, and what gives the attributes that are fitted
-    # so far; returns the task of the fit for scikit-learn's callbacks.
-    begin_task: Callable[..., FitTasks]
-    task: FitTasks | None = None  # from when the number of epochs is known
+    A portion is one epoch at the constant learning rate, on all documents (`partial_fit`).
+    `begin_task` takes documents, labels, the number of epochs, and what gives the attributes that
+    are fitted so far; it returns the task of the fit for scikit-learn's callbacks.
+    """
 
-    @classmethod
-    def begin(
-        cls,
+    task: FitTasks  # from when the number of epochs is known
+
+    def __init__(
+        self,
         settings: Settings,
         before: FittedModel | None,
         ranks: Ranks | None,
@@ -56,25 +46,23 @@ class FitContext:
         is_portion: bool,
         checkpoint: Any,
         begin_task: Callable[..., FitTasks],
-    ) -> FitContext:
-        """Find the device, an earlier checkpoint and the source of random numbers."""
+    ) -> None:
         if ranks is not None and is_portion:
             raise ValueError(
                 "partial_fit learns in a single process, and this one belongs to a group of "
                 f"{ranks.size}. Call fit, or torch.distributed.destroy_process_group() before it."
             )
-        device = resolve_device(settings.device)
+        self.settings, self.before, self.is_portion = settings, before, is_portion
+        self.ranks, self.begin_task = ranks, begin_task
+        self.device = resolve_device(settings.device)
         is_first = ranks is None or ranks.is_first
-        checkpoints = FitCheckpoints(checkpoint, writes=is_first)
-        checkpoints.check(_settings_fingerprint, settings, device, before)
+        self.checkpoints = FitCheckpoints(checkpoint, writes=is_first)
+        self.checkpoints.check(self._settings_fingerprint)
         seed = settings.random_state if ranks is None else ranks.seed(settings.random_state)
-        rng = checkpoints.random_state(
+        self.rng = self.checkpoints.random_state(
             check_random_state(seed), own=settings.random_state is not None
         )
-        stages = Stages(settings.verbose if is_first else 0)
-        return cls(
-            settings, before, is_portion, device, rng, checkpoints, ranks, stages, begin_task
-        )
+        self.stages = Stages(settings.verbose if is_first else 0)
 
     @property
     def learns_on(self) -> bool:
@@ -84,7 +72,7 @@ class FitContext:
     @property
     def earlier_history(self) -> list[dict[str, float]]:
         """The epochs of the portions before this one."""
-        return self.before.history if self.before is not None and self.is_portion else []
+        return self.before.history if self.before is not None and self.learns_on else []
 
     @property
     def is_alone(self) -> bool:
@@ -96,7 +84,7 @@ class FitContext:
         self.checkpoints.check(fingerprint)
         if self.ranks is None:
             return
-        settings = _settings_fingerprint(self.settings, self.device, self.before)
+        settings = self._settings_fingerprint()
         facts: dict[str, Any] = {
             "random_state": next_number(self.rng),
             "a fitted model to go on from": self.before is not None,
@@ -105,11 +93,6 @@ class FitContext:
         same = {name: v for name, v in settings.items() if name not in _MAY_DIFFER_BETWEEN_RANKS}
         self.ranks.check_same(same | facts)
 
-    def end_task(self, attributes: Mapping[str, Any]) -> None:
-        """End the task of the fit, and tell scikit-learn's callbacks the fitted attributes."""
-        assert self.task is not None
-        self.task.end(attributes)
-
     def dismiss_others(self) -> str | None:
         """Let the other ranks go; return which one this process is, or None for the first."""
         if self.ranks is None:
@@ -117,9 +100,6 @@ class FitContext:
         self.ranks.dismiss()
         return None if self.ranks.is_first else f"rank {self.ranks.rank} of {self.ranks.size}"
 
-
-def _settings_fingerprint(
-    settings: Settings, device: str, before: FittedModel | None
-) -> dict[str, str]:
-    weights = None if before is None else before.pool.network.net.weights
-    return settings_fingerprint(settings.as_dict(), device, weights)
+    def _settings_fingerprint(self) -> dict[str, str]:
+        weights = None if self.before is None else self.before.pool.network.net.weights
+        return settings_fingerprint(vars(self.settings), self.device, weights)

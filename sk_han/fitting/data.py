@@ -11,11 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from sk_han.documents import DocumentArray, LabelledDocuments, SentenceArray
-from sk_han.documents.repeated import (
-    conflicting_rows,
-    first_of_same_words,
-    groups_by_label,
-)
+from sk_han.documents.repeated import conflicting_rows, first_of_same_words, groups_by_label
 from sk_han.embeddings.initial import check_embedding_init
 from sk_han.fitting.checkpoints.fingerprint import (
     crc_of,
@@ -114,7 +110,7 @@ class FitData:
 
     def fingerprint(self) -> dict[str, str]:
         """Describe the data as short strings; documents are read batch by batch."""
-        given, marks = self.given_validation, self.labelled.marks
+        given, groups, marks = self.given_validation, self.labelled.groups, self.labelled.marks
         words = () if self.tokenizer is None else self.tokenizer.vocabulary_
         return {
             "the documents": crc_of_documents(self.labelled.documents),
@@ -124,7 +120,7 @@ class FitData:
             "the labels": crc_of([self.labelled.targets]),
             "the weights of documents": crc_of([self.labelled.weights]),
             "X_val": "" if given is None else crc_of_documents(given.documents),
-            "the groups": "" if self.labelled.groups is None else crc_of([self.labelled.groups]),
+            "the groups": "" if groups is None else crc_of([groups]),
             "the highlights": "" if marks is None else crc_of_documents(marks),
             "y_val": "" if given is None else crc_of([given.targets]),
             "X_unlabelled": "" if self.unlabelled is None else crc_of_documents(self.unlabelled),
@@ -165,10 +161,9 @@ def read_data(given: Given, context: FitContext) -> FitData:
     marks = None
     if checked.highlights is not None and tokenizer is not None:
         marks = marks_of(checked.highlights, checked.X, documents, tokenizer)
-    documents_known = within_vocabulary(documents, vocabulary_size)
-    labelled = LabelledDocuments(documents_known, checked.targets, weights, checked.groups, marks)
-    rows = np.flatnonzero(labelled.weights > 0)
-    labelled = labelled[rows]
+    known = within_vocabulary(documents, vocabulary_size)
+    rows = np.flatnonzero(weights > 0)
+    labelled = LabelledDocuments(known, checked.targets, weights, checked.groups, marks)[rows]
     codes = target.codes(labelled.targets)
     first_of_same = first_of_same_words(_words(labelled.documents))
     conflicting = conflicting_rows(first_of_same, codes)
@@ -179,10 +174,8 @@ def read_data(given: Given, context: FitContext) -> FitData:
     if checked.X_val is not None:
         validation = _validation(checked.X_val, checked.targets_val, tokenizer, vocabulary_size)
     elif is_whole and settings.validation_fraction is not None:
-        fraction = settings.validation_fraction
-        training, held_out = target.hold_out(
-            labelled.targets, fraction, context.rng, labelled.groups
-        )
+        split = labelled.targets, settings.validation_fraction, context.rng, labelled.groups
+        training, held_out = target.hold_out(*split)
     if is_whole:
         target.warn_of_rare(labelled.targets, given=validation is not None)
         n_words = labelled.documents.words_per_document[conflicting]
@@ -201,7 +194,7 @@ def read_data(given: Given, context: FitContext) -> FitData:
         tokenizer=tokenizer,
         vocabulary_size=vocabulary_size,
         documents=documents,
-        labels=checked.labels,
+        labels=target.decode(checked.targets),
         target=target,
         labelled=labelled,
         training=training,
@@ -220,7 +213,6 @@ class _CheckedData(NamedTuple):
     """The user's data, checked but not tokenized."""
 
     X: Any
-    labels: NDArray[Any]
     target: Target
     targets: NDArray[Any]
     weights: NDArray[np.float64]
@@ -273,8 +265,7 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
             "All documents are of one group, so none can be held out: the weights of the last "
             "epoch are kept, and scales are typical values."
         )
-    labels = target.decode(targets)
-    return _CheckedData(X, labels, target, targets, weights, X_val, targets_val, groups, highlights)
+    return _CheckedData(X, target, targets, weights, X_val, targets_val, groups, highlights)
 
 
 def _tokenized(

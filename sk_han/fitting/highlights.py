@@ -16,8 +16,6 @@ from sk_han.validation.documents import holds_word_ids
 from sk_han.validation.spans import checked_spans, covered_words
 from sk_han.validation.texts import is_missing
 
-__all__ = ["check_highlights", "marks_of"]
-
 
 def check_highlights(highlights: Any, X: Any, settings: Settings) -> list[NDArray[np.int64]] | None:
     """Return the spans of each document, (n_spans, 2), which are none where nobody looked.

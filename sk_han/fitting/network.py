@@ -86,9 +86,10 @@ class NetworkLearner(Learner):
                 n_epochs = math.ceil(n_epochs * _FINE_TUNING_EPOCHS)
         _begin_task(self.part, data, context, n_epochs)
         epochs_before = len(context.earlier_history)
+        of_marks = None if data.labelled.marks is None else loss_of_marks
         new = partial(
             _net_maker(data, context, vocabulary_size=data.vocabulary_size, unknown_id=UNKNOWN_ID),
-            make_net=_with_target(partial(document_net, further_loss=_of_marks(data)), data),
+            make_net=_with_target(partial(document_net, further_loss=of_marks), data),
         )
         with context.stages("set-up"):  # the first optimizer of a process loads PyTorch's compiler
             net = new(
@@ -157,7 +158,7 @@ def _begin_task(
     """Begin the task of the fit, which callbacks may ask for the model as it is now."""
     scale: Scale = 1.0
     others = Pool(data.target, {}, {})
-    if context.before is not None and context.is_portion:
+    if context.before is not None and context.learns_on:
         scale, others = context.before.pool.scales[NETWORK], context.before.pool.others
 
     def fitted_so_far(net: Net) -> dict[str, Any]:
@@ -171,9 +172,6 @@ def _begin_task(
             device=context.device,
             history=history,
             n_iter=len(history),
-            best_epoch=None,
-            best_score=None,
-            fit_summary=None,
         ).attributes()
 
     context.task = context.begin_task(data.documents, data.labels, n_epochs, fitted_so_far)
@@ -191,13 +189,12 @@ def _batch_size(data: FitData, context: FitContext) -> int:
 
 def _with_target(make_net: Callable[..., Net], data: FitData) -> Callable[..., Net]:
     """Let a net learn by the loss of the target; a loss in `net_params` overrides it."""
-    target = data.target
-    measures = {"valid_accuracy": target.accuracy}
-    return partial(make_net, criterion=target.criterion(), measures=measures, decide=target.decide)
-
-
-def _of_marks(data: FitData) -> Callable[[Any, Any], Any] | None:
-    return None if data.labelled.marks is None else loss_of_marks
+    return partial(
+        make_net,
+        criterion=data.target.criterion(),
+        measures={"valid_accuracy": data.target.accuracy},
+        decide=data.target.decide,
+    )
 
 
 def _net_maker(data: FitData, context: FitContext, **inputs: int) -> Callable[..., Net]:
@@ -272,9 +269,7 @@ def _pretrain(
     net: Net, data: FitData, context: FitContext, teacher: Pool, new: Callable[..., Net]
 ) -> None:
     """Let a network learn from one half of a document what the teacher says of the other half."""
-    own_rng = copy.deepcopy(
-        context.rng
-    )  # the user's is a copy: pre-training takes no numbers from the user's generator
+    own_rng = copy.deepcopy(context.rng)  # pre-training takes no numbers from the user's generator
     rows = sample_to_pretrain(data.text[0], own_rng)
     soft = _softly_labelled(data, rows, teacher)
     batch_size = PRETRAINING_BATCH_SIZE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,6 @@ from sk_han.fitting.learner import Fitted, ScalePrior
 from sk_han.parts import Pool
 from sk_han.parts.calibration import fit_scales, fit_scales_near
 from sk_han.parts.pool import Scale
-
-__all__ = ["Scaled", "UnseenLogits", "decided", "scaled_pool"]
 
 _ALONE = 1.0  # the usual scale of a part without others
 
@@ -49,35 +48,23 @@ class Scaled(NamedTuple):
 def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) -> Scaled:
     """Fit a factor for each learner on documents that its parts have not learnt from.
 
-    Learners learn apart: a linear model separates its training documents, so a network trained
-    together with it has little left to learn. Training on the residual of cross-fitted logits of
-    the linear model was not better (docs/what_was_tried.md). What the parts of one learner count
-    among each other it has fitted itself, on many documents. The network's comes first.
-
-    A fit that goes on without documents given for validation keeps the scales of before: its
-    network may have learnt from any document that it could hold out now.
-
-    A target may say how far the network can be relied on for each label. Of a label with few
-    documents it tells less than a linear model, which one factor for all labels does not see: what
-    is missing to its scale goes to the other learners, in proportion to theirs.
+    What the parts of one learner count among each other it has fitted itself, on many documents.
+    The network's comes first.
     """
-    network, *others = [each for each in fitted if each.pool.parts]
-    learnt = [network, *others]
+    learnt = [each for each in fitted if each.pool.parts]
+    titles = tuple(each.title for each in learnt)
     unseen = _unseen(learnt, data)
     before = None if context.before is None else context.before.pool
+    # The network of before may have learnt from any document that this fit could hold out.
     keeps = before is not None and data.given_validation is None
     pools = [each.pool for each in learnt]
     if keeps and before is not None and not any(each.is_of_new_kind for each in learnt):
-        names = {name for pool in pools for name in pool.parts}
-        if names == before.parts.keys():
-            kept = [
-                Pool(pool.target, pool.parts, {name: before.scales[name] for name in pool.parts})
-                for pool in pools
-            ]
-            return Scaled(
-                _together(kept), _titles(learnt), tuple(map(_common_factor, pools, kept)), unseen
-            )
-    priors = [each.prior or network.beside or ScalePrior(_ALONE, 1.0) for each in learnt]
+        pool = reduce(Pool.beside, pools)
+        if pool.parts.keys() == before.parts.keys():
+            factors = tuple(_common_factor(each, before) for each in pools)
+            return Scaled(replace(pool, scales=before.scales), titles, factors, unseen)
+    beside = learnt[0].beside or ScalePrior(_ALONE, 1.0)
+    priors = [each.prior or beside for each in learnt]
     usual = np.array(
         [
             _ALONE if len(learnt) == 1 or each.holds_factor else prior.median
@@ -93,20 +80,20 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
         scales = fit_scales_near(
             data.target, unseen.of_learners, unseen.targets, unseen.weights, usual, spreads
         )
-    factors: list[Scale] = scales.tolist()
+    fitted_factors: list[Scale] = scales.tolist()
     if unseen is not None and not keeps:
-        factors = _by_label(factors, data.target.reliance(data.training_data.targets))
-    scaled = [pool.scaled(factor) for pool, factor in zip(pools, factors, strict=True)]
-    return Scaled(_together(scaled), _titles(learnt), tuple(factors), unseen)
+        reliance = data.target.reliance(data.training_data.targets)
+        fitted_factors = _by_label(fitted_factors, reliance)
+    scaled = [pool.scaled(factor) for pool, factor in zip(pools, fitted_factors, strict=True)]
+    return Scaled(reduce(Pool.beside, scaled), titles, tuple(fitted_factors), unseen)
 
 
 def decided(scaled: Scaled, threshold: Any) -> Scaled:
     """Return the pool with the decisions that `threshold` asks for; see `Target.with_decisions`."""
-    logits, target = scaled.unseen_logits, scaled.pool.target
-    if scaled.unseen is None or logits is None:
-        target = target.with_decisions(threshold, None, None)
-    else:
-        target = target.with_decisions(threshold, logits.sum(axis=0), scaled.unseen.targets)
+    z, t, logits = None, None, scaled.unseen_logits
+    if scaled.unseen is not None and logits is not None:
+        z, t = logits.sum(axis=0), scaled.unseen.targets
+    target = scaled.pool.target.with_decisions(threshold, z, t)
     return scaled._replace(pool=replace(scaled.pool, target=target))
 
 
@@ -124,7 +111,10 @@ def _unseen(learnt: Sequence[Fitted], data: FitData) -> UnseenLogits | None:
 
 
 def _by_label(factors: list[Scale], reliance: NDArray[np.float64] | None) -> list[Scale]:
-    """Move what the network is not relied on for (K,) from its factor to those of the others."""
+    """Move what the network is not relied on for (K,) from its factor to those of the others.
+
+    Of a rare label it tells less than a linear model, which one factor for all does not see.
+    """
     network, *others = factors
     whole = sum(others)
     if reliance is None or not whole:
@@ -132,20 +122,9 @@ def _by_label(factors: list[Scale], reliance: NDArray[np.float64] | None) -> lis
     return [network * reliance, *(each * (1 + network * (1 - reliance) / whole) for each in others)]
 
 
-def _common_factor(pool: Pool, kept: Pool) -> Scale | None:
-    """Return by what all scales of a pool are multiplied to be those that are kept."""
+def _common_factor(pool: Pool, before: Pool) -> Scale | None:
+    """Return by what all scales of a pool are multiplied to be those of before."""
     if not all(np.all(scale) for scale in pool.scales.values()):
         return None
-    first, *rest = (kept.scales[name] / scale for name, scale in pool.scales.items())
+    first, *rest = (before.scales[name] / scale for name, scale in pool.scales.items())
     return first if all(np.array_equal(first, other) for other in rest) else None
-
-
-def _together(pools: Sequence[Pool]) -> Pool:
-    first, *rest = pools
-    for pool in rest:
-        first = first.beside(pool)
-    return first
-
-
-def _titles(learnt: Sequence[Fitted]) -> tuple[str, ...]:
-    return tuple(each.title for each in learnt)

@@ -38,10 +38,6 @@ class Settings(SimpleNamespace):
         """Whether the user's loss is minimized, which may take no probabilities."""
         return "criterion" in (self.net_params or {})
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return all by name."""
-        return dict(vars(self))
-
 
 def _integers(sizes: tuple[Any, Any] | None) -> tuple[int, int] | None:
     """Return sizes of n-grams, which may be NumPy's integers in a search."""

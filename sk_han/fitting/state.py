@@ -37,9 +37,9 @@ class FittedModel:
     device: str
     history: list[dict[str, float]]
     n_iter: int
-    best_epoch: int | None
-    best_score: float | None
-    fit_summary: FitSummary | None
+    best_epoch: int | None = None
+    best_score: float | None = None
+    fit_summary: FitSummary | None = None
     text_hashes: TextHashes | None = None
 
     @classmethod

@@ -42,7 +42,7 @@ def fit(
     It goes on from the model `before`, if there is one. A portion is learnt for one epoch at the
     constant learning rate, from all documents. On a rank but the first the result is its name.
     """
-    context = FitContext.begin(
+    context = FitContext(
         settings,
         before,
         ranks,
@@ -70,7 +70,7 @@ def fit(
     learnt = [network.fit(data, context, teacher)]
     rank = context.dismiss_others()
     if rank is not None:
-        context.end_task({})
+        context.task.end({})
         return rank
     learnt += [learner.fit(data, context, teacher) for learner in others]
 
@@ -86,7 +86,7 @@ def fit(
     if context.stages.verbose:
         tell(summary)
     fitted = _fitted_model(scaled, summary, data, context)
-    context.end_task(fitted.attributes())
+    context.task.end(fitted.attributes())
     if summary.ended not in ("the time", "an interrupt"):  # these may go on from it
         context.checkpoints.end()
     return fitted
@@ -96,20 +96,17 @@ def _fitted_model(
     scaled: Scaled, summary: FitSummary, data: FitData, context: FitContext
 ) -> FittedModel:
     """Put together what the fit gives."""
-    net = scaled.pool.network.net
-    training = training_attributes(net, context.earlier_history)
+    training = training_attributes(scaled.pool.network.net, context.earlier_history)
+    del training["net_"]  # the pool has it
     return FittedModel(
         pool=scaled.pool,
         tokenizer=data.tokenizer,
         vocabulary_size=data.vocabulary_size,
         encoder=data.encoder,
         device=context.device,
-        history=training["history_"],
-        n_iter=training["n_iter_"],
-        best_epoch=training["best_epoch_"],
-        best_score=training["best_score_"],
         fit_summary=summary,
         text_hashes=_text_hashes(data, context),
+        **{name.removesuffix("_"): value for name, value in training.items()},
     )
 
 

@@ -20,8 +20,6 @@ from sk_han.training.net import Net
 from sk_han.utils.multilabel_metrics import averages
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["fault_in_unseen", "summary_of", "warn_of_a_useless_network"]
-
 # Fewer tell too little: of 50, one is 2 %.
 _ENOUGH_TO_TELL = 50
 # With fewer documents read in all epochs together, nothing was expected of the network.

@@ -18,8 +18,6 @@ from sk_han.utils.containers import rows_of
 from sk_han.validation.documents import holds_word_ids
 from sk_han.validation.labels import check_groups
 
-__all__ = ["FEATURES", "TextFeatures"]
-
 FEATURES = {"vectors", "log_odds"}
 
 _OF_DOCUMENTS = ("sample_weight", "groups", "highlights")  # of `fit`, a value a document

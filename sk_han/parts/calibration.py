@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sk_han.targets import Target
-
-__all__ = [
-    "fit_scales",
-    "fit_scales_near",
-]
 
 _SMALLEST_ALONE = 0.01
 
@@ -30,17 +26,13 @@ def fit_scales(
     For one model this is temperature scaling (Guo et al., 2017), with a scale of at least 0.01; for
     several a logarithmic opinion pool (Heskes, 1998). Half the squared distance to `prior` is added
     to the weighted loss, which stays convex: with few documents the result is close to the prior.
-
-    Guo, Pleiss, Sun, Weinberger. On Calibration of Modern Neural Networks. ICML.
-    Heskes. Selecting Weighting Factors in Logarithmic Opinion Pools. NIPS.
     """
-    loss_at = _Loss(target, logits, targets, weights)
+    loss_at = _loss_by_scales(target, logits, targets, weights)
 
     def loss_and_gradient(scales: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         loss, gradient = loss_at(scales)
         distance = scales - prior
-        loss += (distance**2).sum() / 2
-        return loss, gradient + distance
+        return loss + (distance**2).sum() / 2, gradient + distance
 
     # A single model with the scale 0 would predict the same for all documents.
     bounds = [(0 if len(prior) > 1 else _SMALLEST_ALONE, None)] * len(prior)
@@ -63,13 +55,13 @@ def fit_scales_near(
     The prior of a scale is log-normal, of which `spreads` (P,) are the standard deviations: with
     thirty documents the result is close to the usual scales, with a thousand it is the documents'.
     """
-    loss_at = _Loss(target, logits, targets, weights)
+    loss_at = _loss_by_scales(target, logits, targets, weights)
 
     def loss_and_gradient(steps: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         scales = usual * np.exp(steps)
         loss, gradient = loss_at(scales)
-        loss += ((steps / spreads) ** 2).sum() / 2
-        return loss, gradient * scales + steps / spreads**2
+        penalty = ((steps / spreads) ** 2).sum() / 2
+        return loss + penalty, gradient * scales + steps / spreads**2
 
     with np.errstate(under="ignore"):
         start = np.zeros(len(usual))
@@ -78,22 +70,15 @@ def fit_scales_near(
     return scales
 
 
-class _Loss:
-    """Negative log-likelihood by the scales of the logits (P, D, K); weights get a mean of 1."""
+def _loss_by_scales(
+    target: Target, logits: Any, targets: NDArray[Any], weights: NDArray[np.float64]
+) -> Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]:
+    """Return the loss, with its gradient, by the scales of logits (P, D, K)."""
+    stacked, shares = np.array(logits), weights / weights.mean()
 
-    def __init__(
-        self,
-        target: Target,
-        logits: Any,
-        targets: NDArray[Any],
-        weights: NDArray[np.float64],
-    ) -> None:
-        self.stacked = np.array(logits)  # (P, D, K)
-        self.shares = weights / weights.mean()
-        self.target, self.targets = target, targets
+    def loss_at(scales: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        pooled = np.tensordot(scales, stacked, 1)  # (D, K)
+        loss, gradient = target.loss(pooled, targets, shares)
+        return loss, np.tensordot(stacked, gradient, 2)
 
-    def __call__(self, scales: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Return the loss and its gradient."""
-        pooled = np.tensordot(scales, self.stacked, 1)  # (D, K)
-        loss, gradient = self.target.loss(pooled, self.targets, self.shares)
-        return loss, np.tensordot(self.stacked, gradient, 2)
+    return loss_at

@@ -15,8 +15,6 @@ from sk_han.parts.part import Part
 from sk_han.storage.network_schema import NETWORK
 from sk_han.storage.schema import Variants
 
-__all__ = ["NETWORK_SCHEMAS", "SENTENCE_NETWORK", "Attribution", "NetworkPart"]
-
 SENTENCE_NETWORK = "sentence_network"  # the kind of the part that reads sentence vectors
 
 
@@ -73,4 +71,5 @@ class ConstantScore:
         return ConstantScore(self.factors[rows])
 
     def __call__(self, logits: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the factors, (D, K)."""
         return self.factors

@@ -12,8 +12,6 @@ from sk_han.documents import Coalitions, DocumentArray
 from sk_han.storage.schema import Schema, Variants
 from sk_han.targets import Target
 
-__all__ = ["Part"]
-
 _WORDS_AT_ONCE = 1 << 18  # of documents that are copies of parts of others
 
 

@@ -17,8 +17,6 @@ from sk_han.parts.part import Part
 from sk_han.storage.schema import Array, ByName, Field, Kind, Schema, Sizes, Variants, check
 from sk_han.targets import Target, target_from_state
 
-__all__ = ["CHARACTERS", "LATENT", "NETWORK", "NGRAMS", "Pool", "Scale", "pool_fields"]
-
 Scale = float | NDArray[np.float64]  # one for all labels, or one for each, (K,)
 _LARGEST = 1e6  # far beyond what fits find; products with logits stay finite
 

@@ -19,8 +19,6 @@ from sk_han.targets import Target
 from sk_han.training.net import Net
 from sk_han.training.net_state import net_from_state, net_to_state
 
-__all__ = ["TrainedNetwork"]
-
 _SENTENCES_AT_ONCE = 1 << 16  # of sets of them
 
 _Score = Callable[[NDArray[Any]], NDArray[np.float64]]

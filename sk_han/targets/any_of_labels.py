@@ -19,8 +19,6 @@ from sk_han.targets.stratification import dealt_out
 from sk_han.targets.target import Target
 from sk_han.targets.thresholds import best_thresholds
 
-__all__ = ["ATTENDING", "AnyOfLabels"]
-
 # With so many documents of a label, the network counts half of what it counts for frequent ones.
 _FEW = 10.0
 # Numbers of labels that attend to words by themselves (docs/what_was_tried.md).

@@ -5,8 +5,6 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-__all__ = ["BinaryLosses"]
-
 
 class BinaryLosses(nn.Module):
     """The sum of the binary cross-entropies of a document's labels.

@@ -14,8 +14,6 @@ from sk_han.targets.probabilities import log_softmax, log_sum_exp, softmax
 from sk_han.targets.target import Target
 from sk_han.utils.warnings import warn_user
 
-__all__ = ["OneOfClasses"]
-
 
 def _n_problems(n_classes: int) -> int:
     return 1 if n_classes == 2 else n_classes

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["N_FOLDS", "folds_of", "hold_out"]
-
 N_FOLDS = 5
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["dealt_out"]
-
 
 def dealt_out(
     t: NDArray[np.bool_],

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from sk_han.storage.schema import Schema
 from sk_han.targets.splitting import folds_of, hold_out
 
-__all__ = ["Target"]
-
 
 class Target(ABC):
     """What scores mean. The parts of a model score K classes or labels, and know no more of them.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["best_thresholds"]
-
 # So many documents with a label count as much for its threshold as what the probabilities of all
 # documents promise.
 _PRIOR = 10.0

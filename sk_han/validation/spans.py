@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["checked_spans", "covered_words"]
-
 
 def checked_spans(spans: Any, number: int, n_characters: int, what: str) -> NDArray[np.int64]:
     """Check the spans of a document and return them, (n_spans, 2); `what` is one of them."""

@@ -25,8 +25,6 @@ from sk_han.parts.part import Part
 from sk_han.storage.schema import Array, Field, Schema, Sizes, Variants
 from sk_han.targets import Target
 
-__all__ = ["CharacterModel", "WordTable", "share_of_rare_words", "words_by_id"]
-
 _BOUNDARY = 1  # stands before and behind each word
 _FIRST = 2  # number of the first character of Unicode
 _WORDS_AT_ONCE = 1 << 17  # of documents whose characters are in memory
@@ -86,9 +84,6 @@ def share_of_rare_words(documents: DocumentArray) -> float:
     """Return the share of the words that occur once or are unknown, of all words.
 
     It estimates the share of the words of other documents that these do not have (Good, 1953).
-
-    Good. The Population Frequencies of Species and the Estimation of Population Parameters.
-    Biometrika 40.
     """
     counts = np.bincount(documents.word_ids, minlength=UNKNOWN_ID + 1)
     n_rare = counts[UNKNOWN_ID] + np.count_nonzero(counts[UNKNOWN_ID + 1 :] == 1)
@@ -114,24 +109,13 @@ class CharacterModel(Part):
     table: WordTable
 
     kind = "characters"
-    kinds: ClassVar[dict[str, type[NgramPart]]] = {
-        each.kind: each for each in (NgramModel, SparseNgramModel)
-    }
+    kinds: ClassVar[dict[str, Any]] = {each.kind: each for each in (NgramModel, SparseNgramModel)}
     # c characters of the vocabulary, V word ids.
     SCHEMA: ClassVar[Schema] = Schema(
         (
             Field("characters", Array("int32", "c", 0, 0x10FFFF)),
             Field("lengths", Array("int32", "V", 0, _LONGEST)),
-            Field(
-                "ngrams",
-                Variants(
-                    "kind",
-                    {
-                        NgramModel.kind: NgramModel.SCHEMA,
-                        SparseNgramModel.kind: SparseNgramModel.SCHEMA,
-                    },
-                ),
-            ),
+            Field("ngrams", Variants("kind", {name: each.SCHEMA for name, each in kinds.items()})),
         ),
         rules=(_check_learnt,),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +23,6 @@ from sk_han.parts.ngrams.ngram_fitting import (
 )
 from sk_han.parts.ngrams.presence import document_counts, presences
 from sk_han.targets import Target
-
-__all__ = ["fit_ngram_models_in_chunks", "n_chunks_of", "rows_of_chunks"]
 
 # Occurrences of n-grams that are learnt from at once. With n-grams of 1 to 3 words, these are 8.4
 # million words (36,000 film reviews), whose matrix and solver take 1.2 GB. A chunk is half as
@@ -66,27 +65,25 @@ def fit_ngram_models_in_chunks(
     """Fit the model of `fit_ngram_model` in passes over the documents, a chunk in memory at a time.
 
     The model after each part of the rows, of all parts so far; None as of `fit_ngram_model`.
-    A first pass finds the n-grams of two documents or more, a second one counts them in each class,
-    and a third one learns the coefficients: those after a chunk minimize its loss plus what the
-    documents before say of them, as a Gaussian distribution with a precision for each coefficient.
-    This is the curvature of their loss, and at the start that of the L2 regularization (Laplace's
-    method with a diagonal matrix, Chapelle and Li, 2011, algorithm 3). So a rare n-gram is learnt
-    from the chunks that it occurs in, and a frequent one from all. One strength for all of them, as
-    `partial_fit_ngram_model` has it, cost a point with 20 chunks (docs/what_was_tried.md).
-
-    Chapelle, Li. An Empirical Evaluation of Thompson Sampling. NIPS.
+    Coefficients after a chunk minimize its loss plus what the documents before say of them, as a
+    Gaussian distribution with a precision for each coefficient: the curvature of their loss, and at
+    the start that of the L2 regularization (Laplace's method with a diagonal matrix; Chapelle and
+    Li, 2011. An Empirical Evaluation of Thompson Sampling, algorithm 3). One strength for all of
+    them, as `partial_fit_ngram_model` has it, cost a point with 20 chunks (docs/what_was_tried.md).
     """
     counts = document_counts(data.documents, ngram_range)
     buckets = np.flatnonzero(counts >= MIN_DOCUMENTS)
     if not len(buckets) or not target.is_learnable(data.targets):
         return [None] * len(parts)
     n_seen = counts[buckets].astype(np.float32)
-    scaled = LabelledDocuments(data.documents, data.targets, data.weights / data.weights.mean())
+    scaled = replace(data, weights=data.weights / data.weights.mean())
     n_problems = target.n_problems
     inside = np.zeros((len(buckets), n_problems), dtype=np.float32)  # (F, B)
     everywhere = np.zeros((len(buckets), 1), dtype=np.float32)
     n_documents = np.zeros(1 + n_problems)
-    learnt = _Coefficients.of_nothing(n_problems, len(buckets))
+    shape = n_problems, len(buckets) + 1
+    precision = np.full(shape, 1 / INVERSE_STRENGTH, dtype=np.float32)
+    learnt = _Coefficients(np.zeros(shape), precision)
     models: list[NgramModel | None] = []
     for rows in parts:
         part = scaled[rows]
@@ -127,12 +124,6 @@ class _Coefficients(NamedTuple):
 
     values: NDArray[np.float64]  # (B, F + 1)
     precision: NDArray[np.float32]  # (B, F + 1)
-
-    @classmethod
-    def of_nothing(cls, n_scores: int, n_features: int) -> _Coefficients:
-        """Return what is known before any document."""
-        shape = n_scores, n_features + 1
-        return cls(np.zeros(shape), np.full(shape, 1 / INVERSE_STRENGTH, dtype=np.float32))
 
     def learn_from(
         self,

@@ -12,8 +12,6 @@ from sk_han.documents.lazy import divided
 from sk_han.parts.ngrams.hashing import WORDS_AT_ONCE
 from sk_han.parts.part import Part
 
-__all__ = ["Views", "as_they_are", "cross_fitted_logits"]
-
 Views = Callable[[DocumentArray], Sequence[DocumentArray]]
 
 

@@ -11,22 +11,6 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
 
-__all__ = [
-    "BITS",
-    "MIX_1",
-    "MIX_2",
-    "WORDS_AT_ONCE",
-    "Occurrences",
-    "batches",
-    "buckets_of",
-    "check_ngram_range",
-    "column_table",
-    "hash_ngrams",
-    "keyed_ngrams",
-    "known_ngrams",
-    "occurrences",
-]
-
 # 25,000 film reviews contain about a million distinct pairs of words. With 2**20 buckets,
 # collisions cost accuracy.
 BITS = 22
@@ -98,15 +82,6 @@ def batches(rows: _Sliceable) -> Iterator[_Sliceable]:
     """Yield the rows of each batch of documents; of no documents, an empty batch."""
     for start in range(0, max(len(rows), 1), BATCH_SIZE):
         yield rows[start : start + BATCH_SIZE]
-
-
-def occurrences(
-    documents: DocumentArray, ngram_range: tuple[int, int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the document and the bucket of every n-gram."""
-    bucket, first_word = hash_ngrams(documents, ngram_range)
-    document = np.repeat(np.arange(len(documents)), documents.words_per_document)
-    return document[first_word], bucket
 
 
 def column_table(buckets: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,6 @@ from sk_han.parts.ngrams.ngram_fitting import (
 )
 from sk_han.parts.ngrams.presence import document_counts, lengths_of, presences
 from sk_han.targets import Target
-
-__all__ = [
-    "LatentLearner",
-    "LatentSpace",
-    "fit_latent_model",
-    "fit_latent_space",
-    "partial_fit_latent_model",
-]
 
 _RANK = 400
 _MIN_DOCUMENTS = 20  # rarer n-grams make the model larger and slower
@@ -64,13 +56,10 @@ def fit_latent_space(
 ) -> LatentSpace | None:
     """Learn the directions in which documents differ most; None if too few n-grams are in 20.
 
-    This is latent semantic analysis (Deerwester et al., 1990): a truncated singular value
-    decomposition of the documents' n-grams. An n-gram counts once a document, by the square of its
-    inverse document frequency; the row of a document has length 1. The square, and directions
-    times singular values, are what helps with few labels (docs/what_was_tried.md). 100,000 reviews
-    of 26 million words take 4 GB of memory, and 80 s on two threads.
-
-    Deerwester, Dumais, Furnas, Landauer, Harshman. Indexing by Latent Semantic Analysis. JASIS.
+    This is latent semantic analysis (Deerwester et al., 1990). An n-gram counts once a document, by
+    the square of its inverse document frequency. The square, and directions times singular values,
+    are what helps with few labels (docs/what_was_tried.md). 100,000 reviews of 26 million words
+    take 4 GB of memory, and 80 s on two threads.
     """
     if documents.n_words > _MOST_WORDS:
         rows = sampled_rows(documents.words_per_document, _MOST_WORDS, random_state)
@@ -90,32 +79,6 @@ def fit_latent_space(
     return LatentSpace(ngram_range, buckets, ratios, directions * (values / scale))
 
 
-def fit_latent_model(
-    space: LatentSpace,
-    vectors: NDArray[np.float32],
-    targets: NDArray[Any],
-    weights: NDArray[np.float64],
-    target: Target,
-) -> NgramModel | None:
-    """Fit logistic regression on the vectors (D, R) of documents; None if it cannot learn."""
-    if not target.is_learnable(targets):
-        return None
-    in_class, points = target.problems(targets), vectors.astype(np.float64)
-    coefficients = np.empty((vectors.shape[1], in_class.shape[1]), dtype=np.float32)
-    intercept = np.empty(in_class.shape[1], dtype=np.float32)
-    # The order of sums depends on the number of BLAS's threads.
-    with threadpool_limits(1, user_api="blas"):
-        sample_weight = target.problem_weights(targets, weights / weights.mean())
-        for c in range(in_class.shape[1]):
-            coefficients[:, c], intercept[c] = logistic_regression(
-                points, in_class[:, c], sample_weight[:, c], C=_C
-            )
-        weights_of_ngrams = space.ratios * (space.projection @ coefficients)
-    return NgramModel(
-        target, space.ngram_range, space.buckets, space.ratios, weights_of_ngrams, intercept
-    )
-
-
 class LatentLearner:
     """Fits latent models to some of the labelled documents, whose vectors are computed once.
 
@@ -129,10 +92,25 @@ class LatentLearner:
         self.targets, self.weights = data.targets[self.rows], data.weights[self.rows]
 
     def fit(self, rows: NDArray[np.int64]) -> NgramModel | None:
-        """Fit a model to the documents of these rows, as `fit_latent_model`."""
-        known = np.isin(self.rows, rows)
-        labels = self.targets[known], self.weights[known]
-        return fit_latent_model(self.space, self.vectors[known], *labels, self.target)
+        """Fit logistic regression to the documents of these rows; None if it cannot learn."""
+        known, target, space = np.isin(self.rows, rows), self.target, self.space
+        targets, weights = self.targets[known], self.weights[known]
+        if not target.is_learnable(targets):
+            return None
+        in_class, points = target.problems(targets), self.vectors[known].astype(np.float64)
+        sample_weight = target.problem_weights(targets, weights / weights.mean())
+        coefficients = np.empty((points.shape[1], in_class.shape[1]), dtype=np.float32)
+        intercept = np.empty(in_class.shape[1], dtype=np.float32)
+        # The order of sums depends on the number of BLAS's threads.
+        with threadpool_limits(1, user_api="blas"):
+            for b in range(in_class.shape[1]):
+                coefficients[:, b], intercept[b] = logistic_regression(
+                    points, in_class[:, b], sample_weight[:, b], C=_C
+                )
+            of_ngrams = space.ratios * (space.projection @ coefficients)
+        return NgramModel(
+            target, space.ngram_range, space.buckets, space.ratios, of_ngrams, intercept
+        )
 
 
 def _sample(targets: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -153,9 +131,7 @@ def partial_fit_latent_model(
 ) -> NgramModel:
     """Learn from one more portion; `n_documents` are those so far, by their weights.
 
-    The directions are no longer known; the weights of n-grams move as those of the n-gram model
-    do, so as to minimize the loss of the portion plus ``n / (2 C m)`` times the squared distance
-    to the previous ones, where m of the n documents so far are in the portion.
+    The directions are no longer known: weights of n-grams move as in `partial_fit_ngram_model`.
     """
     rows = _rows(presences(data.documents, model.ngram_range, model.buckets), model.ratios)
     coefficients, intercept = coefficients_of(model), model.intercept.astype(np.float64)

@@ -13,8 +13,6 @@ from sk_han.parts.ngrams.presence import document_counts
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE
 from sk_han.utils.process_memory import check_memory, memory_limit
 
-__all__ = ["bytes_of_linear_model", "bytes_of_sparse_model", "check_memory_of_linear_model"]
-
 # Bytes for each class and n-gram and for each class and document, where counts become a model, and
 # where documents are scored; one of both is the peak. What does not grow with the classes is left
 # out. Of a fit, the model of all documents stands beside one of most of them. Measured with 100 to
@@ -46,19 +44,14 @@ def check_memory_of_linear_model(
     limit = memory_limit()
     if limit is None:
         return
+    what, repair = f"A linear model of {n_classes:,} classes", f"{repair}; or merge rare classes."
+    n_words = int(documents.words_per_document.sum())
     if n_classes > MOST_DENSE and not in_portions:
-        check_memory(
-            bytes_of_sparse_model(
-                n_classes, int(documents.words_per_document.sum()), len(documents)
-            ),
-            f"A linear model of {n_classes:,} classes",
-            f"{repair}; or merge rare classes.",
-        )
+        check_memory(bytes_of_sparse_model(n_classes, n_words, len(documents)), what, repair)
         return
     n_known = 0 if before is None else len(before.buckets)
     n_chunks = n_chunks_of(documents, ngram_range)
     smallest, largest = ngram_range
-    n_words = int(documents.words_per_document.sum())
     n_ngrams = n_known + min(n_words * (largest - smallest + 1), 1 << BITS)
     sizes = len(documents), n_chunks, in_portions
     if bytes_of_linear_model(n_classes, n_ngrams, *sizes) > limit:
@@ -66,11 +59,8 @@ def check_memory_of_linear_model(
         counts = document_counts(documents, ngram_range)
         kept = counts >= (1 if in_portions else MIN_DOCUMENTS)
         n_ngrams = n_known + int(np.count_nonzero(kept))
-    check_memory(
-        bytes_of_linear_model(n_classes, n_ngrams, *sizes),
-        f"A linear model of {n_classes:,} classes and {n_ngrams:,} n-grams",
-        f"{repair}; or merge rare classes.",
-    )
+    n_bytes = bytes_of_linear_model(n_classes, n_ngrams, *sizes)
+    check_memory(n_bytes, f"{what} and {n_ngrams:,} n-grams", repair)
 
 
 def bytes_of_sparse_model(n_classes: int, n_words: int, n_documents: int) -> int:
@@ -85,5 +75,5 @@ def bytes_of_linear_model(
     peaks = [_BYTES_OF_PORTION] if in_portions else [_BYTES_OF_FIT, _BYTES_OF_SCORES]
     if n_chunks > 1:
         peaks = [_BYTES_OF_CHUNK]
-    sizes = n_ngrams, n_documents / n_chunks
-    return round(n_classes * max(a * sizes[0] + b * sizes[1] for a, b in peaks))
+    of_chunk = n_documents / n_chunks
+    return round(n_classes * max(a * n_ngrams + b * of_chunk for a, b in peaks))

@@ -26,8 +26,6 @@ from sk_han.parts.ngrams.ngram_part import (
 from sk_han.storage.schema import Array, Field, Schema, Sizes
 from sk_han.targets import Target
 
-__all__ = ["NgramCounts", "NgramModel"]
-
 _TASK_SIZE = 64  # documents that a thread takes at once
 
 # Of the table of a document's n-grams, of 64 bits and odd: another one in each process, so that no
@@ -45,9 +43,8 @@ class NgramCounts(NamedTuple):
 
     def of(self, features: NDArray[np.bool_]) -> NgramCounts:
         """Return the counts of some of the n-grams, marked in an array (F,)."""
-        return NgramCounts(
-            self.n_seen[features], self.inside[features], self.outside[features], self.n_documents
-        )
+        n_seen, inside, outside = (counts[features] for counts in self[:3])
+        return NgramCounts(n_seen, inside, outside, self.n_documents)
 
 
 def _check_ratios(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
@@ -127,13 +124,11 @@ class NgramModel(NgramPart):
         """Score documents, (D, K)."""
         compiled = kernels("ngrams")
         if compiled is None:
-            scores = np.concatenate([self._scores(batch) for batch in batches(documents)])
+            parts = [self._scores(batch) for batch in batches(documents)]
         else:
-            parts = [
-                self._compiled(compiled, some)[0] for some in divided(documents, WORDS_AT_ONCE)
-            ]
-            scores = np.concatenate(parts)
-        scores = scores + self.intercept
+            portions = divided(documents, WORDS_AT_ONCE)
+            parts = [self._compiled(compiled, some)[0] for some in portions]
+        scores = np.concatenate(parts) + self.intercept
         return self.target.expand(scores).astype(np.float64, copy=False)  # (D, B) -> (D, K)
 
     def attributions(
@@ -218,7 +213,7 @@ class NgramModel(NgramPart):
     def _lengths(
         self, rows: NDArray[np.int64], columns: NDArray[np.integer[Any]], n_documents: int
     ) -> NDArray[np.float64]:
-        """Return the norms of the documents' vectors of ratios, shape (D, S); 1 if it is 0."""
+        """Return the norms of the documents' vectors of ratios, (D, B); 1 if it is 0."""
         lengths = np.sqrt(_sums(rows, self.ratios[columns] ** 2, n_documents))
         return np.where(lengths > 0, lengths, 1)
 

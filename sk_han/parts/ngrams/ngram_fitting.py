@@ -20,21 +20,6 @@ from sk_han.parts.ngrams.model import NgramCounts, NgramModel
 from sk_han.parts.ngrams.presence import frequent_ngrams, lengths_of
 from sk_han.targets import Target
 
-__all__ = [
-    "INVERSE_STRENGTH",
-    "MIN_DOCUMENTS",
-    "SMOOTHING",
-    "SMOOTHING_OF_CHARACTERS",
-    "Features",
-    "coefficients_of",
-    "fit_ngram_model",
-    "log_count_ratios",
-    "logistic_regression",
-    "partial_fit_ngram_model",
-    "update_problems",
-    "updated",
-]
-
 INVERSE_STRENGTH = 10.0  # of the L2 regularization; C of scikit-learn
 
 # So many occurrences are added to the counts of an n-gram, divided among the classes like the
@@ -55,12 +40,8 @@ def fit_ngram_model(
 
     It is the NB-SVM of Wang and Manning (2012) with the logistic loss. The vectors of documents
     are normalized to length 1, so that long documents do not outweigh short ones. None if no n-gram
-    occurs in two documents, or the target cannot be learnt from these.
-
-    It takes about 150 bytes of memory a word of the documents, with n-grams of 1 to 3 words. Of
-    more words than memory holds in this way, `chunks.fit_ngram_models_in_chunks` learns.
-
-    Wang, Manning. Baselines and Bigrams: Simple, Good Sentiment and Topic Classification. ACL.
+    occurs in two documents, or the target cannot be learnt from these. It takes about 150 bytes of
+    memory a word, with n-grams of 1 to 3 words.
     """
     buckets, present = frequent_ngrams(data.documents, ngram_range, MIN_DOCUMENTS)  # (D, F)
     if not len(buckets) or not target.is_learnable(data.targets):
@@ -113,8 +94,6 @@ def partial_fit_ngram_model(
     the intercept too. Later ones keep the range of n-grams; for a single class there is no model.
 
     It holds every n-gram of all portions: about ``16 + 16 * B`` bytes each, of at most 4 million.
-
-    Kulis, Bartlett. Implicit Online Learning. ICML.
     """
     if target.n_scores == 1:
         return None

@@ -23,8 +23,6 @@ from sk_han.storage.schema import Array, Field, Sizes
 from sk_han.targets import Target
 from sk_han.utils.caching import cached_property
 
-__all__ = ["LARGEST_RATIO", "LARGEST_WEIGHT", "NGRAM_FIELDS", "NgramAttributions", "NgramPart"]
-
 _MOST_WORDS = 1 << 31  # of an n-gram that a document can have
 
 # Far beyond what fits find: ratios are logarithms of counts, or their squares. Sums of these and of

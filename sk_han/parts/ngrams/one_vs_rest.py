@@ -12,8 +12,6 @@ from sk_han.engines.loading import kernels
 from sk_han.engines.tasks import n_threads, run_tasks
 from sk_han.parts.ngrams.ngram_fitting import logistic_regression
 
-__all__ = ["one_vs_rest"]
-
 # With a third of it the loss of other documents is the same; with three times it varies by 3 %.
 _TOLERANCE = 0.01
 _MOST_PASSES = 1000

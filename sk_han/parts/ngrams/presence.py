@@ -7,9 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
 from sk_han.documents import DocumentArray
-from sk_han.parts.ngrams.hashing import BITS, batches, column_table, occurrences
-
-__all__ = ["document_counts", "frequent_ngrams", "lengths_of", "presences"]
+from sk_han.parts.ngrams.hashing import BITS, batches, column_table, hash_ngrams
 
 # So few occurrences are sorted in less time than an array of all hash values is walked through.
 _FEW = 1 << 16
@@ -24,16 +22,20 @@ def presences(
 
     Of the `buckets`, in rising order. Rows have sorted indices.
     """
-    n_columns, column_of = 1 << BITS, None
-    if buckets is not None:
-        n_columns, column_of = len(buckets), column_table(buckets)
-    return vstack(
-        [
-            _presence(*_known(*occurrences(batch, ngram_range), column_of), (len(batch), n_columns))
-            for batch in batches(documents)
-        ],
-        format="csr",
-    )
+    n_columns = 1 << BITS if buckets is None else len(buckets)
+    column_of = None if buckets is None else column_table(buckets)
+    found = []
+    for batch in batches(documents):
+        columns, first_words = hash_ngrams(batch, ngram_range)
+        rows = np.repeat(np.arange(len(batch)), batch.words_per_document)[first_words]
+        if column_of is not None:
+            columns = column_of[columns].astype(np.int64) - 1
+            rows, columns = rows[columns >= 0], columns[columns >= 0]
+        ones = np.ones(len(rows), dtype=np.float32)
+        present = csr_matrix((ones, (rows, columns)), shape=(len(batch), n_columns))
+        present.data[:] = 1  # repeated entries were added up
+        found.append(present)
+    return vstack(found, format="csr")
 
 
 def frequent_ngrams(
@@ -57,25 +59,6 @@ def document_counts(documents: DocumentArray, ngram_range: tuple[int, int]) -> N
     for batch in batches(documents):
         np.add.at(counts, presences(batch, ngram_range).indices, 1)
     return counts
-
-
-def _known(
-    rows: NDArray[np.int64], found: NDArray[np.int64], column_of: NDArray[np.int32] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return rows and columns of the occurrences of n-grams that have a column."""
-    if column_of is None:
-        return rows, found
-    columns = column_of[found] - 1
-    known = columns >= 0
-    return rows[known], columns[known].astype(np.int64)
-
-
-def _presence(
-    rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]
-) -> csr_matrix:
-    present = csr_matrix((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)
-    present.data[:] = 1  # repeated entries were added up
-    return present
 
 
 def lengths_of(present: csr_matrix, squared_ratios: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_matrix, csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix, vstack
 
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams.hashing import (
@@ -22,8 +22,6 @@ from sk_han.parts.ngrams.one_vs_rest import one_vs_rest
 from sk_han.parts.ngrams.presence import document_counts
 from sk_han.parts.ngrams.sparse_model import SparseNgramModel, Terms, range_of_sparse
 from sk_han.targets import Target
-
-__all__ = ["SparseLearner"]
 
 _OF_LONGER = 0.5  # factor of n-grams for each word beyond the first
 _STRENGTHS = (3.0, 10.0, 30.0, 100.0)  # C of scikit-learn; documents decide
@@ -45,11 +43,6 @@ class SparseLearner:
 
     By dual coordinate descent (Yu, Huang and Lin, 2011); small weights are left out (DiSMEC, Babbar
     and Schölkopf, 2017).
-
-    Yu, Huang, Lin. Dual Coordinate Descent Methods for Logistic Regression and Maximum Entropy
-    Models. Machine Learning 85.
-    Babbar, Schölkopf. DiSMEC: Distributed Sparse Machines for Extreme Multi-Label Classification.
-    WSDM.
     """
 
     def __init__(
@@ -65,14 +58,12 @@ class SparseLearner:
         documents = data.documents
         counts = document_counts(documents, self.ngram_range)
         self.buckets = np.flatnonzero(counts >= MIN_DOCUMENTS)
-        self.idf = np.log(len(data) / counts[self.buckets]) + 1
-        if of_words:
-            self.idf = self.idf * self._factor_of_size()
-        self.idf = self.idf.astype(np.float32)
+        idf = np.log(len(data) / counts[self.buckets]) + 1
+        self.idf = (idf * self._factor_of_size() if of_words else idf).astype(np.float32)
         self.features = self._features()
         self.strength = _STRENGTHS[0]
         # What was solved to choose the strength: the documents, and what each problem has learnt.
-        self.solved: tuple[NDArray[np.int64], dict[int, _Solution]] | None = None
+        self.solved: tuple[NDArray[np.int64], dict[int, _Solution]] = np.empty(0, np.int64), {}
 
     def choose_strength(self, rows: NDArray[np.int64], held_out: NDArray[np.int64]) -> None:
         """Choose the strength of regularization by the loss of documents not learnt from."""
@@ -100,9 +91,8 @@ class SparseLearner:
         """Fit a model to some of the documents; None if no problem has both sides."""
         if not len(self.buckets) or not self.target.is_learnable(self.data.targets[rows]):
             return None
-        known: dict[int, _Solution] = {}
-        if self.solved is not None and np.array_equal(self.solved[0], rows):
-            known = self.solved[1]
+        solved_for, known = self.solved
+        known = known if np.array_equal(solved_for, rows) else {}
         rest = np.setdiff1d(np.arange(self.target.n_problems), list(known))
         found = self._solutions(rows, rest, self.strength)
         known = {**known, **dict(zip(rest.tolist(), found, strict=True))}
@@ -129,23 +119,14 @@ class SparseLearner:
 
     def _features(self) -> csr_matrix:
         """Return the vectors of all documents, (D, F)."""
-        column_of, documents = column_table(self.buckets), self.data.documents
-        terms = [
-            Terms.of(known_ngrams(batch, self.ngram_range, column_of), len(batch), self.idf)
-            for batch in batches(documents)
-        ]
-        lengths = [
-            np.bincount(found.rows, minlength=len(batch))
-            for found, batch in zip(terms, batches(documents), strict=True)
-        ]
-        return csr_matrix(
-            (
-                np.concatenate([found.values for found in terms]),
-                np.concatenate([found.columns for found in terms]),
-                np.append(0, np.cumsum(np.concatenate(lengths))),
-            ),
-            shape=(len(self.data), len(self.buckets)),
-        )
+        column_of, found = column_table(self.buckets), []
+        for batch in batches(self.data.documents):
+            known = known_ngrams(batch, self.ngram_range, column_of)
+            terms = Terms.of(known, len(batch), self.idf)
+            starts = np.searchsorted(terms.rows, np.arange(len(batch) + 1))
+            shape = len(batch), len(self.buckets)
+            found.append(csr_matrix((terms.values, terms.columns, starts), shape))
+        return vstack(found, format="csr")
 
     def _solutions(
         self, rows: NDArray[np.int64], problems: NDArray[np.int64], strength: float

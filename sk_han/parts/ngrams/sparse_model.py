@@ -21,8 +21,6 @@ from sk_han.parts.ngrams.ngram_part import (
 from sk_han.storage.schema import Array, Field, Schema, Sizes
 from sk_han.utils.caching import cached_property
 
-__all__ = ["MOST_DENSE", "SparseNgramModel", "Terms", "range_of_sparse"]
-
 # Problems that are learnt with ratios of their own: these are more accurate on opinions and short
 # texts (28 emotions), and less so on topics (90 of Reuters), where they cost ten times the time.
 MOST_DENSE = 30

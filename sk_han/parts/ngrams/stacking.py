@@ -28,15 +28,6 @@ from sk_han.parts.part import Part
 from sk_han.parts.pool import CHARACTERS, LATENT, NGRAMS, Pool
 from sk_han.targets import Target
 
-__all__ = [
-    "MOST_CROSS_FITTED",
-    "LinearKinds",
-    "characters_pay",
-    "fit_linear_parts",
-    "partial_fit_linear_parts",
-    "with_earlier_latent_model",
-]
-
 # Scales of linear models beside each other, if no document can be scored by models that have not
 # learnt from it; one alone has 1. Typical of benchmarks/unlabelled.py and characters.py.
 _USUAL_SCALES = {NGRAMS: 0.4, LATENT: 1.0, CHARACTERS: 0.7}
@@ -50,6 +41,26 @@ _TRIED, _MUCH = 2_000, 0.1
 MOST_CROSS_FITTED = 10_000
 
 
+class Source(NamedTuple):
+    """What a model of n-grams reads, and how."""
+
+    data: LabelledDocuments
+    ngram_range: tuple[int, int]
+    smoothing: float = SMOOTHING
+
+    @property
+    def n_chunks(self) -> int:
+        """In how many chunks it is learnt from."""
+        return n_chunks_of(self.data.documents, self.ngram_range)
+
+    def learnt_on(self, model: NgramModel | None, target: Target) -> Any:
+        """Update the model by a portion, or by parts of it that memory holds, one by one."""
+        for rows in rows_of_chunks(self.data.documents, self.ngram_range):
+            part = self.data[rows]
+            model = partial_fit_ngram_model(model, part, target, self.ngram_range, self.smoothing)
+        return model
+
+
 class LinearKinds(NamedTuple):
     """Which linear models there are, and what they read."""
 
@@ -58,15 +69,14 @@ class LinearKinds(NamedTuple):
     char_range: tuple[int, int] | None = None
     table: WordTable | None = None  # with `char_range`
 
-    def sources(
-        self, data: LabelledDocuments
-    ) -> dict[str, tuple[LabelledDocuments, tuple[int, int]]]:
-        """Return what each model of n-grams reads of the documents, and its sizes of n-grams."""
+    def sources(self, data: LabelledDocuments) -> dict[str, Source]:
+        """Return what each model of n-grams reads of the documents."""
         found = {}
         if self.ngram_range is not None:
-            found[NGRAMS] = data, self.ngram_range
+            found[NGRAMS] = Source(data, self.ngram_range)
         if self.char_range is not None and self.table is not None:
-            found[CHARACTERS] = self.table.read_labelled(data), self.char_range
+            read = self.table.read_labelled(data)
+            found[CHARACTERS] = Source(read, self.char_range, SMOOTHING_OF_CHARACTERS)
         return found
 
     def models(self, found: Mapping[str, NgramPart | None]) -> dict[str, Any]:
@@ -104,8 +114,6 @@ def fit_linear_parts(
 
     Return the pool and, for the rows of `held_out`, scaled logits (H, K) by models that have not
     learnt from them; NaN where there are none. Scales are fitted for the `views`.
-
-    Wolpert. Stacked Generalization. Neural Networks.
     """
     everything, folds = np.arange(len(data)), target.folds(data.targets, data.groups)
     sources = kinds.sources(data)
@@ -113,14 +121,14 @@ def fit_linear_parts(
     if (
         target.n_problems > MOST_DENSE
         or len(data) > MOST_CROSS_FITTED
-        or any(n_chunks_of(each.documents, sizes) > 1 for each, sizes in sources.values())
+        or any(source.n_chunks > 1 for source in sources.values())
     ):
         fold = next(folds) if held_out is None else held_out
         folds = iter([fold])
         split = np.setdiff1d(everything, fold, assume_unique=True), fold
     learners = {
-        name: _NgramLearner(*each, target, split, of_words=name == NGRAMS)
-        for name, each in sources.items()
+        name: _NgramLearner(source, target, split, of_words=name == NGRAMS)
+        for name, source in sources.items()
     }
     latent = None if kinds.space is None else LatentLearner(kinds.space, data, target)
 
@@ -156,11 +164,11 @@ def characters_pay(data: LabelledDocuments, target: Target, kinds: LinearKinds) 
     fold = next(target.folds(some.targets, some.groups), np.empty(0, dtype=np.int64))
     rest = np.setdiff1d(np.arange(len(some)), fold)
     logits = []
-    for name, (each, sizes) in kinds.sources(some).items():
-        model = _NgramLearner(each, sizes, target, None, of_words=name == NGRAMS).fit(rest)
+    for name, source in kinds.sources(some).items():
+        model = _NgramLearner(source, target, None, of_words=name == NGRAMS).fit(rest)
         if model is None or not len(fold):
             return False
-        logits.append(model.logits(each.documents[fold]))
+        logits.append(model.logits(source.data.documents[fold]))
     held_out = some[fold]
 
     def loss(known: list[NDArray[np.float64]]) -> float:
@@ -182,10 +190,7 @@ def partial_fit_linear_parts(
     """
     if before is None:
         sources = kinds.sources(data)
-        found: dict[str, Any] = {
-            name: _learnt_on(None, each, target, sizes, of_words=name == NGRAMS)
-            for name, (each, sizes) in sources.items()
-        }
+        found = {name: source.learnt_on(None, target) for name, source in sources.items()}
         if sources and kinds.space is not None:
             found[LATENT] = LatentLearner(kinds.space, data, target).fit(np.arange(len(data)))
         models = kinds.models(found)
@@ -193,12 +198,11 @@ def partial_fit_linear_parts(
     parts: dict[str, Any] = dict(before.parts)
     # A model of many labels does not learn on.
     if isinstance(parts.get(NGRAMS), NgramModel):
-        parts[NGRAMS] = _learnt_on(parts[NGRAMS], data, target, parts[NGRAMS].ngram_range)
+        parts[NGRAMS] = Source(data, parts[NGRAMS].ngram_range).learnt_on(parts[NGRAMS], target)
     if CHARACTERS in parts and isinstance(parts[CHARACTERS].ngrams, NgramModel):
         model, table = parts[CHARACTERS].ngrams, parts[CHARACTERS].table
-        characters = table.read_labelled(data)
-        learnt = _learnt_on(model, characters, target, model.ngram_range, of_words=False)
-        parts[CHARACTERS] = CharacterModel(learnt, table)
+        source = Source(table.read_labelled(data), model.ngram_range, SMOOTHING_OF_CHARACTERS)
+        parts[CHARACTERS] = CharacterModel(source.learnt_on(model, target), table)
     if LATENT in parts and isinstance(parts.get(NGRAMS), NgramModel):
         n_documents = float(parts[NGRAMS].counts.n_documents[0])
         for rows in rows_of_chunks(data.documents, parts[LATENT].ngram_range):
@@ -216,50 +220,33 @@ class _NgramLearner:
 
     def __init__(
         self,
-        data: LabelledDocuments,
-        ngram_range: tuple[int, int],
+        source: Source,
         target: Target,
         split: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
         *,
         of_words: bool,
     ) -> None:
-        self.data, self.ngram_range, self.target = data, ngram_range, target
-        self.smoothing = SMOOTHING if of_words else SMOOTHING_OF_CHARACTERS
-        self.sparse = None
-        self.in_chunks = False
+        self.source, self.target = source, target
+        data, ngram_range, smoothing = source
+        self.sparse = self.in_chunks = None
         if target.n_problems > MOST_DENSE:
             self.sparse = SparseLearner(data, target, ngram_range, of_words=of_words)
             if split is not None and len(split[0]):
                 self.sparse.choose_strength(*split)
-        elif split is not None and n_chunks_of(data.documents, ngram_range) > 1:
-            self.in_chunks = True
-            given = data, target, ngram_range, split, self.smoothing
-            models = fit_ngram_models_in_chunks(*given)
-            self.of_rest, self.of_all = models
+        elif split is not None and source.n_chunks > 1:
+            given = data, target, ngram_range, split, smoothing
+            self.in_chunks = fit_ngram_models_in_chunks(*given)
 
     def fit(self, rows: NDArray[np.int64]) -> NgramPart | None:
         """Fit a model to the documents of these rows; None if nothing can be learnt."""
+        data, ngram_range, smoothing = self.source
         if self.sparse is not None:
             return self.sparse.fit(rows)
-        if self.in_chunks:
-            return self.of_all if len(rows) == len(self.data) else self.of_rest
-        return fit_ngram_model(self.data[rows], self.target, self.ngram_range, self.smoothing)
+        if self.in_chunks is not None:
+            of_rest, of_all = self.in_chunks
+            return of_all if len(rows) == len(data) else of_rest
+        return fit_ngram_model(data[rows], self.target, ngram_range, smoothing)
 
 
 def _usual_scales(names: Collection[str]) -> dict[str, float]:
     return {name: _USUAL_SCALES[name] if len(names) > 1 else 1.0 for name in names}
-
-
-def _learnt_on(
-    model: NgramModel | None,
-    data: LabelledDocuments,
-    target: Target,
-    ngram_range: tuple[int, int],
-    *,
-    of_words: bool = True,
-) -> Any:
-    """Update the n-gram model by a portion, or by parts of it that memory holds, one by one."""
-    for rows in rows_of_chunks(data.documents, ngram_range):
-        smoothing = SMOOTHING if of_words else SMOOTHING_OF_CHARACTERS
-        model = partial_fit_ngram_model(model, data[rows], target, ngram_range, smoothing)
-    return model
