@@ -96,10 +96,7 @@ class FitData:
 
     @cached_property
     def text(self) -> tuple[DocumentArray, NDArray[np.float64]]:
-        """All documents to learn words from, labelled ones first, and their weights.
-
-        A document without a label weighs as much as one with a label on average.
-        """
+        """All documents to learn words from, labelled ones first, and their weights."""
         documents, weights = _words(self.labelled.documents), self.labelled.weights
         if self.unlabelled is None:
             return documents, weights
@@ -142,10 +139,7 @@ class Given(NamedTuple):
 
 
 def read_data(given: Given, context: FitContext) -> FitData:
-    """Check the user's data, tokenize it, and hold out documents.
-
-    With a fitted model before, its tokenizer and target are used.
-    """
+    """Check the user's data, tokenize it as the model before did, and hold out documents."""
     settings, before, is_whole = context.settings, context.before, not context.is_portion
     # Checks come before the texts are tokenized, which may take minutes.
     checked = _checked(given, settings, before)

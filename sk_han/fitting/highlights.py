@@ -13,6 +13,7 @@ from sk_han.fitting.settings import Settings
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.documents import holds_word_ids
+from sk_han.validation.labels import check_number
 from sk_han.validation.spans import checked_spans, covered_words
 from sk_han.validation.texts import is_missing
 
@@ -40,11 +41,7 @@ def check_highlights(highlights: Any, X: Any, settings: Settings) -> list[NDArra
             "highlights must be a list with an entry for each document: spans (start, end), [] for "
             f"a document without any, None for one that nobody looked at; got {highlights!r}."
         )
-    if len(highlights) != len(X):
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {len(X)} documents in X, "
-            f"{len(highlights)} highlights. A document that nobody looked at has None."
-        )
+    check_number(highlights, len(X), "highlights (None for a document that nobody looked at)")
     return [
         checked_spans([] if is_missing(spans) else spans, number, len(text), "highlight")
         for number, (spans, text) in enumerate(zip(highlights, X, strict=True))

@@ -88,9 +88,7 @@ def fault_in_unseen(summary: FitSummary, scaled: Scaled) -> str | None:
     """Return by what the network tells nothing of held-out documents.
 
     In no epoch is it better than the class frequencies, by accuracy or by loss, or it counts for
-    nothing beside the linear models. Fewer than 50 documents do not tell, nor does a trial: a
-    single epoch, or fewer than 1,000 documents in all epochs together. If all have one class, no
-    model can be better than its frequency, and only the second is told.
+    nothing beside the linear models. Few documents do not tell, nor does a trial.
     """
     net, unseen, target = scaled.pool.network.net, scaled.unseen, scaled.pool.target
     if unseen is None or summary.n_classes == 1 or summary.n_scored < _ENOUGH_TO_TELL:
@@ -154,9 +152,9 @@ def _by_class(target: Target, decided: NDArray[Any], targets: NDArray[Any]) -> d
 
 
 def _ever_beats(net: Net, unseen: UnseenLogits, target: Target, majority: float) -> bool:
-    """Return whether an epoch was better than class frequencies, by accuracy or by loss.
+    """Return whether an epoch was better than class frequencies, by accuracy or by weighted loss.
 
-    The loss is weighted, as the network was trained: so are the frequencies.
+    Of a single class none can be.
     """
     of_frequencies = target.loss_of_frequencies(unseen.targets, unseen.weights)
     return majority == 1.0 or any(

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from sk_han.targets.stratification import dealt_out
+from sk_han.targets.splitting import dealt_out
 from sk_han.utils.warnings import taking_many_classes
 
 FOLDS = 5

@@ -50,8 +50,7 @@ class NetworkPart(Part):
     ) -> Attribution:
         """Multiply the attention by the gradient of a score at it.
 
-        The score takes logits (D, K) and returns the factor of each in the score of its document;
-        ``score[rows]`` is that of some of the documents.
+        ``score(logits)`` is the factor of each, (D, K); ``score[rows]`` that of some documents.
         """
 
     def attributions(

@@ -19,7 +19,6 @@ class Part(ABC):
     """A model that scores documents, one of those that a `Pool` adds up.
 
     A part is learnt once and does not change. Loading one loads neither PyTorch nor SciPy.
-
     """
 
     kind: ClassVar[str]  # the name under which its kind is stored

@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 from sk_han.storage.schema import Array, Field, Schema, Sizes
 from sk_han.storage.stored_labels import label_names
 from sk_han.targets.probabilities import log_sigmoid
-from sk_han.targets.splitting import N_FOLDS
-from sk_han.targets.stratification import dealt_out
+from sk_han.targets.splitting import N_FOLDS, dealt_out
 from sk_han.targets.target import Target
-from sk_han.targets.thresholds import best_thresholds
 
 # With so many documents of a label, the network counts half of what it counts for frequent ones.
 _FEW = 10.0
+# So many documents with a label count as much for its threshold as what the probabilities of all
+# documents promise.
+_PRIOR = 10.0
+# No threshold is lower: it would promise an F1 below 4 %, and a rare label went to many documents.
+_LOWEST = 0.02
 # Numbers of labels that attend to words by themselves (docs/what_was_tried.md).
 ATTENDING = range(31, 501)
 
@@ -129,9 +132,6 @@ class AnyOfLabels(Target):
         """Return whether a label has documents with it and without it."""
         return bool((t.any(axis=0) & ~t.all(axis=0)).any())
 
-    def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:
-        """Warn of nothing more: who has many labels has rare ones."""
-
     def hold_out(
         self,
         t: NDArray[Any],
@@ -208,10 +208,6 @@ class AnyOfLabels(Target):
         """Return the logarithms of the sigmoids, (D, L)."""
         return log_sigmoid(z)
 
-    def decision_function(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the log-odds of each label, (D, L)."""
-        return z
-
     def soft(self, t: NDArray[Any]) -> NDArray[np.float32]:
         """Return 1 for the labels of a document and 0 for the others, (D, L)."""
         return t.astype(np.float32)
@@ -239,23 +235,6 @@ class AnyOfLabels(Target):
     ) -> NDArray[np.float64]:
         """Return 1 for the label and 0 for the others, (D, L)."""
         return np.eye(self.n_scores)[of]
-
-    @property
-    def n_problems(self) -> int:
-        """One for each label."""
-        return self.n_scores
-
-    def problems(self, t: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the indicator, (D, L)."""
-        return t.astype(np.float32)
-
-    def expand(self, scores: NDArray[Any]) -> NDArray[Any]:
-        """Return the scores, which are those of the labels."""
-        return scores
-
-    def restrict(self, factors: NDArray[Any]) -> NDArray[Any]:
-        """Return the factors, which are those of the problems."""
-        return factors
 
     def reliance(self, t: NDArray[Any]) -> NDArray[np.float64]:
         """Return n / (n + 10) for a label of n documents: a network learns little from few."""
@@ -302,3 +281,26 @@ class AnyOfLabels(Target):
     def from_state(cls, state: dict[str, Any]) -> AnyOfLabels:
         """Restore the target of these labels."""
         return cls(state["labels"].copy(), state["thresholds"].copy())
+
+
+def best_thresholds(p: NDArray[np.float64], t: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the threshold of each label with the highest F1 on documents not learnt from, (L,).
+
+    If probabilities are right, the best threshold is half of the F1 that it reaches, and no label
+    need be known (Lipton et al., 2014). So the truth is taken as a mixture: of the labels, the more
+    documents have the label, and else of the probabilities.
+    """
+    thresholds = np.full(p.shape[1], 0.5)
+    for label in range(p.shape[1]):
+        order = np.argsort(-p[:, label], kind="stable")
+        sure, has = p[order, label], t[order, label]
+        of_labels = has.sum() / (has.sum() + _PRIOR)
+        truth = of_labels * has + (1 - of_labels) * sure
+        if not truth.sum() > 0:
+            continue
+        f1 = 2 * np.cumsum(truth) / (np.arange(1, len(sure) + 1) + truth.sum())
+        f1[:-1][sure[:-1] == sure[1:]] = 0  # equal probabilities get the label together
+        best = int(f1.argmax())
+        below = sure[best + 1] if best + 1 < len(sure) else 0.0
+        thresholds[label] = max((sure[best] + below) / 2, _LOWEST)
+    return thresholds

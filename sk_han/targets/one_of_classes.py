@@ -181,9 +181,7 @@ class OneOfClasses(Target):
 
     def problems(self, t: NDArray[Any]) -> NDArray[np.float32]:
         """Return 1 for the second of two classes, or for each class against the rest."""
-        positive = np.zeros((len(t), self.n_scores), dtype=np.float32)
-        positive[np.arange(len(t)), t] = 1
-        return positive[:, 1:] if self.n_scores == 2 else positive
+        return self.soft(t)[:, 1:] if self.n_scores == 2 else self.soft(t)
 
     def expand(self, scores: NDArray[Any]) -> NDArray[Any]:
         """Divide the score of two classes between them."""

@@ -16,9 +16,8 @@ from sk_han.targets.splitting import folds_of, hold_out
 class Target(ABC):
     """What scores mean. The parts of a model score K classes or labels, and know no more of them.
 
-    Letters: D documents, K scores of each, B binary problems of a linear part. Encoded labels `t`
-    are arrays of D rows, of a shape that the target alone knows. Implementations are immutable,
-    and loading one loads neither PyTorch nor scikit-learn nor SciPy.
+    Letters: D documents, K scores of each, B binary problems. Encoded labels `t` have D rows, of a
+    shape that the target alone knows. Loading one loads neither PyTorch nor scikit-learn nor SciPy.
     """
 
     kind: ClassVar[str]  # the name under which it is stored
@@ -77,8 +76,7 @@ class Target(ABC):
     def is_learnable(self, t: NDArray[Any]) -> bool:
         """Return whether linear models can learn: each problem has documents of both sides."""
 
-    @abstractmethod
-    def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:
+    def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:  # noqa: B027  (not all do)
         """Warn of labels of very few documents; with `given` ones, none need be held out."""
 
     @classmethod
@@ -132,9 +130,9 @@ class Target(ABC):
     def log_probabilities(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the logarithms of `probabilities`, finite also where these round to 0."""
 
-    @abstractmethod
     def decision_function(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the scores as scikit-learn's `decision_function` does."""
+        return z
 
     @abstractmethod
     def soft(self, t: NDArray[Any]) -> NDArray[np.float32]:
@@ -200,24 +198,24 @@ class Target(ABC):
     ) -> NDArray[np.float64]:
         """Return the gradient of `log_odds` with respect to the scores, (D, K)."""
 
-    # Linear parts: each binary problem has one score.
+    # Linear parts: each binary problem has one score. By default each label is a problem.
 
     @property
-    @abstractmethod
     def n_problems(self) -> int:
         """Number of binary problems, B."""
+        return self.n_scores
 
-    @abstractmethod
     def problems(self, t: NDArray[Any]) -> NDArray[np.float32]:
         """Return 1 where a document is on the positive side of a problem, else 0, (D, B)."""
+        return self.soft(t)
 
-    @abstractmethod
     def expand(self, scores: NDArray[Any]) -> NDArray[Any]:
         """Turn scores of the problems (D, B) into scores of the labels (D, K)."""
+        return scores
 
-    @abstractmethod
     def restrict(self, factors: NDArray[Any]) -> NDArray[Any]:
         """Turn factors of the labels' scores (D, K) into those of the problems', (D, B)."""
+        return factors
 
     # Storage.
 

@@ -46,21 +46,14 @@ def as_documents(X: Any, tokenizer: Any) -> DocumentArray:
 def check_sentence_vectors(
     X: Any, dimension: int | None, encoder: EncoderFingerprint | None, name: str = "X"
 ) -> None:
-    """Check that documents have the sentence vectors that a network reads.
-
-    Without a dimension it reads words, to which vectors are nothing; without the encoder of the
-    training documents only the size is checked.
-    """
+    """Check that documents have the vectors of sentences that a network reads, if it does."""
     if dimension is None:
         return
     if not isinstance(X, SentenceArray):
         known = "" if encoder is None else f" from {encoder.name}"
         pipeline = "put both in a Pipeline"
         if name != "X":  # which a Pipeline passes on as it is
-            pipeline = (
-                f"Pipeline(..., transform_input=[{name!r}]) makes it one, with metadata routing "
-                "enabled"
-            )
+            pipeline = f"enable metadata routing and Pipeline(..., transform_input=[{name!r}])"
         raise TypeError(
             f"{name} is a {type(X).__name__}, but this HANClassifier reads sentence vectors"
             f"{known}. Give it a SentenceArray of the SentenceEmbedder that made its training "
@@ -76,15 +69,12 @@ def vocabulary_size_of(
     vectors: Any,
 ) -> int:
     """Count the word ids of training documents, including unused ones of tokenizer or vectors."""
-    highest = highest_id(documents)
-    if unlabelled is not None:
-        highest = max(highest, highest_id(unlabelled))
     if tokenizer is not None:
-        highest = max(tokenizer.vocabulary_.values())
-    elif isinstance(vectors, np.ndarray):
-        # The last words of the vocabulary of these vectors may not occur in training.
-        highest = max(highest, len(vectors) - 1)
-    return highest + 1
+        return max(tokenizer.vocabulary_.values()) + 1
+    # The last words of the vocabulary of given vectors may not occur in training.
+    given = len(vectors) - 1 if isinstance(vectors, np.ndarray) else 0
+    found = [highest_id(each) for each in (documents, unlabelled) if each is not None]
+    return max(given, *found) + 1
 
 
 def known_documents(

@@ -20,10 +20,7 @@ _SHORTEST, _DOUBTFUL_SHARE, _ENOUGH_DOCUMENTS = 10, 0.01, 50
 
 
 def warn_of_features(X: Any) -> None:
-    """Warn of an array of integers, (D, S, W) or (D, W), that no padded documents look like.
-
-    Counts are told by their zeros, which stand anywhere, and marks of presence by their ones.
-    """
+    """Warn of an array of integers, (D, S, W) or (D, W), that no padded documents look like."""
     if not isinstance(X, np.ndarray) or len(X) < _FEWEST_ROWS or X.shape[-1] < 2:
         return
     rows = X[:_MOST_ROWS].reshape(-1, X.shape[-1])
@@ -53,13 +50,9 @@ def warn_of_order(X: Any, y: Any, name: str, documents: str = "X") -> None:
         return
     if len(of_documents) != len(of_labels) or of_documents.equals(of_labels):
         return
-    are_alike = of_documents.nlevels == of_labels.nlevels
-    if (
-        are_alike
-        and of_documents.is_unique
-        and of_labels.is_unique
-        and of_labels.isin(of_documents).all()
-    ):
+    if of_documents.nlevels != of_labels.nlevels or not of_documents.is_unique:
+        return
+    if of_labels.is_unique and of_labels.isin(of_documents).all():
         warn_user(
             f"{documents} and {name} have the same index in another order. They go together by "
             "position, so documents get what belongs to others. "
@@ -119,10 +112,7 @@ def warn_of_single_documents(
 def warn_of_conflicts(
     rows: NDArray[np.int64], n_words: NDArray[np.int64], n_documents: int
 ) -> None:
-    """Warn if many documents have ten words or more of one of another class.
-
-    `rows` are the user's, and `n_words` long; `n_documents` are those without conflicts too.
-    """
+    """Warn if many of the documents have ten words or more of one of another class."""
     rows = rows[n_words >= _SHORTEST]
     if n_documents < _ENOUGH_DOCUMENTS or len(rows) <= _DOUBTFUL_SHARE * n_documents:
         return

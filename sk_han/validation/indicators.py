@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sk_han.utils.containers import listed, refuse_masked
 from sk_han.utils.warnings import warn_user
+from sk_han.validation.labels import check_number
 from sk_han.validation.texts import is_missing
 
 _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
@@ -41,11 +42,7 @@ def check_indicator(
     columns = getattr(y, "columns", None)
     names = None if columns is None else check_names(columns, f"The columns of {name}")
     values = _values(y, name)
-    if len(values) != n_documents:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {n_documents} documents "
-            f"in {'X_val' if name == 'y_val' else 'X'}, {len(values)} rows in {name}."
-        )
+    check_number(values, n_documents, f"rows in {name}")
     if values.shape[1] < 2:
         raise ValueError(
             f"{name} has {values.shape[1]} columns; an indicator of several labels has two or "
@@ -107,17 +104,13 @@ def _values(y: Any, name: str) -> NDArray[np.bool_]:
             raise ValueError(
                 f"{name} has missing values; each is 1 if the document has the label, else 0."
             )
-        others = {type(v).__name__ for v in values.ravel() if not isinstance(v, _NUMBERS)}
-        if others:
-            raise TypeError(
-                f"{name} of shape {values.shape} holds {sorted(others)}; an indicator holds 1 "
-                "where a document has the label of the column, else 0."
-            )
-        values = values.astype(np.float64)
+        if all(isinstance(value, _NUMBERS) for value in values.ravel()):
+            values = values.astype(np.float64)
     if values.dtype.kind not in "biuf":
+        others = {type(v).__name__ for v in values.ravel() if not isinstance(v, _NUMBERS)}
         raise TypeError(
-            f"{name} of shape {values.shape} holds values of type {values.dtype}; an indicator "
-            "holds 1 where a document has the label of the column, else 0."
+            f"{name} of shape {values.shape} holds {sorted(others)}; an indicator holds 1 "
+            "where a document has the label of the column, else 0."
         )
     if values.ndim != 2:
         raise ValueError(f"{name} has the shape {values.shape}; an indicator has two dimensions.")
@@ -149,12 +142,7 @@ def warn_of_labels(t: NDArray[np.bool_], names: NDArray[Any]) -> None:
 def weights_of_sides(
     class_weight: Any, t: NDArray[np.bool_], weights: NDArray[np.float64], names: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Return the weights of documents without and with each label, (2, L).
-
-    "balanced" gives both sides of a label half of the documents' weight; a dict has the weight of
-    the documents with a label, by its name; a list has a dict ``{0: ..., 1: ...}`` for each label,
-    as in scikit-learn.
-    """
+    """Return the weights of documents without and with each label, (2, L)."""
     sides = np.ones((2, len(names)))
     if isinstance(class_weight, str):  # "balanced"
         with_label = weights @ t

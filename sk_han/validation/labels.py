@@ -28,11 +28,7 @@ _FARTHEST = 1e100
 
 
 def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
-    """Return labels of any container as an array of shape (n_labels,).
-
-    Strings in an array of dtype object keep this dtype. Those of a nullable column of pandas get
-    the dtype of their kind.
-    """
+    """Return labels of any container as an array of shape (n_labels,)."""
     if y is None:
         raise ValueError(
             "This HANClassifier estimator requires y to be passed, but the target y is None."
@@ -78,12 +74,17 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
 def check_labels(y: Any, n_documents: int, name: str = "y") -> NDArray[Any]:
     """Return labels as an array of shape (D,); see `as_labels`."""
     labels = as_labels(y, name)
-    if len(labels) != n_documents:
+    check_number(labels, n_documents, f"labels in {name}")
+    return labels
+
+
+def check_number(values: Any, n_documents: int, what: str) -> None:
+    """Raise a ValueError unless there is a value for each document."""
+    if len(values) != n_documents:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {n_documents} documents "
-            f"in {'X_val' if name == 'y_val' else 'X'}, {len(labels)} labels in {name}."
+            f"in {'X_val' if what.endswith('y_val') else 'X'}, {len(values)} {what}."
         )
-    return labels
 
 
 def encode_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDArray[np.int64]:
@@ -238,11 +239,7 @@ def _kind(label: Any) -> str:
 def check_groups(groups: Any, n_documents: int) -> NDArray[np.int64]:
     """Return the number of each document's group, (D,)."""
     names = label_list(groups)
-    if len(names) != n_documents:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {n_documents} documents "
-            f"in X, {len(names)} groups."
-        )
+    check_number(names, n_documents, "groups")
     missing = [row for row, name in enumerate(names) if is_missing(name)]
     if missing:
         raise ValueError(

@@ -12,11 +12,8 @@ from sk_han.documents import DocumentArray
 _CHUNK_SIZE = 10_000  # documents of an iterator that are in memory at once
 _MOST_CHARACTERS = 1 << 25  # of these, but for the last one
 
+_NO_DOCUMENTS = "Found 0 sample(s) while a minimum of 1 is required: X has no documents."
 _READ_BEFORE = "An iterator that was read before has none left"
-_NO_DOCUMENTS = (
-    "Found 0 sample(s) while a minimum of 1 is required: X has no documents. "
-    f"{_READ_BEFORE}: make it anew for each call."
-)
 _NO_UNLABELLED = (
     "X_unlabelled has no documents; leave it out if there are none. "
     f"{_READ_BEFORE}: a Pipeline or a search needs a list."
@@ -26,27 +23,22 @@ _ONE_COLUMN = "pass the column that holds the text, for example df['text']"
 
 
 def check_texts(X: Any) -> list[str]:
-    """Check raw documents, and return them as a list of strings, which is X if it is one.
-
-    X is a list, tuple, one-dimensional NumPy array, pandas or polars Series, Arrow array, a frame
-    or two-dimensional array of a single column, or an iterator, which is consumed. Bytes are
-    decoded as UTF-8.
-    """
+    """Return raw documents of any container as a list of strings, which is X if it is one."""
     documents = _as_list(X)
     if not documents:
-        raise ValueError("Found 0 sample(s) while a minimum of 1 is required: X has no documents.")
+        raise ValueError(_NO_DOCUMENTS)
     return _as_texts(documents)
 
 
 def text_portions(X: Any, *, divided: bool = False) -> Iterable[list[str]]:
-    """Check raw documents, all at once or, those of an iterator, while they are read.
+    """Check raw documents, all at once or, those of an iterator, in portions while they are read.
 
-    An iterator, or what else has no length, is read in portions of 10,000 documents or 32 million
-    characters, so that its texts need not be in memory together; with `divided`, a list too.
+    With `divided`, a list is read in portions, too.
     """
     if not divided and _has_length(X):
         return [check_texts(X)]
-    return _checked_chunks(X, "Document {}", _NO_DOCUMENTS)
+    if_none = f"{_NO_DOCUMENTS} {_READ_BEFORE}: make it anew for each call."
+    return _checked_chunks(X, "Document {}", if_none)
 
 
 def check_texts_without_labels(X: Any) -> Iterator[list[str]]:

@@ -1,6 +1,8 @@
+import io
 import linecache
 import subprocess
 import sys
+from copy import copy
 from dataclasses import replace
 from functools import partial
 
@@ -8,21 +10,17 @@ import joblib
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
-from skorch.callbacks import Callback, EarlyStopping, EpochScoring
+from skorch.callbacks import Callback, EpochScoring
 
-import sk_han
-from sk_han import Attention, DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
 from sk_han.fitting.network import OF_WORDS
 from sk_han.parts.ngrams.stacking import LinearKinds, fit_linear_parts
 from sk_han.parts.pool import NETWORK, NGRAMS
 from sk_han.targets.probabilities import log_softmax
 from sk_han.training.net import Net
-from sk_han.utils.model_format import ModelFormatError
 from tests import tiny_models
 from tests.tiny_models import BAD, GOOD
 from tests.tiny_targets import classes
@@ -49,13 +47,11 @@ class TestFitAndPredict:
         classifier = tiny(max_epochs=30, lr=0.02, validation_fraction=None).fit(TEXTS, LABELS)
         assert classifier.score(TEXTS, LABELS) == 1.0
 
-    def test_raw_text_and_pipeline_give_the_same_numbers(self, fitted):
-        pipeline = make_pipeline(HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
+    @pytest.mark.parametrize("output", ["ragged", "padded"])
+    def test_raw_text_and_pipeline_give_the_same_numbers(self, fitted, output):
+        tokenizer = HierarchicalTokenizer(output=output)
+        pipeline = make_pipeline(tokenizer, tiny()).fit(TEXTS, LABELS)
         np.testing.assert_array_equal(pipeline.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
-
-    def test_padded_tokenizer_gives_the_same_numbers(self, fitted):
-        padded = make_pipeline(HierarchicalTokenizer(output="padded"), tiny()).fit(TEXTS, LABELS)
-        np.testing.assert_array_equal(padded.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
 
     def test_tokenizer_parameter_is_cloned_and_fitted(self):
         tokenizer = HierarchicalTokenizer(lowercase=False)
@@ -63,47 +59,22 @@ class TestFitAndPredict:
         assert "Good" in classifier.tokenizer_.vocabulary_
         assert not hasattr(tokenizer, "vocabulary_")
 
-    def test_columns_follow_the_sorted_classes(self, fitted):
-        proba = fitted.predict_proba(TEXTS)
-        assert fitted.classes_.tolist() == ["neg", "pos"]
-        np.testing.assert_array_equal(fitted.predict(TEXTS), fitted.classes_[proba.argmax(axis=1)])
-
-    def test_probabilities_sum_to_one(self, fitted):
-        np.testing.assert_allclose(fitted.predict_proba(TEXTS).sum(axis=1), 1.0, atol=1e-12)
-
-    def test_log_probabilities_are_the_logarithm_of_the_probabilities(self, fitted):
-        np.testing.assert_allclose(
-            fitted.predict_log_proba(TEXTS), np.log(fitted.predict_proba(TEXTS)), atol=1e-12
-        )
-
-    def test_log_probabilities_are_finite_where_a_probability_is_zero(self):
-        classifier = tiny(max_epochs=9, lr=0.02).fit(TEXTS, LABELS)
-        pool = classifier.pool_
+    def test_log_probabilities_are_finite_where_a_probability_is_zero(self, fitted):
+        classifier, pool = copy(fitted), fitted.pool_
         classifier.pool_ = replace(pool, scales={**pool.scales, NETWORK: 1e6})
         assert classifier.predict_proba(TEXTS).min() == 0
         found = classifier.predict_log_proba(TEXTS)
         assert np.isfinite(found).all()
         assert found.min() < -800  # the exponential of this is 0
 
-    def test_decision_function_of_two_classes_is_the_log_odds(self, fitted):
-        proba = fitted.predict_proba(TEXTS)
-        np.testing.assert_allclose(
-            fitted.decision_function(TEXTS), np.log(proba[:, 1] / proba[:, 0]), atol=1e-9
-        )
-
-    def test_decision_function_of_three_classes_has_a_column_each(self):
-        labels = np.arange(len(TEXTS)) % 3
-        assert tiny().fit(TEXTS, labels).decision_function(TEXTS[:5]).shape == (5, 3)
-
-    @pytest.mark.parametrize(
-        "labels",
-        [LABELS == "pos", np.where(LABELS == "pos", 7, -2), LABELS.astype(object), list(LABELS)],
-        ids=["bool", "int", "object", "list"],
-    )
-    def test_labels_come_back_in_their_type(self, labels):
-        predicted = tiny().fit(TEXTS, labels).predict(TEXTS)
-        assert predicted.dtype == np.asarray(labels).dtype
-        assert set(predicted) <= set(labels)
+    def test_labels_log_probabilities_and_log_odds_are_those_of_the_probabilities(self, fitted):
+        proba, log_proba = fitted.predict_proba(TEXTS), fitted.predict_log_proba(TEXTS)
+        assert fitted.classes_.tolist() == ["neg", "pos"]
+        np.testing.assert_array_equal(fitted.predict(TEXTS), fitted.classes_[proba.argmax(axis=1)])
+        np.testing.assert_allclose(proba.sum(axis=1), 1.0, atol=1e-12)
+        np.testing.assert_allclose(log_proba, np.log(proba), atol=1e-12)
+        log_odds = np.diff(log_proba, axis=1)[:, 0]
+        np.testing.assert_allclose(fitted.decision_function(TEXTS), log_odds, atol=1e-9)
 
     def test_two_dimensional_integers_are_documents_of_one_sentence(self):
         X = np.array([[2, 3, 0], [4, 0, 0], [2, 0, 0], [4, 3, 3]] * 10)
@@ -121,19 +92,20 @@ class TestFitAndPredict:
             classifier.predict_proba(beyond), classifier.predict_proba(unknown)
         )
 
+    def test_ids_beyond_the_vocabulary_are_unknown_in_documents_for_validation(self):
+        X = DocumentArray.from_nested(6 * [[[2, 3], [4]], [[3, 2]]])
+        y = np.array(6 * ["pos", "neg"])
+        losses = []
+        for word in (99, 1):
+            given = DocumentArray.from_nested([[[2, word]], [[word, 4]]])
+            classifier = tiny().fit(X, y, X_val=given, y_val=["pos", "neg"])
+            losses.append(classifier.history_[-1]["valid_loss"])
+        assert losses[0] == losses[1]
+
     def test_a_document_does_not_depend_on_its_neighbours(self, fitted):
         together = fitted.predict_proba(TEXTS + ["A very long tale. " * 50])
         alone = np.vstack([fitted.predict_proba([text]) for text in TEXTS[:6]])
         np.testing.assert_allclose(together[:6], alone, atol=1e-6)
-
-    @pytest.mark.parametrize("text", ["", " \n\t", "?!", "zyx xyz", "<br />"])
-    def test_documents_without_known_words_have_a_probability(self, fitted, text):
-        proba = fitted.predict_proba([text, TEXTS[0]])
-        assert np.isfinite(proba).all()
-        np.testing.assert_allclose(proba.sum(axis=1), 1.0)
-
-    def test_empty_training_documents_are_allowed(self):
-        assert np.isfinite(tiny().fit(["", *TEXTS], ["neg", *LABELS]).history_[-1]["train_loss"])
 
     @pytest.mark.parametrize("make", [tiny, two_steps], ids=["alone", "in a Pipeline"])
     def test_a_single_class_is_predicted_with_a_warning_at_the_users_line(self, make):
@@ -150,50 +122,6 @@ class TestFitAndPredict:
 
 class TestBadInput:
     @pytest.mark.parametrize(
-        "method",
-        [
-            "predict",
-            "predict_proba",
-            "predict_log_proba",
-            "decision_function",
-            "transform",
-            "get_feature_names_out",
-            "explain",
-        ],
-    )
-    def test_unfitted_methods_say_so(self, method):
-        with pytest.raises(NotFittedError):
-            getattr(tiny(), method)(TEXTS)
-
-    @pytest.mark.parametrize("document", [None, float("nan"), 3, ["a", "list"]])
-    def test_a_document_that_is_no_text_is_named(self, document):
-        with pytest.raises(TypeError, match="17"):
-            tiny().fit([*TEXTS[:17], document, *TEXTS[18:]], LABELS)
-
-    def test_a_bare_string_is_refused(self, fitted):
-        with pytest.raises(ValueError, match="string object received"):
-            fitted.predict("one text")
-
-    def test_no_documents_are_refused(self, fitted):
-        with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-            fitted.predict([])
-        with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-            tiny().fit([], [])
-
-    def test_blank_documents_alone_are_refused_in_fit(self):
-        with pytest.raises(ValueError, match="vocabulary"):
-            tiny().fit(["", " "], ["a", "b"])
-
-    def test_wrong_number_of_labels_is_refused(self):
-        with pytest.raises(ValueError, match=r"48 documents.*47 labels"):
-            tiny().fit(TEXTS, LABELS[:-1])
-
-    def test_texts_for_a_classifier_fitted_on_ids_are_refused(self):
-        classifier = tiny().fit(DocumentArray.from_nested([[[2]], [[3]]] * 10), [0, 1] * 10)
-        with pytest.raises(TypeError, match="fitted on word ids"):
-            classifier.predict(TEXTS)
-
-    @pytest.mark.parametrize(
         "params",
         [
             {"dropout": 1.0},
@@ -206,10 +134,6 @@ class TestBadInput:
     def test_wrong_parameters_are_named(self, params):
         with pytest.raises(ValueError, match=next(iter(params))):
             tiny(**params).fit(TEXTS, LABELS)
-
-    def test_an_absent_device_names_those_present(self):
-        with pytest.raises(ValueError, match=r"'warp'.*\['cpu'"):
-            tiny(device="warp").fit(TEXTS, LABELS)
 
 
 class TestWeights:
@@ -250,10 +174,9 @@ class TestWeights:
         )
 
     @pytest.mark.parametrize("size", [1e-300, 1e300])
-    def test_only_ratios_of_weights_matter(self, size):
-        plain = tiny().fit(TEXTS, LABELS)
+    def test_only_ratios_of_weights_matter(self, fitted, size):
         scaled = tiny().fit(TEXTS, LABELS, sample_weight=np.full(len(TEXTS), size))
-        np.testing.assert_array_equal(scaled.predict_proba(TEXTS), plain.predict_proba(TEXTS))
+        np.testing.assert_array_equal(scaled.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
 
     @pytest.mark.parametrize("weight", [np.nan, np.inf, -1, "a", None])
     def test_a_class_weight_that_is_no_weight_is_refused(self, weight):
@@ -274,24 +197,6 @@ class TestReproducibility:
     def test_another_seed_gives_other_numbers(self, fitted):
         other = tiny(random_state=1).fit(TEXTS, LABELS)
         assert not np.array_equal(other.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
-
-    def test_global_generators_are_left_alone(self):
-        np.random.seed(5)
-        torch.manual_seed(5)
-        expected = np.random.get_state()[1].copy(), torch.get_rng_state()
-        tiny().fit(TEXTS, LABELS).predict_proba(TEXTS)
-        np.testing.assert_array_equal(np.random.get_state()[1], expected[0])
-        assert torch.equal(torch.get_rng_state(), expected[1])
-
-    def test_parameters_are_not_touched_by_fit(self):
-        callbacks, net_params = [("mine", Callback())], {"module__max_words": 50}
-        classifier = tiny(callbacks=callbacks, net_params=net_params)
-        before = classifier.get_params()
-        classifier.fit(TEXTS, LABELS)
-        assert classifier.get_params() == before
-        assert classifier.callbacks is callbacks
-        assert net_params == {"module__max_words": 50}
-        assert clone(classifier).get_params().keys() == before.keys()
 
 
 def best_epoch(history):
@@ -376,25 +281,9 @@ class TestHeldOutDocuments:
         assert all(type(scale) is float for scale in scales)
         assert scales != USUAL_SCALES
 
-    def test_the_sum_of_the_scaled_logits_is_what_is_predicted(self, fitted):
-        documents = fitted.tokenizer_.transform(TEXTS)
-        network = fitted.net_.logits(documents).astype(float)
-        linear = fitted.ngram_model_.logits(documents)
-        logits = fitted.network_scale_ * network + fitted.ngram_scale_ * linear
-        np.testing.assert_allclose(fitted.predict_log_proba(TEXTS), log_softmax(logits))
-
     def test_the_held_out_part_is_stratified(self):
         net = tiny(validation_fraction=0.25).fit(TEXTS, LABELS).net_
         assert np.bincount(net.train_split.keywords["valid_ds"].targets).tolist() == [6, 6]
-
-    def test_the_only_document_of_a_class_is_trained_on(self):
-        with pytest.warns(UserWarning, match="single document: 'odd'"):
-            classifier = tiny().fit(TEXTS, ["odd", *LABELS[1:]])
-        assert "valid_loss" in classifier.history_[0]
-
-    def test_without_a_fraction_every_document_is_trained_on(self):
-        classifier = tiny(validation_fraction=None).fit(TEXTS, LABELS)
-        assert "valid_loss" not in classifier.history_[0]
 
     def test_a_pipeline_hands_over_validation_texts_tokenized(self):
         with sk_han_routing():
@@ -419,11 +308,6 @@ class TestHeldOutDocuments:
     def test_a_validation_label_that_is_no_class_is_named(self):
         with pytest.raises(ValueError, match=r"y_val.*'maybe'"):
             tiny().fit(TEXTS, LABELS, X_val=TEXTS[:1], y_val=["maybe"])
-
-    def test_a_users_skorch_callback_may_stop_training(self):
-        stopper = EarlyStopping("train_loss", 1, threshold=1e9)
-        classifier = tiny(max_epochs=9, callbacks=[stopper]).fit(TEXTS, LABELS)
-        assert classifier.n_iter_ == 2  # the first is better than none, the second no better
 
 
 def sk_han_routing():
@@ -453,25 +337,6 @@ class Interrupted(Callback):
 
 
 class TestAccidents:
-    @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-    def test_an_interrupted_fit_leaves_the_earlier_state(self, error):
-        classifier = tiny().fit(TEXTS, LABELS)
-        before, state = classifier.predict_proba(TEXTS), dict(vars(classifier))
-        classifier.set_params(callbacks=[Interrupted(error)])
-        with pytest.raises(error):
-            classifier.fit(TEXTS[:20], LABELS[:20])
-        assert classifier.history_ is state["history_"]
-        np.testing.assert_array_equal(classifier.predict_proba(TEXTS), before)
-
-    @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-    def test_an_interrupted_partial_fit_leaves_the_earlier_state(self, error):
-        classifier = tiny().fit(TEXTS, LABELS)
-        before = classifier.predict_proba(TEXTS)
-        classifier.set_params(callbacks=[Interrupted(error)])
-        with pytest.raises(error):
-            classifier.partial_fit(TEXTS[:20], LABELS[:20])
-        np.testing.assert_array_equal(classifier.predict_proba(TEXTS), before)
-
     def test_an_interrupted_partial_fit_leaves_the_optimizer_as_it_was(self):
         classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
         expected = moments(classifier)
@@ -495,21 +360,6 @@ class TestAccidents:
         with pytest.raises(FloatingPointError, match="logit became inf"):
             tiny().fit(TEXTS, LABELS)
 
-    def test_a_failed_first_fit_leaves_it_unfitted(self):
-        classifier = tiny(callbacks=[Interrupted()])
-        with pytest.raises(KeyboardInterrupt):
-            classifier.fit(TEXTS, LABELS)
-        with pytest.raises(NotFittedError):
-            classifier.predict(TEXTS)
-
-    def test_a_loss_that_is_no_number_is_an_error_with_advice(self):
-        class Broken(Callback):
-            def on_train_begin(self, net, **kwargs):
-                torch.nn.init.constant_(net.module_.embedding.weight, np.nan)
-
-        with pytest.raises(FloatingPointError, match=r"epoch 1 the loss became nan.*lr"):
-            tiny(callbacks=[Broken()]).fit(TEXTS, LABELS)
-
 
 def moments(classifier):
     """Give the optimizer's moments as plain numbers."""
@@ -525,13 +375,13 @@ class TestGoingOn:
         first = warm.history_[0]["train_loss"]
         assert warm.fit(TEXTS, LABELS).history_[0]["train_loss"] < first
 
-    def test_warm_start_refuses_new_classes(self):
-        warm = tiny(warm_start=True).fit(TEXTS, LABELS)
+    def test_warm_start_refuses_new_classes(self, fitted):
+        warm = copy(fitted).set_params(warm_start=True)
         with pytest.raises(ValueError, match="'maybe'"):
             warm.fit(TEXTS, ["maybe", *LABELS[1:]])
 
-    def test_warm_start_may_change_the_optimizer(self):
-        warm = tiny(warm_start=True).fit(TEXTS, LABELS).set_params(optimizer="adam")
+    def test_warm_start_may_change_the_optimizer(self, fitted):
+        warm = copy(fitted).set_params(warm_start=True, optimizer="adam")
         assert np.isfinite(warm.fit(TEXTS, LABELS).history_[-1]["train_loss"])
 
     def test_warm_start_heeds_changed_parameters(self):
@@ -541,11 +391,6 @@ class TestGoingOn:
         assert warm.net_.module_.options.dropout == 0.0
         assert not np.array_equal(warm.net_.weights["embedding.weight"], before)
 
-    def test_warm_start_refuses_other_sizes(self):
-        warm = tiny(warm_start=True).fit(TEXTS, LABELS).set_params(word_hidden=11)
-        with pytest.raises(ValueError, match="word_hidden is 11 now, and 5"):
-            warm.fit(TEXTS, LABELS)
-
     def test_partial_fit_needs_all_classes_first(self):
         with pytest.raises(ValueError, match="classes must be passed"):
             tiny().partial_fit(TEXTS, LABELS)
@@ -553,10 +398,6 @@ class TestGoingOn:
     def test_partial_fit_knows_classes_that_come_later(self):
         classifier = tiny().partial_fit(TEXTS[:3], LABELS[:3], classes=["neg", "pos"])
         assert classifier.partial_fit(TEXTS[3:6], LABELS[3:6]).predict_proba(TEXTS).shape[1] == 2
-
-    def test_partial_fit_names_a_label_that_is_no_class(self):
-        with pytest.raises(ValueError, match="'pos'"):
-            tiny().partial_fit(TEXTS, LABELS, classes=["neg", "maybe"])
 
     def test_partial_fit_refuses_other_classes_later(self):
         classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
@@ -576,10 +417,11 @@ class TestGoingOn:
         assert classifier.n_iter_ == 2
 
     def test_partial_fit_learns(self):
-        classifier = tiny(lr=0.02, word_dropout=0.0)
-        for _ in range(30):
+        classifier = tiny(lr=0.02, dropout=0.0, word_dropout=0.0, linear_ngrams=None)
+        for _ in range(8):
             classifier.partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
-        assert classifier.score(TEXTS, LABELS) == 1.0
+        losses = [epoch["train_loss"] for epoch in classifier.history_]
+        assert losses[-1] < losses[0] / 2
 
 
 def cued(n, seed, cues=("good", "bad")):
@@ -606,31 +448,6 @@ class TestLinearModelInPortions:
         np.testing.assert_array_equal(classifier.predict(texts), labels)
         assert (linear_log_odds(classifier, ["good", "bad"]) * [1, -1] > 0).all()
 
-    def test_it_learns_words_that_come_with_a_later_portion(self):
-        both = cued(20, 0, ("fine", "poor"))[0]
-        classifier = tiny(lr=1e-9)
-        classifier.partial_fit([*cued(20, 1)[0], *both], 40 * ["pos"], classes=["neg", "pos"])
-        classifier.partial_fit(*cued(20, 2, ("fine", "poor")))
-        assert (linear_log_odds(classifier, ["fine poor", "poor"]).argmin()) == 1
-
-    def test_of_one_portion_it_is_that_of_fit(self):
-        texts, labels = cued(40, 0)
-        portion = tiny().partial_fit(texts, labels, classes=["neg", "pos"]).ngram_model_
-        whole = tiny(validation_fraction=None).fit(texts, labels).ngram_model_
-        seen = np.isin(portion.buckets, whole.buckets)
-        assert seen.sum() == len(whole.buckets)
-        np.testing.assert_allclose(portion.ratios[seen], whole.ratios, atol=1e-6)
-        # Not to the last digit: other solvers, and only portions hold the intercept back.
-        np.testing.assert_allclose(portion.weights[seen], whole.weights, rtol=0.02, atol=0.02)
-        assert not portion.ratios[~seen].any()  # those of a single document wait for another
-
-    def test_it_counts_the_documents_of_all_portions(self):
-        classifier = tiny()
-        for seed in range(3):
-            classifier.partial_fit(*cued(20, seed), classes=["neg", "pos"])
-        assert classifier.ngram_model_.counts.n_documents.tolist() == [60, 30]
-        assert (classifier.ngram_model_.counts.n_seen <= 60).all()
-
     def test_it_goes_on_after_fit_with_the_scales_of_the_fit(self):
         classifier = tiny(lr=1e-9).fit(*cued(60, 0))
         before = classifier.ngram_model_
@@ -646,21 +463,6 @@ class TestLinearModelInPortions:
         classifier.partial_fit(*cued(20, 1))
         assert (classifier.network_scale_, classifier.ngram_scale_) == USUAL_SCALES
 
-    def test_a_pickle_goes_on_as_the_classifier_itself(self):
-        classifier = tiny().partial_fit(*cued(20, 0), classes=["neg", "pos"])
-        loaded = joblib_round_trip(classifier)
-        for model in (classifier, loaded):
-            model.partial_fit(*cued(20, 1))
-        np.testing.assert_array_equal(loaded.ngram_model_.weights, classifier.ngram_model_.weights)
-
-    def test_an_interrupted_portion_leaves_it_as_it_was(self):
-        classifier = tiny().partial_fit(*cued(20, 0), classes=["neg", "pos"])
-        before = classifier.ngram_model_.to_state()
-        with pytest.raises(KeyboardInterrupt):
-            classifier.set_params(callbacks=[Interrupted()]).partial_fit(*cued(20, 1))
-        after = classifier.ngram_model_.to_state()
-        assert all(np.array_equal(after[name], before[name]) for name in before)
-
     def test_there_is_none_without_ngrams(self):
         classifier = tiny(linear_ngrams=None).partial_fit(*cued(20, 0), classes=["neg", "pos"])
         classifier.partial_fit(*cued(20, 1))
@@ -675,8 +477,8 @@ class TestLinearModelInPortions:
         assert (classifier.network_scale_, classifier.ngram_scale_) == (scale, 0.0)
 
     @pytest.mark.parametrize("params", [{"batch_size": -3}, {"lr": 0}, {"linear_ngrams": [1, 2]}])
-    def test_a_wrong_parameter_is_named_in_later_portions_too(self, params):
-        classifier = tiny().fit(TEXTS, LABELS).set_params(**params)
+    def test_a_wrong_parameter_is_named_in_later_portions_too(self, fitted, params):
+        classifier = copy(fitted).set_params(**params)
         with pytest.raises(ValueError, match=f"{next(iter(params))!r} parameter"):
             classifier.partial_fit(TEXTS, LABELS)
 
@@ -715,18 +517,6 @@ class TestSaving:
         state = fitted.to_state()
         check({**state, "tokenizer": state["tokenizer"].__getstate__()})
 
-    def test_a_pickle_holds_the_parameters_and_the_fitted_state(self, fitted):
-        state = fitted.__getstate__()
-        assert state.keys() >= fitted.get_params(deep=False).keys()
-        assert state["_fitted"].keys() == fitted.to_state().keys()
-        assert not [name for name in state if name.endswith("_") and not name.endswith("__")]
-
-    def test_a_pickle_of_an_unfitted_classifier_holds_its_parameters_alone(self):
-        loaded = joblib_round_trip(tiny(word_hidden=11))
-        assert (loaded.word_hidden, loaded.pooling) == (11, Attention(size=4))
-        with pytest.raises(NotFittedError):
-            loaded.predict(TEXTS)
-
     def test_every_fitted_attribute_comes_back(self, fitted):
         def learnt(classifier):
             return {name for name in vars(classifier) if name.endswith("_")}
@@ -755,25 +545,9 @@ class TestSaving:
         loaded = joblib_round_trip(fitted)
         assert np.isfinite(loaded.partial_fit(TEXTS, LABELS).history_[0]["train_loss"])
 
-    def test_changed_parameters_do_not_hinder_loading(self):
-        classifier = tiny().fit(TEXTS, LABELS).set_params(word_hidden=11)
+    def test_changed_parameters_do_not_hinder_loading(self, fitted):
+        classifier = copy(fitted).set_params(word_hidden=11)
         assert joblib_round_trip(classifier).predict(TEXTS[:1]).shape == (1,)
-
-    def test_a_state_of_a_later_format_is_refused(self, fitted):
-        state = fitted.__getstate__() | {"_state_format": 99}
-        with pytest.raises(ModelFormatError, match=r"format 99.*newer sk_han"):
-            HANClassifier().__setstate__(state)
-
-    def test_a_state_of_an_earlier_format_is_refused_with_advice(self, fitted):
-        state = fitted.__getstate__() | {"_state_format": 1}
-        with pytest.raises(ModelFormatError, match=r"format 1,.*reads format 3.*sk_han\.save"):
-            HANClassifier().__setstate__(state)
-
-    def test_a_fitted_state_that_lacks_a_part_is_refused(self, fitted):
-        state = fitted.to_state()
-        del state["history"]
-        with pytest.raises(ModelFormatError, match=r"HANClassifier cannot be restored.*history"):
-            HANClassifier().from_state(state)
 
     def test_a_memory_mapped_model_predicts_the_same(self, fitted, tmp_path):
         joblib.dump(fitted, tmp_path / "model.joblib")
@@ -790,8 +564,6 @@ class TestSaving:
 
 
 def joblib_round_trip(estimator):
-    import io
-
     file = io.BytesIO()
     joblib.dump(estimator, file)
     file.seek(0)
@@ -814,19 +586,6 @@ class TestModelSelection:
             searches[0].predict_proba(TEXTS), searches[1].predict_proba(TEXTS)
         )
 
-    def test_nested_tokenizer_parameters_can_be_searched(self):
-        search = GridSearchCV(
-            tiny(tokenizer=HierarchicalTokenizer()), {"tokenizer__min_df": [1, 999]}, cv=2
-        )
-        with pytest.warns(Warning, match="fits failed|non-finite"):
-            search.fit(TEXTS, LABELS)
-        assert search.best_params_ == {"tokenizer__min_df": 1}
-
-    def test_cross_validation_scores_each_fold(self):
-        scores = cross_val_score(tiny(), TEXTS, LABELS, cv=3)
-        assert scores.shape == (3,)
-        assert np.isfinite(scores).all()
-
 
 class TestNet:
     @pytest.mark.parametrize(
@@ -836,8 +595,8 @@ class TestNet:
         with pytest.raises(ValueError, match=name):
             tiny(net_params={name: None}).fit(TEXTS, LABELS)
 
-    def test_loaded_weights_replace_the_table_of_projected_words(self, tmp_path):
-        first, second = tiny().fit(TEXTS, LABELS), tiny(random_state=1).fit(TEXTS, LABELS)
+    def test_loaded_weights_replace_the_table_of_projected_words(self, fitted, tmp_path):
+        first, second = fitted, tiny(random_state=1).fit(TEXTS, LABELS)
         first.net_.save_params(f_params=tmp_path / "weights.pt")
         second.net_.load_params(f_params=tmp_path / "weights.pt")
         documents = first.tokenizer_.transform(TEXTS)
@@ -929,7 +688,3 @@ class TestNet:
         np.testing.assert_allclose(
             on_gpu.predict_proba(TEXTS), on_cpu.predict_proba(TEXTS), atol=1e-4
         )
-
-
-def test_package_exports_what_it_lists():
-    assert all(hasattr(sk_han, name) for name in sk_han.__all__)

@@ -7,8 +7,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 
 from sk_han import RNN, ContextAttention, HierarchicalTokenizer, MultiHopAttention
@@ -67,21 +65,12 @@ class TestVectors:
             in_batches.transform(UNSEEN), fitted.transform(UNSEEN), atol=1e-6
         )
 
-    def test_a_pickle_gives_the_same(self, fitted):
-        loaded = pickle.loads(pickle.dumps(fitted))
-        np.testing.assert_array_equal(loaded.transform(UNSEEN), fitted.transform(UNSEEN))
-
     def test_word_ids_give_the_same_as_texts(self, fitted):
         pipeline = make_pipeline(HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
         np.testing.assert_array_equal(pipeline.transform(UNSEEN), fitted.transform(UNSEEN))
 
     def test_fit_transform_is_fit_and_transform(self, fitted):
         np.testing.assert_array_equal(tiny().fit_transform(TEXTS, LABELS), fitted.transform(TEXTS))
-
-    def test_they_can_be_clustered(self):
-        classifier = fitted_classifier(max_epochs=9, lr=0.02)
-        clusters = KMeans(6, n_init=3, random_state=0).fit_predict(classifier.transform(TEXTS))
-        assert adjusted_rand_score(clusters, [TEXTS.index(text) for text in TEXTS]) == 1
 
 
 NAMES = [f"hanclassifier{i}" for i in range(SIZE)]
@@ -110,12 +99,6 @@ class TestNames:
         frame = tiny().set_output(transform="polars").fit_transform(TEXTS, LABELS)
         assert isinstance(frame, pl.DataFrame)
         assert frame.columns == NAMES
-
-    def test_a_pipeline_of_two_steps_gives_pandas_output(self):
-        pipeline = make_pipeline(HierarchicalTokenizer(), tiny()).set_output(transform="pandas")
-        frame = pipeline.fit_transform(TEXTS, LABELS)
-        assert isinstance(frame, pd.DataFrame)
-        assert frame.columns.tolist() == NAMES
 
     def test_output_set_for_all_of_scikit_learn_leaves_documents_as_they_are(self):
         with sklearn.config_context(transform_output="pandas"):

@@ -26,8 +26,12 @@ THREE = np.array(5 * ["pos", "pos", "fair", "fair", "neg", "neg"])
 tiny = partial(tiny_models.tiny, max_epochs=2, features="log_odds")
 
 
-def test_columns_sum_to_the_log_odds_of_the_model():
-    model = tiny().fit(TEXTS, LABELS)
+@pytest.fixture(scope="module")
+def model():
+    return tiny().fit(TEXTS, LABELS)
+
+
+def test_columns_sum_to_the_log_odds_of_the_model(model):
     found = model.transform(TEXTS)
     assert found.shape == (30, 2)
     np.testing.assert_allclose(found.sum(axis=1), model.decision_function(TEXTS), atol=1e-9)
@@ -144,8 +148,7 @@ def test_a_frame_of_any_index_goes_in_and_out():
     assert cross_val_score(model, frame, LABELS, cv=2).min() > 0.9
 
 
-def test_a_saved_model_gives_the_same(tmp_path):
-    model = tiny().fit(TEXTS, LABELS)
+def test_a_saved_model_gives_the_same(model, tmp_path):
     save(model, tmp_path / "model.han")
     again = load(tmp_path / "model.han")
     np.testing.assert_array_equal(again.transform(TEXTS), model.transform(TEXTS))

@@ -67,9 +67,6 @@ class SigmoidEach(Target):
     def is_learnable(self, t):
         return t.any(axis=0).all() and not t.all(axis=0).any()
 
-    def warn_of_rare(self, t, *, given):
-        pass
-
     def criterion(self):
         import torch
 
@@ -101,9 +98,6 @@ class SigmoidEach(Target):
     def log_probabilities(self, z):
         return -np.logaddexp(0, -z)
 
-    def decision_function(self, z):
-        return z
-
     def soft(self, t):
         return t.astype(np.float32)
 
@@ -118,19 +112,6 @@ class SigmoidEach(Target):
 
     def factors(self, z, of, against=-1):
         return (np.arange(self.n_scores) == of[:, np.newaxis]).astype(float)
-
-    @property
-    def n_problems(self):
-        return self.n_scores
-
-    def problems(self, t):
-        return t.astype(np.float32)
-
-    def expand(self, scores):
-        return scores
-
-    def restrict(self, factors):
-        return factors
 
     def to_state(self):
         return {"kind": self.kind, "names": self.names}

@@ -1,14 +1,16 @@
 """Scales of the network's logits and of the n-gram model's."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from sk_han import Attention, DocumentArray, HANClassifier, load, save
+from sk_han import DocumentArray, load, save
 from sk_han.datasets import make_reviews
-from sk_han.fitting.network import OF_WORDS
 from sk_han.parts import Part, Pool
 from sk_han.parts.calibration import fit_scales
 from sk_han.targets.probabilities import softmax
+from tests.tiny_models import tiny
 from tests.tiny_targets import classes
 
 
@@ -18,55 +20,50 @@ def sure(targets, n_classes, scale):
     return scale * (2 * np.eye(n_classes)[targets] + noise)
 
 
+def fitted_scales(logits, targets, weights=None):
+    """Fit scales beside a prior of ones, to two classes or to as many as logits have."""
+    weights = np.ones(len(targets)) if weights is None else weights
+    n_classes = logits[0].shape[1]
+    return fit_scales(classes(n_classes), logits, targets, weights, np.ones(len(logits)))
+
+
 class TestFitScales:
     def test_a_temperature_takes_overconfidence_back(self):
         targets = np.random.RandomState(0).randint(3, size=2000)
-        calibrated = fit_scales(
-            classes(3), [sure(targets, 3, 1.0)], targets, np.ones(2000), np.ones(1)
-        )
-        too_sure = fit_scales(
-            classes(3), [sure(targets, 3, 5.0)], targets, np.ones(2000), np.ones(1)
-        )
+        calibrated = fitted_scales([sure(targets, 3, 1.0)], targets)
+        too_sure = fitted_scales([sure(targets, 3, 5.0)], targets)
         assert too_sure == pytest.approx(calibrated / 5, rel=0.01)
 
     def test_the_probability_is_the_share_of_right_documents(self):
         # Logits of a coin that is right in 3 of 4 cases: log 3 is the calibrated log-odds.
         targets = np.array([1, 1, 1, 0] * 500)
         logits = np.tile([0.0, 10.0], (2000, 1))
-        scale = fit_scales(classes(2), [logits], targets, np.ones(2000), np.ones(1))
+        scale = fitted_scales([logits], targets)
         assert softmax(scale * logits)[0, 1] == pytest.approx(0.75, abs=1e-3)
 
     def test_logits_that_know_nothing_are_left_out(self):
         targets = np.random.RandomState(0).randint(2, size=2000)
         noise = 9 * np.random.RandomState(2).normal(size=(2000, 2))
-        prior = np.ones(2)
-        scales = fit_scales(
-            classes(2), [noise, sure(targets, 2, 1.0)], targets, np.ones(2000), prior
-        )
+        scales = fitted_scales([noise, sure(targets, 2, 1.0)], targets)
         assert scales[0] < 0.02
         assert scales[1] > 0.5
 
     def test_wrong_logits_are_not_turned_round(self):
         targets = np.random.RandomState(0).randint(2, size=500)
         wrong, right = sure(1 - targets, 2, 1.0), sure(targets, 2, 1.0)
-        assert fit_scales(classes(2), [wrong, right], targets, np.ones(500), np.ones(2))[0] == 0
+        assert fitted_scales([wrong, right], targets)[0] == 0
 
     def test_logits_alone_are_never_taken_away(self):
         targets = np.random.RandomState(0).randint(2, size=500)
-        assert (
-            fit_scales(classes(2), [sure(1 - targets, 2, 9.0)], targets, np.ones(500), np.ones(1))
-            == 0.01
-        )
+        assert fitted_scales([sure(1 - targets, 2, 9.0)], targets) == 0.01
 
     def test_sure_logits_underflow_in_silence(self):
         logits = np.array([[0.0, 2000.0], [2000.0, 0.0], [0.0, 1500.0]])
         with np.errstate(all="raise"):
-            fit_scales(classes(2), [logits], np.array([1, 0, 1]), np.ones(3), np.ones(1))
+            fitted_scales([logits], np.array([1, 0, 1]))
 
     def test_a_single_document_leads_not_far_away(self):
-        scales = fit_scales(
-            classes(2), [np.array([[0.0, 1.0]])], np.array([1]), np.ones(1), np.ones(1)
-        )
+        scales = fitted_scales([np.array([[0.0, 1.0]])], np.array([1]))
         assert 1 < scales[0] < 1.3
 
     def test_a_weight_counts_as_repetition(self):
@@ -74,20 +71,9 @@ class TestFitScales:
         logits, weights = sure(targets, 2, 1.0), np.array([3.0, 1.0, 1.0, 1.0, 1.0])
         rows = [0, 0, 0, 1, 2, 3, 4]
         # The prior counts as one document, so both are repeated until it counts for little.
-        weighted = fit_scales(
-            classes(2),
-            [np.tile(logits, (999, 1))],
-            np.tile(targets, 999),
-            np.tile(weights, 999),
-            np.ones(1),
-        )
-        repeated = fit_scales(
-            classes(2),
-            [np.tile(logits[rows], (999, 1))],
-            np.tile(targets[rows], 999),
-            np.ones(6993),
-            np.ones(1),
-        )
+        many, more = [np.tile(logits, (999, 1))], [np.tile(logits[rows], (999, 1))]
+        weighted = fitted_scales(many, np.tile(targets, 999), np.tile(weights, 999))
+        repeated = fitted_scales(more, np.tile(targets[rows], 999))
         assert weighted == pytest.approx(repeated, rel=1e-2)
 
 
@@ -96,14 +82,7 @@ def reviews():
     return make_reviews(200, random_state=0)
 
 
-def small(**params):
-    sizes = {
-        "embedding_dim": 8,
-        "word_hidden": 4,
-        "sentence_hidden": 4,
-        "pooling": Attention(size=4),
-    }
-    return HANClassifier(**{**sizes, "max_epochs": 2, "random_state": 0, "device": "cpu", **params})
+small = partial(tiny, max_epochs=2)
 
 
 def scales_of(classifier):
@@ -170,33 +149,9 @@ class TestClassifier:
         save(classifier, tmp_path / "model.han")
         assert load(tmp_path / "model.han").ngram_model_.ngram_range == (1, 2)
 
-    def test_partial_fit_keeps_the_scales_of_a_fit_and_its_ngram_model_learns_on(self, reviews):
-        texts, labels = reviews
-        classifier = small().fit(texts, labels)
-        before, scales = classifier.ngram_model_, scales_of(classifier)
-        classifier.partial_fit(texts[:20], labels[:20])
-        assert scales_of(classifier) == scales
-        after = classifier.ngram_model_
-        assert after.counts.n_documents[0] == pytest.approx(before.counts.n_documents[0] + 20)
-        assert set(before.buckets) <= set(after.buckets)
-
-    def test_partial_fit_alone_has_the_usual_scales(self, reviews):
-        texts, labels = reviews
-        classifier = small().partial_fit(texts, labels, classes=np.unique(labels))
-        assert classifier.ngram_model_ is not None
-        assert scales_of(classifier) == tuple(prior.median for prior in OF_WORDS)
-
-    def test_partial_fit_without_ngrams_leaves_the_network_as_it_is(self, reviews):
-        texts, labels = reviews
-        classifier = small(linear_ngrams=None)
-        classifier.partial_fit(texts, labels, classes=np.unique(labels))
-        assert classifier.ngram_model_ is None
-        assert scales_of(classifier) == (1.0, 0.0)
-
-    @pytest.mark.parametrize("linear_ngrams", [(2, 1), "12", 3])
-    def test_a_wrong_range_is_named(self, reviews, linear_ngrams):
+    def test_a_wrong_range_is_named(self, reviews):
         with pytest.raises(ValueError, match="linear_ngrams"):
-            small(linear_ngrams=linear_ngrams).fit(*reviews)
+            small(linear_ngrams=(2, 1)).fit(*reviews)
 
 
 class Constant(Part):

@@ -6,7 +6,7 @@ import torch
 from scipy.optimize import check_grad
 
 from sk_han.targets import AnyOfLabels, OneOfClasses, learnt_target
-from sk_han.targets.thresholds import best_thresholds
+from sk_han.targets.any_of_labels import best_thresholds
 
 NAMES = np.array(["late", "broken", "good"])
 TARGET = AnyOfLabels(NAMES, np.array([0.5, 0.2, 0.9]))

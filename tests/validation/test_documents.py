@@ -62,18 +62,6 @@ def test_documents_stay_as_they_are(
     assert as_documents(documents, None) is as_documents(documents, tokenizer) is documents
 
 
-@pytest.mark.parametrize("X", [CUBE, CUBE[:, :1], CUBE[:, 0]])
-def test_padding_is_taken_off_a_cube(X: np.ndarray) -> None:
-    assert as_documents(X, None).to_nested() == DocumentArray.from_padded(X).to_nested()
-
-
-@pytest.mark.parametrize("output", ["ragged", "padded"])
-def test_texts_go_through_the_tokenizer(film_reviews: list[str], output: Any) -> None:
-    tokenizer = HierarchicalTokenizer(output=output).fit(film_reviews)
-    ragged = HierarchicalTokenizer().fit_transform(film_reviews)
-    assert as_documents(film_reviews, tokenizer).to_nested() == ragged.to_nested()
-
-
 @pytest.mark.parametrize("X", [["A fine film."], np.array([[2.0, 3.0]])])
 def test_texts_without_a_tokenizer_are_refused_with_their_type(X: Any) -> None:
     name = type(X).__name__

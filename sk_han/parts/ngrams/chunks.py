@@ -45,10 +45,9 @@ def n_chunks_of(documents: DocumentArray, ngram_range: tuple[int, int]) -> int:
 def rows_of_chunks(
     documents: DocumentArray, ngram_range: tuple[int, int]
 ) -> list[NDArray[np.int64]]:
-    """Return the rows of each chunk, drawn from all over the documents.
+    """Return the rows of each chunk, drawn from all over the documents, which may be sorted.
 
-    Documents may be sorted, so chunks of neighbours would hold a single class. The order does not
-    depend on a seed of the caller: nor does a model that is fitted to all documents at once.
+    The order does not depend on a seed, nor does a model that is fitted to all at once.
     """
     n_chunks = n_chunks_of(documents, ngram_range)
     order = np.random.RandomState(0).permutation(len(documents))

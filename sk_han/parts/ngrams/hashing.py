@@ -50,10 +50,7 @@ def hash_ngrams(
 def keyed_ngrams(
     documents: DocumentArray, ngram_range: tuple[int, int]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return key, first word and number of words of every n-gram.
-
-    Keys have 64 bits, so that two n-grams of the same bucket have different ones.
-    """
+    """Return key, first word and number of words of every n-gram; keys differ within a bucket."""
     n_words = documents.n_words
     sentence = np.repeat(np.arange(documents.n_sentences), documents.words_per_sentence)
     mixed = documents.word_ids.astype(np.uint64) * MIX_1

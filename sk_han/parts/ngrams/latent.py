@@ -80,10 +80,7 @@ def fit_latent_space(
 
 
 class LatentLearner:
-    """Fits latent models to some of the labelled documents, whose vectors are computed once.
-
-    Of more than 131,072 documents a random sample is learnt from, which is the same for all fits.
-    """
+    """Fits latent models to some of the labelled documents, whose vectors are computed once."""
 
     def __init__(self, space: LatentSpace, data: LabelledDocuments, target: Target) -> None:
         self.space, self.target = space, target

@@ -221,8 +221,7 @@ def updated(
     """Update the coefficients and the intercept of logistic regression by a portion's documents.
 
     `strength` is that of the penalty on the distance to the values before, one for all, or one for
-    each coefficient and then the intercept. The solver stops where no part of the gradient is
-    beyond `gradient_tolerance`; None stands for SciPy's own rules.
+    each coefficient and then the intercept. Without a tolerance SciPy's own rules hold.
     """
     signs = 2.0 * targets - 1
     start = np.append(coefficients, intercept)

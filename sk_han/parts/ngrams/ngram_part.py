@@ -90,9 +90,8 @@ class NgramPart(Part):
     ) -> NDArray[np.float64]:
         """Divide a linear score of the logits among the words, exactly, (T,).
 
-        The contribution of an n-gram is divided evenly among its occurrences, and that of each
-        occurrence among its words. The intercept belongs to no word: those of a document sum to
-        ``factors @ (logits - the logits of a document without known n-grams)``.
+        That of an n-gram is divided evenly among its occurrences and, there, among its words. The
+        intercept belongs to no word.
         """
         pairs = zip(batches(documents), batches(factors), strict=True)
         return np.concatenate(

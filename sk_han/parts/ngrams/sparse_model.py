@@ -66,10 +66,9 @@ def _check_entries(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
 class SparseNgramModel(NgramPart):
     """A linear classifier on the n-grams of a document, whose weights are mostly zero.
 
-    Where `NgramModel` weighs n-grams anew for each class, all classes share one vector of a
-    document here: 1 plus the logarithm of the count of each n-gram, times its inverse document
-    frequency (and a factor for the number of words), of length 1. So time and memory grow little
-    with the number of classes. Weights are stored n-gram by n-gram, as in a sparse matrix.
+    All classes share one vector of a document, of length 1: 1 plus the logarithm of the count of
+    each n-gram, times its inverse document frequency. So time and memory grow little with the
+    number of classes. Weights are stored n-gram by n-gram, as in a sparse matrix.
     """
 
     idf: NDArray[np.float32]  # (F,)

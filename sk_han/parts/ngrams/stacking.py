@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import LabelledDocuments
+from sk_han.documents import DocumentArray, LabelledDocuments
+from sk_han.documents.lazy import divided
 from sk_han.parts.calibration import fit_scales
 from sk_han.parts.ngrams.character_model import CharacterModel, WordTable
 from sk_han.parts.ngrams.chunks import fit_ngram_models_in_chunks, n_chunks_of, rows_of_chunks
-from sk_han.parts.ngrams.cross_fitting import Views, as_they_are, cross_fitted_logits
+from sk_han.parts.ngrams.hashing import WORDS_AT_ONCE
 from sk_han.parts.ngrams.latent import LatentLearner, LatentSpace, partial_fit_latent_model
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import (
@@ -39,6 +40,8 @@ _TRIED, _MUCH = 2_000, 0.1
 # Up to so many documents, models are cross-fitted: a tenth held out would be too few to tell what
 # each model is worth. Beyond, five more fits would take longer than they are worth.
 MOST_CROSS_FITTED = 10_000
+
+Views = Callable[[DocumentArray], Sequence[DocumentArray]]
 
 
 class Source(NamedTuple):
@@ -88,11 +91,14 @@ class LinearKinds(NamedTuple):
         return models
 
 
-def with_earlier_latent_model(new: Pool, before: Pool) -> Pool:
-    """Return new models of n-grams, if there are any, beside an earlier latent model.
+def as_they_are(documents: DocumentArray) -> Sequence[DocumentArray]:
+    """Return the documents as their only view."""
+    return (documents,)
 
-    Of the same kinds of models scales are the earlier ones, else those of the new ones.
-    """
+
+def with_earlier_latent_model(new: Pool, before: Pool) -> Pool:
+    """Return new models of n-grams, if there are any, beside an earlier latent model."""
+    # Of the same kinds of models scales stay.
     if new.parts.keys() == before.parts.keys() - {LATENT}:
         new = Pool(new.target, new.parts, {name: before.scales[name] for name in new.parts})
     return new.beside(before.only([LATENT]))
@@ -158,6 +164,36 @@ def fit_linear_parts(
     return Pool(target, models, dict(zip(models, scales.tolist(), strict=True))), scored
 
 
+def cross_fitted_logits(
+    data: LabelledDocuments,
+    fit: Callable[[NDArray[np.int64]], Sequence[Part | None]],
+    folds: Iterator[NDArray[np.int64]],
+    views: Views = as_they_are,
+) -> tuple[NDArray[np.int64], list[NDArray[np.float64]]]:
+    """Score the documents of each fold by models of all other documents.
+
+    `fit` takes the rows to learn from; a fold for which one of its models is None is left out.
+    Return the rows (n_rows,), each as often as it has views, and for each model logits (n_rows, K).
+    """
+    rows, parts = [np.empty(0, dtype=np.int64)], []
+    for fold in folds:
+        rest = np.setdiff1d(np.arange(len(data)), fold, assume_unique=True)
+        if not len(fold) or not len(rest):
+            continue
+        models = fit(rest)
+        if all(model is not None for model in models):
+            # Portion by portion: views of documents on the disk are in memory.
+            found = [model for model in models if model is not None]
+            scored = [
+                [[model.logits(view) for model in found] for view in views(some)]
+                for some in divided(data.documents[fold], WORDS_AT_ONCE)
+            ]
+            for of_view in zip(*scored, strict=True):
+                rows.append(fold)
+                parts.append([np.concatenate(each) for each in zip(*of_view, strict=True)])
+    return np.concatenate(rows), [np.concatenate(part) for part in zip(*parts, strict=True)]
+
+
 def characters_pay(data: LabelledDocuments, target: Target, kinds: LinearKinds) -> bool:
     """Try on up to 2,000 documents whether characters beside words say much more of a fifth."""
     some = data[np.sort(np.random.RandomState(0).permutation(len(data))[:_TRIED])]
@@ -185,8 +221,7 @@ def partial_fit_linear_parts(
 ) -> Pool:
     """Update the linear models by one more portion of documents, or begin them with the first.
 
-    Models do not begin later: beside a trained network they would change what its scale was fitted
-    to. A latent model begins only with documents of every class. Scales stay, or are usual ones.
+    None begins later: beside a trained network it would change what scales were fitted to.
     """
     if before is None:
         sources = kinds.sources(data)
@@ -213,9 +248,8 @@ def partial_fit_linear_parts(
 class _NgramLearner:
     """Fits n-gram models to all documents, and to some of them.
 
-    The model of more than 25 million n-grams learns from the documents that are not scored in
-    chunks, and then on from the others. More than 30 problems are learnt by `SparseLearner`, to
-    which the held-out documents also tell the strength.
+    That of more than 25 million n-grams learns in chunks from the documents that are not scored,
+    and then on from the others. More than 30 problems are learnt by `SparseLearner`.
     """
 
     def __init__(

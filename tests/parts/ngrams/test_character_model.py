@@ -13,14 +13,12 @@ import sk_han
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.fitting.checkpoints.fingerprint import crc_of_documents, crc_of_spelling
 from sk_han.parts.ngrams.character_model import (
-    CharacterModel,
     WordTable,
     share_of_rare_words,
     words_by_id,
 )
 from sk_han.parts.ngrams.hashing import keyed_ngrams
 from sk_han.parts.pool import CHARACTERS, NGRAMS
-from sk_han.persistence import export_onnx
 from sk_han.serving import Scorer
 from tests.inflected_texts import inflected
 
@@ -119,12 +117,6 @@ class TestCharacterModel:
         assert (fitted.character_model_.logits(documents).argmax(axis=1) == labels).mean() > 0.9
         assert (fitted.ngram_model_.logits(documents).argmax(axis=1) == labels).mean() < 0.7
 
-    def test_a_state_is_the_model_again(self, fitted, others):
-        model = fitted.character_model_
-        documents = fitted.tokenizer_.transform(others[0])
-        again = CharacterModel.from_state(model.to_state(), model.ngrams.target)
-        np.testing.assert_array_equal(again.logits(documents), model.logits(documents))
-
     def test_many_problems_have_sparse_weights(self):
         texts, labels = inflected(200)
         y = labels + 2 * (np.arange(200) // 2 % 20)  # 40 classes
@@ -204,10 +196,6 @@ class TestInAClassifier:
         dumped.seek(0)
         np.testing.assert_array_equal(joblib.load(dumped).predict_proba(others[0]), expected)
         assert scorer._pool.parts[CHARACTERS].ngrams.counts is None
-
-    def test_onnx_refuses_it_by_name(self, fitted, tmp_path):
-        with pytest.raises(ValueError, match="part 'characters'"):
-            export_onnx(fitted, tmp_path / "model.onnx")
 
     def test_documents_of_the_disk_are_read_by_the_vocabulary(self, fitted, tmp_path):
         texts, _ = inflected(400)

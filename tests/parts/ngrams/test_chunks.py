@@ -11,7 +11,7 @@ from sk_han import HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments, lazy
 from sk_han.parts.ngrams import chunks as module
-from sk_han.parts.ngrams import cross_fitting, hashing
+from sk_han.parts.ngrams import hashing
 from sk_han.parts.ngrams import model as ngrams
 from sk_han.parts.ngrams import stacking as parts_module
 from sk_han.parts.ngrams.chunks import fit_ngram_models_in_chunks, n_chunks_of, rows_of_chunks
@@ -231,7 +231,7 @@ class TestParts:
 class TestMemory:
     @pytest.fixture(autouse=True)
     def small_portions(self, monkeypatch):
-        for scoring in (ngrams, cross_fitting):
+        for scoring in (ngrams, parts_module):
             monkeypatch.setattr(scoring, "WORDS_AT_ONCE", 10_000)
         monkeypatch.setattr(lazy, "_AT_ONCE", 100)
 

@@ -47,21 +47,10 @@ def model_of(space, data, n_classes=2):
 
 
 class TestPresence:
-    def test_an_ngram_counts_once_a_document(self):
-        documents = DocumentArray.from_nested(NESTED)
-        assert presences(documents, (1, 1)).sum(axis=1).tolist() == [[2], [0], [2]]
-
     def test_counts_are_the_columns_sums(self):
         documents = DocumentArray.from_nested(NESTED)
         whole = presences(documents, (1, 2))
         np.testing.assert_array_equal(document_counts(documents, (1, 2)), whole.getnnz(axis=0))
-
-    def test_only_the_asked_for_ngrams_are_marked(self):
-        documents = DocumentArray.from_nested(NESTED)
-        whole = presences(documents, (1, 2))
-        buckets = np.flatnonzero(whole.getnnz(axis=0))[::2]
-        some = presences(documents, (1, 2), buckets)
-        np.testing.assert_array_equal(some.toarray(), whole[:, buckets].toarray())
 
 
 class TestSpace:

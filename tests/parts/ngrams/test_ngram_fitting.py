@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams import ngram_fitting
@@ -207,21 +207,6 @@ class TestAccuracy:
         assert accuracies[0] > 0.85
         assert accuracies[1] > accuracies[0] - 0.03
         assert accuracies[1] > accuracies[2]
-
-    def test_a_classifier_learns_in_portions_what_its_ngrams_tell(self):
-        texts, labels = (
-            [f"{cue} {number % 7} things, and {cue} again." for number in range(60)
-             for cue in ("good", "bad")],
-            ["pos", "neg"] * 60,
-        )  # fmt: skip
-        classifier = HANClassifier(
-            embedding_dim=4, word_hidden=2, sentence_hidden=2, random_state=0, device="cpu"
-        )
-        for start in range(0, 120, 24):
-            rows = slice(start, start + 24)
-            classifier.partial_fit(texts[rows], labels[rows], classes=["neg", "pos"])
-        assert classifier.ngram_model_.counts.n_documents[0] == pytest.approx(120)
-        assert classifier.score(texts, labels) == 1
 
 
 def test_weights_of_all_sizes_learn_without_a_warning():

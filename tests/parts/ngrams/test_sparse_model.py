@@ -141,14 +141,6 @@ def test_a_classifier_of_many_classes_has_it_through_all_doors(fitted, tmp_path)
     assert "topic" in summarize(fitted, TEXTS[:60], k=2).to_text()
 
 
-def test_onnx_refuses_it_by_name(fitted, tmp_path):
-    pytest.importorskip("onnxruntime")
-    from sk_han.persistence import export_onnx
-
-    with pytest.raises(ValueError, match="does not cover the part 'ngrams', of the kind 'sparse_"):
-        export_onnx(fitted, tmp_path / "model.onnx")
-
-
 def test_it_stays_as_it_is_in_later_portions(fitted):
     before = fitted.ngram_model_
     again = HANClassifier().set_params(**fitted.get_params())

@@ -9,10 +9,14 @@ from sk_han.documents import LabelledDocuments
 from sk_han.parts import Pool
 from sk_han.parts.calibration import fit_scales_near
 from sk_han.parts.ngrams import stacking as parts_module
-from sk_han.parts.ngrams.cross_fitting import cross_fitted_logits
 from sk_han.parts.ngrams.latent import fit_latent_space
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
-from sk_han.parts.ngrams.stacking import LinearKinds, fit_linear_parts, with_earlier_latent_model
+from sk_han.parts.ngrams.stacking import (
+    LinearKinds,
+    cross_fitted_logits,
+    fit_linear_parts,
+    with_earlier_latent_model,
+)
 from sk_han.parts.pool import LATENT, NGRAMS
 from sk_han.targets.splitting import folds_of
 from tests.parts.test_calibration import sure
