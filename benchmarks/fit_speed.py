@@ -19,7 +19,7 @@ from corpora import imdb_without_labels, reviews
 from results import add_save, publish
 
 from sk_han import HANClassifier
-from sk_han.inspection.results import FitSummary
+from sk_han.inspection.results.fit_summary import FitSummary
 
 STAGES = (
     "texts",

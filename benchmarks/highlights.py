@@ -20,7 +20,7 @@ from results import add_save, publish
 from sklearn.model_selection import StratifiedKFold
 
 from sk_han import HANClassifier
-from sk_han.inspection.faithfulness.rationales import agreement
+from sk_han.inspection.faithfulness.measures import agreement
 from sk_han.parts.pool import NETWORK
 from sk_han.validation.spans import covered_words
 

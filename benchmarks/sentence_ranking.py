@@ -28,7 +28,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sk_han import DocumentArray, HANClassifier, explain, faithfulness_report
-from sk_han.inspection.methods.perturbation import without_each_sentence
+from sk_han.inspection.methods.by_name import without_each
 
 METHODS = ("shapley", "sentence_alone", "gradient_attention")
 FRACTIONS = (0.05, 0.1, 0.2, 0.5)  # of the sentences of a document
@@ -146,7 +146,8 @@ def log_odds(case: Case, documents: DocumentArray) -> NDArray:
 
 def left_out(case: Case) -> NDArray:
     """Rank by the fall when a sentence is left out."""
-    rest = [log_odds(case, copies) for copies in without_each_sentence(case.documents)]
+    pieces = without_each(case.documents, case.documents.sentence_starts)
+    rest = [log_odds(case, copies) for _, copies in pieces]
     whole = log_odds(case, case.documents)
     return whole[case.document_of_sentence] - np.concatenate(rest)
 

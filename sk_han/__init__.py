@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from sk_han.documents import DocumentArray, SentenceArray
     from sk_han.fitting.checkpoints import Checkpoint
     from sk_han.inspection.auditing import audit_labels
-    from sk_han.inspection.class_by_class import explain_classes
     from sk_han.inspection.describing import describe
-    from sk_han.inspection.explaining import explain, explain_iter
+    from sk_han.inspection.explaining import explain, explain_classes, explain_iter
     from sk_han.inspection.faithfulness import faithfulness_report
     from sk_han.inspection.marking import marking_page
     from sk_han.inspection.reporting import report
-    from sk_han.inspection.results import DocumentExplanation, ExplanationList, Summary
+    from sk_han.inspection.results.collection import ExplanationList
+    from sk_han.inspection.results.document import DocumentExplanation
+    from sk_han.inspection.results.summary import Summary
     from sk_han.inspection.suggesting import suggest
     from sk_han.inspection.summarizing import summarize
     from sk_han.options import RNN, Attention, ContextAttention, MultiHopAttention
@@ -79,8 +80,8 @@ _MODULE_OF = {
     "MultiHopAttention": "sk_han.options",
     "Checkpoint": "sk_han.fitting.checkpoints",
     "DocumentArray": "sk_han.documents",
-    "DocumentExplanation": "sk_han.inspection.results",
-    "ExplanationList": "sk_han.inspection.results",
+    "DocumentExplanation": "sk_han.inspection.results.document",
+    "ExplanationList": "sk_han.inspection.results.collection",
     "HANClassifier": "sk_han.classifier",
     "HierarchicalTokenizer": "sk_han.tokenizer",
     "ModelFormatError": "sk_han.utils.model_format",
@@ -89,11 +90,11 @@ _MODULE_OF = {
     "SequenceTagger": "sk_han.tagging",
     "StopAfter": "sk_han.training.callbacks.stopping",
     "StopOnInterrupt": "sk_han.training.callbacks.stopping",
-    "Summary": "sk_han.inspection.results",
+    "Summary": "sk_han.inspection.results.summary",
     "audit_labels": "sk_han.inspection.auditing",
     "describe": "sk_han.inspection.describing",
     "explain": "sk_han.inspection.explaining",
-    "explain_classes": "sk_han.inspection.class_by_class",
+    "explain_classes": "sk_han.inspection.explaining",
     "explain_iter": "sk_han.inspection.explaining",
     "faithfulness_report": "sk_han.inspection.faithfulness",
     "load": "sk_han.persistence",

@@ -50,7 +50,8 @@ from sk_han.validation.params import (
 
 if TYPE_CHECKING:
     from sk_han.fitting.checkpoints import Checkpoint
-    from sk_han.inspection.results import ExplanationList, FitSummary
+    from sk_han.inspection.results.collection import ExplanationList
+    from sk_han.inspection.results.fit_summary import FitSummary
 
 _OPTIONS = {name: of_option(c) for name, c in NetworkOptions.constraints().items()}
 
@@ -591,8 +592,7 @@ ContextAttention, default="attention"
 
         Parameters
         ----------
-        X : as of `fit`
-        y_true, target, against, **how
+        X, y_true, target, against, **how
             As of `sk_han.explain`, which also explains a Pipeline.
         """
         from sk_han.inspection.explaining import explain

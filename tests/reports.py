@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from sk_han.inspection.results import ExplanationList, Report
+from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.multilabel_report import MultilabelReport
+from sk_han.inspection.results.report import Report
 from tests.by_hand import signed
 
 HOSTILE = "<script>alert(1)</script>\"'&</details></td>\x1b[31m"
@@ -41,6 +43,30 @@ def made(**changes: Any) -> Report:
         "notes": ["1 document has a label that the model does not know."],
     }
     return Report(**(fields | changes))
+
+
+def made_of_labels(**changes: Any) -> MultilabelReport:
+    """Report on two documents, of which the first gets a label too many, the second one too few."""
+    fields: dict[str, Any] = {
+        "estimator": "HANClassifier",
+        "labels": ("late", "good"),
+        "targets": np.array([[True, False], [True, True]]),
+        "predicted": np.array([[True, True], [True, False]]),
+        "probabilities": np.array([[0.9, 0.6], [0.8, 0.4]]),
+        "n_words": None,
+        "texts": None,
+        "mistakes": ExplanationList(),
+        "mistake_rows": np.array([0]),
+        "mistake_labels": np.array([1]),
+        "suspects": np.array([[1, 1]]),
+        "duplicates": (),
+        "trained_on": None,
+        "baseline": None,
+        "baseline_note": "It is compared with no baseline.",
+        "history": (),
+        "notes": (),
+    }
+    return MultilabelReport(**(fields | changes))
 
 
 def of_size(n_documents: int, n_labels: int) -> Report:

@@ -26,7 +26,8 @@ from sk_han.cli.tables import (
     writing,
 )
 from sk_han.datasets.tables import Record
-from sk_han.inspection.results import DocumentExplanation, ExplanationList
+from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.rendering.facts import table_lines
 from sk_han.serving import Scorer
 from sk_han.targets import AnyOfLabels

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.training_summary import TrainingSummary
+from sk_han.inspection.results.fit_summary import TrainingSummary
 from sk_han.options.base import Options
 from sk_han.options.shapes import Shapes
 from sk_han.storage.network_schema import check_weights, network_of

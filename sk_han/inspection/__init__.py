@@ -1,27 +1,15 @@
 """How predictions come about: explanations, summaries, reports and measures of them, as data."""
 
-from sk_han.inspection.results import (
-    ClassScores,
-    ClassSummary,
-    Context,
-    DoubtfulLabel,
-    FaithfulnessReport,
-    FitCost,
-    FitSummary,
-    LabelAudit,
-    LabelScores,
-    LengthBin,
-    MultilabelReport,
-    Removal,
-    Report,
-    Result,
-    ScoredText,
-    SuggestedDocument,
-    Suggestions,
-    Term,
-    TextDescription,
-    TrainingSummary,
-)
+from sk_han.inspection.results.description import FitCost, TextDescription
+from sk_han.inspection.results.document import ScoredText
+from sk_han.inspection.results.faithfulness import FaithfulnessReport
+from sk_han.inspection.results.fit_summary import FitSummary, TrainingSummary
+from sk_han.inspection.results.label_audit import DoubtfulLabel, LabelAudit
+from sk_han.inspection.results.multilabel_report import LabelScores, MultilabelReport
+from sk_han.inspection.results.report import ClassScores, LengthBin, Report
+from sk_han.inspection.results.result import Result
+from sk_han.inspection.results.suggestions import SuggestedDocument, Suggestions
+from sk_han.inspection.results.summary import ClassSummary, Context, Removal, Term
 
 __all__ = [
     "ClassScores",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 
 from sk_han.documents.repeated import groups_by_label, groups_of_same, text_key
+from sk_han.inspection.documents_given import listed_documents, n_documents_of, texts_of
 from sk_han.inspection.doubts import label_doubts
 from sk_han.inspection.explaining import explain
 from sk_han.inspection.results.collection import ExplanationList
@@ -21,10 +22,8 @@ from sk_han.rendering.numbers import counted
 from sk_han.targets import OneOfClasses, Target, learnt_target
 from sk_han.utils.argument_checks import check_count
 from sk_han.utils.containers import listed, rows_of
-from sk_han.validation.documents import holds_word_ids
 from sk_han.validation.doubtful import warn_of_order
 from sk_han.validation.labels import check_several_groups
-from sk_han.validation.texts import check_texts
 
 # Of several labels a document, a label that is less doubtful is not listed: most of all are.
 _LEAST_DOUBT = 0.01
@@ -115,9 +114,8 @@ def audit_labels(
             f"audit_labels needs a classifier with predict_proba; {type(estimator).__name__} has "
             "none."
         )
-    X = check_texts(X) if isinstance(X, (str, bytes)) else X
-    X = X if hasattr(X, "shape") or hasattr(X, "__len__") else list(X)
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    X = listed_documents(X)
+    n = n_documents_of(X)
     if n == 0:
         raise ValueError("X has no documents, and a label is doubted by those of others.")
     warn_of_order(X, y, "y")
@@ -130,12 +128,21 @@ def audit_labels(
             f"y holds a single class, {target.names.tolist()[0]!r}: no other one can be meant."
         )
     params = dict(params or {})
-    _check_lengths(params, n)
-    texts = _texts(X)
+    per_document = _per_document(params, n)
+    texts = texts_of(X)
     keys = [] if texts is None else list(map(text_key, texts))
-    same = [group for group in groups_of_same(keys) if _differ(labels[group])]
+    same = [group for group in groups_of_same(keys) if (labels[group] != labels[group[0]]).any()]
     numbers = _groups(groups, keys, target.codes(labels))
-    found = _left_out(estimator, X, y, target, labels, numbers, params)
+    if params.get("X_unlabelled") is not None:
+        params["X_unlabelled"] = list(params["X_unlabelled"])  # each fold reads it
+
+    def fitted(rows: NDArray[np.int64]) -> Any:
+        own = {name: rows_of(params[name], rows) for name in per_document}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what a part of the documents lacks
+            return clone(estimator).fit(rows_of(X, rows), rows_of(y, rows), **params | own)
+
+    found = _left_out(fitted, X, target, labels, numbers)
     judged = np.flatnonzero(found.known.any(axis=1))
     if not len(judged):
         raise ValueError(
@@ -197,27 +204,22 @@ class _LeftOut(NamedTuple):
 
 
 def _left_out(
-    estimator: Any,
+    fitted: Callable[[NDArray[np.int64]], Any],
     X: Any,
-    y: Any,
     target: Target,
     labels: NDArray[Any],
     groups: NDArray[np.int64] | None,
-    params: dict[str, Any],
 ) -> _LeftOut:
-    if params.get("X_unlabelled") is not None:
-        params["X_unlabelled"] = list(params["X_unlabelled"])  # each fold reads it
+    """Predict each document by a model that is fitted to others."""
     n = len(labels)
     found, fold, everything = np.zeros((n, target.n_scores)), np.zeros(n, int), np.arange(n)
     known = np.zeros((n, 1 if target.has_one_label else target.n_scores), dtype=bool)
     models: list[Any] = []
-    folds = [rows for rows in target.folds(labels, groups) if len(rows)]
-    for rows in folds:
+    for rows in target.folds(labels, groups):
+        if not len(rows):
+            continue
         others = np.setdiff1d(everything, rows)
-        model = clone(estimator)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what a part of the documents lacks
-            model.fit(rows_of(X, others), rows_of(y, others), **_of_rows(params, others))
+        model = fitted(others)
         columns = _columns(model, target)
         p = np.asarray(model.predict_proba(rows_of(X, rows)), dtype=np.float64)
         if p.shape != (len(rows), len(columns)):
@@ -241,26 +243,20 @@ def _left_out(
     return _LeftOut(found, known, fold, models)
 
 
-def _of_rows(params: dict[str, Any], rows: NDArray[np.int64]) -> dict[str, Any]:
-    """Take the rows of what has a value for each document, by its name behind those of steps."""
-    return {
-        name: rows_of(value, rows) if _is_of_documents(name, value) else value
+def _per_document(params: dict[str, Any], n: int) -> set[str]:
+    """Return the names of arguments of a fit that have a value for each document, checked."""
+    found = {
+        name
         for name, value in params.items()
+        if name.rpartition("__")[2] in _OF_DOCUMENTS and np.ndim(value) > 0
     }
-
-
-def _is_of_documents(name: str, value: Any) -> bool:
-    """Return whether an argument has a value for each document, and not one for all."""
-    return name.rpartition("__")[2] in _OF_DOCUMENTS and np.ndim(value) > 0
-
-
-def _check_lengths(params: dict[str, Any], n: int) -> None:
-    for name, value in params.items():
-        if _is_of_documents(name, value) and len(value) != n:
+    for name in found:
+        if len(params[name]) != n:
             raise ValueError(
-                f"params[{name!r}] has {len(value):,} values; it needs one for each of the {n:,} "
-                "documents."
+                f"params[{name!r}] has {len(params[name]):,} values; it needs one for each of the "
+                f"{n:,} documents."
             )
+    return found
 
 
 def _columns(model: Any, target: Target) -> NDArray[np.int64]:
@@ -341,15 +337,6 @@ def _scores(p: NDArray[np.float64], target: Target) -> NDArray[np.float64]:
     return np.log(p) if target.has_one_label else np.log(p) - np.log1p(-p)
 
 
-def _texts(X: Any) -> tuple[str, ...] | None:
-    if holds_word_ids(X):
-        return None
-    try:
-        return tuple(check_texts(X))
-    except (TypeError, ValueError):  # features that only this estimator understands
-        return None
-
-
 def _groups(groups: Any, keys: list[str], codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """Return the number of each document's group, by label; None if each is one by itself."""
     numbers = np.arange(len(codes))
@@ -363,7 +350,3 @@ def _groups(groups: Any, keys: list[str], codes: NDArray[np.int64]) -> NDArray[n
     if groups is None and not same:
         return None
     return groups_by_label(numbers, codes)
-
-
-def _differ(labels: NDArray[Any]) -> bool:
-    return bool((labels != labels[0]).any())

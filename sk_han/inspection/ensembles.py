@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -62,15 +61,16 @@ def opened(estimator: Any) -> Any:
         return opened(estimator.estimator)
     if hasattr(estimator, "best_estimator_"):  # searches of other packages have it too
         return opened(estimator.best_estimator_)
-    if _is_a(estimator, "sklearn.calibration", "CalibratedClassifierCV"):
+    # By name: importing votes and stacks takes memory that an explanation must not fail for.
+    kinds = {kind.__name__ for kind in type(estimator).__mro__}
+    if "CalibratedClassifierCV" in kinds:
         check_is_fitted(estimator)
         members = [fold.estimator for fold in estimator.calibrated_classifiers_]
         names = [f"calibrated_classifiers_[{i}].estimator" for i in range(len(members))]
         return Ensemble(estimator, members, names, partial(_shares, np.ones(len(members))))
-    is_vote = _is_a(estimator, "sklearn.ensemble", "VotingClassifier")
-    if is_vote or _is_a(estimator, "sklearn.ensemble", "StackingClassifier"):
+    if kinds & {"VotingClassifier", "StackingClassifier"}:
         check_is_fitted(estimator)
-        if is_vote:
+        if "VotingClassifier" in kinds:
             weights = partial(_shares, np.array(_votes(estimator)))
         else:
             _check_stack(estimator)
@@ -84,15 +84,6 @@ def opened(estimator: Any) -> Any:
             "estimator with its best_params_, and explain that."
         )
     return estimator
-
-
-def _is_a(estimator: Any, module: str, name: str) -> bool:
-    """Tell whether an estimator is of a class whose module is loaded, without importing it.
-
-    An explanation must not fail for want of the memory that votes' libraries take.
-    """
-    loaded = sys.modules.get(module)
-    return loaded is not None and isinstance(estimator, getattr(loaded, name))
 
 
 def probabilities_of(ensemble: Ensemble, X: Any) -> NDArray[np.float64]:

@@ -1,17 +1,19 @@
-"""Input of explanations: the model, its documents, and the positions of their words in the text."""
+"""The model behind an estimator, and documents as it reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
+from sk_han.inspection.documents_given import in_portions, texts_of
 from sk_han.inspection.ensembles import Ensemble, opened
-from sk_han.inspection.methods.source_texts import Source, word_id_sources
+from sk_han.inspection.methods.explanations import Source, word_id_sources
 from sk_han.parts import Pool
 from sk_han.sentence_vectors.embedder import SentenceEmbedder
 from sk_han.tokenizer import HierarchicalTokenizer
@@ -36,7 +38,7 @@ class ExplainedModel(NamedTuple):
         if isinstance(estimator, Ensemble):
             n = len(estimator.members)
             pairs = zip(estimator.names, estimator.members, strict=True)
-            names = [name for name, member in pairs if _is_one_classifier(member)]
+            names = [name for name, member in pairs if reader_of(member)[1]]
             raise TypeError(
                 f"{type(estimator.estimator).__name__} has {n} model{'s' if n > 1 else ''} behind "
                 "it, and this measures one by itself: "
@@ -66,20 +68,12 @@ class ExplainedModel(NamedTuple):
                 return cls(classifier, step, steps[:position], estimator)
         return cls(classifier, classifier.tokenizer_, steps, estimator)
 
-    def batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
-        """Yield documents and their sources, at most `size` at a time.
-
-        A lone string is refused at the call; what is wrong with a document, with its batch.
-        """
-        if isinstance(X, (str, bytes, bytearray)):
-            check_texts(X)
-        return self._batches(X, size)
-
     def are_raw_texts(self, X: Any) -> bool:
         """Return whether X holds texts, and not word ids."""
         return self.tokenizer is not None and not holds_word_ids(X)
 
-    def _batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
+    def batches(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
+        """Yield documents and their sources, at most `size` at a time; X is no lone string."""
         model = self.classifier
         dimension = model.pool_.network.dimension
         for chunk in in_portions(X, size):
@@ -106,14 +100,6 @@ class ExplainedModel(NamedTuple):
             yield documents, [Source(text, *found) for text, found in pairs]
 
 
-def _is_one_classifier(estimator: Any) -> bool:
-    try:
-        ExplainedModel.of(estimator)
-    except TypeError:
-        return False
-    return True
-
-
 def _holds_pool(estimator: Any) -> bool:
     """Tell whether an estimator holds the pool of parts that is explained."""
     return isinstance(getattr(estimator, "__dict__", {}).get("pool_"), Pool)
@@ -132,10 +118,51 @@ def _steps(estimator: Any) -> list[Any]:
     return [inner for _, step in estimator.steps for inner in _steps(step)] or [None]
 
 
-def in_portions(X: Any, size: int) -> Iterator[Any]:
-    """Yield an iterator's documents in lists of `size`; yield any other X as it is."""
-    if not isinstance(X, Iterator):
-        yield X
-        return
-    while chunk := list(islice(X, size)):
-        yield chunk
+class ReadDocuments(NamedTuple):
+    """Held-out or training documents."""
+
+    words: tuple[str, ...] | None  # to compare and to learn a baseline from
+    texts: tuple[str, ...] | None  # to show; None if words are ids, written as numbers
+    n_words: NDArray[np.int64] | None  # (D,)
+    learnt_from: NDArray[np.int64] | None = None  # rows with the words of a training document
+
+
+def reader_of(estimator: Any) -> tuple[ExplainedModel | None, bool]:
+    """Return the model that reads the documents, or None, and whether it predicts alone."""
+    try:
+        inside = opened(estimator)
+        if isinstance(inside, Ensemble):
+            return ExplainedModel.of(inside.members[0]), False
+        return ExplainedModel.of(inside), True
+    except TypeError:
+        return None, False
+
+
+def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
+    """Read documents as their model does, or as plain texts."""
+    if model is None:
+        texts = texts_of(X)
+        n_words = None if texts is None else np.array([len(text.split()) for text in texts])
+        return ReadDocuments(texts, texts, n_words)
+    words: list[str] = []
+    lengths: list[int] = []
+    learnt_from, hashes = [np.empty(0, dtype=bool)], model.classifier.text_hashes_
+    for documents, sources in model.batches(X, model.classifier.net_.valid_batch_size):
+        words += [source.text for source in sources]
+        lengths += documents.words_per_document.tolist()
+        if hashes is not None:
+            learnt_from.append(hashes.known(documents))
+    has_texts = model.tokenizer is not None
+    return ReadDocuments(
+        tuple(words),
+        tuple(words) if has_texts else None,
+        np.array(lengths),
+        None if hashes is None else np.flatnonzero(np.concatenate(learnt_from)),
+    )
+
+
+def words_of(model: ExplainedModel | None, X: Any) -> Sequence[str] | None:
+    """Return the words of documents that the model need not read itself, if they are texts."""
+    if model is not None and model.are_raw_texts(X) and not model.steps:
+        return check_texts(X)
+    return read(model, X).words

@@ -1,4 +1,4 @@
-"""explain: from an estimator and documents to explanations."""
+"""explain, explain_iter, explain_classes: from an estimator and documents to explanations."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
+from sk_han.inspection.documents_given import in_portions, listed_documents, refuse_lone_text
 from sk_han.inspection.ensembles import Ensemble, combined, opened, probabilities_of
-from sk_han.inspection.explained_model import ExplainedModel, in_portions
+from sk_han.inspection.explained_model import ExplainedModel
+from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.methods.explain_params import How, takes_how
-from sk_han.inspection.methods.explanations import explanations_of
-from sk_han.inspection.methods.gradients import METHODS, contributions_to
-from sk_han.inspection.methods.source_texts import Source
-from sk_han.inspection.methods.target_labels import Asked
+from sk_han.inspection.methods.explanations import Source, explanations_of
+from sk_han.inspection.methods.log_odds import Asked
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.targets import OneOfClasses
 from sk_han.training.computing import computing
 from sk_han.utils.argument_checks import check_choice, random_source
-from sk_han.utils.containers import rows_of
+from sk_han.utils.containers import plain_label, rows_of
 from sk_han.utils.progress import Progress
-from sk_han.validation.texts import check_texts
 
 # Documents of an iterator that are read again: by the members of an ensemble, or for other labels.
 PORTION = 64
@@ -111,8 +110,6 @@ def explain(
         If a target, a rival or a true label is no class, if their number is not that of the
         documents, if a class is compared with itself, if another parameter is invalid, or if models
         that predict together read different words.
-    sklearn.exceptions.NotFittedError
-        If the estimator is not fitted.
 
     See Also
     --------
@@ -130,20 +127,19 @@ def explain(
     sentences; ``sentence_errors`` has the standard error of what is then estimated. Of more than 64
     sentences, groups of neighbours are put in, and share as words do.
 
-    By "sentence_alone" the contribution of a sentence is exactly what the classifier says to it:
-    the log-odds of the sentence alone less those of a document without words, and those of its
-    words sum to it. Over a document they do not sum to its log-odds, of which they are several
-    times as large. See docs/believing.md for what was measured.
+    By "sentence_alone" the contribution of a sentence is the log-odds of the sentence alone less
+    those of a document without words. Over a document they do not sum to its log-odds, of which
+    they are several times as large. See docs/believing.md for what was measured.
 
-    The other methods read the document. With two classes the score is linear in the logits. With
-    more, "gradient_attention" and "gradient_input" use its slope at the document's logits, and
-    "integrated_gradients" the whole path from a document without words. These three methods,
-    "shapley" and "sentence_alone" add the contributions of network and linear models. Those of the
-    linear models are also in ``ngram_contributions``. With two classes they are exact for the
-    document by the three methods, and for each sentence by "sentence_alone"; by "shapley" they are
-    shares, too. The contribution of an n-gram is divided evenly among its occurrences and their
-    words; the intercept belongs to no word. The contribution of a sentence is the sum over its
-    words, except for "occlusion", which leaves the sentence out, and "attention".
+    With two classes the score is linear in the logits. With more, "gradient_attention" and
+    "gradient_input" use its slope at the document's logits, and "integrated_gradients" the whole
+    path from a document without words. These three methods, "shapley" and "sentence_alone" add the
+    contributions of network and linear models. Those of the linear models are also in
+    ``ngram_contributions``. With two classes they are exact for the document by the three methods,
+    and for each sentence by "sentence_alone"; by "shapley" they are shares, too. The contribution
+    of an n-gram is divided evenly among its occurrences and their words; the intercept belongs to
+    no word. The contribution of a sentence is the sum over its words, except for "occlusion" and
+    "attention".
 
     The state of a recurrent encoder depends on the words around its own, so the attended word is
     not alone responsible: therefore `spread`; see docs/believing.md for its benefit and cost.
@@ -220,7 +216,7 @@ def explain_iter(
 
     Raises
     ------
-    TypeError, ValueError, sklearn.exceptions.NotFittedError
+    TypeError, ValueError
         As of `explain`: at the call, but for errors in a document, which come with its batch.
 
     Examples
@@ -235,6 +231,7 @@ def explain_iter(
     """
     if targets is not None:
         return (found for _, found in _for_answers(estimator, X, target, against, targets, how))
+    refuse_lone_text(X)
     check_is_fitted(estimator)
     found = opened(estimator)
     model = None if isinstance(found, Ensemble) else ExplainedModel.of(found)
@@ -247,6 +244,77 @@ def explain_iter(
     return _explained(model, batches, asked, chosen, random_source(chosen.random_state))
 
 
+def explain_classes(
+    estimator: ClassifierMixin | Pipeline,
+    X: Any,
+    *,
+    classes: Any = None,
+    y_true: Any = None,
+    **how: Any,
+) -> ExplanationList:
+    """Explain each document for several classes: what speaks for one, what for another.
+
+    Parameters
+    ----------
+    estimator, X
+        As of `explain`.
+    classes : sequence of labels, default=None
+        The classes to explain, in the order of their columns; None for all.
+    y_true : array-like of n_documents labels, or indicator of several labels, default=None
+        True labels of the documents.
+    **how
+        ``method``, ``spread`` and other parameters of `explain`, but neither ``target`` nor
+        ``against``.
+
+    Returns
+    -------
+    ExplanationList of n_documents * n_classes DocumentExplanation
+        All classes of the first document, then those of the second, and so on. Pages and figures
+        show the classes of a document side by side, with one scale of colours for all of them.
+
+    Notes
+    -----
+    The log-odds of a class compare it with all others. With two classes, what speaks for one
+    speaks against the other as much, so one column says all. Takes as long as `explain`, for each
+    class.
+
+    Examples
+    --------
+    >>> from sk_han import HANClassifier, explain_classes
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(40, random_state=0)
+    >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
+    >>> explanations = explain_classes(classifier.fit(texts, labels), texts[:2])
+    >>> [str(explanation.target) for explanation in explanations]
+    ['negative', 'positive', 'negative', 'positive']
+    >>> explanations.numbers.tolist()
+    [0, 0, 1, 1]
+    """
+    for name in {"target", "targets"} & how.keys():
+        raise TypeError(f"explain_classes takes classes in place of {name}.")
+    if how.get("against") is not None:
+        raise TypeError(
+            "explain_classes compares each class with all others; explain(target=, against=) "
+            "compares two."
+        )
+    X = listed_documents(X)  # each class reads all of them
+    if classes is None:
+        # Says at once, and as explain does, what is wrong with the estimator.
+        explain_iter(estimator, [], **how)
+        classes = estimator.classes_
+    labels = [classes] if isinstance(classes, (str, bytes)) else list(map(plain_label, classes))
+    if not labels:
+        raise ValueError("classes must name one class or more, or be None for all; got none.")
+    columns = [explain(estimator, X, target=label, **how) for label in labels]
+    true = ExplanationList(columns[0], y_true=y_true).y_true
+    rows = list(zip(*columns, strict=True))
+    return ExplanationList(
+        [explanation for row in rows for explanation in row],
+        y_true=None if true is None else np.repeat(true, len(labels)),
+        numbers=np.repeat(np.arange(len(rows)), len(labels)),
+    )
+
+
 def _for_answers(
     estimator: Any, X: Any, target: Any, against: Any, targets: str, how: dict[str, Any]
 ) -> Iterator[tuple[int, DocumentExplanation]]:
@@ -255,8 +323,7 @@ def _for_answers(
     for name, given in (("target", target), ("against", against)):
         if given is not None:
             raise ValueError(f"{name} is {given!r} and targets {targets!r}; give one of them.")
-    if isinstance(X, (str, bytes, bytearray)):
-        check_texts(X)
+    refuse_lone_text(X)
     how = how | {"random_state": random_source(how.get("random_state"))}
     explain_iter(estimator, [], **how)
 
@@ -265,7 +332,8 @@ def _for_answers(
         parts = (rows_of(X, np.arange(i, min(i + size, n))) for i in range(0, n, size))
         for portion in parts if n else in_portions(X, size):
             likeliest = list(explain_iter(estimator, portion, **how))
-            wanted = [(i, label) for i, e in enumerate(likeliest) for label in _answers(e)]
+            answers = [e.labels or (e.predicted,) for e in likeliest]
+            wanted = [(i, label) for i, labels in enumerate(answers) for label in labels]
             found = {(i, e.predicted): e for i, e in enumerate(likeliest)}
             others = [pair for pair in wanted if pair not in found]
             if others:
@@ -279,17 +347,10 @@ def _for_answers(
     return explained()
 
 
-def _answers(explanation: DocumentExplanation) -> tuple[Any, ...]:
-    """Return the labels that a document gets, or the most probable one."""
-    return explanation.labels or (explanation.predicted,)
-
-
 def _explained_together(
     ensemble: Ensemble, X: Any, target: Any, against: Any, how: dict[str, Any]
 ) -> Iterator[DocumentExplanation]:
     """Check at the call that each member can be explained; explain portion by portion."""
-    if isinstance(X, (str, bytes, bytearray)):
-        check_texts(X)
     of = OneOfClasses(ensemble.estimator.classes_)
     asked = Asked.checked(target, against, of, _n_documents(X))
     labels = [ensemble.labels_of(i) for i in range(len(ensemble.members))]
@@ -348,8 +409,8 @@ def _explained(
             of_batch = asked.of(n_read, len(documents))
             n_read += len(documents)
             with computing(model.classifier.engine, model.classifier.n_threads):
-                found = contributions_to(of_batch, pool, documents, how, random)
-            yield from explanations_of(found, documents, sources, of_batch, pool.target, how)
+                found = explanations_of(pool, documents, sources, of_batch, how, random)
+            yield from found
             progress.advance(len(documents))
     asked.check_length(n_read)
 

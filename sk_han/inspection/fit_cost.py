@@ -26,8 +26,8 @@ SECONDS = {
     "steps of all epochs": 0.0077,
 }
 MEGABYTES = {"fit": 656.0, "words": 0.00015, "distinct words": 0.0053}
-# The same for what more than two classes add; no threads share it.
-SECONDS_OF_CLASSES = {"n-grams of further classes": 3.5e-7}
+# Of an n-gram of a document in a fit, for a class beyond the second; no threads share it.
+_SECONDS_OF_NGRAM = 3.5e-7
 # What an n-gram of a document costs where all classes share a vector, as a part of the above: C
 # decides, so 0.06 to 0.2 was measured.
 _OF_SPARSE = 0.11
@@ -53,10 +53,10 @@ def quantities(documents: DocumentArray, n_distinct_words: int) -> dict[str, flo
     }
 
 
-def of_classes(documents: DocumentArray, n_classes: int) -> dict[str, float]:
+def of_classes(documents: DocumentArray, n_classes: int) -> tuple[float, float]:
     """Return what more than two classes or labels add: n-grams of all fits, megabytes."""
     if n_classes < 3:  # one model, which the other constants count
-        return {"n-grams of further classes": 0.0, "megabytes": 0.0}
+        return 0.0, 0.0
     is_sparse = n_classes > MOST_DENSE
     counts = document_counts(
         documents, range_of_sparse(_NGRAM_RANGE) if is_sparse else _NGRAM_RANGE
@@ -66,18 +66,12 @@ def of_classes(documents: DocumentArray, n_classes: int) -> dict[str, float]:
         n_bytes = bytes_of_sparse_model(n_classes, documents.n_words, len(documents))
         # All documents and most of them once, and some classes at four strengths.
         n_problems = 2 * n_classes + 4 * min(n_classes, 30)
-        return {
-            "n-grams of further classes": _OF_SPARSE * n_problems * int(counts.sum()),
-            "megabytes": n_bytes / 1e6,
-        }
+        return _OF_SPARSE * n_problems * int(counts.sum()), n_bytes / 1e6
     # All documents, and five times four fifths of them to know what the model is worth.
     n_fits = 5 if len(documents) <= MOST_CROSS_FITTED else 2
     n_chunks = n_chunks_of(documents, _NGRAM_RANGE)
     n_bytes = bytes_of_linear_model(n_classes, len(counts), len(documents), n_chunks)
-    return {
-        "n-grams of further classes": n_fits * (n_classes - 1) * int(counts.sum()),
-        "megabytes": n_bytes / 1e6,
-    }
+    return n_fits * (n_classes - 1) * int(counts.sum()), n_bytes / 1e6
 
 
 def estimated_cost(
@@ -94,12 +88,11 @@ def estimated_cost(
     alone = sum(seconds * found[name] for name, seconds in SECONDS.items())
     if several_labels and n_classes in ATTENDING:
         alone += _SECONDS_OF_LABEL * n_classes * found["words of all epochs"]
-    further = of_classes(documents, n_classes)
-    of_linear_models = sum(value * further[name] for name, value in SECONDS_OF_CLASSES.items())
+    ngrams_of_classes, megabytes_of_classes = of_classes(documents, n_classes)
     megabytes = sum(size * found[name] for name, size in MEGABYTES.items())
     return FitCost(
-        seconds=alone * (_ALONE + (1 - _ALONE) / threads) + of_linear_models,
-        megabytes=megabytes + further["megabytes"],
+        seconds=alone * (_ALONE + (1 - _ALONE) / threads) + _SECONDS_OF_NGRAM * ngrams_of_classes,
+        megabytes=megabytes + megabytes_of_classes,
         epochs=int(found["epochs"]),
         n_threads=threads,
     )

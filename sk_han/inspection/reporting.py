@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,17 +11,18 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents.repeated import groups_of_same, text_key
-from sk_han.inspection.baselines import (
-    FOLDS,
-    cross_validated,
-    cross_validated_labels,
-    trained,
-    trained_labels,
-)
+from sk_han.inspection.baselines import FOLDS, cross_validated, trained
+from sk_han.inspection.documents_given import listed_documents
 from sk_han.inspection.doubts import suspected_labels
-from sk_han.inspection.explained_model import ExplainedModel, what_shows
+from sk_han.inspection.explained_model import (
+    ExplainedModel,
+    ReadDocuments,
+    read,
+    reader_of,
+    what_shows,
+    words_of,
+)
 from sk_han.inspection.explaining import explain
-from sk_han.inspection.read_documents import ReadDocuments, read, reader_of, words_of
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.multilabel_report import MultilabelReport
 from sk_han.inspection.results.report import Report
@@ -93,8 +93,6 @@ def report(
     ValueError
         If X, y and groups differ in length, a group is missing, all documents are of one group,
         none of the labels is a class of the model, or another parameter is invalid.
-    sklearn.exceptions.NotFittedError
-        If the estimator is not fitted.
 
     See Also
     --------
@@ -125,118 +123,127 @@ def report(
     if (X_train is None) != (y_train is None):
         raise ValueError("X_train and y_train go together: give both or neither.")
     classes = _classes_of(estimator)
-    model, _ = reader_of(estimator)
+    model, predicts_alone = reader_of(estimator)
     warn_of_order(X, y, "y")
     warn_of_order(X, groups, "groups")
     warn_of_order(X_train, y_train, "y_train", "X_train")
     X, X_train = _with_length(X), None if X_train is None else _with_length(X_train)
     if groups is not None:
         groups = check_several_groups(groups, len(X), "intervals are of samples of groups")
-    documents = _Documents(X, X_train, baseline, n_mistakes, groups)
+    t_train = None
     if _takes_indicator(y, model):
-        t, t_train = (
-            None if given is None else _indicator(given, of, classes, name)
-            for given, of, name in ((y, X, "y"), (y_train, X_train, "y_train"))
+        t = _indicator(y, X, classes, "y")
+        if X_train is not None:
+            t_train = _indicator(y_train, X_train, classes, "y_train")
+        found = _on_labels(estimator, X, t, classes, n_mistakes)
+    else:
+        y = check_labels(y, len(X))
+        y_train = None if X_train is None else check_labels(y_train, len(X_train), "y_train")
+        labels = _all_labels(classes, y, y_train)
+        t, t_train = _numbers(y, labels), None if y_train is None else _numbers(y_train, labels)
+        found = _on_classes(estimator, X, t, classes, labels, n_mistakes)
+
+    held_out = read(model, X)
+    words_train = None if X_train is None else words_of(model, X_train)
+    by_baseline, baseline_note = None, "It is compared with no baseline."
+    if baseline is not None:
+        n_labels = len(found.own["labels"])
+        by_baseline, baseline_note = _baseline(
+            held_out.words, t, words_train, t_train, n_labels, groups
         )
-        return _report_on_labels(estimator, documents, t, t_train, classes)
-    return _report_on_classes(estimator, documents, y, y_train, classes)
+    explanations, unexplained = _explained(estimator, predicts_alone, held_out, X, found)
+    trained_on = held_out.learnt_from if predicts_alone else None
+    keys = [] if held_out.words is None else list(map(text_key, held_out.words))
+    without_words = [f"{_counted(keys.count(''))} no words."] if "" in keys else []
+    return found.kind(
+        **found.own,
+        estimator=type(_last(estimator)).__name__,
+        targets=t,
+        n_words=held_out.n_words,
+        texts=held_out.texts,
+        mistakes=explanations,
+        mistake_rows=found.worst,
+        duplicates=tuple(map(tuple, groups_of_same(keys))),
+        trained_on=trained_on if words_train is None else _in_training(keys, words_train),
+        baseline=by_baseline,
+        baseline_note=baseline_note,
+        history=tuple(model.classifier.history_) if model and predicts_alone else (),
+        notes=(*found.notes, *_note_on_groups(groups, len(X)), *without_words, *unexplained),
+        groups=groups,
+    )
 
 
-class _Documents(NamedTuple):
-    """Held-out and training documents, and what the report is to do with them."""
+class _Found(NamedTuple):
+    """What only one kind of report says of documents."""
 
-    X: Any
-    X_train: Any
-    baseline: str | None
-    n_mistakes: int
-    groups: NDArray[np.int64] | None
+    kind: type[Report | MultilabelReport]
+    own: dict[str, Any]  # fields of it
+    worst: NDArray[np.int64]  # the documents of the worst mistakes
+    explained: NDArray[Any]  # their labels that are explained
+    notes: list[str]
 
 
-def _report_on_classes(
-    estimator: Any, documents: _Documents, y: Any, y_train: Any, classes: NDArray[Any]
-) -> Report:
-    """Report on a model of one class a document."""
-    X, X_train = documents.X, documents.X_train
-    y = check_labels(y, len(X))
-    y_train = None if X_train is None else check_labels(y_train, len(X_train), "y_train")
-    labels = _all_labels(classes, y, y_train)
-    targets = _numbers(y, labels)
-    numbers_train = np.empty(0, np.int64) if y_train is None else _numbers(y_train, labels)
-
+def _on_classes(
+    estimator: Any,
+    X: Any,
+    targets: Any,
+    classes: NDArray[Any],
+    labels: list[Any],
+    n_mistakes: int,
+) -> _Found:
+    """Find mistakes of a model of one class a document; targets are numbers of labels, (D,)."""
     probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
     wrong = probabilities.argmax(axis=1) != targets
     known = np.flatnonzero(targets < len(classes))
     suspects = known[suspected_labels(probabilities[known], targets[known])]
     worst = known[wrong[known]]
     order = np.argsort(-probabilities[worst].max(axis=1, initial=0), kind="stable")
-    worst = worst[order[: documents.n_mistakes]]
+    worst = worst[order[:n_mistakes]]
     counts = np.bincount(targets, minlength=len(labels))
-    return Report(
-        labels=tuple(labels),
-        n_classes=len(classes),
-        targets=targets,
-        probabilities=probabilities,
-        mistake_rows=worst,
-        suspects=suspects[wrong[suspects]],
-        **_shared(
-            estimator,
-            documents,
-            worst,
-            classes[probabilities[worst].argmax(axis=1)],
-            partial(
-                cross_validated, targets=targets, n_labels=len(labels), groups=documents.groups
-            ),
-            partial(trained, targets_train=numbers_train, n_labels=len(labels)),
-            [
-                *_note_on_unknown(counts, labels, len(classes)),
-                *_note_on_missing(counts[: len(classes)], labels),
-            ],
-        ),
-    )
-
-
-def _shared(
-    estimator: Any,
-    documents: _Documents,
-    worst: NDArray[np.int64],
-    target: NDArray[Any],
-    cross_validated: Callable[[Sequence[str]], NDArray[np.float64]],
-    trained: Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]],
-    notes: list[str],
-) -> dict[str, Any]:
-    """Return the fields that both reports have; `target` explains the `worst` documents."""
-    model, predicts_alone = reader_of(estimator)
-    X = documents.X
-    held_out = read(model, X)
-    training = None if documents.X_train is None else words_of(model, documents.X_train)
-    by_baseline, baseline_note = _baseline(
-        documents.baseline, held_out.words, training, cross_validated, trained
-    )
-    explanations, unexplained = ExplanationList(), None
-    if len(worst):
-        explanations, unexplained = _explained(
-            estimator, predicts_alone, held_out, rows_of(X, worst), target
-        )
-    trained_on = held_out.learnt_from if predicts_alone else None
-    keys = [] if held_out.words is None else list(map(text_key, held_out.words))
-    notes = [*notes, *_note_on_groups(documents.groups, len(X))]
-    if "" in keys:
-        notes = [*notes, f"{_counted(keys.count(''))} no words."]
-    if unexplained:
-        notes = [*notes, unexplained]
-    return {
-        "estimator": type(_last(estimator)).__name__,
-        "n_words": held_out.n_words,
-        "texts": held_out.texts,
-        "mistakes": explanations,
-        "duplicates": tuple(map(tuple, groups_of_same(keys))),
-        "trained_on": trained_on if training is None else _in_training(keys, training),
-        "baseline": by_baseline,
-        "baseline_note": baseline_note,
-        "history": tuple(model.classifier.history_) if model and predicts_alone else (),
-        "notes": tuple(notes),
-        "groups": documents.groups,
+    own = {
+        "labels": tuple(labels),
+        "n_classes": len(classes),
+        "probabilities": probabilities,
+        "suspects": suspects[wrong[suspects]],
     }
+    notes = [
+        *_note_on_unknown(counts, labels, len(classes)),
+        *_note_on_missing(counts[: len(classes)], labels),
+    ]
+    return _Found(Report, own, worst, classes[probabilities[worst].argmax(axis=1)], notes)
+
+
+def _on_labels(estimator: Any, X: Any, t: Any, labels: NDArray[Any], n_mistakes: int) -> _Found:
+    """Find mistakes of a model of several labels a document; t is (D, L)."""
+    probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    predicted = estimator.predict(X)
+    predicted = np.asarray(predicted.toarray() if hasattr(predicted, "toarray") else predicted)
+    if probabilities.shape != t.shape or predicted.shape != t.shape:
+        raise ValueError(
+            f"y is an indicator of shape {t.shape}, and the model predicts the shape "
+            f"{predicted.shape} with probabilities of {probabilities.shape}; a report on several "
+            "labels a document needs one column for each label in all of them."
+        )
+    predicted = predicted.astype(bool)
+    errors = np.where(predicted != t, np.abs(probabilities - t), -1.0)  # (D, L)
+    most_wrong = errors.argmax(axis=1)
+    wrong = np.flatnonzero((predicted != t).any(axis=1))
+    worst = wrong[np.argsort(-errors.max(axis=1)[wrong], kind="stable")[:n_mistakes]]
+    n_without = int((~t.any(axis=1)).sum())
+    pool = getattr(_last(estimator), "pool_", None)
+    own = {
+        "labels": tuple(labels.tolist()),
+        "predicted": predicted,
+        "probabilities": probabilities,
+        "mistake_labels": most_wrong[worst],
+        "suspects": _suspects(probabilities, t, predicted),
+        "thresholds": None if pool is None else np.asarray(pool.target.thresholds, np.float64),
+    }
+    notes = [
+        *([f"{_counted(n_without)} no label."] if n_without else []),
+        *_note_on_missing(t.sum(axis=0), labels.tolist()),
+    ]
+    return _Found(MultilabelReport, own, worst, labels[most_wrong[worst]], notes)
 
 
 def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
@@ -256,58 +263,9 @@ def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
     )
 
 
-def _indicator(y: Any, X: Any, classes: NDArray[Any], name: str) -> NDArray[np.bool_]:
+def _indicator(y: Any, X: Any, classes: NDArray[Any], name: str) -> NDArray[Any]:
     """Check an indicator, and put its columns in the order of the labels, (D, L)."""
     return in_order(*check_indicator(y, len(X), name), classes, name)
-
-
-def _report_on_labels(
-    estimator: Any, documents: _Documents, t: Any, t_train: Any, labels: NDArray[Any]
-) -> MultilabelReport:
-    """Report on a model of several labels a document; t is (D, L), t_train (N, L) or None."""
-    probabilities = np.asarray(estimator.predict_proba(documents.X), dtype=np.float64)
-    predicted = estimator.predict(documents.X)
-    predicted = np.asarray(predicted.toarray() if hasattr(predicted, "toarray") else predicted)
-    if probabilities.shape != t.shape or predicted.shape != t.shape:
-        raise ValueError(
-            f"y is an indicator of shape {t.shape}, and the model predicts the shape "
-            f"{predicted.shape} with probabilities of {probabilities.shape}; a report on several "
-            "labels a document needs one column for each label in all of them."
-        )
-    predicted = predicted.astype(bool)
-    errors = np.where(predicted != t, np.abs(probabilities - t), -1.0)  # (D, L)
-    most_wrong = errors.argmax(axis=1)
-    wrong = np.flatnonzero((predicted != t).any(axis=1))
-    worst = wrong[np.argsort(-errors.max(axis=1)[wrong], kind="stable")[: documents.n_mistakes]]
-    n_without = int((~t.any(axis=1)).sum())
-    return MultilabelReport(
-        labels=tuple(labels.tolist()),
-        targets=t,
-        predicted=predicted,
-        probabilities=probabilities,
-        mistake_rows=worst,
-        mistake_labels=most_wrong[worst],
-        suspects=_suspects(probabilities, t, predicted),
-        thresholds=_thresholds(estimator),
-        **_shared(
-            estimator,
-            documents,
-            worst,
-            labels[most_wrong[worst]],
-            partial(cross_validated_labels, t=t, groups=documents.groups),
-            partial(trained_labels, t_train=t_train),
-            [
-                *([f"{_counted(n_without)} no label."] if n_without else []),
-                *_note_on_missing(t.sum(axis=0), labels.tolist()),
-            ],
-        ),
-    )
-
-
-def _thresholds(estimator: Any) -> NDArray[np.float64] | None:
-    """Return the probabilities from which on labels are given, (L,), if they are known."""
-    pool = getattr(_last(estimator), "pool_", None)
-    return None if pool is None else np.asarray(pool.target.thresholds, dtype=np.float64)
 
 
 def _suspects(
@@ -327,7 +285,12 @@ def _suspects(
 def _classes_of(estimator: Any) -> NDArray[Any]:
     check_is_fitted(estimator)
     model = _last(getattr(estimator, "best_estimator_", estimator))
-    repair = what_shows(model) or _made_soft(model)
+    repair = what_shows(model)
+    if getattr(model, "voting", None) == "hard":
+        repair = (
+            " A hard vote has no probabilities: call set_params(voting='soft') of the fitted "
+            f"{type(model).__name__}, which needs no new fit."
+        )
     if repair or not hasattr(estimator, "predict_proba") or not hasattr(estimator, "classes_"):
         raise TypeError(
             "report needs a fitted classifier of documents with classes_ and predict_proba; got "
@@ -336,28 +299,14 @@ def _classes_of(estimator: Any) -> NDArray[Any]:
     return np.asarray(estimator.classes_)
 
 
-def _made_soft(model: Any) -> str:
-    """Return what gives a hard vote probabilities; an empty string for other models."""
-    if getattr(model, "voting", None) != "hard":
-        return ""
-    return (
-        " A hard vote has no probabilities: call set_params(voting='soft') of the fitted "
-        f"{type(model).__name__}, which needs no new fit."
-    )
-
-
 def _last(estimator: Any) -> Any:
     return _last(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
 
 
 def _with_length(X: Any) -> Any:
-    """Return documents that can be read twice."""
-    if isinstance(X, (str, bytes, bytearray)) or not isinstance(X, (Iterable, Sized)):
-        check_texts(X)  # raises its error
-    X = list(X) if isinstance(X, Iterator) else X
-    if len(X) == 0:
-        check_texts(())
-    return X
+    """Return documents that can be read twice, one or more."""
+    X = listed_documents(X)
+    return X if len(X) else check_texts(())
 
 
 def _all_labels(classes: NDArray[Any], y: NDArray[Any], y_train: NDArray[Any] | None) -> list[Any]:
@@ -375,31 +324,30 @@ def _all_labels(classes: NDArray[Any], y: NDArray[Any], y_train: NDArray[Any] | 
     return list(labels)
 
 
-def _numbers(y: NDArray[Any], labels: list[Any]) -> NDArray[np.int64]:
+def _numbers(y: NDArray[Any], labels: list[Any]) -> NDArray[Any]:
     number = {label: i for i, label in enumerate(labels)}
     return np.array([number[label] for label in y.tolist()], dtype=np.int64)
 
 
 def _baseline(
-    baseline: str | None,
     words: tuple[str, ...] | None,
+    t: Any,
     words_train: Sequence[str] | None,
-    cross_validated: Callable[[Sequence[str]], NDArray[np.float64]],
-    trained: Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]],
+    t_train: Any,
+    n_labels: int,
+    groups: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.float64] | None, str]:
     """Return the probabilities of the baseline, if it can learn, and what it learnt from."""
-    if baseline is None:
-        return None, "It is compared with no baseline."
     if words is None:
         return None, "It is compared with no baseline, since the documents are no texts."
     try:
         if words_train is None:
-            return cross_validated(words), (
+            return cross_validated(words, t, n_labels, groups), (
                 "No training documents were given, so the baseline learnt from the other held-out "
                 f"documents, by cross-validation in up to {FOLDS} parts. The model may have "
                 "learnt from far more, and the comparison is then unfair to the baseline."
             )
-        return trained(words, words_train), (
+        return trained(words, words_train, t_train, n_labels), (
             f"The baseline learnt from the {len(words_train):,} training documents that were given."
         )
     except ValueError as error:
@@ -407,20 +355,22 @@ def _baseline(
 
 
 def _explained(
-    estimator: Any, predicts_alone: bool, held_out: ReadDocuments, X: Any, target: NDArray[Any]
-) -> tuple[ExplanationList, str | None]:
-    """Explain documents for these labels; where that cannot be, say why in a note."""
+    estimator: Any, predicts_alone: bool, held_out: ReadDocuments, X: Any, found: _Found
+) -> tuple[ExplanationList, list[str]]:
+    """Explain the worst mistakes; where that cannot be, say why in a note."""
+    if not len(found.worst):
+        return ExplanationList(), []
     if held_out.texts is None and held_out.words is not None:
-        return ExplanationList(), (
+        return ExplanationList(), [
             "Mistakes are shown without their text and not explained: the documents are word ids, "
             "and the model has no tokenizer that knows the words."
-        )
+        ]
     try:
-        return explain(estimator, X, target=target), None
+        return explain(estimator, rows_of(X, found.worst), target=found.explained), []
     except (TypeError, ValueError) as error:
         if predicts_alone:
             raise
-        return ExplanationList(), f"Mistakes are not explained. {error}"
+        return ExplanationList(), [f"Mistakes are not explained. {error}"]
 
 
 def _in_training(keys: list[str], words_train: Sequence[str]) -> NDArray[np.int64]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,11 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils import check_random_state
 
 from sk_han.documents.repeated import text_key
-from sk_han.inspection.read_documents import reader_of
+from sk_han.inspection.documents_given import listed_documents, n_documents_of, texts_of
+from sk_han.inspection.explained_model import reader_of
 from sk_han.inspection.results.suggestions import Suggestions
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.argument_checks import check_count, check_share
-from sk_han.validation.documents import holds_word_ids
 from sk_han.validation.texts import check_texts
 
 # Cosine of the sets of words and pairs of words from which on two texts are much the same: a
@@ -64,8 +65,6 @@ def suggest(
         If the estimator has no ``predict_proba``, or X holds no documents.
     ValueError
         If X is empty, the estimator knows a single class, or another argument is invalid.
-    sklearn.exceptions.NotFittedError
-        If the estimator is not fitted.
 
     See Also
     --------
@@ -103,20 +102,19 @@ def suggest(
         raise TypeError(
             f"suggest needs a classifier with predict_proba; {type(estimator).__name__} has none."
         )
-    X = check_texts(X) if isinstance(X, (str, bytes)) else X
-    X = X if hasattr(X, "shape") or hasattr(X, "__len__") else list(X)
-    n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
+    X = listed_documents(X)
+    n_documents = n_documents_of(X)
     if not n_documents:
         raise ValueError("X is empty: there is no document to choose from.")
     random = check_random_state(random_state)
     probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    undecided = _undecided(estimator, probabilities)
-    texts = _texts(X)
+    margins, nearest = _undecided(estimator, probabilities)
+    texts = texts_of(X)
     known = set() if X_labelled is None else set(map(text_key, check_texts(X_labelled)))
     pool = _Pool(texts, known)
     n_random = round(random_share * n)
     drawn = pool.take(random.permutation(n_documents), n_random)
-    ranked = pool.take(np.argsort(undecided.margins, kind="stable"), n - n_random)
+    ranked = pool.take(np.argsort(margins, kind="stable"), n - n_random)
     rows = np.array([*ranked, *drawn], dtype=np.int64)
     notes = []
     if n_documents < n:
@@ -128,8 +126,8 @@ def suggest(
     return Suggestions(
         documents=rows,
         is_random=np.arange(len(rows)) >= len(ranked),
-        margins=undecided.margins[rows],
-        nearest=undecided.nearest[rows],
+        margins=margins[rows],
+        nearest=nearest[rows],
         probabilities=probabilities[rows],
         labels=tuple(np.asarray(estimator.classes_).tolist()),
         n_documents=n_documents,
@@ -138,15 +136,13 @@ def suggest(
     )
 
 
-class _Undecided(NamedTuple):
-    """How near a model is to another decision, and between which labels."""
+def _undecided(
+    estimator: Any, p: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return how far models are from another decision by probabilities (D, K), and its labels.
 
-    margins: NDArray[np.float64]  # (D,)
-    nearest: NDArray[np.int64]  # (D, 2) classes, the likelier first, or (D, 1) labels
-
-
-def _undecided(estimator: Any, p: NDArray[np.float64]) -> _Undecided:
-    """Rank documents by their probabilities (D, K)."""
+    Margins (D,), and two classes (D, 2), the likelier first, or one of several labels, (D, 1).
+    """
     if p.ndim != 2:
         raise TypeError(
             f"predict_proba of {type(estimator).__name__} returns no array of documents by labels."
@@ -156,11 +152,11 @@ def _undecided(estimator: Any, p: NDArray[np.float64]) -> _Undecided:
     if thresholds is not None:
         away = np.abs(_log_odds(p) - _log_odds(thresholds))
         label = away.argmin(axis=1)
-        return _Undecided(away[rows, label], label[:, np.newaxis])
+        return away[rows, label], label[:, np.newaxis]
     if p.shape[1] < 2:
         raise ValueError("The estimator knows a single class, and is undecided nowhere.")
     two = np.argsort(-p, axis=1, kind="stable")[:, :2]
-    return _Undecided(p[rows, two[:, 0]] - p[rows, two[:, 1]], two)
+    return p[rows, two[:, 0]] - p[rows, two[:, 1]], two
 
 
 def _thresholds(estimator: Any, p: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -177,19 +173,10 @@ def _log_odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.log(p) - np.log1p(-p)
 
 
-def _texts(X: Any) -> list[str] | None:
-    if holds_word_ids(X):
-        return None
-    try:
-        return list(check_texts(X))
-    except (TypeError, ValueError):  # what else the estimator reads
-        return None
-
-
 class _Pool:
     """Documents to choose from, each at most once, and no copies."""
 
-    def __init__(self, texts: list[str] | None, known: set[str]) -> None:
+    def __init__(self, texts: Sequence[str] | None, known: set[str]) -> None:
         self.texts, self.known = texts, known
         self.taken: set[int] = set()
         self.chosen: list[Any] = []  # rows of words and pairs, each of length 1

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sk_han.documents import starts_of
+from sk_han.inspection.documents_given import listed_documents
 from sk_han.inspection.explained_model import ExplainedModel
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
-from sk_han.inspection.terms.occurrences import Occurrences
 from sk_han.inspection.terms.summing_up import (
     Corpus,
     Measured,
@@ -19,11 +20,10 @@ from sk_han.inspection.terms.summing_up import (
     put_together,
     summary_of_model,
 )
-from sk_han.inspection.terms.tallies import Shown, Tallies, Values
+from sk_han.inspection.terms.tallies import Occurrences, Shown, Tallies, Values
 from sk_han.training.computing import computing
 from sk_han.utils.argument_checks import check_count, random_source
 from sk_han.utils.containers import rows_of
-from sk_han.validation.texts import check_texts
 
 # Those that give the network's part apart from that of the linear models.
 _METHODS = (
@@ -67,8 +67,6 @@ def summarize(
     ValueError
         If there are no documents, explanations have different classes or a method that does not
         tell network and n-grams apart, or a parameter is invalid.
-    sklearn.exceptions.NotFittedError
-        If the estimator is not fitted.
 
     Notes
     -----
@@ -92,8 +90,12 @@ def summarize(
     >>> texts, labels = make_reviews(200, random_state=0)
     >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
     >>> summary = summarize(classifier.fit(texts, labels), texts, k=3)
+    >>> summary
+    Summary(2 classes, 200 documents)
     >>> [term.part for term in summary["positive"].terms].count("ngrams")
     6
+    >>> all(term.contribution > 0 for term in summary["positive"].of("ngrams", speaks_for=True))
+    True
     """
     check_count("k", k)
     random = random_source(random_state)
@@ -109,12 +111,9 @@ def summarize(
     model = ExplainedModel.of(source)
     if X is None:
         raise TypeError("Pass the documents, summarize(estimator, documents), or explanations.")
-    if isinstance(X, (str, bytes, bytearray)):
-        check_texts(X)
-    if not hasattr(X, "__len__"):
-        X = list(X) if isinstance(X, Iterable) else check_texts(X)
-    numbers = drawn(len(X), max_documents, random)
+    X = listed_documents(X)
     n_given = len(X)
+    numbers = drawn(n_given, max_documents, random)
     if len(numbers) < n_given:
         X = rows_of(X, numbers)
     classifier = model.classifier
@@ -141,38 +140,30 @@ def _of_explanations(
     several_labels = explanations[0].labels is not None
     are_two = len(classes) == 2 and not several_labels
     number_of = {label: number for number, label in enumerate(classes)}
-    key_of: dict[str, int] = {}
-    tallies = Tallies(len(classes))
-    places: list[tuple[NDArray[np.int64], ...]] = []
     predicted = np.array([number_of[each.predicted] for each in explanations])
-    for row, explanation in enumerate(explanations):
-        words = [word.lower() for word in explanation.words]
-        keys = np.array([key_of.setdefault(word, len(key_of)) for word in words], np.uint64)
-        rows = np.zeros(len(keys), np.int64)
-        ngrams = np.asarray(explanation.ngram_contributions)
-        target = number_of[explanation.target]
-        for sign, of_class in [(1, target), *([(-1, 1 - target)] if are_two else [])]:
-            tallies.add(
-                np.array([of_class]),
-                predicted[row : row + 1],
-                {
-                    "network": Values(rows, keys, sign * (explanation.contributions - ngrams)),
-                    "ngrams": Values(rows, keys, sign * ngrams),
-                },
-            )
-        one = np.ones(len(keys), np.int64)
-        places.append((keys.astype(np.int64), row * one, np.arange(len(keys)), one))
+    targets = np.array([number_of[each.target] for each in explanations])
+    words = [word.lower() for each in explanations for word in each.words]
+    key_of = {word: key for key, word in enumerate(dict.fromkeys(words))}
+    keys = np.array([key_of[word] for word in words], np.int64)
+    n_words = np.array([len(each.word_spans) for each in explanations])
+    rows = np.repeat(np.arange(len(explanations)), n_words)
+    ngrams = np.concatenate([each.ngram_contributions for each in explanations])
+    network = np.concatenate([each.contributions for each in explanations]) - ngrams
+    tallies = Tallies(len(classes))
+    for sign, of_classes in [(1, targets), *([(-1, 1 - targets)] if are_two else [])]:
+        of_network, of_ngrams = (
+            Values(rows, keys.astype(np.uint64), sign * brought) for brought in (network, ngrams)
+        )
+        tallies.add(of_classes, predicted, {"network": of_network, "ngrams": of_ngrams})
     shown = Shown.of(tallies, k)
-    terms, rows, first, sizes = map(np.concatenate, zip(*places, strict=True))
-    chosen = np.isin(terms, shown.keys.astype(np.int64))
-    position = np.searchsorted(shown.keys.astype(np.int64), terms[chosen])
-    found = Occurrences.of(position, rows[chosen], first[chosen], sizes[chosen])
-    words_by_key = list(key_of)
-    names = [words_by_key[key] for key in shown.keys.tolist()]
-    corpus = Corpus(explanations, predicted, numbers, len(all_given))
-    return put_together(
-        classes, corpus, tallies, shown, found, names, Measured(), several_labels=several_labels
-    )
+    chosen = np.flatnonzero(np.isin(keys, shown.keys.astype(np.int64)))
+    terms = np.searchsorted(shown.keys.astype(np.int64), keys[chosen])
+    first = chosen - starts_of(n_words)[rows[chosen]]
+    found = Occurrences.of(terms, rows[chosen], first, np.ones_like(first))
+    of_key = list(key_of)
+    names = [of_key[key] for key in shown.keys.tolist()]
+    corpus = Corpus(classes, several_labels, explanations, predicted, numbers, len(all_given))
+    return put_together(corpus, tallies, shown, found, names, Measured())
 
 
 def _checked(explanations: list[Any], numbers: NDArray[np.int64]) -> Iterator[DocumentExplanation]:

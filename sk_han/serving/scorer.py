@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
+from sk_han.inspection.methods.by_name import OF_ATTENTION
 from sk_han.inspection.methods.explain_params import How, takes_how
-from sk_han.inspection.methods.explanations import explanations_of
-from sk_han.inspection.methods.gradients import contributions_to
-from sk_han.inspection.methods.of_attention import OF_ATTENTION
-from sk_han.inspection.methods.source_texts import Source, word_id_sources
-from sk_han.inspection.methods.target_labels import Asked
-from sk_han.inspection.results import ExplanationList
+from sk_han.inspection.methods.explanations import Source, explanations_of, word_id_sources
+from sk_han.inspection.methods.log_odds import Asked
+from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
 from sk_han.inspection.terms.summing_up import drawn, summary_of_model
@@ -233,14 +231,13 @@ class Scorer:
         random = random_source(chosen.random_state)
         X = X if holds_word_ids(X) else check_texts(X)
         asked = Asked.checked(target, against, self.target, len(X))
-        n_read, size, pool = 0, chosen.batch_size or _BATCH_SIZE, self._pool
+        n_read, size = 0, chosen.batch_size or _BATCH_SIZE
         explanations: list[DocumentExplanation] = []
         for documents, sources in self._batches(X, size, located=True):
             of_batch = asked.of(n_read, len(documents))
             n_read += len(documents)
-            found = contributions_to(of_batch, pool, documents, chosen, random)
             explanations += explanations_of(
-                found, documents, sources, of_batch, self.target, chosen
+                self._pool, documents, sources, of_batch, chosen, random
             )
         return ExplanationList(explanations)
 

@@ -17,7 +17,7 @@ from sk_han import HANClassifier, load, save
 from sk_han.datasets import make_reviews
 from sk_han.fitting.scales import Scaled, UnseenLogits
 from sk_han.fitting.summary import fault_in_unseen
-from sk_han.inspection.results import FitSummary
+from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK
 from tests.html_page import Page

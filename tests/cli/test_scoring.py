@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix
 
-from sk_han.inspection.results import ExplanationList
+from sk_han.inspection.results.collection import ExplanationList
 from sk_han.serving import Scorer
 from tests.tiny_models import LABELS, TEXTS
 

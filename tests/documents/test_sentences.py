@@ -11,7 +11,7 @@ import pytest
 from sklearn.model_selection import KFold
 
 from sk_han.documents import DocumentArray, EncoderFingerprint, SentenceArray
-from sk_han.inspection.methods.perturbation import without_each_sentence
+from sk_han.inspection.methods.by_name import without_each
 from sk_han.validation.documents import within_vocabulary
 
 # Documents of 2, 0 and 3 sentences; the second sentence occurs twice.
@@ -93,7 +93,7 @@ def test_words_beyond_the_vocabulary_become_unknown_and_vectors_stay() -> None:
 
 def test_a_sentence_is_left_out_with_its_vector() -> None:
     X = sentences()
-    copies = DocumentArray.concatenate(list(without_each_sentence(X)))
+    copies = DocumentArray.concatenate([some for _, some in without_each(X, X.sentence_starts)])
     assert isinstance(copies, SentenceArray)
     assert copies.to_nested()[:2] == [[[4]], [[2, 3]]]
     assert np.array_equal(copies[:2].sentence_vectors(), VECTORS[[1, 0]])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sk_han.inspection.baselines import cross_validated, cross_validated_labels, tfidf, trained
+from sk_han.inspection.baselines import cross_validated, tfidf, trained
 from tests.inflected_texts import inflected
 from tests.tiny_models import LABELS, TEXTS
 
@@ -39,7 +39,7 @@ def test_no_document_is_predicted_by_a_baseline_that_learnt_its_group():
     assert (cross_validated(texts, targets, 2).argmax(axis=1) == targets).all()
     found = cross_validated(texts, targets, 2, groups)
     np.testing.assert_allclose(found, 0.5, atol=1e-6)
-    of_labels = cross_validated_labels(texts, targets[:, np.newaxis] == 1, groups)
+    of_labels = cross_validated(texts, targets[:, np.newaxis] == 1, 1, groups)
     assert abs(of_labels - 0.5).max() < 0.2
 
 

@@ -17,16 +17,18 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sk_han import (
     DocumentArray,
-    ExplanationList,
     HierarchicalTokenizer,
     explain,
+    explain_classes,
     explain_iter,
 )
-from sk_han.inspection.methods.gradients import METHODS
+from sk_han.inspection.methods.by_name import METHODS
 from tests import tiny_models
 
 TEXTS = ["A good film. We laughed a lot!", "Bad, long and dull. We left."] * 8
 LABELS = ["pos", "neg"] * 8
+
+SHOUT = FunctionTransformer(lambda texts: [text.upper() for text in texts])
 
 tiny = partial(tiny_models.tiny, max_epochs=2)
 
@@ -36,10 +38,9 @@ def fitted():
     return tiny().fit(TEXTS, LABELS)
 
 
-def test_every_document_gets_an_explanation(fitted):
-    explanations = fitted.explain(TEXTS)
-    assert isinstance(explanations, ExplanationList)
-    assert [e.text for e in explanations] == TEXTS
+@pytest.fixture(scope="module")
+def shouting():
+    return make_pipeline(SHOUT, HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
 
 
 def test_true_labels_stay_with_the_explanations(fitted):
@@ -65,12 +66,6 @@ def test_attention_sums_to_one_at_both_levels(fitted):
         assert explanation.combined_attention.sum() == pytest.approx(1.0, abs=1e-6)
 
 
-def test_contributions_of_attention_are_the_combined_attention(fitted):
-    explanation = fitted.explain(TEXTS[:1], method="attention")[0]
-    np.testing.assert_allclose(explanation.contributions, explanation.combined_attention)
-    assert not explanation.signed
-
-
 def test_probabilities_and_labels_are_those_of_the_classifier(fitted):
     explanations = fitted.explain(TEXTS)
     np.testing.assert_allclose(
@@ -84,24 +79,11 @@ def test_a_pipeline_explains_as_its_classifier_does(fitted):
     assert explain(pipeline, TEXTS) == explain(fitted, TEXTS)
 
 
-def test_steps_before_the_tokenizer_are_applied(fitted):
-    shout = FunctionTransformer(lambda texts: [text.upper() for text in texts])
-    pipeline = make_pipeline(shout, HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
-    assert explain(pipeline, TEXTS[:1])[0].text == TEXTS[0].upper()
-
-
 def test_a_step_behind_the_tokenizer_is_refused(fitted):
-    first = FunctionTransformer(lambda documents: documents)
-    pipeline = make_pipeline(HierarchicalTokenizer(), first, tiny()).fit(TEXTS, LABELS)
+    step = FunctionTransformer(lambda documents: documents)
+    pipeline = make_pipeline(HierarchicalTokenizer(), step, tiny()).fit(TEXTS, LABELS)
     with pytest.raises(TypeError, match="between tokenizer and classifier"):
         explain(pipeline, TEXTS)
-
-
-def test_results_do_not_depend_on_the_batch(fitted):
-    many = fitted.explain(TEXTS * 20)  # more than one batch of 256
-    alone = fitted.explain(TEXTS[1:2])[0]
-    np.testing.assert_allclose(many[-1].word_attention, alone.word_attention, atol=1e-6)
-    np.testing.assert_allclose(many[-1].probabilities, alone.probabilities, atol=1e-6)
 
 
 @pytest.mark.thorough
@@ -131,11 +113,13 @@ def test_what_a_limit_cut_off_is_told():
     assert explanation.sentences == ("A good film.",)
 
 
-def test_word_ids_are_written_out_as_words(fitted):
-    documents = fitted.tokenizer_.transform(["A good film. We laughed!"])
-    explanation = fitted.explain(documents)[0]
-    assert explanation.text == "a good film .\nwe laughed !"
-    assert explanation.words == ("a", "good", "film", ".", "we", "laughed", "!")
+def test_word_ids_are_explained_as_their_texts_and_written_out_as_words(fitted):
+    texts = ["A good film. We laughed!", *TEXTS]
+    found = fitted.explain(fitted.tokenizer_.transform(texts))
+    assert found[0].text == "a good film .\nwe laughed !"
+    assert found[0].words == ("a", "good", "film", ".", "we", "laughed", "!")
+    for one, other in zip(found, fitted.explain(texts), strict=True):
+        np.testing.assert_array_equal(one.contributions, other.contributions)
 
 
 def test_word_ids_without_a_tokenizer_are_written_out_as_numbers():
@@ -156,8 +140,7 @@ def test_an_unfitted_estimator_is_refused():
 def test_a_tokenizer_in_a_pipeline_of_a_pipeline_is_found(fitted):
     outer = make_pipeline(make_pipeline(HierarchicalTokenizer()), tiny()).fit(TEXTS, LABELS)
     assert explain(outer, TEXTS) == explain(fitted, TEXTS)
-    shout = FunctionTransformer(lambda texts: [text.upper() for text in texts])
-    inner = make_pipeline(shout, make_pipeline(HierarchicalTokenizer(), tiny())).fit(TEXTS, LABELS)
+    inner = make_pipeline(SHOUT, make_pipeline(HierarchicalTokenizer(), tiny())).fit(TEXTS, LABELS)
     assert explain(inner, TEXTS[:1])[0].text == TEXTS[0].upper()
 
 
@@ -167,38 +150,19 @@ def test_a_pipeline_without_our_classifier_is_refused():
         explain(linear, TEXTS)
 
 
-def test_a_bare_string_is_refused(fitted):
-    with pytest.raises(ValueError, match="string object received"):
-        fitted.explain(TEXTS[0])
-
-
 @pytest.mark.parametrize("text", [TEXTS[0], TEXTS[0].encode()], ids=["str", "bytes"])
-def test_a_bare_string_with_targets_is_refused_as_a_string(fitted, text):
-    with pytest.raises(ValueError, match=r"string object received.*list: \[text\]"):
-        explain_iter(fitted, text, target=["pos"])
-
-
-def test_a_bare_string_does_not_reach_the_steps_of_a_pipeline():
-    shout = FunctionTransformer(lambda texts: [text.upper() for text in texts])
-    pipeline = make_pipeline(shout, HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
-    with pytest.raises(ValueError, match="string object received"):
-        explain(pipeline, TEXTS[0])
+@pytest.mark.parametrize("params", [{}, {"target": ["pos"]}], ids=str)
+def test_a_bare_string_is_refused_as_a_string(fitted, shouting, text, params):
+    for estimator in (fitted, shouting):
+        with pytest.raises(ValueError, match=r"string object received.*list: \[text\]"):
+            explain_iter(estimator, text, **params)
 
 
 # The target
 
 
-def test_by_default_the_predicted_class_is_explained(fitted):
-    for explanation in fitted.explain(TEXTS):
-        assert explanation.target == explanation.predicted
-
-
-def test_one_label_is_explained_for_all(fitted):
-    assert [e.target for e in fitted.explain(TEXTS[:3], target="neg")] == ["neg"] * 3
-
-
-@pytest.mark.parametrize("one", [np.str_, np.array, lambda label: pa.array([label])[0]])
-def test_one_label_is_of_any_type(fitted, one):
+@pytest.mark.parametrize("one", [str, np.str_, np.array, lambda label: pa.array([label])[0]])
+def test_one_label_is_explained_for_all(fitted, one):
     assert [e.target for e in fitted.explain(TEXTS[:2], target=one("neg"))] == ["neg"] * 2
 
 
@@ -219,32 +183,23 @@ def test_each_document_has_its_label(fitted, container):
     assert [e.target for e in explanations] == ["neg", "pos", "neg"]
 
 
-def test_numbers_are_labels_as_well():
-    classifier = tiny(linear_ngrams=None).fit(TEXTS, [3, 7] * 8)
-    assert classifier.explain(TEXTS[:2], target=np.int64(7))[0].target == 7
-
-
-def test_a_target_that_is_no_class_is_refused(fitted):
-    with pytest.raises(ValueError, match=r"target is 'good'; the classes are \['neg', 'pos'\]"):
-        fitted.explain(TEXTS, target="good")
-    with pytest.raises(ValueError, match=r"target\[1\] is 'good'"):
-        fitted.explain(TEXTS[:2], target=["pos", "good"])
-
-
 @pytest.mark.parametrize(
-    "target", [{"a": 1}, {"pos"}, [["pos"]], [["pos"], ["neg", "pos"]]], ids=str
+    ("target", "named"),
+    [
+        ("good", "target is 'good'"),
+        (["good", "pos"], r"target\[0\] is 'good'"),
+        ({"a": 1}, "target"),
+        ({"pos"}, "target"),
+        ([["pos"]], "target"),
+        ([["pos"], ["neg", "pos"]], "target"),
+        (np.array([["neg", "pos"]]), r"target\[0\] is \['neg', 'pos'\]"),
+    ],
+    ids=str,
 )
-def test_a_target_that_cannot_be_a_label_is_refused(fitted, target):
-    message = (
-        r"target.* is .*; the classes are \['neg', 'pos'\]. Give one of them for all documents"
-    )
+def test_a_target_that_is_no_class_is_refused(fitted, target, named):
+    message = rf"{named}.*; the classes are \['neg', 'pos'\]. Give one of them for all documents"
     with pytest.raises(ValueError, match=message):
-        explain_iter(fitted, TEXTS[:1], target=target)
-
-
-def test_a_table_of_targets_is_refused(fitted):
-    with pytest.raises(ValueError, match=r"target\[0\] is \['neg', 'pos'\]"):
-        fitted.explain(TEXTS[:1], target=np.array([["neg", "pos"]]))
+        explain_iter(fitted, TEXTS[:2], target=target)
 
 
 def test_a_wrong_number_of_targets_is_refused(fitted):
@@ -351,6 +306,11 @@ def test_rivals_that_are_none_are_refused(of_three):
         ({"steps": 0}, "steps must be an integer of at least 1; got 0"),
         ({"batch_size": 0}, "batch_size must be an integer of at least 1; got 0"),
         ({"batch_size": 2.0}, "batch_size must be an integer of at least 1; got 2.0"),
+        *(
+            ({"spread": s}, "spread must be a number from 0 to 1; got")
+            for s in (-0.1, 1.1, "1", None)
+        ),
+        *(({"random_state": r}, "random_state must be an integer >= 0") for r in ("a", 1.5, -1)),
     ],
     ids=str,
 )
@@ -388,11 +348,9 @@ def test_an_iterator_is_read_as_its_explanations_are_asked_for(fitted):
     assert read == [0, 1, 2, 3]
 
 
-def test_a_pipeline_takes_an_iterator_through_its_steps(fitted):
-    shout = FunctionTransformer(lambda texts: [text.upper() for text in texts])
-    pipeline = make_pipeline(shout, HierarchicalTokenizer(), tiny(linear_ngrams=None))
-    pipeline.fit(TEXTS, LABELS)
-    found = explain_iter(pipeline, iter(TEXTS), batch_size=3)
+def test_steps_before_the_tokenizer_are_applied(shouting):
+    assert explain(shouting, TEXTS[:1])[0].text == TEXTS[0].upper()
+    found = explain_iter(shouting, iter(TEXTS), batch_size=3)
     assert [e.text for e in found] == [text.upper() for text in TEXTS]
 
 
@@ -405,12 +363,6 @@ def test_documents_without_words_are_explained_by_every_method(fitted, method, e
     assert len(unknown.contributions) == 1
     alone = fitted.explain([""], method=method)[0]
     np.testing.assert_allclose(alone.probabilities, empty.probabilities, atol=1e-6)
-
-
-def test_word_ids_are_explained_as_their_texts(fitted):
-    documents = fitted.tokenizer_.transform(TEXTS[:3])
-    for one, other in zip(fitted.explain(documents), fitted.explain(TEXTS[:3]), strict=True):
-        np.testing.assert_array_equal(one.contributions, other.contributions)
 
 
 # Nothing changes
@@ -464,3 +416,62 @@ def test_a_batch_too_large_for_the_memory_is_explained_in_halves(fitted, monkeyp
     monkeypatch.setattr(encode, "forward", encode_few)
     for one, other in zip(fitted.explain(TEXTS, target="pos"), expected, strict=True):
         np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-6)
+
+
+# Each of several classes
+
+
+def test_each_document_is_explained_for_each_class(of_three):
+    explanations = explain_classes(of_three, TEXTS[:2])
+    assert [e.target for e in explanations] == ["neg", "pos", "so so"] * 2
+    assert explanations.numbers.tolist() == [0, 0, 0, 1, 1, 1]
+    alone = explain(of_three, TEXTS[1:2], target="so so")[0]
+    np.testing.assert_allclose(explanations[5].contributions, alone.contributions, atol=1e-6)
+
+
+def test_chosen_classes_are_explained_in_their_order(of_three):
+    explanations = explain_classes(of_three, iter(TEXTS[:2]), classes=["so so", "neg"])
+    assert [e.target for e in explanations] == ["so so", "neg"] * 2
+    assert [e.target for e in explain_classes(of_three, TEXTS[:1], classes="pos")] == ["pos"]
+
+
+@pytest.mark.parametrize("container", [np.array, pd.Series, pd.Index, pl.Series, pa.array])
+def test_classes_and_true_labels_come_in_any_container(of_three, container):
+    labels = container(["so so", "neg"])
+    explanations = explain_classes(of_three, TEXTS[:2], classes=labels, y_true=labels)
+    assert [e.target for e in explanations] == ["so so", "neg"] * 2
+    assert explanations.y_true.tolist() == ["so so", "so so", "neg", "neg"]
+
+
+def test_true_labels_of_explain_classes_are_those_of_documents(of_three):
+    explanations = explain_classes(of_three, TEXTS[:2], classes=["pos", "neg"], y_true=LABELS[:2])
+    assert explanations.y_true.tolist() == ["pos", "pos", "neg", "neg"]
+    with pytest.raises(ValueError, match=r"each of the 2 documents.*got the shape \(3,\)"):
+        explain_classes(of_three, TEXTS[:2], y_true=LABELS[:3])
+
+
+def test_explain_classes_hands_parameters_on(of_three):
+    assert explain_classes(of_three, TEXTS[:1], method="occlusion")[0].method == "occlusion"
+    with pytest.raises(TypeError, match="takes classes in place of target"):
+        explain_classes(of_three, TEXTS[:1], target="pos")
+    with pytest.raises(TypeError, match="compares each class with all others"):
+        explain_classes(of_three, TEXTS[:1], against="pos")
+
+
+def test_no_classes_and_unknown_ones_are_refused(of_three):
+    with pytest.raises(ValueError, match="one class or more"):
+        explain_classes(of_three, TEXTS[:1], classes=[])
+    with pytest.raises(ValueError, match="target is 'bed'; the classes are"):
+        explain_classes(of_three, TEXTS[:1], classes=["bed"])
+
+
+def test_explain_classes_refuses_what_explain_does():
+    linear = LogisticRegression().fit([[0], [1]], [0, 1])
+    with pytest.raises(TypeError, match="explain needs a HANClassifier"):
+        explain_classes(linear, TEXTS)
+
+
+@pytest.mark.parametrize("nothing", [None, 5])
+def test_what_is_no_documents_is_named(of_three, nothing):
+    with pytest.raises(TypeError, match=f"raw text documents expected; got {nothing}"):
+        explain_classes(of_three, nothing)

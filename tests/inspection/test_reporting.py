@@ -107,10 +107,6 @@ def test_too_few_documents_leave_the_baseline_out_and_say_so(classifier, n):
     assert found.baseline_note in found.to_html()
 
 
-def test_the_baseline_can_be_left_out(classifier):
-    assert report(classifier, HELD_OUT, Y, baseline=None).baseline is None
-
-
 def test_the_surest_mistakes_come_first_and_explain_the_predicted_label(classifier):
     flipped = Y.copy()
     flipped[[0, 3, 7, 8]] = np.where(Y[[0, 3, 7, 8]] == "pos", "neg", "pos")
@@ -130,6 +126,7 @@ def test_flipped_labels_are_suspected(classifier):
     flipped[row] = "pos"
     found = report(classifier, HELD_OUT, flipped, baseline=None)
     assert found.suspects[0] == row
+    assert found.baseline is None
 
 
 def test_copies_conflicts_and_training_documents_are_found(classifier):
@@ -225,16 +222,11 @@ def test_texts_come_in_any_container(classifier):
     expected = report(classifier, HELD_OUT, flipped).to_dict()
     frame = pd.DataFrame({"text": HELD_OUT}, index=np.arange(36)[::-1])
     for X in (
-        tuple(HELD_OUT),
         np.array(HELD_OUT),
         iter(HELD_OUT),
-        pd.Series(HELD_OUT),
         frame["text"],
         frame,
-        pd.Index(HELD_OUT),
-        pd.array(HELD_OUT),
         pl.Series(HELD_OUT),
-        pa.array(HELD_OUT),
         pa.chunked_array([HELD_OUT[:7], HELD_OUT[7:]]),
     ):
         assert report(classifier, X, flipped).to_dict() == expected

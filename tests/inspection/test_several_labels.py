@@ -26,10 +26,10 @@ from sk_han import (
     summarize,
 )
 from sk_han.datasets import make_reviews
-from sk_han.inspection import MultilabelReport
 from sk_han.utils.multilabel_metrics import calibration_error_of_labels
 from tests.by_hand import signed
 from tests.html_page import Page
+from tests.reports import made_of_labels
 
 pandas = pytest.importorskip("pandas")
 
@@ -84,14 +84,6 @@ def test_true_labels_come_as_an_indicator_or_as_names(explained, given):
     assert explained.y_true.tolist() == list(map(names, Y[TEST].to_numpy()))
 
 
-def test_true_labels_come_sparse(fitted):
-    sparse = pytest.importorskip("scipy.sparse")
-    given = sparse.csr_array(Y[TEST].to_numpy()[:2])
-    assert explain(fitted, X[TEST][:2], y_true=given).y_true.tolist() == [
-        names(row) for row in Y[TEST].to_numpy()[:2]
-    ]
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -144,10 +136,11 @@ def test_all_predicted_labels_are_explained_document_by_document(fitted, explain
 
 
 def test_targets_are_predicted_or_none(fitted):
-    with pytest.raises(ValueError, match="targets must be"):
-        explain(fitted, X[:1], targets="all")
-    with pytest.raises(ValueError, match="give one of them"):
-        explain(fitted, X[:1], target="late", targets="predicted")
+    for function in (explain, explain_iter):
+        with pytest.raises(ValueError, match="targets must be"):
+            function(fitted, X[:1], targets="all")
+        with pytest.raises(ValueError, match="give one of them"):
+            function(fitted, X[:1], target="late", targets="predicted")
     with pytest.raises(TypeError, match="classes in place of targets"):
         explain_classes(fitted, X[:1], targets="predicted")
 
@@ -160,10 +153,6 @@ def test_an_iterator_is_explained_for_predicted_labels_as_it_is_read(fitted):
     first = next(found)
     assert len(read) <= 8
     assert [first, *found] == list(explain(fitted, X[TEST], targets="predicted", batch_size=8))
-    with pytest.raises(ValueError, match="give one of them"):
-        explain_iter(fitted, X[:1], target="late", targets="predicted")
-    with pytest.raises(ValueError, match="targets must be"):
-        explain_iter(fitted, X[:1], targets="all")
 
 
 def test_text_and_page_show_all_labels_and_no_predicted_class(fitted, explained):
@@ -306,25 +295,11 @@ def test_intervals_of_a_report_are_those_of_groups(fitted):
 def test_labels_missed_and_given_are_counted_by_document():
     targets = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]], bool)
     predicted = np.array([[0, 1, 0], [1, 0, 0], [1, 0, 1], [0, 0, 0]], bool)
-    nothing = np.empty(0, np.int64)
-    found = MultilabelReport(
-        estimator="Model",
+    found = made_of_labels(
         labels=("a", "b", "c"),
         targets=targets,
         predicted=predicted,
         probabilities=predicted.astype(float),
-        n_words=None,
-        texts=None,
-        mistakes=ExplanationList(),
-        mistake_rows=nothing,
-        mistake_labels=nothing,
-        suspects=np.empty((0, 2), np.int64),
-        duplicates=(),
-        trained_on=None,
-        baseline=None,
-        baseline_note="",
-        history=(),
-        notes=(),
     )
     assert found.taken_for() == [("a", "b", 1), ("b", None, 1), (None, "a", 1)]
     assert found.scores["model"]["samples_f1"] == pytest.approx((0 + 2 / 3 + 2 / 3 + 1) / 4)
@@ -350,27 +325,21 @@ def test_a_flipped_mark_is_suspected(fitted):
     assert found.to_frame()["looks_mislabelled"][row]
 
 
-def test_all_doors_of_a_report_open(found, tmp_path):
-    data = json.loads(found.to_json(tmp_path / "report.json"))
-    assert data == found.to_dict()
-    assert data["scores"].keys() == {"model", "baseline"}
+def test_all_doors_of_a_report_open(found):
+    assert found.to_dict()["scores"].keys() == {"model", "baseline"}
+    assert found.plot().get_ylabel() == "missed"
     assert set(found.to_frame("scores").columns) == set(found.scores["model"])
     assert found.to_frame("confusion").columns.tolist() == ["missed", "given", "n_documents"]
     text = found.to_text(width=100)
     assert "micro F1" in text
     assert "predicted class" not in text
-    page = found.to_html(tmp_path / "report.html")
+    page = found.to_html()
     assert "<broken>" not in page
     shown = Page(page).all_text
     assert "predicted class" not in shown
     for words in ("Micro F1", "Mean average precision", "Wrongly given", "The worst mistakes"):
         assert words in shown
     assert "MultilabelReport(HANClassifier, 40 documents, 3 labels" in repr(found)
-
-
-def test_a_report_is_drawn(found):
-    pytest.importorskip("matplotlib")
-    assert found.plot().get_ylabel() == "missed"
 
 
 @pytest.mark.thorough

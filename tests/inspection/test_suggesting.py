@@ -1,10 +1,7 @@
 """suggest: the least decided documents and some random ones, without copies."""
 
-import gzip
-
 import numpy as np
 import pytest
-from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -126,15 +123,6 @@ def test_a_table_to_fill_in(fitted, tmp_path):
     assert [*table.columns] == [*found.to_frame().columns, "label"]
     assert table.text.tolist() == [TEXTS[40 + row] for row in found.documents.tolist()]
     assert table.label.isna().all()
-    first, *others = found[:3]
-    assert (first, len(others)) == (found[0], 2)
-
-
-def test_a_table_of_broken_text_is_compressed_where_its_name_says_so(tmp_path):
-    model = Says([[0.5, 0.5, 0.0]])
-    suggest(model, ["half a \ud83d"], 1, random_share=0).to_csv(tmp_path / "a.csv.gz")
-    with gzip.open(tmp_path / "a.csv.gz", "rt", encoding="utf-8-sig") as file:
-        assert "half a ?" in file.read()
 
 
 @pytest.mark.parametrize(
@@ -156,9 +144,3 @@ def test_a_table_of_broken_text_is_compressed_where_its_name_says_so(tmp_path):
 def test_what_cannot_be_is_refused(fitted, arguments, error, message):
     with pytest.raises(error, match=message):
         suggest(**{"estimator": fitted, "X": words(3)} | arguments)
-
-
-def test_a_model_of_one_class_is_told():
-    model = DummyClassifier().fit([[0]] * 2, ["a", "a"])
-    with pytest.raises(ValueError, match="undecided nowhere"):
-        suggest(model, np.zeros((3, 1)))

@@ -14,15 +14,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
+from sk_han.inspection.documents_given import listed_documents
 from sk_han.inspection.explained_model import ExplainedModel
 from sk_han.inspection.explaining import explain_iter
-from sk_han.inspection.faithfulness.erasure import (
+from sk_han.inspection.faithfulness.measures import (
+    agreement,
     comprehensiveness_and_sufficiency,
     flip_shares,
     ranked,
+    rationale_words,
 )
-from sk_han.inspection.faithfulness.rationales import agreement, rationale_words
-from sk_han.inspection.methods.gradients import METHODS
+from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.results.faithfulness import FaithfulnessReport
 
 T = TypeVar("T")
@@ -80,8 +82,6 @@ def faithfulness_report(
         If there are no documents or none with a word, a method is unknown or takes the name of
         the control, scores do not fit the words or are not finite, a fraction is not above 0 and
         at most 1, or a rationale is outside its text.
-    sklearn.exceptions.NotFittedError
-        If the estimator is not fitted.
 
     Notes
     -----
@@ -124,7 +124,7 @@ def faithfulness_report(
     """
     chosen = _named(methods)
     shares = _checked_fractions(fractions)
-    X = X if hasattr(X, "__len__") else list(X)  # each method iterates over it
+    X = listed_documents(X)  # each method iterates over it
     model = ExplainedModel.of(estimator)
     ((documents, sources),) = model.batches(X, max(1, len(X)))
     lengths = documents.words_per_document

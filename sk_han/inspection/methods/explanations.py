@@ -1,56 +1,81 @@
-"""From the numbers of a batch to an explanation of each document."""
+"""Batches of documents explained: the text of each, and the numbers of its words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray
-from sk_han.inspection.methods.contributions import Contributions
+from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
+from sk_han.inspection.methods.by_name import METHODS
+from sk_han.inspection.methods.contributions import Batch
 from sk_han.inspection.methods.explain_params import SPREADING, How
-from sk_han.inspection.methods.source_texts import Source
-from sk_han.inspection.methods.target_labels import Asked
+from sk_han.inspection.methods.log_odds import Asked, LogOdds
 from sk_han.inspection.results.document import DocumentExplanation
-from sk_han.targets import Target
+from sk_han.parts import Pool
 
-__all__ = ["explanations_of"]
+
+class Source(NamedTuple):
+    """The text of a document, and the positions of its sentences and words."""
+
+    text: str
+    sentence_spans: NDArray[np.int64]
+    word_spans: NDArray[np.int64]
+    sentence_of_word: NDArray[np.int64]
+    truncated: bool
+
+
+def word_id_sources(documents: DocumentArray, tokenizer: Any) -> Iterator[Source]:
+    """Yield the text of each document of word ids: its words, or "#id" without a tokenizer."""
+    for document in nested_words(documents, tokenizer):
+        lengths = np.array([len(word) for sentence in document for word in sentence], dtype=int)
+        ends = np.cumsum(lengths + 1) - 1  # one space or line break after each word
+        word_spans = np.stack([ends - lengths, ends], axis=1)
+        n_words = np.array([len(sentence) for sentence in document], dtype=int)
+        starts = starts_of(n_words)
+        sentence_spans = np.stack(
+            [word_spans[starts[:-1], 0], word_spans[starts[1:] - 1, 1]], axis=1
+        )
+        text = "\n".join(" ".join(sentence) for sentence in document)
+        yield Source(
+            text, sentence_spans, word_spans, np.repeat(np.arange(len(document)), n_words), False
+        )
+
+
+def nested_words(documents: DocumentArray, tokenizer: Any) -> Iterable[list[list[str]]]:
+    """Return the words of each sentence of each document, or "#id" without a tokenizer."""
+    if tokenizer is None:
+        return ([[f"#{i}" for i in sentence] for sentence in document] for document in documents)
+    nested: list[list[list[str]]] = tokenizer.inverse_transform(documents)
+    return nested
 
 
 def explanations_of(
-    found: Contributions,
+    pool: Pool,
     documents: DocumentArray,
     sources: Sequence[Source],
     asked: Asked,
-    target: Target,
     how: How,
-) -> Iterator[DocumentExplanation]:
-    """Split the flat arrays of a batch into documents.
-
-    Parameters
-    ----------
-    found : Contributions
-    documents : DocumentArray of shape (D,)
-    sources : sequence of D Source
-    asked : Asked, of D documents
-    target : Target
-    how : How
-
-    Yields
-    ------
-    DocumentExplanation
-    """
+    random: np.random.Generator | np.random.RandomState,
+) -> list[DocumentExplanation]:
+    """Explain a batch of D documents."""
+    score = LogOdds.of(pool, documents, asked)
+    found = METHODS[how.method](Batch(documents, score, how, random))
+    target = pool.target
     classes, proba = target.names, target.probabilities(found.logits)
     predicted = target.likeliest(found.logits)
     label_sets = target.label_sets(found.logits)
     explained, rivals = asked.labels(target, found.logits), np.asarray(asked.rivals)
     word_starts = documents.sentence_starts[documents.document_starts]
     unknown = documents.word_ids == UNKNOWN_ID
+    error, errors, base = found.completeness_error, found.sentence_errors, found.base_values
+    explanations = []
     for i, source in enumerate(sources):
         words = slice(word_starts[i], word_starts[i + 1])
         sentences = slice(documents.document_starts[i], documents.document_starts[i + 1])
-        error, errors, base = found.completeness_error, found.sentence_errors, found.base_values
-        yield DocumentExplanation(
+        explanation = DocumentExplanation(
             **source._asdict(),
             word_attention=found.word_attention[words],
             sentence_attention=found.sentence_attention[sentences],
@@ -72,3 +97,5 @@ def explanations_of(
             labels=None if label_sets is None else label_sets[i],
             thresholds=getattr(target, "thresholds", None),
         )
+        explanations.append(explanation)
+    return explanations

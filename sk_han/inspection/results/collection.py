@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
 import numpy as np
@@ -12,12 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.result import Result, plain, written
-from sk_han.inspection.results.selection import checked_labels, checked_positions
 from sk_han.rendering.explanation_html import render_html_list
 from sk_han.rendering.explanation_tables import explanations_frame
 from sk_han.rendering.explanation_text import render_text_list
 from sk_han.rendering.figure_list import plot_explanations
 from sk_han.rendering.numbers import counted
+from sk_han.utils.containers import label_list, plain_label
+from sk_han.validation.indicators import check_indicator, in_order, is_indicator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,8 +43,6 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
 
     Raises
     ------
-    TypeError
-        If something else than a DocumentExplanation is among the explanations.
     ValueError
         If `y_true` or `numbers` is not one for each explanation, or a label is no class.
 
@@ -90,7 +90,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
                     f"{type(explanation).__name__}."
                 )
         self._numbers = _checked_numbers(numbers, len(self))
-        self._y_true = None if y_true is None else tuple(checked_labels(y_true, self))
+        self._y_true = None if y_true is None else tuple(_checked_labels(y_true, self))
 
     @property
     def numbers(self) -> NDArray[np.int64]:
@@ -120,7 +120,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         try:
             return self._explanations[operator.index(index)]  # type: ignore[arg-type]
         except TypeError:
-            return self._selected(checked_positions(index, len(self)))
+            return self._selected(_checked_positions(index, len(self)))
 
     def __len__(self) -> int:
         return len(self._explanations)
@@ -141,32 +141,21 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         -------
         ExplanationList
             The surest mistakes first, with the true labels and the numbers of the documents.
-
-        Raises
-        ------
-        ValueError
-            If there are no labels, not one for each explanation, or a label is no class.
         """
         labelled = self._labelled(y_true, "mistakes")
-        wrong = [
-            i
-            for i, (explanation, true) in enumerate(zip(self, labelled._y_true or (), strict=True))
-            if bool(explanation.answer != true)
-        ]
+        pairs = enumerate(zip(self, labelled._y_true or (), strict=True))
+        wrong = [i for i, (explanation, true) in pairs if bool(explanation.answer != true)]
         return labelled._selected(wrong).by_confidence()
 
     def by_confidence(self, *, ascending: bool = False) -> ExplanationList:
         """Return the same explanations, sorted by the probability of `predicted`.
 
+        Those of equal probability are in the order of this list.
+
         Parameters
         ----------
         ascending : bool, default=False
             Whether the least sure come first.
-
-        Returns
-        -------
-        ExplanationList
-            Documents of equal probability are in the order of this list.
         """
         confidence = np.array([explanation.predicted_probability for explanation in self])
         return self._selected(np.argsort(confidence if ascending else -confidence, kind="stable"))
@@ -189,11 +178,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         return explanations_frame(self, level)
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """Return a list of all explanations, as values that JSON can hold.
-
-        Each is `DocumentExplanation.to_dict` with the number of its ``document`` and its ``true``
-        label, or None.
-        """
+        """Return `DocumentExplanation.to_dict` of all, with ``document`` and ``true`` label."""
         true = [None] * len(self) if self._y_true is None else self._y_true
         return [
             {"document": number, "true": plain(label)} | explanation.to_dict()
@@ -246,12 +231,6 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             the page begins with their count.
         misclassified_first : bool, default=False
             Whether misclassified documents come first; needs true labels.
-
-        Raises
-        ------
-        ValueError
-            If `y_true` is not one label for each document, holds labels that are no classes, or
-            is missing although `misclassified_first` needs it.
         """
         labelled = self
         if y_true is not None or misclassified_first:
@@ -290,27 +269,13 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         )
 
     def by_document(self) -> Iterator[ExplanationList]:
-        """Yield the explanations of each document: neighbours of one number and one text.
-
-        Yields
-        ------
-        ExplanationList
-            Of one explanation, unless a document is explained for several classes.
-        """
-        first = 0
-        for i in range(1, len(self) + 1):
-            if i == len(self) or not self._are_of_one(first, i):
-                yield self[first:i]
-                first = i
-
-    def _are_of_one(self, i: int, j: int) -> bool:
-        one, other = self._explanations[i], self._explanations[j]
-        return (
-            self._numbers[i] == self._numbers[j]
-            and one.text == other.text
-            and np.array_equal(one.word_spans, other.word_spans)
-            and np.array_equal(one.sentence_spans, other.sentence_spans)
-        )
+        """Yield lists of the explanations of each document: neighbours of one number and text."""
+        documents = [
+            (number, e.text, e.word_spans.tobytes(), e.sentence_spans.tobytes())
+            for number, e in zip(self._numbers, self, strict=True)
+        ]
+        for _, positions in groupby(range(len(self)), key=documents.__getitem__):
+            yield self._selected(positions)
 
     def _selected(self, positions: Iterable[int]) -> ExplanationList:
         chosen = list(positions)
@@ -359,3 +324,77 @@ def _checked_numbers(numbers: ArrayLike | None, n: int) -> tuple[int, ...]:
             f"the shape {found.shape} and the type {found.dtype}."
         )
     return tuple(found.tolist())
+
+
+def _checked_positions(index: Any, n: int) -> list[int]:
+    """Return the positions that integers or booleans choose among n explanations."""
+    chosen = np.asarray(index)
+    if chosen.ndim != 1:
+        raise TypeError(
+            "An ExplanationList takes an integer, a slice, or a sequence of integers or booleans; "
+            f"got {index!r}."
+        )
+    if len(chosen) == 0:
+        return []
+    if chosen.dtype == object and all(isinstance(one, (bool, np.bool_)) for one in chosen):
+        chosen = chosen.astype(bool)  # a nullable column of pandas
+    if chosen.dtype == bool:
+        if len(chosen) != n:
+            raise IndexError(
+                f"A boolean index needs one value for each of the {n} explanations; got "
+                f"{len(chosen)}."
+            )
+        return np.flatnonzero(chosen).tolist()
+    if not np.issubdtype(chosen.dtype, np.integer):
+        raise TypeError(
+            "An ExplanationList takes integers or booleans as an index; got values of the type "
+            f"{chosen.dtype}, the first of them {chosen[0]!r}."
+        )
+    outside = chosen[(chosen < -n) | (chosen >= n)]
+    if len(outside):
+        raise IndexError(f"There are {n} explanations, and none at position {outside[0]}.")
+    return (chosen % n).tolist()
+
+
+def _checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) -> list[Any]:
+    """Return true labels, a class for each explanation; of several labels a tuple for each."""
+    n_documents = len(explanations)
+    if n_documents and explanations[0].labels is not None:
+        return _label_sets(y_true, explanations[0].classes, n_documents)
+    true = label_list(y_true)
+    if len(true) != n_documents or any(map(np.ndim, true)):
+        raise ValueError(
+            f"y_true must hold one label for each of the {n_documents} documents, "
+            f"shape ({n_documents},); got the shape {np.asarray(y_true, dtype=object).shape}."
+        )
+    for i, (label, explanation) in enumerate(zip(true, explanations, strict=True)):
+        classes = explanation.classes.tolist()
+        if label not in classes:
+            raise ValueError(
+                f"y_true[{i}] is {label!r}, which is none of the classes {classes}. Give labels of "
+                "classes_, and leave out documents of classes that the classifier was not fitted "
+                "on."
+            )
+    return true
+
+
+def _label_sets(y_true: Any, classes: NDArray[Any], n_documents: int) -> list[tuple[Any, ...]]:
+    """Return the true labels of each document, of an indicator or of tuples of names."""
+    if isinstance(y_true, (list, np.ndarray)) and all(isinstance(row, tuple) for row in y_true):
+        found = [tuple(map(plain_label, row)) for row in y_true]
+        unknown = {label for row in found for label in row} - set(classes.tolist())
+        if len(found) != n_documents or unknown:
+            raise ValueError(
+                f"y_true must hold the labels of each of the {n_documents} documents, of "
+                f"{classes.tolist()[:20]}; got {len(found)} tuples, and unknown are "
+                f"{list(unknown)[:5]}."
+            )
+        return [tuple(label for label in classes.tolist() if label in row) for row in found]
+    if not is_indicator(y_true):
+        raise ValueError(
+            "A model of several labels a document has an indicator as y_true, of shape "
+            f"({n_documents}, {len(classes)}): 1 where a document has the label of the column, "
+            f"else 0; got a {type(y_true).__name__}."
+        )
+    t = in_order(*check_indicator(y_true, n_documents, "y_true"), classes, "y_true")
+    return [tuple(classes[row].tolist()) for row in t]

@@ -102,11 +102,8 @@ class TextDescription(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return all values as dicts, lists, strings and numbers, which JSON can hold.
 
-        Returns
-        -------
-        dict of str to object
-            ``class_counts`` is a list of pairs of label and number, since labels may be numbers;
-            ``samples`` a list of pairs of row and sentences.
+        ``class_counts`` is a list of pairs of label and number, since labels may be numbers, and
+        ``samples`` a list of pairs of row and sentences.
         """
         values: dict[str, Any] = super().to_dict()
         for name in ("class_counts", "samples"):

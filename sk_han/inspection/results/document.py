@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.result import Result, plain, written
+from sk_han.inspection.results.result import Result, freeze, plain, written
 from sk_han.inspection.results.span_checks import (
+    SUM_TOLERANCE,
+    check_attention,
     check_finite,
     check_nesting,
-    check_probabilities,
     check_spans,
-    check_sum,
-    check_sum_by_group,
-    frozen,
 )
 from sk_han.rendering.explanation_figure import plot_explanation
 from sk_han.rendering.explanation_html import render_html
@@ -127,17 +125,13 @@ class DocumentExplanation(Result):
 
     Raises
     ------
-    TypeError
-        If offsets are not integers.
-    ValueError
-        If shapes do not match, spans are outside the text, out of order or outside their
-        sentence, weights do not sum to 1, `spread` is no share, or a label is not in `classes`.
+    TypeError, ValueError
+        If fields do not fit each other: shapes, spans, weights that do not sum to 1, other labels.
 
     Notes
     -----
     Arrays are copied and made read-only. Two explanations are equal if all their fields are.
-    An object takes about 60 bytes a word besides its text. It can be pickled, and loading it
-    needs only numpy.
+    An object takes about 60 bytes a word besides its text.
 
     Examples
     --------
@@ -200,28 +194,29 @@ class DocumentExplanation(Result):
     thresholds: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        n_words, n_sentences = len(self.word_spans), len(self.sentence_spans)
+        n_words, n_sentences, n_classes = map(
+            len, (self.word_spans, self.sentence_spans, self.classes)
+        )
         if self.ngram_contributions is None:
             object.__setattr__(self, "ngram_contributions", np.zeros(n_words))
-        shapes: dict[str, tuple[tuple[int | None, ...], type[np.generic] | None]] = {
-            "word_spans": ((n_words, 2), np.int64),
-            "sentence_spans": ((n_sentences, 2), np.int64),
-            "sentence_of_word": ((n_words,), np.int64),
-            "word_attention": ((n_words,), np.float64),
-            "sentence_attention": ((n_sentences,), np.float64),
-            "contributions": ((n_words,), np.float64),
-            "ngram_contributions": ((n_words,), np.float64),
-            "sentence_contributions": ((n_sentences,), np.float64),
-            "classes": ((None,), None),
-            "probabilities": ((len(self.classes),), np.float64),
-            "unknown": ((n_words,), np.bool_),
-        }
-        if self.sentence_errors is not None:
-            shapes["sentence_errors"] = ((n_sentences,), np.float64)
-        if self.thresholds is not None:
-            shapes["thresholds"] = ((len(self.classes),), np.float64)
-        for name, (shape, dtype) in shapes.items():
-            object.__setattr__(self, name, frozen(getattr(self, name), name, shape, dtype))
+        freeze(
+            self,
+            {
+                "word_spans": ((n_words, 2), np.int64),
+                "sentence_spans": ((n_sentences, 2), np.int64),
+                "sentence_of_word": ((n_words,), np.int64),
+                "word_attention": ((n_words,), np.float64),
+                "sentence_attention": ((n_sentences,), np.float64),
+                "contributions": ((n_words,), np.float64),
+                "ngram_contributions": ((n_words,), np.float64),
+                "sentence_contributions": ((n_sentences,), np.float64),
+                "classes": ((None,), None),
+                "probabilities": ((n_classes,), np.float64),
+                "unknown": ((n_words,), np.bool_),
+                "sentence_errors": ((n_sentences,), np.float64),
+                "thresholds": ((n_classes,), np.float64),
+            },
+        )
         object.__setattr__(self, "truncated", bool(self.truncated))
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(map(plain_label, self.labels)))
@@ -415,22 +410,27 @@ class DocumentExplanation(Result):
         check_spans(self.word_spans, "word_spans", len(self.text))
         check_spans(self.sentence_spans, "sentence_spans", len(self.text))
         check_nesting(self.word_spans, self.sentence_spans, self.sentence_of_word)
-        for name in ("word_attention", "sentence_attention", "probabilities"):
-            check_finite(getattr(self, name), name, lowest=0)
         if self.combine not in COMBINATIONS:
             raise ValueError(f"combine must be one of {COMBINATIONS}; got {self.combine!r}.")
         if self.spread is not None and not 0 <= self.spread <= 1:
             raise ValueError(f"spread must be None or a share from 0 to 1; got {self.spread!r}.")
-        check_finite(np.asarray(self.ngram_contributions), "ngram_contributions", lowest=-np.inf)
-        if self.sentence_errors is not None:
-            check_finite(self.sentence_errors, "sentence_errors", lowest=0)
-        if self.thresholds is not None:
-            check_finite(self.thresholds, "thresholds", lowest=0)
-        for name in ("contributions", "sentence_contributions"):
-            check_finite(getattr(self, name), name, lowest=-np.inf if self.signed else 0)
-        check_sum(self.sentence_attention, "sentence_attention")
-        check_probabilities(self.probabilities, "probabilities")
-        check_sum_by_group(self.word_attention, self.sentence_of_word, "word_attention", "sentence")
+        least_brought = -np.inf if self.signed else 0.0
+        for name, lowest in (
+            ("word_attention", 0.0),
+            ("sentence_attention", 0.0),
+            ("probabilities", 0.0),
+            ("sentence_errors", 0.0),
+            ("thresholds", 0.0),
+            ("ngram_contributions", -np.inf),
+            ("contributions", least_brought),
+            ("sentence_contributions", least_brought),
+        ):
+            if getattr(self, name) is not None:
+                check_finite(getattr(self, name), name, lowest)
+        check_attention(self.word_attention, self.sentence_attention, self.sentence_of_word)
+        # Those of several labels need not sum to 1.
+        if self.probabilities.max(initial=0) > 1 + SUM_TOLERANCE:
+            raise ValueError(f"probabilities must be at most 1; got {self.probabilities.max():g}.")
         labels = self.classes.tolist()
         given = [("predicted", self.predicted), ("target", self.target)]
         given += [("against", self.against)] if self.against is not None else []

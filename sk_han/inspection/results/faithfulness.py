@@ -91,13 +91,10 @@ class FaithfulnessReport(Result):
         return len(next(iter(self.values["flip"].values())))
 
     def to_frame(self) -> DataFrame:
-        """Return a pandas DataFrame with one row for each method.
+        """Return a pandas DataFrame with one row for each method, which is its index.
 
-        Returns
-        -------
-        pandas.DataFrame
-            For each metric the columns ``metric``, ``metric_low`` and ``metric_high``, then
-            ``seconds``. The methods are the index.
+        For each metric it has the columns ``metric``, ``metric_low`` and ``metric_high``, then
+        ``seconds``.
         """
         pandas = import_optional("pandas", None, "FaithfulnessReport.to_frame")
         columns: dict[str, list[float]] = {}
@@ -141,18 +138,7 @@ class FaithfulnessReport(Result):
         return f"{self.means[metric][method]:.3f} [{low:.3f}, {high:.3f}]{mark}"
 
     def may_be_chance(self, metric: str, method: str) -> bool:
-        """Return whether a method has not been shown to differ from the control.
-
-        Parameters
-        ----------
-        metric, method : str
-            Names of `metrics` and `methods`.
-
-        Returns
-        -------
-        bool
-            Whether the interval of the difference to "random" holds 0.
-        """
+        """Return whether the interval of a method's difference to "random" holds 0."""
         if method not in self.differences[metric]:  # the control itself
             return False
         low, high = self.differences[metric][method]
@@ -171,9 +157,8 @@ class FaithfulnessReport(Result):
         if self.n_without_rationale:
             left_out += f"; {self.n_without_rationale} without a marked word count for no rationale"
         shares = ", ".join(f"{100 * fraction:g}" for fraction in self.fractions)
-        documents = "1 document" if self.n_documents == 1 else f"{self.n_documents} documents"
         return (
-            f"{documents}{left_out}. Means with 95 % intervals (bootstrap);\n"
+            f"{counted(self.n_documents)}{left_out}. Means with 95 % intervals (bootstrap);\n"
             f"comprehensiveness and sufficiency over {shares} % of the words."
         )
 

@@ -1,21 +1,24 @@
-"""What a fit has come to: read-only data."""
+"""What fits have come to: read-only data."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sk_han.inspection.results.result import Result
+from sk_han.rendering.facts import Facts, facts_page, facts_text
+from sk_han.rendering.fit_facts import fit_facts, training_facts
+from sk_han.rendering.matplotlib_bars import plot_bars
+from sk_han.rendering.numbers import counted
 from sk_han.utils.progress import duration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FitSummary", "summary_of"]
-
-_Summary = TypeVar("_Summary")
+_Summary = TypeVar("_Summary", bound="SummaryOfFit")
 
 _ENDS = (
     "all epochs",
@@ -27,8 +30,53 @@ _ENDS = (
 )
 
 
+class SummaryOfFit(Result):
+    """What both kinds of summary share: they are read from files, and shown as facts."""
+
+    @property
+    @abstractmethod
+    def in_short(self) -> str:
+        """What matters most, as a phrase: what was learnt from, accuracy, seconds."""
+
+    @classmethod
+    def from_dict(cls: type[_Summary], values: Any) -> _Summary:
+        """Make a summary of what `to_dict` returned.
+
+        Raises
+        ------
+        ValueError
+            If a value is missing, of another kind, or one too many.
+        """
+        described: Any = cls  # a dataclass
+        fields = dataclasses.fields(described)
+        kinds = {field.name: str(field.type) for field in fields}
+        needed = {field.name for field in fields if field.default is dataclasses.MISSING}
+        if not isinstance(values, Mapping) or not needed <= values.keys() <= kinds.keys():
+            raise ValueError(f"a summary of a fit has the values {sorted(kinds)}")
+        for name, value in values.items():
+            if not _is_of_kind(value, kinds[name]):
+                raise ValueError(f"{name} in the summary of a fit is no {kinds[name]}")
+        if values["ended"] not in _ENDS:
+            raise ValueError(f"a fit ends by one of {_ENDS}")
+        return cls(**values)
+
+    def to_text(self) -> str:
+        """Return the summary as lines of text."""
+        return facts_text(*self._facts())
+
+    @abstractmethod
+    def _facts(self) -> tuple[str, Facts]:
+        """Return a title, and names with values."""
+
+    def _markup(self, *, full_page: bool) -> str:
+        return facts_page(*self._facts(), full_page)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_short})"
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
-class FitSummary(Result):
+class FitSummary(SummaryOfFit):
     """What a fit of a `HANClassifier` has come to; its attribute ``fit_summary_``.
 
     ``print`` shows it as text, a notebook as a table. Scores are of documents that the network has
@@ -112,43 +160,15 @@ class FitSummary(Result):
         """What matters most, as a phrase: documents, classes, accuracy, seconds."""
         kinds = ("label", "labels") if self.several_labels else ("class", "classes")
         classes = f"{self.n_classes:,} {kinds[self.n_classes != 1]}"
-        documents = "1 document" if self.n_documents == 1 else f"{self.n_documents:,} documents"
+        documents = counted(self.n_documents)
         if self.ended == "one portion":
             documents += " in the last portion"
         measure = "subset accuracy" if self.several_labels else "accuracy"
         score = "" if self.accuracy is None else f"held-out {measure} {self.accuracy:.3f}, "
         return f"{documents}, {classes}, {score}{duration(self.total_seconds)}"
 
-    @classmethod
-    def from_dict(cls, values: Any) -> FitSummary:
-        """Make a summary of what `to_dict` returned.
-
-        Parameters
-        ----------
-        values : mapping of str to object
-
-        Returns
-        -------
-        FitSummary
-
-        Raises
-        ------
-        ValueError
-            If a value is missing, of another kind, or one too many.
-        """
-        return summary_of(cls, values)
-
-    def to_text(self) -> str:
-        """Return the summary as lines of text."""
-        from sk_han.rendering.facts import facts_text
-        from sk_han.rendering.fit_facts import fit_facts
-
-        return facts_text(*fit_facts(self))
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the accuracies as bars; without held-out documents, the seconds of each stage."""
-        from sk_han.rendering.matplotlib_bars import plot_bars
-
         if self.accuracy is None:
             return plot_bars(self.seconds, "seconds", ax, "FitSummary.plot")
         accuracies = {
@@ -160,45 +180,71 @@ class FitSummary(Result):
         found = {name: value for name, value in accuracies.items() if value is not None}
         return plot_bars(found, "accuracy on held-out documents", ax, "FitSummary.plot")
 
-    def _markup(self, *, full_page: bool) -> str:
-        from sk_han.rendering.facts import facts_page
-        from sk_han.rendering.fit_facts import fit_facts
-
-        return facts_page(*fit_facts(self), full_page)
-
-    def __repr__(self) -> str:
-        return f"FitSummary({self.in_short})"
+    def _facts(self) -> tuple[str, Facts]:
+        return fit_facts(self)
 
 
-def summary_of(cls: type[_Summary], values: Any) -> _Summary:
-    """Make a summary of a class of what its `to_dict` returned, if all values are of its kinds."""
-    described: Any = cls  # a dataclass
-    fields = dataclasses.fields(described)
-    kinds = {field.name: str(field.type) for field in fields}
-    needed = {field.name for field in fields if field.default is dataclasses.MISSING}
-    if not isinstance(values, Mapping) or not needed <= values.keys() <= kinds.keys():
-        raise ValueError(f"a summary of a fit has the values {sorted(kinds)}")
-    for name, value in values.items():
-        if not _is_of_kind(value, kinds[name]):
-            raise ValueError(f"{name} in the summary of a fit is no {kinds[name]}")
-    if values["ended"] not in _ENDS:
-        raise ValueError(f"a fit ends by one of {_ENDS}")
-    return cls(**values)
+@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
+class TrainingSummary(SummaryOfFit):
+    """What a fit of a network without other parts has come to; its attribute ``fit_summary_``.
+
+    ``print`` shows it as text, a notebook as a table.
+
+    Parameters
+    ----------
+    unit : str
+        What was learnt from, such as "sentence".
+    n_trained : int
+        Units that the network has learnt from.
+    n_scored : int
+        Held-out units.
+    n_epochs : int
+    kept_epoch : int or None
+        The epoch whose weights were kept, from 1; None for the last one, without held-out units.
+    ended : {"all epochs", "no improvement", "a callback", "the time", "an interrupt"}
+        Why training ended.
+    accuracy : float or None
+        Of the words of held-out units, in the kept epoch. It has chosen this epoch, and is a little
+        too good.
+    seconds : mapping of str to float
+        Of each stage, by the clock.
+    total_seconds : float
+        Of all of it.
+    """
+
+    unit: str
+    n_trained: int
+    n_scored: int
+    n_epochs: int
+    kept_epoch: int | None
+    ended: str
+    accuracy: float | None
+    seconds: Mapping[str, float]
+    total_seconds: float
+
+    @property
+    def in_short(self) -> str:
+        """What matters most, as a phrase: units, accuracy, seconds."""
+        score = "" if self.accuracy is None else f"held-out accuracy {self.accuracy:.3f}, "
+        return f"{counted(self.n_trained, self.unit)}, {score}{duration(self.total_seconds)}"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the seconds of each stage as bars."""
+        return plot_bars(self.seconds, "seconds", ax, "TrainingSummary.plot")
+
+    def _facts(self) -> tuple[str, Facts]:
+        return training_facts(self)
 
 
 def _is_of_kind(value: Any, kind: str) -> bool:
     """Return whether a value is of an annotated kind; numbers are finite and not negative."""
+    kind, _, or_none = kind.partition(" | ")
     if value is None:
-        return kind.endswith("| None")
-    kind = kind.removesuffix(" | None")
-    if kind == "bool":
-        return type(value) is bool
-    if kind == "int":
-        return type(value) is int and value >= 0
-    if kind == "float":
-        return type(value) is float and math.isfinite(value) and value >= 0
-    if kind == "str":
-        return isinstance(value, str)
-    return isinstance(value, Mapping) and all(
-        isinstance(name, str) and _is_of_kind(number, "float") for name, number in value.items()
-    )
+        return bool(or_none)
+    if kind.startswith("Mapping"):
+        return isinstance(value, Mapping) and all(
+            isinstance(name, str) and _is_of_kind(number, "float") for name, number in value.items()
+        )
+    if type(value).__name__ != kind:
+        return False
+    return kind not in ("int", "float") or (math.isfinite(value) and value >= 0)

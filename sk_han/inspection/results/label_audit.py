@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.listing import Listing
-from sk_han.inspection.results.span_checks import frozen
+from sk_han.inspection.results.result import freeze
 from sk_han.rendering.listings import audit_page, audit_text, plot_audit
 
 if TYPE_CHECKING:
@@ -82,18 +81,17 @@ class LabelAudit(Listing[DoubtfulLabel]):
 
     def __post_init__(self) -> None:
         n = len(self.documents)
-        types: dict[str, type[np.generic]] = {
-            "documents": np.int64,
-            "given": np.int64,
-            "suggested": np.int64,
-            "doubts": np.float64,
-            "marked": np.bool_,
-        }
-        for name, dtype in types.items():
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, frozen(getattr(self, name), name, (n,), dtype))
-        p = frozen(self.probabilities, "probabilities", (None, len(self.labels)), np.float64)
-        object.__setattr__(self, "probabilities", p)
+        freeze(
+            self,
+            {
+                "documents": ((n,), np.int64),
+                "given": ((n,), np.int64),
+                "suggested": ((n,), np.int64),
+                "doubts": ((n,), np.float64),
+                "marked": ((n,), np.bool_),
+                "probabilities": ((None, len(self.labels)), np.float64),
+            },
+        )
         conflicts = tuple(tuple(map(int, group)) for group in self.conflicts)
         object.__setattr__(self, "conflicts", conflicts)
 
@@ -146,22 +144,13 @@ class LabelAudit(Listing[DoubtfulLabel]):
             float(self.doubts[place]),
         )
 
-    @property
-    def _header(self) -> list[str]:
-        texts = [] if self.texts is None else ["text"]
-        return [
-            "document",
-            *texts,
-            "label",
-            "suggested" if self.marked is None else "marked",
-            "doubt",
-        ]
-
-    def _rows(self) -> Iterator[tuple[Any, ...]]:
-        for entry in self:
-            text = () if self.texts is None else (self.texts[entry.document],)
-            other = entry.suggested if self.marked is None else entry.marked
-            yield entry.document, *text, entry.label, other, entry.doubt
+    def _columns(self) -> dict[str, list[Any]]:
+        columns: dict[str, list[Any]] = {"document": self.documents.tolist()}
+        if self.texts is not None:
+            columns["text"] = [self.texts[row] for row in columns["document"]]
+        for name in ("label", "suggested" if self.marked is None else "marked", "doubt"):
+            columns[name] = [getattr(entry, name) for entry in self]
+        return columns
 
     def _markup(self, *, full_page: bool) -> str:
         return audit_page(self, full_page)

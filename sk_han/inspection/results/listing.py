@@ -51,8 +51,7 @@ class Listing(Result, Generic[Entry]):
         document ``marked`` of an audit is left out, of several labels its ``suggested``, and the
         ``rival`` of suggestions.
         """
-        rows = list(self._rows())
-        return frame_of({name: [row[i] for row in rows] for i, name in enumerate(self._header)})
+        return frame_of(self._columns())
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the rows of `to_frame` in UTF-8, with an empty column to fill in.
@@ -65,17 +64,14 @@ class Listing(Result, Generic[Entry]):
             Compressed if the name ends in .gz. The file begins with a byte order mark, as Excel
             needs; Python's `open` leaves it out with ``encoding="utf-8-sig"``.
         """
-        write_csv(path, [*self._header, self.to_fill_in], ([*row, ""] for row in self._rows()))
+        columns = self._columns()
+        rows = zip(*columns.values(), strict=True)
+        write_csv(path, [*columns, self.to_fill_in], ([*row, ""] for row in rows))
 
     @abstractmethod
     def _entry(self, place: int) -> Entry:
         """Return the entry at a place."""
 
-    @property
     @abstractmethod
-    def _header(self) -> list[str]:
-        """Return the names of the columns."""
-
-    @abstractmethod
-    def _rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the cells of each entry."""
+    def _columns(self) -> dict[str, list[Any]]:
+        """Return the columns of the table."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.held_out import HeldOutReport, Shapes, shares_of
-from sk_han.inspection.results.result import plain
+from sk_han.inspection.results.report import HeldOutReport, What, shares_of
+from sk_han.inspection.results.result import Shape
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.report.confusion import plot_taken
 from sk_han.rendering.report.multilabel_page import render_label_report
-from sk_han.rendering.report.report_tables import document_columns, report_frame, taken_frame
+from sk_han.rendering.report.report_tables import report_frame, taken_frame
 from sk_han.rendering.report.report_text import render_report_text
 from sk_han.utils.caching import cached_property
 from sk_han.utils.multilabel_metrics import (
@@ -179,26 +179,7 @@ class MultilabelReport(HeldOutReport):
         """Return the labels that a document gets."""
         return self._names(self.predicted[row])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all data as dicts, lists, strings and numbers, which JSON can hold."""
-        same = ("estimator", "labels", "notes", "scores", "gain", "baseline_note", "history")
-        values = {name: getattr(self, name) for name in (*same, "duplicates", "trained_on")} | {
-            "classes": self.label_scores,
-            "taken_for": self.taken_for(),
-            "documents": document_columns(self),
-            "mistakes": [
-                {"row": row, "label": self.labels[label], "explanation": explanation}
-                for row, label, explanation in zip(
-                    self.mistake_rows, self.mistake_labels, self.mistakes, strict=False
-                )
-            ],
-            "suspects": [(row, self.labels[label]) for row, label in self.suspects],
-        }
-        return {name: plain(value) for name, value in values.items()}
-
-    def to_frame(
-        self, what: Literal["documents", "classes", "scores", "confusion"] = "documents"
-    ) -> DataFrame:
+    def to_frame(self, what: What = "documents") -> DataFrame:
         """Return one part of the report as a pandas DataFrame; see `Report.to_frame`.
 
         "confusion" is how often a label is missed where another is wrongly given, as `taken_for`.
@@ -227,7 +208,19 @@ class MultilabelReport(HeldOutReport):
             f"micro F1 {averages(self.predicted, self.targets)['micro_f1']:.3f})"
         )
 
-    def _shapes(self) -> Shapes:
+    def _own_values(self) -> dict[str, Any]:
+        mistakes = zip(self.mistake_rows, self.mistake_labels, self.mistakes, strict=False)
+        return {
+            "classes": self.label_scores,
+            "taken_for": self.taken_for(),
+            "mistakes": [
+                {"row": row, "label": self.labels[label], "explanation": explanation}
+                for row, label, explanation in mistakes
+            ],
+            "suspects": [(row, self.labels[label]) for row, label in self.suspects],
+        }
+
+    def _shapes(self) -> dict[str, Shape]:
         table = self.n_documents, len(self.labels)
         return {
             "targets": (table, np.bool_),

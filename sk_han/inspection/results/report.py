@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.held_out import HeldOutReport, Shapes, shares_of
-from sk_han.inspection.results.result import plain
+from sk_han.inspection.results.collection import ExplanationList
+from sk_han.inspection.results.result import Result, Shape, freeze, plain
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.report.confusion import plot_confusion
 from sk_han.rendering.report.page import render_report
@@ -59,6 +61,99 @@ class ClassScores(NamedTuple):
     precision: float | None
     recall: float | None
     f1: float | None
+
+
+def shares_of(
+    n: int, n_predicted: int, n_right: int
+) -> tuple[int, int, float | None, float | None, float | None]:
+    """Return both numbers of documents, precision, recall and F1; None for a share of nothing."""
+    precision = n_right / n_predicted if n_predicted else None
+    recall = n_right / n if n else None
+    f1 = 2 * n_right / (n + n_predicted) if n + n_predicted else None
+    return n, n_predicted, precision, recall, f1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class HeldOutReport(Result):
+    """Held-out documents, what a model says of them, and what it is compared with."""
+
+    estimator: str
+    labels: tuple[Any, ...]
+    targets: NDArray[Any]
+    probabilities: NDArray[np.float64]
+    n_words: NDArray[np.int64] | None
+    texts: tuple[str, ...] | None
+    mistakes: ExplanationList
+    mistake_rows: NDArray[np.int64]
+    suspects: NDArray[np.int64]
+    duplicates: tuple[tuple[int, ...], ...]
+    trained_on: NDArray[np.int64] | None
+    baseline: NDArray[np.float64] | None
+    baseline_note: str
+    history: tuple[Mapping[str, float], ...]
+    notes: tuple[str, ...]
+    groups: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        n, put = self.n_documents, object.__setattr__
+        put(self, "labels", tuple(self.labels))
+        put(self, "duplicates", tuple(tuple(map(int, group)) for group in self.duplicates))
+        put(self, "history", tuple(dict(epoch) for epoch in self.history))
+        put(self, "notes", tuple(self.notes))
+        shapes: dict[str, Shape] = {
+            "n_words": ((n,), np.int64),
+            "groups": ((n,), np.int64),
+            "mistake_rows": ((None,), np.int64),
+            "trained_on": ((None,), np.int64),
+            "baseline": ((n, len(self.labels)), np.float64),
+        }
+        freeze(self, shapes | self._shapes())
+        if len(self.mistakes) not in (0, len(self.mistake_rows)):
+            raise ValueError(
+                f"mistakes must hold none or {len(self.mistake_rows)} explanations, one for each "
+                f"of mistake_rows; got {len(self.mistakes)}."
+            )
+        if self.texts is not None:
+            put(self, "texts", tuple(self.texts))
+            if len(self.texts) != n:
+                raise ValueError(
+                    f"texts must be {n}, one for each document; got {len(self.texts)}."
+                )
+
+    @property
+    def n_documents(self) -> int:
+        """Number of held-out documents."""
+        return len(self.targets)
+
+    @cached_property
+    def confidence(self) -> NDArray[np.float64]:
+        """The probability of the most probable label of each document, shape (n_documents,)."""
+        return self.probabilities.max(axis=1)
+
+    @abstractmethod
+    def marked(self, row: int) -> Any:
+        """Return the label, or the labels, that a document has."""
+
+    def has_conflict(self, group: tuple[int, ...]) -> bool:
+        """Return whether the documents of a group of `duplicates` have different labels."""
+        return len({self.marked(row) for row in group}) > 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all data as dicts, lists, strings and numbers, which JSON can hold."""
+        same = ("estimator", "labels", "notes", "scores", "gain", "baseline_note", "history")
+        values = {name: getattr(self, name) for name in (*same, "duplicates", "trained_on")}
+        found: dict[str, Any] = plain(
+            values | {"documents": document_columns(self)} | self._own_values()
+        )
+        return found
+
+    @abstractmethod
+    def _own_values(self) -> dict[str, Any]:
+        """Return what only one kind of report has of `to_dict`."""
+
+    @abstractmethod
+    def _shapes(self) -> dict[str, Shape]:
+        """Return shape and type of the arrays that only one kind of report has so."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -211,18 +306,10 @@ class Report(HeldOutReport):
         rows, columns = np.nonzero(wrong)
         counts = wrong[rows, columns]
         order = np.argsort(-counts, kind="stable")
-        return list(
-            zip(rows[order].tolist(), columns[order].tolist(), counts[order].tolist(), strict=True)
-        )
+        return [(int(rows[i]), int(columns[i]), int(counts[i])) for i in order]
 
     def rows(self, label: int, predicted: int) -> NDArray[np.int64]:
-        """Return the documents of a cell of the confusion matrix, the most confident first.
-
-        Parameters
-        ----------
-        label, predicted : int
-            Positions in `labels`.
-        """
+        """Return the documents of a cell of `confusion`, the most confident first."""
         found = np.flatnonzero((self.targets == label) & (self.predicted == predicted))
         return found[np.argsort(-self.confidence[found], kind="stable")]
 
@@ -233,26 +320,6 @@ class Report(HeldOutReport):
     def answer(self, row: int) -> Any:
         """Return the predicted label of a document."""
         return self.labels[self.predicted[row]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all data as dicts, lists, strings and numbers, which JSON can hold."""
-        same = ("estimator", "labels", "n_classes", "notes", "scores", "gain", "baseline_note")
-        values = {name: getattr(self, name) for name in same} | {
-            "classes": self.class_scores,
-            "confusion": self.confusion,
-            "reliability": self.reliability,
-            "lengths": self.by_length,
-            "history": self.history,
-            "documents": document_columns(self),
-            "mistakes": [
-                {"row": row, "explanation": explanation}
-                for row, explanation in zip(self.mistake_rows, self.mistakes, strict=False)
-            ],
-            "suspects": self.suspects,
-            "duplicates": self.duplicates,
-            "trained_on": self.trained_on,
-        }
-        return {name: plain(value) for name, value in values.items()}
 
     def to_frame(self, what: What = "documents") -> DataFrame:
         """Return one part of the report as a pandas DataFrame.
@@ -290,7 +357,21 @@ class Report(HeldOutReport):
         accuracy = f"accuracy {self.right.mean():.3f}"
         return f"Report({self.estimator}, {counted(self.n_documents)}, {accuracy})"
 
-    def _shapes(self) -> Shapes:
+    def _own_values(self) -> dict[str, Any]:
+        return {
+            "n_classes": self.n_classes,
+            "classes": self.class_scores,
+            "confusion": self.confusion,
+            "reliability": self.reliability,
+            "lengths": self.by_length,
+            "mistakes": [
+                {"row": row, "explanation": explanation}
+                for row, explanation in zip(self.mistake_rows, self.mistakes, strict=False)
+            ],
+            "suspects": self.suspects,
+        }
+
+    def _shapes(self) -> dict[str, Shape]:
         return {
             "targets": ((self.n_documents,), np.int64),
             "probabilities": ((self.n_documents, self.n_classes), np.float64),

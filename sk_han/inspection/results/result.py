@@ -12,6 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+# Of an array: lengths, None for any, and the type.
+Shape = tuple[tuple[int | None, ...], type[np.generic] | None]
+# Kinds of dtype that convert to the expected one without loss.
+_KINDS: dict[type[np.generic], str] = {np.int64: "iu", np.float64: "fiu", np.bool_: "b"}
 
 
 class Result(ABC):
@@ -104,6 +110,33 @@ def plain(value: Any) -> Any:
 def _plain_fields(value: Any) -> dict[str, Any]:
     """Return the fields of a dataclass as plain values."""
     return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+
+
+def freeze(result: Any, shapes: Mapping[str, Shape]) -> None:
+    """Give a frozen dataclass read-only copies of those of these arrays that are not None."""
+    for name, (shape, dtype) in shapes.items():
+        value = getattr(result, name)
+        if value is not None:
+            object.__setattr__(result, name, _frozen(value, name, shape, dtype))
+
+
+def _frozen(
+    value: ArrayLike, name: str, shape: tuple[int | None, ...], dtype: type[np.generic] | None
+) -> NDArray[Any]:
+    """Copy to a read-only array of this dtype (None: any) and shape (None: any length)."""
+    array = np.array(value)
+    if array.size == 0 and shape[0] in (None, 0):
+        array = np.empty((0, *(length or 0 for length in shape[1:])), dtype=dtype)
+    elif dtype is not None and array.dtype.kind not in _KINDS[dtype]:
+        raise TypeError(f"{name} must hold {dtype.__name__}; got dtype {array.dtype}.")
+    if len(shape) != array.ndim or any(
+        wanted not in (None, found) for wanted, found in zip(shape, array.shape, strict=True)
+    ):
+        wanted = ", ".join("any" if length is None else str(length) for length in shape)
+        raise ValueError(f"{name} must have the shape ({wanted}); got {array.shape}.")
+    array = array.astype(dtype or array.dtype, copy=False)
+    array.setflags(write=False)
+    return array
 
 
 def written(content: str, path: str | os.PathLike[str] | None) -> str:

@@ -2,35 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 # Weights come from softmax in float32; the error of their sum grows with the document's length.
 SUM_TOLERANCE = 1e-3
-
-# Kinds of dtype that convert to the expected one without loss.
-_KINDS: dict[type[np.generic], str] = {np.int64: "iu", np.float64: "fiu", np.bool_: "b"}
-
-
-def frozen(
-    value: ArrayLike, name: str, shape: tuple[int | None, ...], dtype: type[np.generic] | None
-) -> NDArray[Any]:
-    """Copy to a read-only array of this dtype (None: any) and shape (None: any length)."""
-    array = np.array(value)
-    if array.size == 0 and shape[0] in (None, 0):
-        array = np.empty((0, *(length or 0 for length in shape[1:])), dtype=dtype)
-    elif dtype is not None and array.dtype.kind not in _KINDS[dtype]:
-        raise TypeError(f"{name} must hold {dtype.__name__}; got dtype {array.dtype}.")
-    if len(shape) != array.ndim or any(
-        wanted not in (None, found) for wanted, found in zip(shape, array.shape, strict=True)
-    ):
-        wanted = ", ".join("any" if length is None else str(length) for length in shape)
-        raise ValueError(f"{name} must have the shape ({wanted}); got {array.shape}.")
-    array = array.astype(dtype or array.dtype, copy=False)
-    array.setflags(write=False)
-    return array
 
 
 def check_spans(spans: NDArray[np.int64], name: str, length: int) -> None:
@@ -74,26 +50,16 @@ def check_finite(values: NDArray[np.float64], name: str, lowest: float) -> None:
         )
 
 
-def check_probabilities(values: NDArray[np.float64], name: str) -> None:
-    """Check that values are probabilities; those of several labels need not sum to 1."""
-    if len(values) and values.max() > 1 + SUM_TOLERANCE:
-        raise ValueError(f"{name} must be at most 1; got {values.max():g}.")
-
-
-def check_sum(values: NDArray[np.float64], name: str) -> None:
-    """Check that values sum to 1, if there are any."""
-    if len(values) and abs(values.sum() - 1) > SUM_TOLERANCE:
-        raise ValueError(f"{name} must sum to 1; got the sum {values.sum():g}.")
-
-
-def check_sum_by_group(
-    values: NDArray[np.float64], group: NDArray[np.int64], name: str, kind: str
+def check_attention(
+    words: NDArray[np.float64], sentences: NDArray[np.float64], of: NDArray[np.int64]
 ) -> None:
-    """Check that values sum to 1 over each group; group numbers rise."""
-    sums = np.bincount(group, weights=values)
+    """Check that the attention of words sums to 1 over each sentence, that of sentences at all."""
+    if len(sentences) and abs(sentences.sum() - 1) > SUM_TOLERANCE:
+        raise ValueError(f"sentence_attention must sum to 1; got the sum {sentences.sum():g}.")
+    sums = np.bincount(of, weights=words)
     wrong = np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)
     if len(wrong):
         raise ValueError(
-            f"{name} must sum to 1 over each {kind}; over {kind} {wrong[0]} it sums to "
+            f"word_attention must sum to 1 over each sentence; over sentence {wrong[0]} it sums to "
             f"{sums[wrong[0]]:g}."
         )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.inspection.results.listing import Listing
-from sk_han.inspection.results.span_checks import frozen
+from sk_han.inspection.results.result import freeze
 from sk_han.rendering.listings import plot_suggestions, suggestions_page, suggestions_text
 
 if TYPE_CHECKING:
@@ -75,13 +74,17 @@ class Suggestions(Listing[SuggestedDocument]):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        n, put = len(self.documents), object.__setattr__
-        put(self, "documents", frozen(self.documents, "documents", (n,), np.int64))
-        put(self, "is_random", frozen(self.is_random, "is_random", (n,), np.bool_))
-        put(self, "margins", frozen(self.margins, "margins", (n,), np.float64))
-        put(self, "nearest", frozen(self.nearest, "nearest", (n, None), np.int64))
-        shape = (n, len(self.labels))
-        put(self, "probabilities", frozen(self.probabilities, "probabilities", shape, np.float64))
+        n = len(self.documents)
+        freeze(
+            self,
+            {
+                "documents": ((n,), np.int64),
+                "is_random": ((n,), np.bool_),
+                "margins": ((n,), np.float64),
+                "nearest": ((n, None), np.int64),
+                "probabilities": ((n, len(self.labels)), np.float64),
+            },
+        )
 
     def to_text(self) -> str:
         """Return the first documents as lines."""
@@ -103,17 +106,11 @@ class Suggestions(Listing[SuggestedDocument]):
             self.labels[rival[0]] if rival else None,
         )
 
-    @property
-    def _header(self) -> list[str]:
-        texts = [] if self.texts is None else ["text"]
-        rival = ["rival"] if self.nearest.shape[1] == 2 else []
-        return ["document", *texts, "is_random", "margin", "guess", "probability", *rival]
-
-    def _rows(self) -> Iterator[tuple[Any, ...]]:
-        for one in self:
-            text = () if self.texts is None else (one.text,)
-            rival = (one.rival,) if self.nearest.shape[1] == 2 else ()
-            yield one.document, *text, one.is_random, one.margin, one.guess, one.probability, *rival
+    def _columns(self) -> dict[str, list[Any]]:
+        left_out = {"text"} if self.texts is None else set()
+        left_out |= {"rival"} if self.nearest.shape[1] == 1 else set()
+        names = [name for name in SuggestedDocument._fields if name not in left_out]
+        return {name: [getattr(entry, name) for entry in self] for name in names}
 
     def _markup(self, *, full_page: bool) -> str:
         return suggestions_page(self, full_page)

@@ -203,21 +203,6 @@ class Summary(Result):
         hand, or reads sentence vectors.
     several_labels : bool
         Whether a document may have several labels. "Predicted" is then its most probable one.
-
-    Examples
-    --------
-    >>> from sk_han import HANClassifier, summarize
-    >>> from sk_han.datasets import make_reviews
-    >>> texts, labels = make_reviews(200, random_state=0)
-    >>> classifier = HANClassifier(embedding_dim=8, word_hidden=4, max_epochs=1, random_state=0)
-    >>> summary = summarize(classifier.fit(texts, labels), texts)
-    >>> summary
-    Summary(2 classes, 200 documents)
-    >>> positive = summary["positive"]
-    >>> positive.n_documents
-    200
-    >>> all(term.contribution > 0 for term in positive.of("ngrams", speaks_for=True))
-    True
     """
 
     classes: tuple[ClassSummary, ...]
@@ -242,6 +227,13 @@ class Summary(Result):
         brackets.
         """
         import_optional("pandas", None, "Summary.to_frame")
+        numbers = {
+            "contribution": float,
+            "n_documents": int,
+            "share": float,
+            "decides": float,
+            "weight": float,
+        }
         found = [(each.label, term) for each in self.classes for term in each.terms]
         terms = [term for _, term in found]
         frame = frame_of(
@@ -249,18 +241,13 @@ class Summary(Result):
                 "class": [label for label, _ in found],
                 "part": [term.part for term in terms],
                 "term": [term.text for term in terms],
-                "contribution": [term.contribution for term in terms],
-                "n_documents": [term.n_documents for term in terms],
-                "share": [term.share for term in terms],
-                "decides": [term.decides for term in terms],
-                "weight": [term.weight for term in terms],
+                **{name: [getattr(term, name) for term in terms] for name in numbers},
                 "contexts": [
                     [f"{c.before}[{c.written}]{c.after}" for c in term.contexts] for term in terms
                 ],
             }
         )
-        numbers = ["contribution", "share", "decides", "weight"]
-        return frame.astype(dict.fromkeys(numbers, float) | {"n_documents": int})
+        return frame.astype(numbers)
 
     def to_text(self, *, width: int | None = None) -> str:
         """Return the summary as lines for a terminal.

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, concatenated_ranges
 from sk_han.inspection.results.summary import Removal
-from sk_han.inspection.terms.occurrences import Occurrences
-from sk_han.inspection.terms.tallies import Shown
+from sk_han.inspection.terms.tallies import Occurrences, Shown
 from sk_han.parts import Pool
 
 _MOST_REMOVALS = 100  # documents from which a term is taken out

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, SentenceArray
-from sk_han.inspection.methods.log_odds import LogOdds
-from sk_han.inspection.methods.source_texts import Source, nested_words
-from sk_han.inspection.methods.target_labels import Asked
+from sk_han.inspection.methods.explanations import Source, nested_words
+from sk_han.inspection.methods.log_odds import Asked, LogOdds
 from sk_han.inspection.results.summary import (
     AROUND,
     ClassSummary,
@@ -20,9 +19,16 @@ from sk_han.inspection.results.summary import (
     Summary,
     Term,
 )
-from sk_han.inspection.terms.occurrences import Occurrences, occurrences_of
 from sk_han.inspection.terms.removals import Decisions, decisions, honesty, words_for_predicted
-from sk_han.inspection.terms.tallies import PARTS, Shown, ShownTerm, Tallies, Values
+from sk_han.inspection.terms.tallies import (
+    PARTS,
+    Occurrences,
+    Shown,
+    ShownTerm,
+    Tallies,
+    Values,
+    occurrences_of,
+)
 from sk_han.parts import Pool
 from sk_han.parts.ngrams.hashing import keyed_ngrams
 from sk_han.parts.ngrams.ngram_part import NgramAttributions
@@ -35,8 +41,10 @@ N_CONTEXTS = 3
 
 
 class Corpus(NamedTuple):
-    """Documents that are summarized, (D,) of the `n_given`."""
+    """Documents that are summarized, (D,) of the `n_given`, and the model's classes or labels."""
 
+    classes: Sequence[Any]
+    several_labels: bool
     sources: Sequence[Any]  # with `text` and `word_spans`
     predicted: NDArray[np.int64]  # class numbers
     numbers: NDArray[np.int64]  # of the documents, among those given
@@ -78,10 +86,11 @@ def summary_of_model(
 
     `numbers` (D,) are theirs among `n_given`; `random` is for samples of them.
     """
-    classes = pool.target.names.tolist()
+    classes, several_labels = pool.target.names.tolist(), not pool.target.has_one_label
     with_ngrams = pool.only(name for name, part in pool.parts.items() if part.sums_ngrams)
     read = _read(pool, with_ngrams, batches)
-    corpus = Corpus(read.sources, read.probabilities.argmax(axis=1), numbers, n_given)
+    predicted = read.probabilities.argmax(axis=1)
+    corpus = Corpus(classes, several_labels, read.sources, predicted, numbers, n_given)
     shown = Shown.of(read.tallies, k)
     parts: dict[str, Any] = dict(with_ngrams.parts)
     largest = max([1, *(part.ngram_range[1] for part in parts.values())])
@@ -91,39 +100,26 @@ def summary_of_model(
         weights += with_ngrams.scales[name] * part.class_weights(shown.keys)
     measured = Measured(weights=weights)
     if read.from_words:
-        n_terms, predicted = len(shown.keys), corpus.predicted
         marked = words_for_predicted(read.words, predicted, shown, found)
         measured = Measured(
-            decisions(pool, read.words, predicted, found, n_terms, random),
+            decisions(pool, read.words, predicted, found, len(shown.keys), random),
             weights,
             *honesty(pool, read.words, read.probabilities, marked, random),
         )
     names = _names(read, found, len(shown.keys), tokenizer)
-    return put_together(
-        classes,
-        corpus,
-        read.tallies,
-        shown,
-        found,
-        names,
-        measured,
-        several_labels=not pool.target.has_one_label,
-    )
+    return put_together(corpus, read.tallies, shown, found, names, measured)
 
 
 def put_together(
-    classes: Sequence[Any],
     corpus: Corpus,
     tallies: Tallies,
     shown: Shown,
     found: Occurrences,
     names: Sequence[str],
     measured: Measured,
-    *,
-    several_labels: bool,
 ) -> Summary:
     """Put a summary together; the occurrences and the names are of the shown terms."""
-    removals = measured.removal_of_class or [None] * len(classes)
+    removals = measured.removal_of_class or [None] * len(corpus.classes)
 
     def term_of(part: Part, number: int, term: ShownTerm) -> Term:
         position = shown.position(term.key)
@@ -136,13 +132,13 @@ def put_together(
             share=term.n_documents / int(tallies.n_documents[number]),
             decides=measured.decisions and measured.decisions.share(position, number),
             weight=None if weights is None else float(weights[position, number]),
-            contexts=_contexts(classes, corpus, found.of_term(position), number, term.total > 0),
+            contexts=_contexts(corpus, found.of_term(position), number, term.total > 0),
         )
 
     def summary_of_class(number: int) -> ClassSummary:
         n_predicted = int(tallies.n_predicted[number])
         return ClassSummary(
-            label=classes[number],
+            label=corpus.classes[number],
             n_documents=int(tallies.n_documents[number]),
             n_predicted=n_predicted,
             network=float(tallies.totals["network"][number]) / max(n_predicted, 1),
@@ -153,9 +149,12 @@ def put_together(
             removal=removals[number],
         )
 
-    summaries = tuple(map(summary_of_class, range(len(classes))))
     return Summary(
-        summaries, len(corpus.predicted), corpus.n_given, measured.removal, several_labels
+        tuple(map(summary_of_class, range(len(corpus.classes)))),
+        len(corpus.predicted),
+        corpus.n_given,
+        measured.removal,
+        corpus.several_labels,
     )
 
 
@@ -192,7 +191,7 @@ def _read(
         if n_classes > 1:
             rival = ranked[:, 1]
             if n_classes == 2 and pool.target.has_one_label:
-                values = {part: of_part.against() for part, of_part in values.items()}
+                values = {part: v._replace(values=-v.values) for part, v in values.items()}
             else:
                 _, values = _explained(with_ngrams, documents, score.toward(rival))
             tallies.add(rival, predicted, values)
@@ -254,7 +253,7 @@ def _names(read: _Read, found: Occurrences, n_terms: int, tokenizer: Any) -> lis
 
 
 def _contexts(
-    classes: Sequence[Any], corpus: Corpus, places: Occurrences, number: int, speaks_for: bool
+    corpus: Corpus, places: Occurrences, number: int, speaks_for: bool
 ) -> tuple[Context, ...]:
     """Choose a few places, in documents far apart, of the class if the term speaks for it."""
     fits = (corpus.predicted[places.rows] == number) == speaks_for
@@ -274,7 +273,7 @@ def _contexts(
                 before=text[max(0, start - AROUND) : start],
                 written=text[start:end],
                 after=text[end : end + AROUND],
-                predicted=classes[corpus.predicted[row]],
+                predicted=corpus.classes[corpus.predicted[row]],
             )
         )
     return tuple(contexts)

@@ -1,4 +1,4 @@
-"""Contributions of terms, added up over many documents by class and part of the model."""
+"""Terms in many documents: their contributions, by class and part of the model, and places."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sk_han.documents import DocumentArray
+from sk_han.parts.ngrams.hashing import batches, keyed_ngrams
 
 if TYPE_CHECKING:
     from sk_han.rendering.protocols import Part
@@ -25,17 +28,13 @@ class Values(NamedTuple):
     keys: NDArray[np.uint64]  # terms
     values: NDArray[np.float64]
 
-    def against(self) -> Values:
-        """Return the contributions to the other one of two classes."""
-        return self._replace(values=-self.values)
-
     def by_document(self) -> Values:
         """Add up what a term contributes to each document."""
-        order = np.lexsort((self.keys, self.rows))
-        rows, keys, values = self.rows[order], self.keys[order], self.values[order]
-        is_first = np.ones(len(rows), dtype=bool)
-        is_first[1:] = (rows[1:] != rows[:-1]) | (keys[1:] != keys[:-1])
-        return Values(rows[is_first], keys[is_first], _sums(values, np.flatnonzero(is_first)))
+        keys, number = np.unique(self.keys, return_inverse=True)
+        pairs, place = np.unique(self.rows * len(keys) + number, return_inverse=True)
+        rows, numbers = np.divmod(pairs, max(len(keys), 1))
+        sums = np.bincount(place, self.values, len(pairs)).astype(np.float64)
+        return Values(rows, keys[numbers], sums)
 
 
 class ShownTerm(NamedTuple):
@@ -129,16 +128,48 @@ class _Terms:
         """Return distinct keys, their sums and their numbers of documents."""
         if not self._pending:
             return np.empty(0, np.uint64), np.empty(0), np.empty(0, np.int64)
-        keys, sums, counts = map(np.concatenate, zip(*self._pending, strict=True))
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
-        found = keys[starts], _sums(sums[order], starts), _sums(counts[order], starts)
-        self._pending = [found]
-        self._n_pending = self._n_distinct = len(starts)
-        return found
+        all_keys, sums, counts = map(np.concatenate, zip(*self._pending, strict=True))
+        keys, place = np.unique(all_keys, return_inverse=True)
+        n = len(keys)
+        counts = np.bincount(place, counts, n).astype(np.int64)
+        self._pending = [(keys, np.bincount(place, sums, n), counts)]
+        self._n_pending = self._n_distinct = n
+        return self._pending[0]
 
 
-def _sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
-    """Sum the runs of values that begin at these positions."""
-    return np.add.reduceat(values, starts) if len(values) else values
+class Occurrences(NamedTuple):
+    """Where the shown terms stand, ordered by term, then by document; each (n_occurrences,)."""
+
+    terms: NDArray[np.int64]  # positions in the sorted keys of the shown terms
+    rows: NDArray[np.int64]  # documents
+    first_words: NDArray[np.int64]  # numbers of words in the document
+    sizes: NDArray[np.int64]  # numbers of words of the term
+
+    @classmethod
+    def of(cls, *columns: NDArray[np.int64]) -> Occurrences:
+        """Put occurrences, in the order of the fields, in order."""
+        terms, rows, first_words, _ = columns
+        order = np.lexsort((first_words, rows, terms))
+        return cls(*(column[order] for column in columns))
+
+    def of_term(self, term: int) -> Occurrences:
+        """Return the occurrences of one term."""
+        start, stop = np.searchsorted(self.terms, [term, term + 1])
+        return Occurrences(*(array[start:stop] for array in self))
+
+
+def occurrences_of(documents: DocumentArray, keys: NDArray[np.uint64], largest: int) -> Occurrences:
+    """Find n-grams by their keys, which are sorted."""
+    parts: list[tuple[NDArray[np.int64], ...]] = []
+    row = 0
+    for batch in batches(documents):
+        document_of = np.repeat(np.arange(len(batch)), batch.words_per_document)
+        starts = batch.sentence_starts[batch.document_starts]
+        of_batch, first, sizes = keyed_ngrams(batch, (1, largest))
+        term = np.searchsorted(keys, of_batch)
+        is_shown = np.flatnonzero(np.append(keys, 0)[term] == of_batch)  # no n-gram has the key 0
+        first = first[is_shown]
+        rows = document_of[first]
+        parts.append((term[is_shown], row + rows, first - starts[rows], sizes[is_shown]))
+        row += len(batch)
+    return Occurrences.of(*map(np.concatenate, zip(*parts, strict=True)))

@@ -20,32 +20,32 @@ def classifier():
 
 
 class TestOnWords:
-    def test_by_hand(self) -> None:
+    def test_by_hand(self):
         # "don't go": the pieces don, t and go; the words don't and go.
         pieces = np.array([(0, 3, 0.5), (4, 5, 0.25), (6, 8, -1.0)])
         words = np.array([(0, 5), (6, 8)])
         assert on_words(pieces, words).tolist() == [0.75, -1.0]
 
-    def test_pieces_may_have_any_order(self) -> None:
+    def test_pieces_may_have_any_order(self):
         pieces = np.array([(6, 8, -1.0), (0, 5, 0.5)])
         assert on_words(pieces, np.array([(0, 5), (6, 8)])).tolist() == [0.5, -1.0]
 
-    def test_a_piece_counts_for_each_word_that_it_overlaps(self) -> None:
+    def test_a_piece_counts_for_each_word_that_it_overlaps(self):
         assert on_words(np.array([(0, 9, 2.0)]), np.array([(0, 4), (5, 9)])).tolist() == [2.0, 2.0]
 
-    def test_words_without_a_piece_score_nothing(self) -> None:
+    def test_words_without_a_piece_score_nothing(self):
         words = np.array([(0, 2), (3, 5)])
         assert on_words(np.array([(2, 3, 1.0)]), words).tolist() == [0.0, 0.0]
         assert on_words(np.zeros((0, 3)), words).tolist() == [0.0, 0.0]
 
 
 class TestDocuments:
-    def test_reviews_to_explain_are_others_than_those_trained_on(self) -> None:
+    def test_reviews_to_explain_are_others_than_those_trained_on(self):
         documents = documents_of("make_reviews", 50)
         assert len(documents.texts) == len(documents.labels) == len(documents.rationales) == 50
         assert not set(documents.texts) & set(documents.train_texts)
 
-    def test_rationales_stay_with_their_texts(self) -> None:
+    def test_rationales_stay_with_their_texts(self):
         texts, _, rationales = first_of(shortened(documents_of("make_reviews", 50), 20), 5)
         for text, spans in zip(texts, rationales, strict=True):
             assert all(text[start:end] == text[start:end].strip() != "" for start, end in spans)
@@ -54,7 +54,7 @@ class TestDocuments:
         ("text", "expected"),
         [("rnn=lstm", ("rnn", "lstm")), ("dropout=0.5", ("dropout", 0.5)), ("a=None", ("a", None))],
     )
-    def test_parameters_are_literals_or_strings(self, text, expected) -> None:
+    def test_parameters_are_literals_or_strings(self, text, expected):
         assert parameter(text) == expected
 
 
@@ -71,7 +71,7 @@ class TestOthers:
             len(e.words) for e in explain(classifier, UNSEEN)
         ]
 
-    def test_captum_gives_our_integrated_gradients(self) -> None:
+    def test_captum_gives_our_integrated_gradients(self):
         pytest.importorskip("captum")
         classifier = fitted_classifier(max_epochs=5, linear_ngrams=None)
         output = classifier.net_.module_.output
@@ -94,7 +94,7 @@ class TestOthers:
         assert installed(["attention", "lime", "shap"]) == ["attention", "lime"]
         assert "not installed: shap (pip install '.[benchmarks]')" in capsys.readouterr().out
 
-    def test_one_document_takes_time(self, classifier) -> None:
+    def test_one_document_takes_time(self, classifier):
         assert all(value > 0 for value in time_of_one(classifier, UNSEEN[:3]))
 
     @pytest.mark.thorough

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import sk_han
+from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.methods.explain_params import How
-from sk_han.inspection.methods.gradients import METHODS
 from sk_han.serving import Scorer
 
 EXPLAINING = (sk_han.explain, sk_han.explain_iter, sk_han.HANClassifier.explain, Scorer.explain)
@@ -24,11 +24,11 @@ def test_all_that_explain_show_the_same_parameters(function: Callable[..., Any])
     assert all(shown[name] == parameter for name, parameter in how.items())
 
 
-def test_what_is_not_given_is_the_default() -> None:
+def test_what_is_not_given_is_the_default():
     assert How.checked({}, METHODS) == How()
     assert How.checked({"steps": 7}, METHODS) == How(steps=7)
 
 
-def test_an_unknown_parameter_is_named_with_those_that_exist() -> None:
+def test_an_unknown_parameter_is_named_with_those_that_exist():
     with pytest.raises(TypeError, match="argument 'step'; of how to explain it takes method, comb"):
         How.checked({"step": 7}, METHODS)

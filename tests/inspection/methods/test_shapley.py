@@ -113,14 +113,6 @@ def test_neighbours_in_a_long_document_share_the_value_of_their_group(classifier
         assert len(set(explanation.sentence_errors[group == number])) == 1
 
 
-def test_values_do_not_depend_on_the_batch(classifier):
-    texts = TEXTS_OF_ALL_LENGTHS
-    one_by_one = classifier.explain(texts, batch_size=1)
-    for alone, together in zip(one_by_one, classifier.explain(texts), strict=True):
-        for name in ("contributions", "sentence_contributions", "sentence_errors"):
-            np.testing.assert_allclose(getattr(alone, name), getattr(together, name), atol=1e-5)
-
-
 def test_a_file_and_a_scorer_give_the_same_values(classifier, tmp_path):
     save(classifier, tmp_path / "model.han")
     expected = classifier.explain(TEXTS_OF_ALL_LENGTHS)

@@ -56,6 +56,7 @@ def test_a_list_as_text_says_how_many_it_leaves_out():
     assert text.count("predicted") == 10
     assert text.endswith("... and 3 more documents")
     assert str(ExplanationList([explained()] * 11)).endswith("... and 1 more document")
+    assert repr(ExplanationList([explained()] * 3)) == "ExplanationList(3 documents)"
 
 
 @pytest.mark.parametrize("most", [-1, 0, 2.5, "a", True])
@@ -70,11 +71,6 @@ def test_a_number_of_documents_that_is_no_count_is_refused(most):
         plot_explanation(explanations[0], max_sentences=most)
 
 
-def test_repr_of_a_list_counts():
-    assert repr(ExplanationList([explained()] * 3)) == "ExplanationList(3 documents)"
-    assert repr(ExplanationList([explained()])) == "ExplanationList(1 document)"
-
-
 def test_integers_and_booleans_choose_documents():
     explanations = predicting("pos", "pos", "neg", "neg")
     for index in ([2, -1], np.array([2, 3]), np.array([False, False, True, True])):
@@ -84,11 +80,10 @@ def test_integers_and_booleans_choose_documents():
 
 
 def test_a_column_of_a_table_chooses_documents():
-    pandas = pytest.importorskip("pandas")
     explanations = predicting("pos", "pos", "neg", "neg")
     sure = explanations.to_frame()["probability"] > 0.7
     assert explanations[sure].numbers.tolist() == [0, 2]
-    assert explanations[sure.astype(pandas.BooleanDtype())].numbers.tolist() == [0, 2]
+    assert explanations[sure.astype(pd.BooleanDtype())].numbers.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +147,6 @@ def test_confidence_sorts_and_equal_ones_stay_in_order():
 
 
 def test_a_table_of_documents_has_a_row_for_each():
-    pytest.importorskip("pandas")
     frame = predicting("pos", "neg", y_true=["pos", "pos"])[[1, 0]].to_frame()
     assert frame["document"].tolist() == [1, 0]
     assert frame["predicted"].tolist() == ["neg", "pos"]
@@ -164,7 +158,6 @@ def test_a_table_of_documents_has_a_row_for_each():
 
 @pytest.mark.parametrize(("level", "n"), [("sentence", 4), ("word", 10)])
 def test_tables_of_sentences_and_words_say_whose_they_are(level, n):
-    pytest.importorskip("pandas")
     frame = ExplanationList([explained(), signed(target="neg")]).to_frame(level)
     assert frame["document"].tolist() == [0] * (n // 2) + [1] * (n // 2)
     assert frame["target"].tolist() == ["pos"] * (n // 2) + ["neg"] * (n // 2)
@@ -173,13 +166,9 @@ def test_tables_of_sentences_and_words_say_whose_they_are(level, n):
 
 @pytest.mark.parametrize("level", ["document", "sentence", "word"])
 def test_the_table_of_no_documents_has_the_columns_of_others(level):
-    pytest.importorskip("pandas")
     empty = ExplanationList().to_frame(level)
     assert len(empty) == 0
     assert list(empty) == list(ExplanationList([explained()]).to_frame(level))
-
-
-def test_a_table_of_another_level_is_refused():
     with pytest.raises(ValueError, match="'document', 'sentence' or 'word'; got 'text'"):
         ExplanationList().to_frame("text")
 

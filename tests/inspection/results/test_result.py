@@ -17,18 +17,18 @@ from sk_han.inspection import (
     FaithfulnessReport,
     FitSummary,
     LabelAudit,
-    MultilabelReport,
     Suggestions,
     TextDescription,
     TrainingSummary,
 )
 from sk_han.inspection.results.description import FitCost
-from sk_han.inspection.results.held_out import HeldOutReport
+from sk_han.inspection.results.fit_summary import SummaryOfFit
 from sk_han.inspection.results.listing import Listing
+from sk_han.inspection.results.report import HeldOutReport
 from sk_han.inspection.results.result import Result, plain
 from sk_han.translation import Alignment
 from tests.by_hand import explained, signed, summarized
-from tests.reports import made
+from tests.reports import made, made_of_labels
 
 FIT = FitSummary(
     n_documents=7,
@@ -87,25 +87,7 @@ FAITHFULNESS = FaithfulnessReport(
     n_without_words=1,
     n_without_rationale=None,
 )
-LABELS = MultilabelReport(
-    estimator="HANClassifier",
-    labels=("late", "good"),
-    targets=np.array([[True, False], [True, True]]),
-    predicted=np.array([[True, True], [True, False]]),
-    probabilities=np.array([[0.9, 0.6], [0.8, 0.4]]),
-    n_words=None,
-    texts=None,
-    mistakes=ExplanationList(),
-    mistake_rows=np.array([0]),
-    mistake_labels=np.array([1]),
-    suspects=np.array([[1, 1]]),
-    duplicates=(),
-    trained_on=None,
-    baseline=None,
-    baseline_note="It is compared with no baseline.",
-    history=(),
-    notes=(),
-)
+LABELS = made_of_labels()
 AUDIT = LabelAudit(
     documents=[1, 0],
     given=[0, 1],
@@ -151,8 +133,12 @@ def _figures_are_closed() -> Iterator[None]:
     pytest.importorskip("matplotlib.pyplot").close("all")
 
 
-def test_there_are_no_other_results() -> None:
-    kinds = [kind for base in (Result, HeldOutReport, Listing) for kind in base.__subclasses__()]
+def test_there_are_no_other_results():
+    kinds = [
+        kind
+        for base in (Result, HeldOutReport, Listing, SummaryOfFit)
+        for kind in base.__subclasses__()
+    ]
     assert {kind.__name__ for kind in kinds if not isabstract(kind)} == RESULTS.keys()
 
 
@@ -205,7 +191,7 @@ def test_it_is_drawn_on_axes_that_are_given(result: Result) -> None:
     assert result.plot() is not None
 
 
-def test_a_fit_without_scores_is_drawn_as_its_times() -> None:
+def test_a_fit_without_scores_is_drawn_as_its_times():
     unscored = dataclasses.replace(FIT, accuracy=None)
     pytest.importorskip("matplotlib")
     assert FIT.plot().get_xlabel() == "accuracy on held-out documents"
@@ -213,7 +199,7 @@ def test_a_fit_without_scores_is_drawn_as_its_times() -> None:
     assert unscored.plot().get_xlabel() == "seconds"
 
 
-def test_the_figure_of_a_report_is_its_confusion_matrix() -> None:
+def test_the_figure_of_a_report_is_its_confusion_matrix():
     pytest.importorskip("matplotlib")
     ax = made().plot()
     ax.figure.canvas.draw()
@@ -224,19 +210,19 @@ def test_the_figure_of_a_report_is_its_confusion_matrix() -> None:
     assert np.allclose(ax.images[0].get_array(), [[2 / 3, 1 / 3], [1 / 2, 1 / 2], [0, 1]])
 
 
-def test_tables_have_a_row_for_each_length_and_each_target_word() -> None:
+def test_tables_have_a_row_for_each_length_and_each_target_word():
     pytest.importorskip("pandas")
     assert DESCRIPTION.to_frame().loc["words a document", "longest"] == 5
     frame = RESULTS["Alignment"].to_frame()  # type: ignore[attr-defined]
     assert frame.loc["dog", "Hund"] == 1
 
 
-def test_an_alignment_in_lines_names_the_word_looked_at() -> None:
+def test_an_alignment_in_lines_names_the_word_looked_at():
     lines = RESULTS["Alignment"].to_text().splitlines()
     assert lines == ["  a <- ein (0.75)", "dog <- Hund (1.00)"]
 
 
-def test_plain_values_are_those_of_json() -> None:
+def test_plain_values_are_those_of_json():
     values = {
         "number": np.float32(0.5),
         "count": np.int64(2),
@@ -246,6 +232,7 @@ def test_plain_values_are_those_of_json() -> None:
         "labels": np.array(["a", 3, date(2024, 2, 29)], dtype=object),
         "cost": FitCost(seconds=1.0, megabytes=2.0, epochs=3, n_threads=4),
         "long": np.longdouble(0.5),
+        "complex": np.array([1 + 0j]),
     }
     assert plain(values) == {
         "number": 0.5,
@@ -256,5 +243,6 @@ def test_plain_values_are_those_of_json() -> None:
         "labels": ["a", 3, "2024-02-29"],
         "cost": {"seconds": 1.0, "megabytes": 2.0, "epochs": 3, "n_threads": 4},
         "long": "0.5",
+        "complex": ["(1+0j)"],
     }
     assert type(plain(np.float64(0.5))) is float

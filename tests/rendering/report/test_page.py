@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from sk_han.inspection.results import ExplanationList
+from sk_han.inspection.results.collection import ExplanationList
 from sk_han.rendering.report.verdicts import misleading_sentence
 from tests.by_hand import explained, signed
 from tests.html_page import Page
