@@ -44,11 +44,8 @@ class ExplainedModel(NamedTuple):
                 "it, and this measures one by itself: "
                 f"{f'take estimator.{names[0]}' if names else 'a HANClassifier, and none is one'}."
             )
-        if _holds_pool(estimator):
-            classifier = snapshot_of(estimator)
-            return cls(classifier, classifier.tokenizer_, [], classifier)
         *steps, classifier = _steps(estimator)
-        if not _holds_pool(classifier):
+        if not isinstance(getattr(classifier, "pool_", None), Pool):
             ends_in = f" that ends in {classifier!r}" if isinstance(estimator, Pipeline) else ""
             raise TypeError(
                 "explain needs a HANClassifier, a Pipeline that ends in one, or a search, a "
@@ -57,16 +54,16 @@ class ExplainedModel(NamedTuple):
             )
         check_is_fitted(classifier)
         classifier = snapshot_of(classifier)
-        for position, step in enumerate(steps):
-            if isinstance(step, (HierarchicalTokenizer, SentenceEmbedder)):
-                if step is not steps[-1]:
-                    raise TypeError(
-                        f"explain cannot see through {steps[position + 1]!r} between tokenizer and "
-                        "classifier. Put it before the tokenizer, or explain(pipeline[-1], "
-                        "documents)."
-                    )
-                return cls(classifier, step, steps[:position], estimator)
-        return cls(classifier, classifier.tokenizer_, steps, estimator)
+        for position, step in enumerate(steps, start=1):
+            if not isinstance(step, (HierarchicalTokenizer, SentenceEmbedder)):
+                continue
+            if position < len(steps):
+                raise TypeError(
+                    f"explain cannot see through {steps[position]!r} between tokenizer and "
+                    "classifier. Put it before the tokenizer, or explain(pipeline[-1], documents)."
+                )
+            return cls(classifier, step, steps[:-1], estimator)
+        return cls(classifier, classifier.tokenizer_, steps, estimator if steps else classifier)
 
     def are_raw_texts(self, X: Any) -> bool:
         """Return whether X holds texts, and not word ids."""
@@ -98,11 +95,6 @@ class ExplainedModel(NamedTuple):
             documents, spans = self.tokenizer.locate(batch_texts)
             pairs = zip(batch_texts, spans, strict=True)
             yield documents, [Source(text, *found) for text, found in pairs]
-
-
-def _holds_pool(estimator: Any) -> bool:
-    """Tell whether an estimator holds the pool of parts that is explained."""
-    return isinstance(getattr(estimator, "__dict__", {}).get("pool_"), Pool)
 
 
 def what_shows(estimator: Any) -> str:

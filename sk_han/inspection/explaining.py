@@ -256,12 +256,10 @@ def explain_classes(
 
     Parameters
     ----------
-    estimator, X
+    estimator, X, y_true
         As of `explain`.
     classes : sequence of labels, default=None
         The classes to explain, in the order of their columns; None for all.
-    y_true : array-like of n_documents labels, or indicator of several labels, default=None
-        True labels of the documents.
     **how
         ``method``, ``spread`` and other parameters of `explain`, but neither ``target`` nor
         ``against``.

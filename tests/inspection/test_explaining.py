@@ -146,8 +146,9 @@ def test_a_tokenizer_in_a_pipeline_of_a_pipeline_is_found(fitted):
 
 def test_a_pipeline_without_our_classifier_is_refused():
     linear = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TEXTS, LABELS)
-    with pytest.raises(TypeError, match="HANClassifier"):
-        explain(linear, TEXTS)
+    for function in (explain, explain_classes):
+        with pytest.raises(TypeError, match="explain needs a HANClassifier"):
+            function(linear, TEXTS)
 
 
 @pytest.mark.parametrize("text", [TEXTS[0], TEXTS[0].encode()], ids=["str", "bytes"])
@@ -463,12 +464,6 @@ def test_no_classes_and_unknown_ones_are_refused(of_three):
         explain_classes(of_three, TEXTS[:1], classes=[])
     with pytest.raises(ValueError, match="target is 'bed'; the classes are"):
         explain_classes(of_three, TEXTS[:1], classes=["bed"])
-
-
-def test_explain_classes_refuses_what_explain_does():
-    linear = LogisticRegression().fit([[0], [1]], [0, 1])
-    with pytest.raises(TypeError, match="explain needs a HANClassifier"):
-        explain_classes(linear, TEXTS)
 
 
 @pytest.mark.parametrize("nothing", [None, 5])

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
-from sk_han import HierarchicalTokenizer, explain, report
+from sk_han import explain, report
 from tests.tiny_models import LABELS, TEXTS, fitted_classifier, fitted_pipeline, tiny
 from tests.tiny_pairs import pairs
 from tests.tiny_pairs import tiny as tiny_translator
@@ -193,13 +193,6 @@ def test_a_pipeline_is_reported_as_its_classifier_is():
     # Numbers in place of words are enough for a baseline, and to tell copies.
     assert alone.scores["baseline"]["accuracy"] > 0.9
     assert alone.to_html()
-
-
-def test_a_step_before_the_tokenizer_is_applied():
-    steps = [FunctionTransformer(lambda X: [text.lower() for text in X]), HierarchicalTokenizer()]
-    pipeline = make_pipeline(*steps, tiny()).fit(TEXTS, LABELS)
-    found = report(pipeline, HELD_OUT, Y)
-    assert found.texts[0] == HELD_OUT[0].lower()
 
 
 def test_any_classifier_has_a_report_without_explanations():

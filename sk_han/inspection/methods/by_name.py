@@ -50,13 +50,12 @@ def _by_sentence_alone(batch: Batch) -> Contributions:
     sentences = score.of_logits(found.logits) - of_nothing
     lengths = documents.words_per_sentence
     rest = np.repeat((sentences - found.sentences) / lengths, lengths)
-    return Contributions(
-        logits,
-        read.word_attention,
-        read.sentence_attention,
-        found.words + rest,
-        sentences,
-        found.ngrams,
+    return found._replace(
+        logits=logits,
+        word_attention=read.word_attention,
+        sentence_attention=read.sentence_attention,
+        words=found.words + rest,
+        sentences=sentences,
     )
 
 
@@ -159,15 +158,6 @@ def without_each(
         first = pieces.stop
 
 
-# Those that need no more of a network than its attention and one gradient of it.
-OF_ATTENTION: dict[str, Callable[[Batch], Contributions]] = {
-    "shapley": by_shapley,
-    "sentence_alone": _by_sentence_alone,
-    "gradient_attention": _by_gradient_attention,
-    "occlusion": _by_occlusion,
-    "attention": _by_attention,
-    "random": _by_chance,
-}
 # In the order of the documentation.
 METHODS: dict[str, Callable[[Batch], Contributions]] = {
     "shapley": by_shapley,
@@ -175,5 +165,11 @@ METHODS: dict[str, Callable[[Batch], Contributions]] = {
     "gradient_attention": _by_gradient_attention,
     "gradient_input": _by_gradient_input,
     "integrated_gradients": _by_integrated_gradients,
-    **OF_ATTENTION,
+    "occlusion": _by_occlusion,
+    "attention": _by_attention,
+    "random": _by_chance,
 }
+# Those that need no more of a network than its attention and one gradient of it.
+OF_ATTENTION = tuple(
+    name for name in METHODS if name not in ("gradient_input", "integrated_gradients")
+)

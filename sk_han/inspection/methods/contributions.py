@@ -48,10 +48,12 @@ class Batch(NamedTuple):
 
 
 def with_other_parts(batch: Batch, found: Attribution, spread: float = 0.0) -> Contributions:
-    """Add the contributions of the network, spread, and of the other parts."""
+    """Add the contributions of the network, a share of them spread, and of the other parts."""
     logits = batch.score.logits(found.logits)
     ngrams = batch.pool.others.attributions(batch.documents, batch.score.factors(logits))
-    words = _spread(found.words, batch.documents, spread) + ngrams
+    lengths = batch.documents.words_per_sentence
+    even = np.repeat(by_sentence(found.words, batch.documents) / lengths, lengths)
+    words = (1 - spread) * found.words + spread * even + ngrams
     sentences = by_sentence(words, batch.documents)
     return Contributions(
         logits, found.word_attention, found.sentence_attention, words, sentences, ngrams
@@ -59,17 +61,8 @@ def with_other_parts(batch: Batch, found: Attribution, spread: float = 0.0) -> C
 
 
 def attention_only(batch: Batch) -> Contributions:
-    """Compute logits, attention and n-gram contributions; other contributions are 0."""
-    found = batch.network.attend(batch.documents)
-    logits = batch.score.logits(found.logits)
-    return Contributions(
-        logits,
-        found.word_attention,
-        found.sentence_attention,
-        np.zeros(batch.documents.n_words),
-        np.zeros(batch.documents.n_sentences),
-        batch.pool.others.attributions(batch.documents, batch.score.factors(logits)),
-    )
+    """Compute logits, attention and n-gram contributions, which all contributions then are."""
+    return with_other_parts(batch, batch.network.attend(batch.documents))
 
 
 def by_sentence(words: NDArray[np.float64], documents: DocumentArray) -> NDArray[np.float64]:
@@ -83,12 +76,3 @@ def by_sentence(words: NDArray[np.float64], documents: DocumentArray) -> NDArray
     if not len(words):
         return np.zeros(0)
     return np.add.reduceat(words, documents.sentence_starts[:-1])
-
-
-def _spread(
-    words: NDArray[np.float64], documents: DocumentArray, share: float
-) -> NDArray[np.float64]:
-    """Divide a share of each sentence's contribution evenly among its words."""
-    lengths = documents.words_per_sentence
-    even = np.repeat(by_sentence(words, documents) / lengths, lengths)
-    return (1 - share) * words + share * even

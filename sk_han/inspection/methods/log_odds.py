@@ -28,12 +28,7 @@ class Asked:
 
     @classmethod
     def checked(cls, target: Any, against: Any, of: Target, n_documents: int | None) -> Asked:
-        """Return the numbers of labels: each argument one label, an array-like of D, or None.
-
-        The number of documents is None where it is not known yet. A ValueError if a label is no
-        class, if the number of labels is not that of the documents, or if a class is compared
-        with itself.
-        """
+        """Return the numbers of one label, an array-like of D, or None; D may not be known yet."""
         if against is not None and not isinstance(of, OneOfClasses):
             raise ValueError(
                 f"against is {against!r}, but a document may have several labels here, which do "

@@ -198,18 +198,11 @@ class TrainingSummary(SummaryOfFit):
         Units that the network has learnt from.
     n_scored : int
         Held-out units.
-    n_epochs : int
-    kept_epoch : int or None
-        The epoch whose weights were kept, from 1; None for the last one, without held-out units.
-    ended : {"all epochs", "no improvement", "a callback", "the time", "an interrupt"}
-        Why training ended.
+    n_epochs, kept_epoch, ended, seconds, total_seconds
+        As of `FitSummary`.
     accuracy : float or None
         Of the words of held-out units, in the kept epoch. It has chosen this epoch, and is a little
         too good.
-    seconds : mapping of str to float
-        Of each stage, by the clock.
-    total_seconds : float
-        Of all of it.
     """
 
     unit: str

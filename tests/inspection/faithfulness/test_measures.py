@@ -7,7 +7,6 @@ import pytest
 
 from sk_han import DocumentArray
 from sk_han.inspection.faithfulness.measures import (
-    FLIP_GRID,
     agreement,
     comprehensiveness_and_sufficiency,
     flip_shares,
@@ -128,11 +127,6 @@ class TestFlipShares:
         # Both with one word less; document 0 flips with two words, and document 1 is asked alone.
         assert asked[0] == 2
         assert set(asked[-3:]) == {1}
-
-    def test_the_grid_rises_and_ends_before_the_whole(self):
-        assert list(FLIP_GRID) == sorted(set(FLIP_GRID))
-        assert FLIP_GRID[0] == 0.01
-        assert FLIP_GRID[-1] == 0.95
 
 
 TEXT = "aa bb cc. dd"  # words aa, bb, cc, dd

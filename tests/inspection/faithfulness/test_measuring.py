@@ -356,8 +356,3 @@ class TestOneDocument:
         assert "\n[-] no interval: a mean of one document does not tell how others vary." in shown
         assert "nan" not in shown
         assert "=" not in shown
-
-    def test_two_documents_have_intervals(self, classifier):
-        found = report_of(classifier, UNSEEN[:2])
-        assert np.isfinite(found.intervals["flip"]["first"]).all()
-        assert "[-]" not in str(found)
