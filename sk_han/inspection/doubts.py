@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from sklearn.isotonic import isotonic_regression
 
 # The surest documents of a class show how often its label is wrong: their share, and how many at
 # least. To their counts come as many of the frequencies of labels as _PRIOR.
@@ -55,7 +56,10 @@ def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) 
     shares = _frequencies(rates, labels)
     n_wrong = n * shares @ other_rates.sum(axis=1)
     chances = np.empty(n)
-    chances[order] = _falling(wrong * n_wrong / max(weights.sum(), _TINY))
+    # The nearest chances that never rise.
+    chances[order] = isotonic_regression(
+        wrong * n_wrong / max(weights.sum(), _TINY), y_min=0, y_max=_SUREST, increasing=False
+    )
     others = np.where(np.arange(k) == labels[:, np.newaxis], -1.0, p).argmax(axis=1)
     return Doubts(chances, others, order)
 
@@ -113,13 +117,3 @@ def _frequencies(rates: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArr
     meant = np.maximum(np.linalg.lstsq(rates.T, given, rcond=None)[0], 0)
     found: NDArray[np.float64] = meant / meant.sum()
     return found
-
-
-def _falling(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the nearest chances, up to `_SUREST`, that never rise."""
-    from sklearn.isotonic import isotonic_regression
-
-    falling: NDArray[np.float64] = isotonic_regression(
-        values, y_min=0, y_max=_SUREST, increasing=False
-    )
-    return falling

@@ -67,11 +67,11 @@ def opened(estimator: Any) -> Any:
         check_is_fitted(estimator)
         members = [fold.estimator for fold in estimator.calibrated_classifiers_]
         names = [f"calibrated_classifiers_[{i}].estimator" for i in range(len(members))]
-        return Ensemble(estimator, members, names, partial(_shares, np.ones(len(members))))
+        return Ensemble(estimator, members, names, _constant(np.ones(len(members))))
     if kinds & {"VotingClassifier", "StackingClassifier"}:
         check_is_fitted(estimator)
         if "VotingClassifier" in kinds:
-            weights = partial(_shares, np.array(_votes(estimator)))
+            weights = _constant(np.array(_votes(estimator)))
         else:
             _check_stack(estimator)
             weights = partial(_slopes, estimator)
@@ -158,6 +158,10 @@ def _opened_pipeline(pipeline: Pipeline) -> Any:
     return Ensemble(Pipeline([*steps, (name, inside.estimator)]), members, names, inside.weights)
 
 
+def _constant(votes: NDArray[np.float64]) -> Weights:
+    return lambda found, target, rival: votes / votes.sum()
+
+
 def _votes(vote: VotingClassifier) -> list[float]:
     """Return the weight of each member that was not dropped."""
     if vote.weights is None:
@@ -175,13 +179,6 @@ def _check_stack(stack: StackingClassifier) -> None:
             "members that hold a HANClassifier: explain(stack.estimators_[i], X), where a class is "
             "its number in stack.classes_."
         )
-
-
-def _shares(
-    votes: NDArray[np.float64], found: Sequence[DocumentExplanation], target: int, rival: int | None
-) -> NDArray[np.float64]:
-    shares: NDArray[np.float64] = votes / votes.sum()
-    return shares
 
 
 def _slopes(
