@@ -133,8 +133,9 @@ def audit_labels(
     keys = [] if texts is None else list(map(text_key, texts))
     same = [group for group in groups_of_same(keys) if (labels[group] != labels[group[0]]).any()]
     numbers = _groups(groups, keys, target.codes(labels))
-    if params.get("X_unlabelled") is not None:
-        params["X_unlabelled"] = list(params["X_unlabelled"])  # each fold reads it
+    for name, value in params.items():
+        if name.rpartition("__")[2] == "X_unlabelled" and value is not None:
+            params[name] = list(value)  # each fold reads it
 
     def fitted(rows: NDArray[np.int64]) -> Any:
         own = {name: rows_of(params[name], rows) for name in per_document}

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -211,6 +212,21 @@ def test_weights_and_groups_of_a_fit_are_those_of_its_documents():
         np.testing.assert_allclose(found.probabilities, plain.probabilities)
     with pytest.raises(ValueError, match=r"params\['sample_weight'\] has 119 values.* the 120 doc"):
         audit_labels(model, TEXTS, LABELS, params={"sample_weight": weights[1:]})
+
+
+class Unlabelled(DummyClassifier):
+    """Reads documents without labels, which it needs."""
+
+    def fit(self, X, y, X_unlabelled=()):
+        assert list(X_unlabelled) == TEXTS
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["X_unlabelled", "unlabelled__X_unlabelled"])
+def test_each_fold_reads_all_documents_without_labels_of_an_iterator(name):
+    model = Unlabelled() if name == "X_unlabelled" else make_pipeline(Unlabelled())
+    found = audit_labels(model, TEXTS, LABELS, params={name: iter(TEXTS)}, n_explained=0)
+    assert len(found) == len(TEXTS)
 
 
 def test_labels_in_another_order_are_warned_of_though_warnings_of_the_fits_are_not():
