@@ -227,6 +227,7 @@ class MultilabelReport(HeldOutReport):
             "predicted": (table, np.bool_),
             "probabilities": (table, np.float64),
             "mistake_labels": ((len(self.mistake_rows),), np.int64),
+            "thresholds": ((len(self.labels),), np.float64),
             "suspects": ((None, 2), np.int64),
         }
 

@@ -59,16 +59,6 @@ class TestMethods:
         for by_method in found.values.values():
             np.testing.assert_array_equal(by_method["name"], by_method["function"])
 
-    def test_a_function_gets_the_estimator_and_the_documents_as_they_were_given(self, classifier):
-        seen = []
-
-        def method(estimator, X):
-            seen.append((estimator, X))
-            return reading_order(estimator, X)
-
-        report_of(classifier, methods={"own": method})
-        assert seen == [(classifier, UNSEEN)]
-
     @pytest.mark.parametrize(
         ("row", "scores", "message"),
         [
@@ -138,18 +128,6 @@ class TestDocuments:
     def test_what_has_nothing_to_remove_is_refused(self, classifier, X, message):
         with pytest.raises(ValueError, match=message):
             report_of(classifier, X)
-
-    def test_whole_documents_are_predicted_once_for_all_methods(self, classifier, monkeypatch):
-        predict, asked = classifier.predict_proba, []
-        n_words = int(classifier.tokenizer_.transform(UNSEEN).n_words)
-
-        def remembered(documents):
-            asked.append(documents.n_words)
-            return predict(documents)
-
-        monkeypatch.setattr(classifier, "predict_proba", remembered)
-        report_of(classifier, fractions=[0.1])
-        assert asked.count(n_words) == 1
 
     def test_an_iterator_is_read_once_for_all_methods(self, classifier):
         listed, iterated = report_of(classifier), report_of(classifier, iter(UNSEEN))

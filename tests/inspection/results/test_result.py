@@ -157,6 +157,11 @@ def test_reports_refuse_data_of_another_number_of_documents(report, name, value)
         dataclasses.replace(report, **{name: value})
 
 
+def test_a_report_on_labels_has_a_threshold_for_each():
+    with pytest.raises(ValueError, match="thresholds must"):
+        dataclasses.replace(LABELS, thresholds=[0.5])
+
+
 @each_result
 def test_json_is_the_dict(result: Result, tmp_path: Any) -> None:
     path = tmp_path / "result.json"
