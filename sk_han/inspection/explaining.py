@@ -83,7 +83,8 @@ def explain(
     combine : {"product", "sqrt"}, default="product"
         How the attention of a word and of its sentence become one number. "product" sums to 1
         over the document. "sqrt" is the word's attention times the square root of the
-        sentence's, as Yang et al. (2016) draw it; it does not sum to 1.
+        sentence's, as Yang et al. (2016) draw it; it does not sum to 1, and words of unimportant
+        sentences remain visible.
     batch_size : int, default=None
         Documents that are read at once; None for as many as in prediction. Results do not
         depend on it.

@@ -77,14 +77,13 @@ def of_classes(documents: DocumentArray, n_classes: int) -> tuple[float, float]:
 def estimated_cost(
     documents: DocumentArray,
     n_distinct_words: int,
-    n_threads: int | None = None,
     *,
     n_classes: int = 2,
     several_labels: bool = False,
 ) -> FitCost:
     """Estimate what a fit of ``HANClassifier()`` to these documents takes on a CPU."""
     found = quantities(documents, n_distinct_words)
-    threads = torch.get_num_threads() if n_threads is None else n_threads
+    threads = torch.get_num_threads()
     alone = sum(seconds * found[name] for name, seconds in SECONDS.items())
     if several_labels and n_classes in ATTENDING:
         alone += _SECONDS_OF_LABEL * n_classes * found["words of all epochs"]

@@ -112,8 +112,7 @@ class DocumentExplanation(Result):
         Log-odds of `target` in a document without words, from which the contributions by "shapley"
         start; None for other methods.
     spread : float, default=None
-        Share of a sentence's contribution by the network that "sentence_alone" and
-        "gradient_attention" divided evenly among its words; None for other methods.
+        As of `explain`, with "sentence_alone" and "gradient_attention"; None for other methods.
     labels : sequence, default=None
         Of a model of several labels a document, those that the document gets by the model's
         thresholds; None for a model of one class a document.
@@ -234,12 +233,7 @@ class DocumentExplanation(Result):
 
     @property
     def combined_attention(self) -> NDArray[np.float64]:
-        """Attention of each word in the document, shape (n_words,), by `combine`.
-
-        With "product", sentence times word attention, which sums to 1. With "sqrt", the square
-        root of the sentence's times the word's, as Yang et al. (2016) draw it: it does not sum to
-        a fixed number, and words of unimportant sentences remain visible.
-        """
+        """Attention of each word in the document, shape (n_words,), by `combine`; see `explain`."""
         sentence_attention = self.sentence_attention[self.sentence_of_word]
         return combine_attention(self.word_attention, sentence_attention, self.combine)
 
