@@ -32,7 +32,7 @@ from skorch.callbacks import Callback
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han.nn.optimizers import RowwiseAdamW, clip_gradient_norm
-from sk_han.training.data_parallel import Ranks, with_ranks
+from sk_han.training.data_parallel import Ranks, joined_ranks
 
 RANKS = (1, 2, 4, 8, 16, 32, 64)
 CABLES = {"one machine": float("inf"), "10 Gbit/s": 1e10, "1 Gbit/s": 1e9}
@@ -92,9 +92,14 @@ def steps_of(documents: DocumentArray, targets: np.ndarray, batch_size: int) -> 
     return np.array(STEPS)
 
 
-@with_ranks
-def exchanges_of(shapes: list[tuple[int, ...]], rows: int, ranks: Ranks) -> np.ndarray:
+def exchanges_of(shapes: list[tuple[int, ...]], rows: int) -> np.ndarray:
     """Return bytes and seconds of exchanges of gradients of so many distinct words."""
+    with joined_ranks() as ranks:
+        assert ranks is not None
+        return exchanges_by(ranks, shapes, rows)
+
+
+def exchanges_by(ranks: Ranks, shapes: list[tuple[int, ...]], rows: int) -> np.ndarray:
     table, *small = [torch.nn.Parameter(torch.zeros(shape)) for shape in shapes]
     optimizer = RowwiseAdamW([table, *small], lr=1e-3, fused=True)
     found = []

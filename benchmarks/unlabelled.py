@@ -3,8 +3,8 @@
 ``python benchmarks/unlabelled.py`` fits HANClassifier with its defaults on some documents, once
 alone and once with the text of others, whose labels are not read: on IMDB the other training
 reviews and the 50,000 without labels, on the other corpora the other training texts. Texts that
-are test documents too are dropped. With ``--held-out`` a fifth of the training documents is scored in
-place of the test documents; what defaults should be is decided there.
+are test documents too are dropped. With ``--held-out`` a fifth of the training documents is scored
+in place of the test documents; what defaults should be is decided there.
 """
 
 from __future__ import annotations
