@@ -97,16 +97,18 @@ def _fitted_model(
 ) -> FittedModel:
     """Put together what the fit gives."""
     training = training_attributes(scaled.pool.network.net, context.earlier_history)
-    del training["net_"]  # the pool has it
     return FittedModel(
         pool=scaled.pool,
         tokenizer=data.tokenizer,
         vocabulary_size=data.vocabulary_size,
         encoder=data.encoder,
         device=context.device,
+        history=training["history_"],
+        n_iter=training["n_iter_"],
+        best_epoch=training["best_epoch_"],
+        best_score=training["best_score_"],
         fit_summary=summary,
         text_hashes=_text_hashes(data, context),
-        **{name.removesuffix("_"): value for name, value in training.items()},
     )
 
 
