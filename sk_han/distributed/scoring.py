@@ -120,18 +120,17 @@ def _check_kind(documents: Any, caller: str) -> None:
     from dask.bag import Bag
     from dask.delayed import Delayed
 
-    delayed = isinstance(documents, Sequence) and [isinstance(each, Delayed) for each in documents]
-    repair = "Of a list of texts make a bag first: dask.bag.from_sequence(texts)."
-    if isinstance(documents, Delayed):  # which claims to have any attribute
-        repair = "Put a single part into a list: [part]."
-    elif isinstance(documents, Bag) or _is_series(documents) or (delayed and all(delayed)):
-        return
-    elif hasattr(documents, "divisions"):
-        repair = "Pass the column that holds the text, for example table['text']."
-    raise TypeError(
-        f"{caller} takes a bag, a Series or a list of delayed parts of Dask; got a "
-        f"{type(documents).__name__}. {repair}"
-    )
+    parts = documents if isinstance(documents, Sequence) else ()
+    is_list = len(parts) > 0 and all(isinstance(part, Delayed) for part in parts)
+    # A delayed part claims to have any attribute.
+    is_part = isinstance(documents, Delayed)
+    if is_part or not (isinstance(documents, Bag) or is_list or _is_series(documents)):
+        raise TypeError(
+            f"{caller} takes a bag, a Series or a list of delayed parts of Dask; got a "
+            f"{type(documents).__name__}. Of a list of texts make a bag first: "
+            "dask.bag.from_sequence(texts). Of a table pass the column that holds the text, for "
+            "example table['text']. Put a single part into a list: [part]."
+        )
 
 
 def _scorer(model: Any, caller: str) -> Any:

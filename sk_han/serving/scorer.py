@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,21 +74,11 @@ class ServedTokenizer:
 _BATCH_SIZE = 64  # documents in memory at once
 
 
-class _ServedNgrams(NgramModel):
-    """An n-gram model without the counts by which it would learn on."""
-
-    @classmethod
-    def from_state(
-        cls, state: Mapping[str, Any], target: Target, device: str = "cpu"
-    ) -> NgramModel:
-        """Create a model from a checked state."""
-        return super().from_state({**state, "counts": None}, target, device)
-
-
-class _ServedCharacters(CharacterModel):
-    """A model of characters of such an n-gram model."""
-
-    kinds: ClassVar = {**CharacterModel.kinds, NgramModel.kind: _ServedNgrams}
+def _without_counts(part: Part) -> Part:
+    """Drop what n-gram models would learn on by."""
+    if isinstance(part, CharacterModel) and isinstance(part.ngrams, NgramModel):
+        return replace(part, ngrams=replace(part.ngrams, counts=None))
+    return replace(part, counts=None) if isinstance(part, NgramModel) else part
 
 
 class Scorer:
@@ -130,8 +121,9 @@ class Scorer:
         if state["parts"][NETWORK]["kind"] != ServedNetwork.kind:
             raise ValueError(_NO_SENTENCE_VECTORS)
         kinds: dict[str, type[Part]] = {**PARTS, ServedNetwork.kind: ServedNetwork}
-        kinds |= {NgramModel.kind: _ServedNgrams, CharacterModel.kind: _ServedCharacters}
-        self._pool = Pool.from_state(state, kinds)
+        pool = Pool.from_state(state, kinds)
+        parts = {name: _without_counts(part) for name, part in pool.parts.items()}
+        self._pool = replace(pool, parts=parts)
         self.classes_ = self.target.names
         self._vocabulary_size: int = state["vocabulary_size"]
         self._tokenizer = tokenizer or state["tokenizer"]

@@ -165,7 +165,7 @@ class TestDelayedParts:
             predict_proba(classifier, parts).compute()
 
     def test_a_single_part_belongs_into_a_list(self, classifier):
-        with pytest.raises(TypeError, match=r"got a Delayed\w*\. Put a single part into a list"):
+        with pytest.raises(TypeError, match=r"got a Delayed\w*\..* Put a single part into a list"):
             predict_proba(classifier, dask.delayed(UNSEEN))
 
 

@@ -404,6 +404,7 @@ def test_names_of_the_api_page_resolve() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_modules_of_the_api_page_are_reached_from_the_package() -> None:
     page = (PACKAGE.parent / "docs" / "api.md").read_text("utf-8")
     modules = {name.partition(".")[0] for name in re.findall(r"^   ([a-z_]+\.\w+)$", page, re.M)}
