@@ -283,13 +283,6 @@ class TestUnfitted:
         with pytest.raises(NotFittedError, match="HierarchicalTokenizer instance is not fitted"):
             getattr(HierarchicalTokenizer(), name)(TEXTS)
 
-    @pytest.mark.parametrize("name", ["predict", "predict_proba", "decision_function", "score"])
-    def test_every_method_of_a_pipeline_says_so(self, name):
-        pipeline = make_pipeline(HierarchicalTokenizer(), tiny())
-        arguments = [TEXTS, LABELS] if name == "score" else [TEXTS]
-        with pytest.raises(NotFittedError):
-            getattr(pipeline, name)(*arguments)
-
     @pytest.mark.parametrize("model", [tiny(), make_pipeline(HierarchicalTokenizer(), tiny())])
     def test_explain_says_so(self, model):
         with pytest.raises(NotFittedError):

@@ -36,7 +36,7 @@ ODD = [
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def runtime():
     pytest.importorskip("onnx", reason="the extra onnx is not installed")
     return pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
@@ -61,10 +61,8 @@ def classifier():
 
 
 @pytest.fixture(scope="module")
-def path(classifier, tmp_path_factory):
+def path(runtime, classifier, tmp_path_factory):
     """Give the file of the graph of the classifier."""
-    pytest.importorskip("onnx", reason="the extra onnx is not installed")
-    pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
     path = tmp_path_factory.mktemp("graphs") / "model.onnx"
     export_onnx(classifier, path)
     return path
@@ -260,7 +258,7 @@ REFUSED = {
 
 
 class TestRefusals:
-    @pytest.mark.parametrize(("name", "params"), REFUSED.items(), ids=REFUSED)
+    @pytest.mark.parametrize(("name", "params"), first_fast(REFUSED.items(), 2), ids=REFUSED)
     def test_what_is_not_covered_is_refused_by_name(self, runtime, tmp_path, name, params):
         with pytest.raises(ValueError, match=f"{name}.*serving.Scorer covers all"):
             export_onnx(fitted_classifier(**params), tmp_path / "model.onnx")
