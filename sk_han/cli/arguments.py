@@ -114,6 +114,19 @@ def _command(
             if name in LEARNING
             else "what stands between several labels of a document (default: ;)",
         )
+    _results_and_settings(command, name)
+    kind = command.add_mutually_exclusive_group()
+    kind.add_argument("--sep", metavar="C", help='character between columns, such as ";" or tab')
+    kind.add_argument("--jsonl", action="store_true", help="standard input is JSON lines")
+    command.add_argument("--encoding", default="utf-8", help="of the tables (default: utf-8)")
+    told = command.add_mutually_exclusive_group()
+    told.add_argument("-q", "--quiet", action="store_true", help="errors and warnings alone")
+    told.add_argument("-v", "--verbose", action="store_true", help="errors with their traceback")
+    return command
+
+
+def _results_and_settings(command: argparse.ArgumentParser, name: str) -> None:
+    """Add what several commands write, and what those that learn are told."""
     if name in ("audit", "explain", "report", "suggest"):
         command.add_argument(
             "-o",
@@ -139,14 +152,6 @@ def _command(
         command.add_argument(
             "--seed", type=int, default=0, metavar="N", help="of all that is drawn (default: 0)"
         )
-    kind = command.add_mutually_exclusive_group()
-    kind.add_argument("--sep", metavar="C", help='character between columns, such as ";" or tab')
-    kind.add_argument("--jsonl", action="store_true", help="standard input is JSON lines")
-    command.add_argument("--encoding", default="utf-8", help="of the tables (default: utf-8)")
-    told = command.add_mutually_exclusive_group()
-    told.add_argument("-q", "--quiet", action="store_true", help="errors and warnings alone")
-    told.add_argument("-v", "--verbose", action="store_true", help="errors with their traceback")
-    return command
 
 
 def _fit(command: argparse.ArgumentParser) -> None:
