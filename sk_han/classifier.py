@@ -18,6 +18,7 @@ from sk_han.documents import DocumentArray, EncoderFingerprint
 from sk_han.documents.repeated import TextHashes
 from sk_han.engines.loading import ENGINES, engine_in_use, using_engine
 from sk_han.fitting import story
+from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import Given
 from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel, check_is_first_rank
@@ -221,9 +222,7 @@ ContextAttention, default="attention"
 
     See Also
     --------
-    HierarchicalTokenizer : Raw texts to documents of sentences of word ids.
     sk_han.nn.HierarchicalAttentionNetwork : The network, with the papers of its family.
-    explain : Contributions of words and sentences to a prediction, also for a Pipeline.
 
     References
     ----------
@@ -625,7 +624,8 @@ ContextAttention, default="attention"
         begin_task = partial(FitTasks, self, sample_weight=given.sample_weight)
         gradients = torch.inference_mode(mode=False)  # even inside of the caller's mode
         with self._computing(), joined_ranks() as ranks, gradients:
-            fitted = story.fit(settings, given, before, begin_task=begin_task, ranks=ranks, **how)
+            context = FitContext(settings, before, ranks, begin_task=begin_task, **how)
+            fitted = story.fit(given, context)
         # Of several processes, the first alone has a model; others say which one they are.
         if isinstance(fitted, FittedModel):
             replace_attributes(self, fitted.attributes())

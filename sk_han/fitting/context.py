@@ -43,9 +43,9 @@ class FitContext:
         before: FittedModel | None,
         ranks: Ranks | None,
         *,
-        is_portion: bool,
-        checkpoint: Any,
         begin_task: Callable[..., FitTasks],
+        checkpoint: Any = None,
+        is_portion: bool = False,
     ) -> None:
         if ranks is not None and is_portion:
             raise ValueError(

@@ -285,14 +285,20 @@ def _validation(
     vocabulary_size: int,
 ) -> LabelledDocuments:
     """Return the validation documents that the user gives."""
-    if tokenizer is None and not holds_word_ids(X_val):
-        raise TypeError(
-            f"X_val is a {type(X_val).__name__}, but X holds word ids. In a Pipeline, "
-            "Pipeline(..., transform_input=['X_val']) has it tokenized, with metadata routing "
-            "enabled and set_fit_request(X_val=True, y_val=True)."
-        )
+    if tokenizer is None:
+        _check_word_ids(X_val, "X_val", "X_val=True, y_val=True")
     documents = within_vocabulary(as_documents(X_val, tokenizer), vocabulary_size)
     return LabelledDocuments(documents, targets, np.ones(len(documents)))
+
+
+def _check_word_ids(X: Any, name: str, request: str) -> None:
+    """Refuse texts beside word ids, with the repair."""
+    if not holds_word_ids(X):
+        raise TypeError(
+            f"{name} is a {type(X).__name__}, but X holds word ids. In a Pipeline, "
+            f"Pipeline(..., transform_input=[{name!r}]) has it tokenized, with metadata routing "
+            f"enabled and set_fit_request({request})."
+        )
 
 
 def _check_without_labels(X_unlabelled: Any, X: Any) -> None:
@@ -304,12 +310,8 @@ def _check_without_labels(X_unlabelled: Any, X: Any) -> None:
             f"X_unlabelled is a {type(X_unlabelled).__name__} of word ids, but X holds texts. Give "
             "texts without labels as texts too."
         )
-    if holds_word_ids(X) and not holds_word_ids(X_unlabelled):
-        raise TypeError(
-            f"X_unlabelled is a {type(X_unlabelled).__name__}, but X holds word ids. In a "
-            "Pipeline, Pipeline(..., transform_input=['X_unlabelled']) has it tokenized, with "
-            "metadata routing enabled and set_fit_request(X_unlabelled=True)."
-        )
+    if holds_word_ids(X):
+        _check_word_ids(X_unlabelled, "X_unlabelled", "X_unlabelled=True")
     if not hasattr(X_unlabelled, "__len__"):
         return
     if len(X_unlabelled) == 0:

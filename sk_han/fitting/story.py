@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,11 +13,9 @@ from sk_han.fitting.learner import Learner
 from sk_han.fitting.linear import LinearLearner
 from sk_han.fitting.network import NetworkLearner
 from sk_han.fitting.scales import Scaled, decided, scaled_pool
-from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel
 from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
 from sk_han.inspection.results.fit_summary import FitSummary
-from sk_han.training.data_parallel import Ranks
 from sk_han.training.history import training_attributes
 from sk_han.utils.progress import tell
 
@@ -27,29 +23,9 @@ from sk_han.utils.progress import tell
 LEARNERS: list[type[Learner]] = [NetworkLearner, LinearLearner]
 
 
-def fit(
-    settings: Settings,
-    given: Given,
-    before: FittedModel | None,
-    *,
-    begin_task: Callable[..., Any],
-    checkpoint: Any = None,
-    is_portion: bool = False,
-    ranks: Ranks | None,
-) -> FittedModel | str:
-    """Learn from the user's data; the estimator itself does not change.
-
-    It goes on from the model `before`, if there is one. A portion is learnt for one epoch at the
-    constant learning rate, from all documents. On a rank but the first the result is its name.
-    """
-    context = FitContext(
-        settings,
-        before,
-        ranks,
-        is_portion=is_portion,
-        checkpoint=checkpoint,
-        begin_task=begin_task,
-    )
+def fit(given: Given, context: FitContext) -> FittedModel | str:
+    """Learn from the user's data; on a rank but the first the result is its name."""
+    settings = context.settings
     # Labels checked and encoded, texts to word ids, some documents held out.
     with context.stages("texts"):
         data = read_data(given, context)
@@ -81,7 +57,7 @@ def fit(
         scaled = decided(scaled, settings.threshold)
     summary = summary_of(scaled, data, context)
     # A portion may have other class frequencies, and a loss of the user's no probabilities.
-    if not is_portion and not settings.own_loss:
+    if not context.is_portion and not settings.own_loss:
         warn_of_a_useless_network(summary, scaled, data.training_data, settings.lr)
     if context.stages.verbose:
         tell(summary)
