@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sys
 import time
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 from skorch.callbacks import Callback
 
 from sk_han import Checkpoint
@@ -67,17 +69,21 @@ def whole_fit(**params):
     return classifier_of(**params).fit(TEXTS, LABELS)
 
 
-def stop_fit(classifier, folder, *, step=None, epoch=None, minutes=0.0, **arguments):
-    """Fit with checkpoints behind every step, and stop at a step or the start of an epoch."""
+@contextmanager
+def stopping_at(*, step=None, epoch=None):
+    """Stop the fit within at a step or the start of an epoch; it must come so far."""
     StopAt.step, StopAt.epoch = step, epoch
     try:
-        X, y = arguments.pop("X", TEXTS), arguments.pop("y", LABELS)
-        classifier.fit(X, y, checkpoint=Checkpoint(folder, minutes), **arguments)
-    except Stopped:
-        return
+        with pytest.raises(Stopped):
+            yield
     finally:
         StopAt.step = StopAt.epoch = None
-    raise AssertionError("The fit did not come so far.")
+
+
+def stop_fit(classifier, folder, *, minutes=0.0, **place):
+    """Fit with checkpoints behind every step, and stop at a place as of `stopping_at`."""
+    with stopping_at(**place):
+        classifier.fit(TEXTS, LABELS, checkpoint=Checkpoint(folder, minutes))
 
 
 def file_of(folder):

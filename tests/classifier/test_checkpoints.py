@@ -24,6 +24,7 @@ from tests.interrupted_fits import (
     classifier_of,
     file_of,
     stop_fit,
+    stopping_at,
     whole_fit,
 )
 from tests.thorough import first_fast
@@ -173,30 +174,23 @@ class TestPretraining:
             patched.setattr(Net, "train_step", stop_at_five)
             with pytest.raises(Stopped):
                 self.fit(self.classifier(), checkpoint=Checkpoint(tmp_path, minutes=0))
-        StopAt.step = 5
-        try:
-            with pytest.raises(Stopped):
-                self.fit(self.classifier(), checkpoint=Checkpoint(tmp_path, minutes=0))
-        finally:
-            StopAt.step = None
+        with stopping_at(step=5):
+            self.fit(self.classifier(), checkpoint=Checkpoint(tmp_path, minutes=0))
         monkeypatch.setattr("sk_han.fitting.network._softly_labelled", None)
         assert_same(self.fit(self.classifier(), checkpoint=tmp_path), whole, unlabelled.UNSEEN)
 
     @pytest.mark.thorough
     def test_a_generator_of_the_user_ends_in_the_same_state(self, tmp_path):
-        def generator_after(stop_at):
-            generator = np.random.RandomState(3)
-            StopAt.step = stop_at
-            try:
-                classifier = self.classifier().set_params(random_state=generator)
-                self.fit(classifier, checkpoint=Checkpoint(tmp_path, minutes=0))
-            except Stopped:
-                return generator_after(None)
-            finally:
-                StopAt.step = None
-            return generator.randint(2**31 - 1)
+        def fit(generator):
+            classifier = self.classifier().set_params(random_state=generator)
+            self.fit(classifier, checkpoint=Checkpoint(tmp_path, minutes=0))
 
-        assert generator_after(5) == generator_after(None)
+        with stopping_at(step=5):
+            fit(np.random.RandomState(3))
+        going_on, whole = np.random.RandomState(3), np.random.RandomState(3)
+        fit(going_on)
+        fit(whole)
+        assert going_on.randint(2**31 - 1) == whole.randint(2**31 - 1)
 
 
 class TestTheFolder:
@@ -365,14 +359,8 @@ class TestAnotherFit:
 class TestInScikitLearn:
     def test_a_pipeline_passes_it_on(self, tmp_path):
         pipeline = make_pipeline(HierarchicalTokenizer(), classifier_of())
-        StopAt.step = 8
-        try:
-            with pytest.raises(Stopped):
-                pipeline.fit(
-                    TEXTS, LABELS, hanclassifier__checkpoint=Checkpoint(tmp_path, minutes=0)
-                )
-        finally:
-            StopAt.step = None
+        with stopping_at(step=8):
+            pipeline.fit(TEXTS, LABELS, hanclassifier__checkpoint=Checkpoint(tmp_path, minutes=0))
         pipeline.fit(TEXTS, LABELS, hanclassifier__checkpoint=tmp_path)
         np.testing.assert_array_equal(
             pipeline.predict_proba(UNSEEN), whole_fit().predict_proba(UNSEEN)
@@ -382,12 +370,8 @@ class TestInScikitLearn:
         with sklearn.config_context(enable_metadata_routing=True):
             classifier = classifier_of().set_fit_request(checkpoint=True)
             pipeline = make_pipeline(HierarchicalTokenizer(), classifier)
-            StopAt.step = 8
-            try:
-                with pytest.raises(Stopped):
-                    pipeline.fit(TEXTS, LABELS, checkpoint=tmp_path)
-            finally:
-                StopAt.step = None
+            with stopping_at(step=8):
+                pipeline.fit(TEXTS, LABELS, checkpoint=tmp_path)
         assert file_of(tmp_path).exists()
 
     def test_it_is_no_parameter_of_the_constructor(self):

@@ -626,10 +626,6 @@ class TestNet:
             classifier.net_.predict_proba(data), classifier.predict_proba(TEXTS), atol=1e-6
         )
 
-    def test_net_params_reach_the_net(self):
-        classifier = tiny(net_params={"module__max_words": 50}).fit(TEXTS, LABELS)
-        assert classifier.net_.module_.max_words == 50
-
     def test_an_optimizer_class_is_taken(self):
         classifier = tiny(optimizer=torch.optim.RMSprop).fit(TEXTS, LABELS)
         assert isinstance(classifier.net_.optimizer_, torch.optim.RMSprop)
