@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
 from sk_han.documents import DocumentArray, LabelledDocuments
@@ -16,11 +15,12 @@ from sk_han.embeddings.svd import left_singular_vectors
 from sk_han.parts.ngrams.hashing import batches
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import (
+    Features,
     coefficients_of,
     logistic_regression,
     update_problems,
 )
-from sk_han.parts.ngrams.presence import document_counts, lengths_of, presences
+from sk_han.parts.ngrams.presence import document_counts, presences
 from sk_han.targets import Target
 
 _RANK = 400
@@ -43,7 +43,8 @@ class LatentSpace(NamedTuple):
     def vectors(self, documents: DocumentArray) -> NDArray[np.float32]:
         """Project documents, (D, R)."""
         parts = [
-            _rows(presences(batch, self.ngram_range, self.buckets), self.ratios) @ self.projection
+            Features(presences(batch, self.ngram_range, self.buckets), self.ratios).of_score(0)
+            @ self.projection
             for batch in batches(documents)
         ]
         return np.concatenate([np.empty((0, self.projection.shape[1]), np.float32), *parts])
@@ -70,7 +71,7 @@ def fit_latent_space(
     if rank < 1:
         return None
     ratios = (np.log(len(documents) / counts[buckets]) ** 2).astype(np.float32)[:, np.newaxis]
-    rows = _rows(presences(documents, ngram_range, buckets), ratios)
+    rows = Features(presences(documents, ngram_range, buckets), ratios).of_score(0)
     directions, values = left_singular_vectors(rows.T.tocsr(), rank, random_state)
     # The mean square of the documents' lengths is then 1.
     scale = float(np.sqrt(np.sum(values.astype(np.float64) ** 4) / len(documents)))
@@ -130,17 +131,10 @@ def partial_fit_latent_model(
 
     The directions are no longer known: weights of n-grams move as in `partial_fit_ngram_model`.
     """
-    rows = _rows(presences(data.documents, model.ngram_range, model.buckets), model.ratios)
+    present = presences(data.documents, model.ngram_range, model.buckets)
+    rows = Features(present, model.ratios).of_score(0)
     coefficients, intercept = coefficients_of(model), model.intercept.astype(np.float64)
     strength = n_documents / (_C_OF_PORTIONS * len(data))
     update_problems(lambda _: rows, data, model.target, coefficients, intercept, strength)
     weights = (model.ratios * coefficients).astype(np.float32)
     return replace(model, weights=weights, intercept=intercept.astype(np.float32))
-
-
-def _rows(present: csr_matrix, ratios: NDArray[np.float32]) -> csr_matrix:
-    """Give n-grams their ratios, and every document the length 1, shape (D, F)."""
-    lengths = lengths_of(present, ratios**2)[:, 0]
-    row_of_entry = np.repeat(np.arange(present.shape[0]), np.diff(present.indptr))
-    values = ratios[present.indices, 0] / lengths[row_of_entry]
-    return csr_matrix((values, present.indices, present.indptr), present.shape)

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams.model import NgramCounts, NgramModel
-from sk_han.parts.ngrams.presence import frequent_ngrams, lengths_of
+from sk_han.parts.ngrams.presence import frequent_ngrams
 from sk_han.targets import Target
 
 INVERSE_STRENGTH = 10.0  # of the L2 regularization; C of scikit-learn
@@ -169,8 +169,11 @@ class Features:
     """Ratios (F, B) of the n-grams of each document, (D, F), normalized to length 1."""
 
     def __init__(self, present: csr_matrix, ratios: NDArray[np.float32]) -> None:
-        self.matrix, self.ratios = present.copy(), ratios
-        self.lengths = lengths_of(present, ratios**2)  # (D, S)
+        # It shares the places of the entries, and gets others.
+        self.matrix = csr_matrix((present.data, present.indices, present.indptr), present.shape)
+        self.ratios = ratios
+        lengths = np.sqrt(present @ ratios**2)  # (D, B)
+        self.lengths = np.where(lengths > 0, lengths, 1)
         self.row_of_entry = np.repeat(np.arange(present.shape[0]), np.diff(present.indptr))
 
     def of_score(self, c: int) -> csr_matrix:

@@ -59,9 +59,3 @@ def document_counts(documents: DocumentArray, ngram_range: tuple[int, int]) -> N
     for batch in batches(documents):
         np.add.at(counts, presences(batch, ngram_range).indices, 1)
     return counts
-
-
-def lengths_of(present: csr_matrix, squared_ratios: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Compute the norms of the documents' vectors of ratios, shape (D, S); 1 if it is 0."""
-    lengths = np.sqrt(present @ squared_ratios)
-    return np.where(lengths > 0, lengths, 1)
