@@ -16,6 +16,16 @@ from sk_han.storage.stored_labels import label_names
 from sk_han.targets.probabilities import log_sigmoid
 from sk_han.targets.splitting import N_FOLDS, dealt_out
 from sk_han.targets.target import Target
+from sk_han.validation.doubtful import warn_of_alike_names
+from sk_han.validation.indicators import (
+    check_indicator,
+    check_names,
+    in_order,
+    is_indicator,
+    warn_of_labels,
+    weights_of_sides,
+)
+from sk_han.validation.labels import document_weights
 
 # With so many documents of a label, the network counts half of what it counts for frequent ones.
 _FEW = 10.0
@@ -56,16 +66,11 @@ class AnyOfLabels(Target):
     @classmethod
     def takes(cls, y: Any) -> bool:
         """Return whether labels come in columns."""
-        from sk_han.validation.indicators import is_indicator
-
         return is_indicator(y)
 
     @classmethod
     def learnt(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, NDArray[np.bool_]]:
         """Check an indicator, and take the names of its columns."""
-        from sk_han.validation.doubtful import warn_of_alike_names
-        from sk_han.validation.indicators import check_indicator, in_order, warn_of_labels
-
         values, columns = check_indicator(y, n_documents, "y")
         if classes is not None:
             names = cls.names_of(classes)
@@ -80,14 +85,10 @@ class AnyOfLabels(Target):
     @classmethod
     def names_of(cls, classes: Any) -> NDArray[Any]:
         """Return names in their order; a number stands for as many columns without names."""
-        from sk_han.validation.indicators import check_names
-
         return check_names(classes)
 
     def encode(self, y: Any, n_documents: int, name: str = "y") -> NDArray[np.bool_]:
         """Check an indicator, and put named columns in the order of the labels, (D, L)."""
-        from sk_han.validation.indicators import check_indicator, in_order
-
         values, columns = check_indicator(y, n_documents, name)
         return in_order(values, columns, self.names, name)
 
@@ -113,9 +114,6 @@ class AnyOfLabels(Target):
         self, t: NDArray[Any], sample_weight: Any, class_weight: Any
     ) -> tuple[Target, NDArray[np.float64]]:
         """Check weights: those of classes belong to the sides of each label."""
-        from sk_han.validation.indicators import weights_of_sides
-        from sk_han.validation.labels import document_weights
-
         weights = document_weights(sample_weight, None, np.arange(len(t)), np.arange(len(t)))
         sides = None
         if class_weight is not None:

@@ -13,6 +13,12 @@ from sk_han.storage.stored_labels import labels
 from sk_han.targets.probabilities import log_softmax, log_sum_exp, softmax
 from sk_han.targets.target import Target
 from sk_han.utils.warnings import warn_user
+from sk_han.validation.doubtful import (
+    warn_of_alike_names,
+    warn_of_rare_classes,
+    warn_of_single_documents,
+)
+from sk_han.validation.labels import as_labels, check_labels, document_weights, encode_labels
 
 
 def _n_problems(n_classes: int) -> int:
@@ -45,9 +51,6 @@ class OneOfClasses(Target):
     @classmethod
     def learnt(cls, y: Any, n_documents: int, classes: Any) -> tuple[Target, NDArray[np.int64]]:
         """Check labels, and number their classes."""
-        from sk_han.validation.doubtful import warn_of_alike_names
-        from sk_han.validation.labels import check_labels, encode_labels
-
         labels = check_labels(y, n_documents)
         target = cls(np.unique(labels) if classes is None else cls.names_of(classes))
         warn_of_alike_names(target.names)
@@ -61,14 +64,10 @@ class OneOfClasses(Target):
     @classmethod
     def names_of(cls, classes: Any) -> NDArray[Any]:
         """Return the classes sorted."""
-        from sk_han.validation.labels import as_labels
-
         return np.unique(as_labels(classes, "classes"))
 
     def encode(self, y: Any, n_documents: int, name: str = "y") -> NDArray[np.int64]:
         """Check labels, and return the numbers of their classes, (D,)."""
-        from sk_han.validation.labels import check_labels, encode_labels
-
         return encode_labels(check_labels(y, n_documents, name), self.names, name)
 
     def decide(self, z: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -87,8 +86,6 @@ class OneOfClasses(Target):
         self, t: NDArray[Any], sample_weight: Any, class_weight: Any
     ) -> tuple[Target, NDArray[np.float64]]:
         """Multiply the weights of documents by those of their classes, (D,)."""
-        from sk_han.validation.labels import document_weights
-
         return self, document_weights(sample_weight, class_weight, self.names[t], self.names)
 
     def is_learnable(self, t: NDArray[Any]) -> bool:
@@ -97,8 +94,6 @@ class OneOfClasses(Target):
 
     def warn_of_rare(self, t: NDArray[Any], *, given: bool) -> None:
         """Warn of classes of one document, and of few among larger ones."""
-        from sk_han.validation.doubtful import warn_of_rare_classes, warn_of_single_documents
-
         warn_of_single_documents(t, self.names, given=given)
         warn_of_rare_classes(t, self.names)
 

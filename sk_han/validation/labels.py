@@ -8,11 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import type_of_target
 
-from sk_han.utils.compat import check_sample_weight
 from sk_han.utils.containers import label_list, listed, refuse_masked
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import is_missing
@@ -29,6 +25,11 @@ _FARTHEST = 1e100
 
 def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
     """Return labels of any container as an array of shape (n_labels,)."""
+    # Not above: a Scorer knows targets, and does without scikit-learn.
+    from sklearn.exceptions import DataConversionWarning
+    from sklearn.utils import column_or_1d
+    from sklearn.utils.multiclass import type_of_target
+
     if y is None:
         raise ValueError(
             "This HANClassifier estimator requires y to be passed, but the target y is None."
@@ -102,6 +103,8 @@ def document_weights(
     sample_weight: Any, class_weight: Any, labels: NDArray[Any], classes: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Compute the weight of each document in the loss, (D,): sample weight times class weight."""
+    from sk_han.utils.compat import check_sample_weight
+
     refuse_masked(sample_weight, "sample_weight")
     try:
         weights = check_sample_weight(
