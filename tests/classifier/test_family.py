@@ -286,11 +286,12 @@ class TestWrongOptions:
             classifier.set_params(pooling=Attention(size=0)).partial_fit(unread(), LABELS)
 
 
-class TestGoingOn:
-    @pytest.fixture(scope="class")
-    def warm(self):
-        return tiny(warm_start=True, max_epochs=1).fit(TEXTS, LABELS)
+@pytest.fixture(scope="module")
+def warm():
+    return tiny(warm_start=True, max_epochs=1).fit(TEXTS, LABELS)
 
+
+class TestGoingOn:
     @pytest.mark.parametrize(
         ("params", "message"),
         [

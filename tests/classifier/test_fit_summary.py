@@ -1,7 +1,6 @@
 """What is said after a fit: the summary, the representation, warnings."""
 
 import dataclasses
-import json
 import pickle
 import re
 import warnings
@@ -20,7 +19,6 @@ from sk_han.fitting.summary import fault_in_unseen
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts import Pool
 from sk_han.parts.pool import NETWORK
-from tests.html_page import Page
 from tests.tiny_models import LABELS, TEXTS, tiny
 from tests.tiny_targets import classes
 
@@ -192,13 +190,6 @@ def test_a_damaged_summary_is_refused(fitted, change):
         FitSummary.from_dict(values)
     with pytest.raises(ValueError, match="cannot be restored"):
         tiny().from_state(fitted.to_state() | {"fit_summary": values})
-
-
-def test_a_summary_is_plain_data_with_a_page(fitted):
-    summary = fitted.fit_summary_
-    assert FitSummary.from_dict(json.loads(json.dumps(summary.to_dict()))) == summary
-    Page(summary.to_html())
-    assert "share of each part" in summary._repr_html_()
 
 
 def test_the_diagram_has_what_matters_and_the_representation_parameters_alone(fitted):

@@ -49,7 +49,12 @@ class Source(NamedTuple):
 
     data: LabelledDocuments
     ngram_range: tuple[int, int]
-    smoothing: float = SMOOTHING
+    of_words: bool = True  # else of characters
+
+    @property
+    def smoothing(self) -> float:
+        """As of `fit_ngram_model`."""
+        return SMOOTHING if self.of_words else SMOOTHING_OF_CHARACTERS
 
     @property
     def n_chunks(self) -> int:
@@ -79,7 +84,7 @@ class LinearKinds(NamedTuple):
             found[NGRAMS] = Source(data, self.ngram_range)
         if self.char_range is not None and self.table is not None:
             read = self.table.read_labelled(data)
-            found[CHARACTERS] = Source(read, self.char_range, SMOOTHING_OF_CHARACTERS)
+            found[CHARACTERS] = Source(read, self.char_range, of_words=False)
         return found
 
     def models(self, found: Mapping[str, NgramPart | None]) -> dict[str, Any]:
@@ -132,10 +137,7 @@ def fit_linear_parts(
         fold = next(folds) if held_out is None else held_out
         folds = iter([fold])
         split = np.setdiff1d(everything, fold, assume_unique=True), fold
-    learners = {
-        name: _NgramLearner(source, target, split, of_words=name == NGRAMS)
-        for name, source in sources.items()
-    }
+    learners = {name: _NgramLearner(each, target, split) for name, each in sources.items()}
     latent = None if kinds.space is None else LatentLearner(kinds.space, data, target)
 
     def fit(rows: NDArray[np.int64]) -> dict[str, Part]:
@@ -200,8 +202,8 @@ def characters_pay(data: LabelledDocuments, target: Target, kinds: LinearKinds) 
     fold = next(target.folds(some.targets, some.groups), np.empty(0, dtype=np.int64))
     rest = np.setdiff1d(np.arange(len(some)), fold)
     logits = []
-    for name, source in kinds.sources(some).items():
-        model = _NgramLearner(source, target, None, of_words=name == NGRAMS).fit(rest)
+    for source in kinds.sources(some).values():
+        model = _NgramLearner(source, target, None).fit(rest)
         if model is None or not len(fold):
             return False
         logits.append(model.logits(source.data.documents[fold]))
@@ -236,7 +238,7 @@ def partial_fit_linear_parts(
         parts[NGRAMS] = Source(data, parts[NGRAMS].ngram_range).learnt_on(parts[NGRAMS], target)
     if CHARACTERS in parts and isinstance(parts[CHARACTERS].ngrams, NgramModel):
         model, table = parts[CHARACTERS].ngrams, parts[CHARACTERS].table
-        source = Source(table.read_labelled(data), model.ngram_range, SMOOTHING_OF_CHARACTERS)
+        source = Source(table.read_labelled(data), model.ngram_range, of_words=False)
         parts[CHARACTERS] = CharacterModel(source.learnt_on(model, target), table)
     if LATENT in parts and isinstance(parts.get(NGRAMS), NgramModel):
         n_documents = float(parts[NGRAMS].counts.n_documents[0])
@@ -257,29 +259,27 @@ class _NgramLearner:
         source: Source,
         target: Target,
         split: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
-        *,
-        of_words: bool,
     ) -> None:
         self.source, self.target = source, target
-        data, ngram_range, smoothing = source
+        data, ngram_range, of_words = source
         self.sparse = self.in_chunks = None
         if target.n_problems > MOST_DENSE:
             self.sparse = SparseLearner(data, target, ngram_range, of_words=of_words)
             if split is not None and len(split[0]):
                 self.sparse.choose_strength(*split)
         elif split is not None and source.n_chunks > 1:
-            given = data, target, ngram_range, split, smoothing
+            given = data, target, ngram_range, split, source.smoothing
             self.in_chunks = fit_ngram_models_in_chunks(*given)
 
     def fit(self, rows: NDArray[np.int64]) -> NgramPart | None:
         """Fit a model to the documents of these rows; None if nothing can be learnt."""
-        data, ngram_range, smoothing = self.source
+        data, ngram_range, _ = self.source
         if self.sparse is not None:
             return self.sparse.fit(rows)
         if self.in_chunks is not None:
             of_rest, of_all = self.in_chunks
             return of_all if len(rows) == len(data) else of_rest
-        return fit_ngram_model(data[rows], self.target, ngram_range, smoothing)
+        return fit_ngram_model(data[rows], self.target, ngram_range, self.source.smoothing)
 
 
 def _usual_scales(names: Collection[str]) -> dict[str, float]:
