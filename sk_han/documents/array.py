@@ -307,7 +307,7 @@ class DocumentArray:
     @property
     def shape(self) -> tuple[int]:
         """``(n_documents,)``."""
-        return (len(self.document_starts) - 1,)
+        return (len(self),)
 
     @property
     def n_sentences(self) -> int:
@@ -363,7 +363,7 @@ class DocumentArray:
         counted = [f"{n} {name}{'' if n == 1 else 's'}" for name, n in counts.items()]
         return f"DocumentArray({', '.join(counted)})"
 
-    def __getstate__(self) -> tuple[None, dict[str, Any]]:  # the second are slots
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:  # None for __dict__, and the slots
         state = {name: getattr(self, name) for name in DocumentArray.__slots__}
         return None, state | {"spelling": self.spelling and self.spelling.used()}
 

@@ -55,11 +55,6 @@ class LazyDocuments(DocumentArray):
         return self._source.read(self._rows)
 
     @property
-    def shape(self) -> tuple[int]:
-        """``(n_documents,)``."""
-        return (len(self._rows),)
-
-    @property
     def n_sentences(self) -> int:
         """Number of sentences of all documents."""
         return int(self.sentences_per_document.sum())

@@ -217,10 +217,6 @@ class SentenceArray(DocumentArray):
             "stores both, and joblib.load(path, mmap_mode='r') leaves the vectors on the disk."
         )
 
-    def in_memory(self) -> SentenceArray:
-        """Return itself."""
-        return self
-
     def __repr__(self) -> str:
         words = super().__repr__().partition("(")[2][:-1]
         return f"SentenceArray({words}, vectors of {self.dimension} numbers)"

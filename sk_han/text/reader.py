@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray, Spelling, starts_of
+from sk_han.documents import UNKNOWN_ID, DocumentArray, starts_of
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.word_types import WordTypes, read_word_types
 
@@ -115,12 +115,7 @@ def documents_of(
     """
     found = map(vocabulary.get, words, repeat(UNKNOWN_ID))  # a generator takes twice the time
     ids = np.fromiter(found, np.int32, len(words))
-    return DocumentArray._of_lengths(
-        ids[types.numbers],
-        types.words_per_sentence,
-        types.sentences_per_document,
-        Spelling(types.numbers, words),
-    )
+    return types.documents(ids[types.numbers], words)
 
 
 def words_of(documents: DocumentArray, vocabulary: Mapping[str, int]) -> list[list[list[str]]]:

@@ -9,7 +9,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import UNKNOWN_ID, DocumentArray, Spelling
+from sk_han.documents import UNKNOWN_ID, DocumentArray
 from sk_han.text.word_types import Numbering, WordTypes
 
 
@@ -38,12 +38,7 @@ class WordCounts:
         if self.documents is not None:
             once = _once_a_document(numbers, types.words_per_document, len(self._number_of))
             self.documents = self._sum(self.documents, once)
-        return DocumentArray._of_lengths(
-            numbers.astype(np.int32) + 1,
-            types.words_per_sentence,
-            types.sentences_per_document,
-            Spelling(types.numbers, words),
-        )
+        return types.documents(numbers.astype(np.int32) + 1, words)
 
     @property
     def words(self) -> list[str]:

@@ -14,7 +14,7 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.documents import concatenated_ranges, starts_of
+from sk_han.documents import DocumentArray, Spelling, concatenated_ranges, starts_of
 from sk_han.engines.loading import kernels
 from sk_han.engines.tasks import at_most_per_core, using_threads
 from sk_han.text.analyzer import TextAnalyzer
@@ -45,6 +45,11 @@ class WordTypes:
     def words_per_document(self) -> NDArray[np.int64]:
         """Number of words of each document, shape (n_documents,)."""
         return np.diff(starts_of(self.words_per_sentence)[starts_of(self.sentences_per_document)])
+
+    def documents(self, ids: NDArray[np.int32], words: list[str]) -> DocumentArray:
+        """Return documents with these ids (n_words,), which know the word of each type."""
+        lengths = self.words_per_sentence, self.sentences_per_document
+        return DocumentArray._of_lengths(ids, *lengths, Spelling(self.numbers, words))
 
     def without(self, dropped: NDArray[np.bool_]) -> WordTypes:
         """Remove the words of marked types, and sentences that have no word left."""

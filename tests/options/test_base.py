@@ -81,9 +81,6 @@ class TestEveryClass:
         with pytest.raises(TypeError, match="positional"):
             type(options)(1)
 
-    def test_the_representation_is_the_call_that_makes_it(self, options: Options) -> None:
-        assert eval(repr(options)) == options  # its own text
-
 
 class TestNestedParameters:
     def test_they_are_named_with_two_underscores(self) -> None:

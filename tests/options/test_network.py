@@ -72,11 +72,6 @@ class TestStrings:
         assert NetworkOptions(pooling=pooling).attention is None
 
 
-def test_kinds_of_attention_differ_where_their_options_do_not() -> None:
-    assert Attention() != MultiHopAttention()
-    assert Attention() != ContextAttention()
-
-
 FITTED = {
     "embedding_dim": 3,
     "rnn": RNN(num_layers=2),
