@@ -170,7 +170,9 @@ class TestLoadEmbeddings:
             load_embeddings(path, VOCABULARY)
 
 
-class TestVectorsInMemory:
+class TestLoadedVectors:
+    """Vectors that are in memory already, in place of a path."""
+
     @pytest.mark.parametrize("vectors", [VECTORS, KeyedVectors(VECTORS)], ids=["dict", "gensim"])
     def test_they_are_taken_like_a_file(self, vectors: Any) -> None:
         loaded = load_embeddings(vectors, VOCABULARY)

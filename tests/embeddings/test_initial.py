@@ -4,6 +4,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from skorch.callbacks import Callback
 
 from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.embeddings.cooccurrence import cooccurrence_vectors
@@ -94,3 +95,19 @@ class TestInitialVectors:
         )
         np.testing.assert_array_equal(vectors("cooccurrence", weights=weights), expected)
         assert abs(vectors("cooccurrence") - expected).max() > 1e-3
+
+    def test_a_mapping_that_is_not_finite_is_refused_by_its_words_before_training(self):
+        words = {"good": [np.nan] * 7, "day": [1e300] * 7, "it": [0.0] * 7, "zebra": [np.inf] * 7}
+        started = []
+
+        class Started(Callback):
+            def on_train_begin(self, net, **kwargs):
+                started.append(net)
+
+        message = r"vectors of 'good', 'day', 2 of 3, hold NaN, infinity .* Leave these words out"
+        with pytest.raises(ValueError, match=message):
+            tiny(embedding_init=words, callbacks=[Started()]).fit(TEXTS, LABELS)
+        assert not started
+        del words["good"], words["day"]  # the word "zebra" is not in the documents
+        tiny(embedding_init=words, callbacks=[Started()]).fit(TEXTS, LABELS)
+        assert started
