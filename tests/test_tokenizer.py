@@ -203,6 +203,10 @@ def test_blank_documents_have_no_sentences():
     assert documents.sentences_per_document.tolist() == [2, 0, 2, 0]
 
 
+def test_sentences_without_words_are_left_out():
+    assert read(["Yes.\n\n***\n\nNo!"], tokens="words") == [[["yes"], ["no"]]]
+
+
 @pytest.mark.parametrize("text", ["", "  ", "?!... --", "👍🏽", "entirely unseen", "\ud800\0"])
 def test_any_document_can_be_transformed(text):
     tokenizer = HierarchicalTokenizer().fit(TEXTS)
