@@ -14,10 +14,7 @@ from sk_han.embeddings.cooccurrence import cooccurrence_vectors
 
 
 def check_embedding_init(init: Any) -> None:
-    """Check that `embedding_init` is a known name, an array of finite numbers or a mapping.
-
-    The vectors of a mapping are checked when they are aligned with the vocabulary.
-    """
+    """Check `embedding_init`, but for vectors of a mapping, which are checked when aligned."""
     can_be_given = "'cooccurrence', 'random', a NumPy array or a mapping of words to vectors"
     if isinstance(init, str):
         if init not in ("cooccurrence", "random"):

@@ -175,10 +175,7 @@ def attend_gradients(
     *,
     usual_threads: int = 1,
 ) -> tuple[Array, Array, Array, Array]:
-    """Compute the gradients of `attend`.
-
-    Of states (T, H), weight (n, A, H), bias (n, A) and context (n, A).
-    """
+    """Compute the gradients of `attend`: states (T, H), weight (n, A, H), bias, context (n, A)."""
     (T, H), (A, _), n = states.shape, weight.shape, len(bounds) - 1
     gradients = lasting((T, H)), _empty(n, A, H), _empty(n, A), _empty(n, A)
     grad_weights = grad_weights.copy()  # the kernel adds to them

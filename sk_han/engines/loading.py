@@ -61,10 +61,7 @@ def engine_in_use() -> str:
 
 
 def compile_kernels() -> float:
-    """Load the kernels that training needs; return the seconds of their compilation.
-
-    That is 0 if they came from Numba's cache, or if there are none.
-    """
+    """Load the kernels of training; return the seconds of compilation, 0 if they were cached."""
     start = perf_counter()
     modules = [kernels(name) for name in _OF_TRAINING]
     functions = (f for module in modules if module for f in vars(module).values())

@@ -43,10 +43,7 @@ def attention_gradient(
 
 
 def gru_gradient(layer: RecurrentLayer, inputs: Array, lengths: Lengths, gradient: Array) -> Array:
-    """Compute the gradient of a score at the inputs (T, input_size) of a bidirectional GRU.
-
-    `gradient`, (T, 2 * H), is that at the states.
-    """
+    """Return the gradient at a GRU's inputs (T, input_size) of that at its states, (T, 2 * H)."""
     _, H, _ = layer.states.shape
     by_direction = gradient.reshape(len(inputs), 2, H)
     of_projected = np.zeros((2, len(inputs), 3 * H), dtype=np.float32)

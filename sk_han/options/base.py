@@ -130,10 +130,7 @@ class Options:
         return self
 
     def copy(self: _OptionsT) -> _OptionsT:
-        """Return a copy with NumPy scalars converted to Python numbers and strings.
-
-        Searches pass NumPy's scalars, which `torch.nn` and JSON do not accept.
-        """
+        """Return a copy with Python numbers in place of the NumPy scalars that searches pass."""
         params = self.get_params(deep=False)
         for name, value in params.items():
             if isinstance(value, Options):

@@ -112,10 +112,7 @@ def _starts_anew(text: str, begin: int, end: int) -> bool:
 
 
 def _start_of_item(text: str, start: int, begin: int, stop: int) -> int:
-    """Return where "2." starts, if it ends at `stop` and the sentence began with "1.".
-
-    Return 0 for every other place where a sentence could end.
-    """
+    """Return where "2." starts that ends at `stop`, if the sentence began with "1.", else 0."""
     if stop != begin + 1 or text[begin] != "." or not text[begin - 1 : begin].isdecimal():
         return 0
     first = _ITEM_NUMBER.match(text, start)

@@ -72,10 +72,7 @@ _FIRST_ID = UNKNOWN_ID + 1
 def learn_vocabulary(
     counts: WordCounts, *, min_df: float = 1, max_features: int | None = None
 ) -> dict[str, int]:
-    """Number words from 2 by falling frequency, then in alphabetical order.
-
-    `counts` are of documents too if `needs_documents`.
-    """
+    """Number words from 2 by falling frequency, then alphabetically; see `needs_documents`."""
     words, occurrences = counts.words, counts.occurrences
     least = min_df if isinstance(min_df, Integral) else min_df * counts.n_documents
     kept = occurrences > 0  # stop words and words beyond a limit have a type, but no count
@@ -104,10 +101,7 @@ def needs_documents(min_df: float) -> bool:
 
 
 def check_vocabulary(vocabulary: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
-    """Check a given vocabulary, words with ids or words in the order of ids, and return a dict.
-
-    A set is sorted.
-    """
+    """Return a given vocabulary as a checked dict: ids by word, words in order, or a sorted set."""
     if isinstance(vocabulary, str):
         raise TypeError(f"vocabulary must hold words; got the string {vocabulary!r}.")
     if isinstance(vocabulary, Mapping):
