@@ -28,9 +28,9 @@ explanations[0].plot(show="attention")
 # -----------------------------
 # A point is a word of one of 100 reviews: to the right are words of much attention, above the line
 # those that speak for "positive", below it those against. Attention cannot tell above from below.
-# And words at the left edge bring something without any: each sentence is explained as the model
-# reads it alone, and the linear model beside the network pays no attention. So take contributions
-# where you give reasons.
+# And words at the left edge bring something without any: a sentence shares what it adds to the
+# log-odds among its words, and the linear model beside the network pays no attention. So take
+# contributions where you give reasons.
 attention = np.concatenate([each.combined_attention for each in explanations])
 contributions = np.concatenate([each.contributions for each in explanations])
 words = [word.lower() for each in explanations for word in each.words]
