@@ -36,7 +36,7 @@ def suggest(
     random_share: float = 0.1,
     random_state: Any = None,
 ) -> Suggestions:
-    """Suggest which documents to label next, so that the model learns most from them.
+    """Suggest which documents to label next: those that the model is least sure of.
 
     Parameters
     ----------
