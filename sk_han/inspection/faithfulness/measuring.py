@@ -151,11 +151,7 @@ def faithfulness_report(
     seconds: dict[str, float] = {}
     for name, method in chosen.items():
         start = perf_counter()
-        if callable(method):
-            scores = method(estimator, X)
-        else:
-            explained = explain_iter(model.estimator, X, method=method, random_state=seed)
-            scores = [explanation.contributions for explanation in explained]
+        scores = method(estimator, X) if callable(method) else _scores(model, X, method, seed)
         seconds[name] = (perf_counter() - start) / len(documents)
         flat = _checked_scores(scores, name, lengths)
         rank = ranked(read, flat)
@@ -232,6 +228,12 @@ def _seed(random_state: Any) -> int:
     # With None, scikit-learn would draw from NumPy's global generator and change its state.
     rng = np.random.RandomState() if random_state is None else check_random_state(random_state)
     return int(rng.randint(2**31 - 1))
+
+
+def _scores(model: ExplainedModel, X: Any, method: str, seed: int) -> list[NDArray[np.float64]]:
+    """Score the words of each document by a method of `explain`."""
+    explanations = explain_iter(model.estimator, X, method=method, random_state=seed)
+    return [explanation.contributions for explanation in explanations]
 
 
 def _checked_scores(
