@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.storage.schema import Array, Field, Schema, Sizes
+from sk_han.storage.schema import Array, Field, Schema
 from sk_han.storage.stored_labels import label_names
 from sk_han.targets.probabilities import log_sigmoid
 from sk_han.targets.splitting import N_FOLDS, dealt_out
-from sk_han.targets.target import Target
+from sk_han.targets.target import Target, one_problem_each
 from sk_han.validation.doubtful import warn_of_alike_names
 from sk_han.validation.indicators import (
     check_indicator,
@@ -38,11 +38,6 @@ _LOWEST = 0.02
 ATTENDING = range(31, 501)
 
 
-def _bind_problems(state: Any, where: str, sizes: Sizes) -> None:
-    """Bind B: one problem for each label."""
-    sizes["B"] = sizes["K"]
-
-
 @dataclass(frozen=True, eq=False)
 class AnyOfLabels(Target):
     """The target of a classifier whose documents have none, one or several of L labels.
@@ -60,7 +55,7 @@ class AnyOfLabels(Target):
     has_one_label = False
     SCHEMA = Schema(
         (Field("labels", label_names), Field("thresholds", Array("float64", "K", 0, 1))),
-        rules=(_bind_problems,),
+        rules=(one_problem_each,),
     )
 
     @classmethod

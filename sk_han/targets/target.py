@@ -9,8 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.storage.schema import Schema
+from sk_han.storage.schema import Schema, Sizes
 from sk_han.targets.splitting import folds_of, hold_out
+
+
+def one_problem_each(state: Any, where: str, sizes: Sizes) -> None:
+    """Bind B: each label is a problem, the default of targets."""
+    sizes["B"] = sizes["K"]
 
 
 class Target(ABC):

@@ -18,19 +18,16 @@ from sk_han.serving import Scorer
 from sk_han.storage.schema import Array, Field, Schema
 from sk_han.storage.stored_labels import labels
 from sk_han.targets import TARGETS, OneOfClasses, Target
+from sk_han.targets.target import one_problem_each
 
 
 class Stars(list):
     """Labels that the target below takes."""
 
 
-def bind_problems(state, where, sizes):
-    sizes["B"] = sizes["K"]
-
-
 class SigmoidEach(Target):
     kind = "sigmoid_each"
-    SCHEMA = Schema((Field("names", labels),), rules=(bind_problems,))
+    SCHEMA = Schema((Field("names", labels),), rules=(one_problem_each,))
 
     def __init__(self, names):
         self.names = names

@@ -8,12 +8,12 @@ from sk_han import DocumentArray, HierarchicalTokenizer
 from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams import ngram_fitting
-from sk_han.parts.ngrams.hashing import hash_ngrams
 from sk_han.parts.ngrams.ngram_fitting import (
     fit_ngram_model,
     logistic_regression,
     partial_fit_ngram_model,
 )
+from tests.parts.ngrams.test_model import bucket_of
 from tests.tiny_targets import classes
 
 FIRST = [[[2, 3]], [[2, 4]], [[5, 3]], [[5, 4, 7]]]
@@ -24,11 +24,6 @@ TARGETS = np.array([0, 0, 1, 1])
 def labelled(nested, targets=TARGETS, weights=None):
     weights = np.ones(len(targets)) if weights is None else np.array(weights)
     return LabelledDocuments(DocumentArray.from_nested(nested), np.array(targets), weights)
-
-
-def bucket_of(*word_ids):
-    buckets, _ = hash_ngrams(DocumentArray.from_nested([[word_ids]]), (len(word_ids),) * 2)
-    return int(buckets[0])
 
 
 def learnt(*portions, n_classes=2, ngram_range=(1, 2)):
