@@ -95,7 +95,7 @@ class TestSeries:
         assert read.compute()["label"].tolist() == classifier.predict(texts).tolist()
 
     def test_an_index_is_no_column_of_text(self, classifier):
-        with pytest.raises(TypeError, match=r"got a Index.*Pass the column that holds the text"):
+        with pytest.raises(TypeError, match=r"got a Index.*pass the column that holds the text"):
             predict_proba(classifier, series().index)
 
     def test_numbers_as_labels_keep_their_type(self):
