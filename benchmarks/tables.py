@@ -98,7 +98,7 @@ def front() -> str:
 def unlabelled() -> str:
     """Draw what text without labels brings, beside the same labels alone."""
     rows, origins = [], []
-    for name in ("imdb-1000", "imdb-2000", "imdb-5000", "imdb", "20news-1000"):
+    for name in ("imdb-1000", "imdb-2000", "imdb-5000", "imdb", "20news-1000", "airline-500"):
         found = load(f"unlabelled-{name}")
         origins.append(found)
         kinds = by(found, "kind")
