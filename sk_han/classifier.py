@@ -115,9 +115,9 @@ ContextAttention, default="attention"
     linear_ngrams : tuple of int, default=(1, 3)
         Smallest and largest number of words in the linear model's n-grams; None leaves it out.
     linear_chars : tuple of int, "auto" or None, default="auto"
-        The same of characters within words, for a linear model that reads new words, too. "auto"
-        takes (1, 5) where a trial on up to 2,000 labelled documents shows that it pays; not of
-        padded documents and folders, nor of a first portion of under 100. None leaves it out.
+        The same of characters, for a linear model that reads new words, too. "auto" takes (1, 5)
+        where a trial on up to 2,000 labelled documents shows that it pays; not without the model of
+        words, of padded documents, folders and first portions under 100. None leaves it out.
     optimizer : {"adamw", "adam", "sgd"} or torch.optim.Optimizer class, default="adamw"
         "adamw" updates only the word vectors that a batch used (`RowwiseAdamW`).
     lr : float, default=0.006
@@ -167,9 +167,9 @@ ContextAttention, default="attention"
         ``module__max_words`` (131,072 words encoded at once), ``noise_every`` (2 steps have
         adversarial noise once) and ``valid_batch_size`` (256 documents).
     engine : {"auto", "numba", "torch"}, default="auto"
-        What computes on the CPU: kernels that Numba compiles ("auto"), or PyTorch and NumPy alone,
-        which take two to four times as long. Results differ by rounding only. Where Numba fails, a
-        warning says so once.
+        What computes on the CPU: kernels that Numba compiles ("auto"), or PyTorch and NumPy alone:
+        a fit takes two to four times as long, predictions up to seven times. Results differ by
+        rounding only. Where Numba fails, a warning says so once.
     n_threads : int, default=None
         Number of threads on the CPU, at most four for each core. None takes the number that
         PyTorch is set to (environment variable ``OMP_NUM_THREADS``), at most one for each.

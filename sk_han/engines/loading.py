@@ -123,9 +123,10 @@ def _load(name: str, requested: str) -> ModuleType | None:
             raise
         _warn(
             f"its kernels cannot be compiled or loaded ({type(error).__name__}: {error})",
-            "PyTorch or NumPy computes instead: a fit takes two to four times as long. If files of "
-            "Numba's cache are damaged, delete sk_han/engines/kernels/__pycache__ or "
-            "NUMBA_CACHE_DIR; engine='torch' avoids this warning.",
+            "PyTorch or NumPy computes instead: a fit takes two to four times as long, predictions "
+            "up to seven times. If files of Numba's cache are damaged, delete "
+            "sk_han/engines/kernels/__pycache__ or NUMBA_CACHE_DIR; engine='torch' avoids this "
+            "warning.",
             kind=type(error).__name__,  # several modules fail for one reason, each in its words
         )
         return None

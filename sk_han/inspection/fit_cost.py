@@ -18,7 +18,7 @@ from sk_han.targets.any_of_labels import ATTENDING
 from sk_han.training.builder import batch_size_for, epochs_for
 
 # Seconds of one thread and megabytes for one of each quantity, measured by benchmarks/fit_cost.py;
-# docs/how_to/how_long.md has the table.
+# docs/benchmarks.md has the table. The model of characters is not counted.
 SECONDS = {
     "words": 5.3e-6,
     "distinct words": 4.1e-5,
