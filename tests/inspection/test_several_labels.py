@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.metrics import (
     average_precision_score,
     f1_score,
@@ -82,6 +83,12 @@ def test_true_labels_come_as_an_indicator_or_as_names(explained, given):
     true = explained[:].to_html(y_true=given)
     assert true == explained.to_html()
     assert explained.y_true.tolist() == list(map(names, Y[TEST].to_numpy()))
+
+
+def test_true_labels_come_sparse(fitted):
+    rows = Y[TEST].to_numpy()[:2]
+    found = explain(fitted, X[TEST][:2], y_true=sparse.csr_array(rows))
+    assert found.y_true.tolist() == list(map(names, rows))
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,16 @@ def test_first_step_worked_by_hand():
     assert weight[:, 0].tolist() == pytest.approx(expected, abs=1e-6)
 
 
+def test_untouched_rows_do_not_move():
+    weight = parameter()
+    optimizer = RowwiseAdamW([weight], **SETTINGS)
+    for rows in ([1, 4], [4, 5]):
+        before = weight.detach().clone()
+        weight.grad = sparse_gradient(rows, torch.ones(2, 3))
+        optimizer.step()
+        assert weight.ne(before).any(1).nonzero().flatten().tolist() == rows
+
+
 def test_rows_that_occur_twice_add_up():
     def twice(step):
         return sparse_gradient([4, 1, 4], gradient(step)[:3])

@@ -270,6 +270,11 @@ class TestTheFile:
         assert link.is_symlink()
         assert isinstance(load(saved), HierarchicalTokenizer)
 
+    def test_a_long_name_is_no_obstacle(self, tmp_path):
+        path = tmp_path / ("m" * 240 + ".han")
+        save_another(path)
+        assert isinstance(load(path), HierarchicalTokenizer)
+
 
 class TestWhatIsToldBefore:
     def test_nothing_is_touched_or_made(self, tmp_path):

@@ -59,6 +59,18 @@ class TestMethods:
         for by_method in found.values.values():
             np.testing.assert_array_equal(by_method["name"], by_method["function"])
 
+    def test_a_function_gets_the_estimator_and_the_documents_as_they_were_given(self, classifier):
+        seen = []
+
+        def method(estimator, X):
+            seen.append((estimator, X))
+            return reading_order(estimator, X)
+
+        report_of(classifier, methods={"own": method})
+        ((estimator, X),) = seen
+        assert estimator is classifier
+        assert X == UNSEEN
+
     @pytest.mark.parametrize(
         ("row", "scores", "message"),
         [

@@ -90,6 +90,14 @@ def test_masked_equals_shortened(pooling, states, mask):
     assert weights[~mask].eq(0).all()
 
 
+def test_mask_may_have_holes(pooling, states):
+    mask = torch.tensor([[False, True, False, True, True]])
+    pooled, weights = pooling(states[:5].unsqueeze(0), mask)
+    shortened, _ = pooling.pool(states[[1, 3, 4]], torch.tensor([3]))
+    assert_close(pooled, shortened, rtol=0, atol=1e-14)
+    assert weights[0, [0, 2]].eq(0).all()
+
+
 @pytest.mark.parametrize("padding", [-1e30, math.nan, math.inf])
 def test_what_stands_in_padding_changes_nothing(pooling, states, mask, padding):
     def outputs_and_gradients(padding):
