@@ -62,7 +62,8 @@ def opened(estimator: Any) -> Any:
     if hasattr(estimator, "best_estimator_"):  # searches of other packages have it too
         return opened(estimator.best_estimator_)
     # By name: importing votes and stacks takes memory that an explanation must not fail for.
-    kinds = {kind.__name__ for kind in type(estimator).__mro__}
+    ours = (k for k in type(estimator).__mro__ if k.__module__.startswith("sklearn."))
+    kinds = {kind.__name__ for kind in ours}
     if "CalibratedClassifierCV" in kinds:
         check_is_fitted(estimator)
         members = [fold.estimator for fold in estimator.calibrated_classifiers_]

@@ -214,6 +214,12 @@ def test_where_no_member_can_be_explained_none_is_named(ensemble):
         summarize(fitted, OF_TWO)
 
 
+def test_a_vote_of_another_package_is_not_opened():
+    other = type("VotingClassifier", (LogisticRegression,), {})().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(TypeError, match="explain needs a HANClassifier"):
+        explain(other, TEXTS)
+
+
 def test_members_that_read_different_words_are_refused():
     short = make_pipeline(HierarchicalTokenizer(max_sentences=1), tiny())
     vote = VotingClassifier([*voters(0), ("short", short)], voting="soft")
