@@ -7,27 +7,16 @@ from typing import Any
 from numpy.typing import NDArray
 
 from sk_han.parts import Pool
-from sk_han.parts.pool import CHARACTERS, LATENT, NETWORK, NGRAMS
+from sk_han.parts.ngrams.character_model import CharacterModel
+from sk_han.parts.ngrams.model import NgramModel
+from sk_han.parts.pool import CHARACTERS, LATENT, NETWORK, NGRAMS, Scale
 from sk_han.training.net import Net
-
-
-def _part(name: str) -> Any:
-    return property(lambda self: self.pool_.parts.get(name), doc=f"The part {name!r}, or None.")
-
-
-def _scale(name: str) -> Any:
-    doc = f"The factor of the logits of the part {name!r}; 0 without it."
-    return property(lambda self: self.pool_.scales.get(name, 0.0), doc=doc)
 
 
 class PoolViews:
     """What an estimator with a pool shows of it, read-only; see `HANClassifier`."""
 
     pool_: Pool
-
-    ngram_model_, latent_model_, character_model_ = map(_part, (NGRAMS, LATENT, CHARACTERS))
-    network_scale_, ngram_scale_ = _scale(NETWORK), _scale(NGRAMS)
-    latent_scale_, character_scale_ = _scale(LATENT), _scale(CHARACTERS)
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -39,3 +28,38 @@ class PoolViews:
         """The fitted skorch net."""
         net: Net = self.pool_.network.net
         return net
+
+    @property
+    def ngram_model_(self) -> NgramModel | None:
+        """The linear model on n-grams."""
+        return self.pool_.parts.get(NGRAMS)  # type: ignore[return-value]
+
+    @property
+    def latent_model_(self) -> NgramModel | None:
+        """The latent model."""
+        return self.pool_.parts.get(LATENT)  # type: ignore[return-value]
+
+    @property
+    def character_model_(self) -> CharacterModel | None:
+        """The linear model on characters."""
+        return self.pool_.parts.get(CHARACTERS)  # type: ignore[return-value]
+
+    @property
+    def network_scale_(self) -> Scale:
+        """The factor of the network's logits."""
+        return self.pool_.scales[NETWORK]
+
+    @property
+    def ngram_scale_(self) -> Scale:
+        """The factor of the n-gram model's logits; 0 without one."""
+        return self.pool_.scales.get(NGRAMS, 0.0)
+
+    @property
+    def latent_scale_(self) -> Scale:
+        """The factor of the latent model's logits; 0 without one."""
+        return self.pool_.scales.get(LATENT, 0.0)
+
+    @property
+    def character_scale_(self) -> Scale:
+        """The factor of the logits of the model of characters; 0 without one."""
+        return self.pool_.scales.get(CHARACTERS, 0.0)
