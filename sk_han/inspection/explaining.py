@@ -111,6 +111,8 @@ def explain(
         If a target, a rival or a true label is no class, if their number is not that of the
         documents, if a class is compared with itself, if another parameter is invalid, or if models
         that predict together read different words.
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
 
     See Also
     --------
@@ -217,7 +219,7 @@ def explain_iter(
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError, ValueError, sklearn.exceptions.NotFittedError
         As of `explain`: at the call, but for errors in a document, which come with its batch.
 
     Examples
@@ -270,6 +272,11 @@ def explain_classes(
     ExplanationList of n_documents * n_classes DocumentExplanation
         All classes of the first document, then those of the second, and so on. Pages and figures
         show the classes of a document side by side, with one scale of colours for all of them.
+
+    Raises
+    ------
+    TypeError, ValueError, sklearn.exceptions.NotFittedError
+        As of `explain`; also if there are no classes.
 
     Notes
     -----

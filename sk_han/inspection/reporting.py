@@ -93,6 +93,8 @@ def report(
     ValueError
         If X, y and groups differ in length, a group is missing, all documents are of one group,
         none of the labels is a class of the model, or another parameter is invalid.
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
 
     See Also
     --------

@@ -65,6 +65,8 @@ def suggest(
         If the estimator has no ``predict_proba``, or X holds no documents.
     ValueError
         If X is empty, the estimator knows a single class, or another argument is invalid.
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
 
     See Also
     --------

@@ -67,6 +67,8 @@ def summarize(
     ValueError
         If there are no documents, explanations have different classes or a method that does not
         tell network and n-grams apart, or a parameter is invalid.
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
 
     Notes
     -----

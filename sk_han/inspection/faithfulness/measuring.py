@@ -82,6 +82,8 @@ def faithfulness_report(
         If there are no documents or none with a word, a method is unknown or takes the name of
         the control, scores do not fit the words or are not finite, a fraction is not above 0 and
         at most 1, or a rationale is outside its text.
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
 
     Notes
     -----
