@@ -20,9 +20,9 @@ class LabelAttention(nn.Module):
 
     ``s_tl = 10 tanh(q_l . h_t / 10)``, ``alpha_tl = softmax_t(s_tl)`` over the words of the
     document, result ``sum_t alpha_tl v_l . h_t``: the label-wise attention of Mullenbach et al.
-    (2018; see `sk_han.Attention`), with bounded scores. What a sentence adds to numerator and
-    denominator of the softmax does not depend on other sentences, so that any set of sentences is
-    scored by sums of these.
+    (2018; see `sk_han.Attention`) and Chalkidis et al. (2019), with bounded scores. What a sentence
+    adds to numerator and denominator of the softmax does not depend on other sentences, so that any
+    set of sentences is scored by sums of these.
 
     Parameters
     ----------

@@ -13,8 +13,10 @@ class WeightAveraging(Callback):
     """Replace the weights by their exponential moving average in validation and after training.
 
     After step t, ``m_t = d m_{t-1} + (1 - d) w_t`` over ``1 - d^t`` is the average, unbiased by
-    ``m_0 = 0``. A step changes few word vectors, and k steps without a change are averaged at
-    once, ``m_{t+k} = d^k m_t + (1 - d^k) w_t``: before each step only the rows that it changes.
+    ``m_0 = 0``, a correction of Kingma and Ba (2015); in the average of Polyak and Juditsky (1992)
+    all steps weigh the same. A step changes few word vectors, and k steps without a change are
+    averaged at once, ``m_{t+k} = d^k m_t + (1 - d^k) w_t``: before each step only the rows that it
+    changes.
     """
 
     def __init__(self, decay: float) -> None:

@@ -10,7 +10,10 @@ from skorch.callbacks import Callback
 
 
 class FrozenEmbedding(Callback):
-    """Train the word vectors after the first epochs, whose gradients would damage them."""
+    """Train the word vectors after the first epochs, whose gradients would damage them.
+
+    Howard and Ruder (2018) unfreeze layers from the top for the same reason.
+    """
 
     def __init__(self, n_epochs: float) -> None:
         self.n_epochs = n_epochs
