@@ -68,7 +68,7 @@ def as_tags(y: Any, lengths: Sequence[int], name: str = "y") -> NDArray[Any]:
 
 
 def chunks_of(classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return what label may follow what by the rules of IOB2, as a number for each label, (C,).
+    """Return what label may follow what by IOB2 (Tjong Kim Sang and Veenstra, 1999), (C,).
 
     0 for ``O``, k for ``B-x`` of the k-th kind of chunk, and -k for its ``I-x``, before which
     ``B-x`` or ``I-x`` stands. A table of pairs would take the square of the labels of a file.
