@@ -30,7 +30,7 @@ from results import add_save, publish
 from served import HIDDEN, add_arguments, reviews, saved_model
 
 from sk_han import HANClassifier
-from sk_han.engines.loading import using_engine
+from sk_han.engines.engine_choice import using_engine
 from sk_han.serving import Scorer
 
 ROOT = Path(__file__).parents[1]

@@ -23,7 +23,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from sk_han import HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
-from sk_han.engines.loading import kernels, using_engine
+from sk_han.engines.engine_choice import kernels, using_engine
 from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
 from sk_han.targets import OneOfClasses
 from sk_han.text.analyzer import TextAnalyzer

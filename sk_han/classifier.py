@@ -16,14 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray, EncoderFingerprint
 from sk_han.documents.repeated import TextHashes
-from sk_han.engines.loading import ENGINES, engine_in_use, using_engine
+from sk_han.engines.engine_choice import ENGINES, engine_in_use, using_engine
 from sk_han.fitting import story
 from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import Given
+from sk_han.fitting.pool_attributes import PoolViews
 from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel, check_is_first_rank
 from sk_han.fitting.text_features import FEATURES, TextFeatures
-from sk_han.fitting.views import PoolViews
 from sk_han.inspection.methods.explain_params import takes_how
 from sk_han.options import NetworkOptions
 from sk_han.tokenizer import HierarchicalTokenizer

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
 from sk_han.documents.folder import FolderWriter, writing
-from sk_han.text.reader import (
+from sk_han.text.document_reader import (
     UNKNOWN_WORD,
     DocumentReader,
     DocumentSpans,

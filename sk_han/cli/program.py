@@ -86,7 +86,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
         getattr(fitting, arguments.command)(arguments)
     elif arguments.command == "warm-up":
-        from sk_han.engines.loading import warm_up
+        from sk_han.engines.engine_choice import warm_up
 
         print(f"The kernels are compiled; it took {warm_up():.1f} s.")
     else:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
-from sk_han.engines.loading import kernels
+from sk_han.engines.engine_choice import kernels
 from sk_han.engines.tasks import run_tasks
 
 N_ITERATIONS = 2

@@ -1,9 +1,9 @@
 """What kernels compute of NumPy arrays, for `nn` and `serving` alike: project, recur, attend.
 
-Each function needs its kernels loaded, by `sk_han.engines.loading.kernels`. They read and write
-memory without a check, so ids and lengths are checked here. Gradients of weights are those that
-each of n chunks of the work adds, in a first axis: who calls adds them up. `usual_threads` is the
-number of threads outside of `using_threads`.
+Each function needs its kernels loaded, by `sk_han.engines.engine_choice.kernels`. They read and
+write memory without a check, so ids and lengths are checked here. Gradients of weights are those
+that each of n chunks of the work adds, in a first axis: who calls adds them up. `usual_threads` is
+the number of threads outside of `using_threads`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.engines.buffers import lasting
-from sk_han.engines.loading import loaded
+from sk_han.engines.engine_choice import loaded
 from sk_han.engines.tasks import n_threads, run_tasks
 
 Array = NDArray[np.float32]

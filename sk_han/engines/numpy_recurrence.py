@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.engines import arrays
-from sk_han.engines.loading import kernels
+from sk_han.engines.engine_choice import kernels
 from sk_han.options import RNN
 
 Array = NDArray[np.float32]

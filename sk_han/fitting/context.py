@@ -12,9 +12,9 @@ from sk_han.fitting.checkpoints.fit_checkpoints import FitCheckpoints
 from sk_han.fitting.settings import Settings
 from sk_han.fitting.state import FittedModel
 from sk_han.training.callbacks.sklearn_callbacks import FitTasks
-from sk_han.training.computing import resolve_device
 from sk_han.training.data_parallel import Ranks, next_number
-from sk_han.utils.stages import Stages
+from sk_han.training.devices_and_threads import resolve_device
+from sk_han.utils.stage_times import Stages
 
 _MAY_DIFFER_BETWEEN_RANKS = {
     "callbacks",

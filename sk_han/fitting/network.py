@@ -240,7 +240,8 @@ def _with_stop(callbacks: list[Any] | None) -> list[Any] | None:
 def _going_on(context: FitContext) -> np.random.RandomState:
     """Return a source of other noise than that of the fits before, the same in copies.
 
-    Portions count their epochs; the noise of a warm start depends on the weights.
+    Portions count their epochs. A warm start does not, so its noise depends on the weights: equal
+    noise in each of many short fits would be learnt by heart.
     """
     assert context.before is not None
     seeds = [context.rng.randint(2**31 - 1, size=context.before.n_iter + 1)[-1]]

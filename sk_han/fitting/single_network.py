@@ -28,7 +28,7 @@ from sk_han.training.stateful import (
     restoring,
 )
 from sk_han.utils.progress import tell
-from sk_han.utils.stages import Stages
+from sk_han.utils.stage_times import Stages
 from sk_han.validation.doubtful import warn_of_early_stopping
 from sk_han.validation.labels import document_weights
 

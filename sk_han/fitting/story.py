@@ -11,8 +11,8 @@ from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import FitData, Given, read_data
 from sk_han.fitting.learner import Learner
 from sk_han.fitting.linear import LinearLearner
+from sk_han.fitting.logit_scales import Scaled, decided, scaled_pool
 from sk_han.fitting.network import NetworkLearner
-from sk_han.fitting.scales import Scaled, decided, scaled_pool
 from sk_han.fitting.state import FittedModel
 from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
 from sk_han.inspection.results.fit_summary import FitSummary

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sk_han.documents import LabelledDocuments
 from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import FitData
-from sk_han.fitting.scales import Scaled, UnseenLogits
+from sk_han.fitting.logit_scales import Scaled, UnseenLogits
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts.pool import NETWORK
 from sk_han.targets import Target

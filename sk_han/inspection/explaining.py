@@ -21,7 +21,7 @@ from sk_han.inspection.methods.log_odds import Asked
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.targets import OneOfClasses
-from sk_han.training.computing import computing
+from sk_han.training.devices_and_threads import computing
 from sk_han.utils.argument_checks import check_choice, random_source
 from sk_han.utils.containers import plain_label, rows_of
 from sk_han.utils.progress import Progress

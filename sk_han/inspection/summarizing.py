@@ -21,7 +21,7 @@ from sk_han.inspection.terms.summing_up import (
     summary_of_model,
 )
 from sk_han.inspection.terms.tallies import Occurrences, Shown, Tallies, Values
-from sk_han.training.computing import computing
+from sk_han.training.devices_and_threads import computing
 from sk_han.utils.argument_checks import check_count, random_source
 from sk_han.utils.containers import rows_of
 

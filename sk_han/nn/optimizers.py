@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sk_han.nn.compiled import kernels_cover, update_rows
+from sk_han.nn.kernel_functions import kernels_cover, update_rows
 
 
 class RowwiseAdamW(torch.optim.AdamW):

@@ -18,7 +18,7 @@ from sk_han.sentence_vectors.cache import VectorCache
 from sk_han.sentence_vectors.encoders import PROBES, call_of, encoded, fingerprint_of
 from sk_han.sentence_vectors.pooled_words import PooledWordEncoder
 from sk_han.storage.schema import Array, Field, Schema, Sizes, check
-from sk_han.text.reader import DocumentSpans
+from sk_han.text.document_reader import DocumentSpans
 from sk_han.text.tokenizer_state import FittedTokenizer
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.compat import HasMethods, fit_context

@@ -32,7 +32,7 @@ from sk_han.storage.decoding import model_of, steps_of
 from sk_han.storage.file_checks import model_file
 from sk_han.storage.schema import check
 from sk_han.targets import Target
-from sk_han.text.reader import DocumentReader, DocumentSpans, documents_of, words_of
+from sk_han.text.document_reader import DocumentReader, DocumentSpans, documents_of, words_of
 from sk_han.text.tokenizer_state import stored_tokenizer
 from sk_han.text.tokens import TOKEN_PATTERNS
 from sk_han.utils.argument_checks import check_count, random_source

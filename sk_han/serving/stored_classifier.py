@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sk_han.engines.loading import ENGINES
+from sk_han.engines.engine_choice import ENGINES
 from sk_han.options.base import Choice, Constraint, Either, InstanceOf, Range
 from sk_han.options.network import NetworkOptions
 from sk_han.storage.decoding import Arrays, classifier_fields, fields_of, fitted_state, taken

@@ -29,8 +29,8 @@ from sk_han.tagging.training import (
     sentences_of,
 )
 from sk_han.training.builder import epochs_of
-from sk_han.training.computing import resolve_device
-from sk_han.utils.stages import Stages
+from sk_han.training.devices_and_threads import resolve_device
+from sk_han.utils.stage_times import Stages
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.labels import document_weights, encode_labels
 

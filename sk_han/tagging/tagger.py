@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sk_han.engines.loading import ENGINES
+from sk_han.engines.engine_choice import ENGINES
 from sk_han.fitting.single_network import SingleNetworkEstimator, network_schema
 from sk_han.options.base import Choice, Range
 from sk_han.options.shapes import Shapes

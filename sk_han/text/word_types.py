@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray, Spelling, concatenated_ranges, starts_of
-from sk_han.engines.loading import kernels
+from sk_han.engines.engine_choice import kernels
 from sk_han.engines.tasks import at_most_per_core, using_threads
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.scanning import count_marked, scan_texts

@@ -23,8 +23,8 @@ from sk_han.nn.optimizers import clip_gradient_norm
 from sk_han.training.batches import Batches, TrainingData
 from sk_han.training.callbacks.progress import EpochTimer
 from sk_han.training.callbacks.stopping import StopOnInterrupt, StopTraining, noting_interrupts
-from sk_han.training.computing import torch_threads
 from sk_han.training.data_parallel import Ranks, next_number
+from sk_han.training.devices_and_threads import torch_threads
 from sk_han.training.loss import MEASURES, weighted_loss, weighted_mean
 
 _Tensors = TypeVar("_Tensors", bound=tuple[Tensor, ...])

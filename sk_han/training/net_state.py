@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sk_han.options import NetworkOptions
 from sk_han.options.base import Options
 from sk_han.training.builder import document_net
-from sk_han.training.computing import torch_threads
+from sk_han.training.devices_and_threads import torch_threads
 from sk_han.training.net import Net
 
 # What a state has beside the sizes of its network.

@@ -14,10 +14,10 @@ from sk_han.documents import DocumentArray, concatenated_ranges
 from sk_han.fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
 from sk_han.targets.splitting import hold_out
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training.computing import resolve_device
+from sk_han.training.devices_and_threads import resolve_device
 from sk_han.translation.surface import SIGN_PATTERN, learn_forms
 from sk_han.translation.training import TextPairs, TranslationNet
-from sk_han.utils.stages import Stages
+from sk_han.utils.stage_times import Stages
 from sk_han.utils.warnings import warn_user
 from sk_han.validation.texts import _as_list, _as_texts
 

@@ -16,7 +16,7 @@ from sk_han.options.base import Choice, InstanceOf
 from sk_han.storage.schema import Array, Field, ListOf, Sizes
 from sk_han.text.tokenizer_state import FittedTokenizer
 from sk_han.tokenizer import HierarchicalTokenizer
-from sk_han.training.computing import computing
+from sk_han.training.devices_and_threads import computing
 from sk_han.training.stateful import snapshot_of
 from sk_han.translation.alignment import Alignment
 from sk_han.translation.fit import as_sequences, check_pairs, learnt_attributes

@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, f1_score, log_loss, recall_score
 
 from sk_han import HANClassifier, load, save
 from sk_han.datasets import make_reviews
-from sk_han.fitting.scales import Scaled, UnseenLogits
+from sk_han.fitting.logit_scales import Scaled, UnseenLogits
 from sk_han.fitting.summary import fault_in_unseen
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts import Pool

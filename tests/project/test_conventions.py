@@ -127,7 +127,6 @@ SHARED_UNTIL_RENAMED = {
     "base.py",
     "files.py",
     "history.py",
-    "loading.py",
     "progress.py",
     "scoring.py",
     "sentences.py",

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from sk_han import RNN, Attention, ContextAttention, DocumentArray, MultiHopAttention
-from sk_han.engines.loading import kernels, using_engine
+from sk_han.engines.engine_choice import kernels, using_engine
 from sk_han.nn.attribution import gradient_attention
 from sk_han.serving import network
 from sk_han.serving.network import ServedNetwork

@@ -17,7 +17,7 @@ from sk_han import (
     MultiHopAttention,
 )
 from sk_han.datasets import make_reviews
-from sk_han.engines.loading import using_engine
+from sk_han.engines.engine_choice import using_engine
 from sk_han.serving import Scorer
 from tests.crafted_files import WHOLE
 from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier, tiny

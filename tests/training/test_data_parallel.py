@@ -12,8 +12,8 @@ from skorch.callbacks import Callback
 from sk_han import DocumentArray
 from sk_han.documents import LabelledDocuments
 from sk_han.training.builder import new_net
-from sk_han.training.computing import computing
 from sk_han.training.data_parallel import joined_ranks, parts_of
+from sk_han.training.devices_and_threads import computing
 
 VOCABULARY_SIZE = 90
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from sk_han import load, save
-from sk_han.engines import loading
+from sk_han.engines import engine_choice
 from sk_han.storage import archive
 from sk_han.utils.signals import from_signal
 from tests.crafted_files import WHOLE
@@ -68,12 +68,12 @@ def test_one_while_a_model_is_saved_passes_as_it_is(alarmed, tmp_path, monkeypat
 
 
 def test_one_while_kernels_load_is_no_fault_of_numba(alarmed, monkeypatch):
-    monkeypatch.setattr(loading, "_LOADED", {})
-    monkeypatch.setattr(loading, "import_module", alarmed)
-    with loading.using_engine("numba"), pytest.raises(Exception) as raised:
-        loading.kernels("gru_recurrence")
+    monkeypatch.setattr(engine_choice, "_LOADED", {})
+    monkeypatch.setattr(engine_choice, "import_module", alarmed)
+    with engine_choice.using_engine("numba"), pytest.raises(Exception) as raised:
+        engine_choice.kernels("gru_recurrence")
     assert is_what_the_handler_raised(raised)
-    assert loading._LOADED == {}
+    assert engine_choice._LOADED == {}
 
 
 def test_one_while_a_checkpoint_is_written_ends_the_fit(alarmed, tmp_path, monkeypatch):

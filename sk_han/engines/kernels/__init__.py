@@ -1,1 +1,1 @@
-"""Kernels that Numba compiles. `sk_han.engines.loading` alone imports them."""
+"""Kernels that Numba compiles. `sk_han.engines.engine_choice` alone imports them."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import sk_han
 from sk_han.documents import DocumentArray
 from sk_han.documents.lazy import LazyDocuments
-from sk_han.engines.loading import engine_in_use
+from sk_han.engines.engine_choice import engine_in_use
 from sk_han.parts.ngrams.hashing import batches
 from sk_han.storage.json_values import to_plain
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.compiled import gru_states, kernels_cover, projections
 from sk_han.nn.encoders.packed_rnn import Encoded, PackedRNN, packed_encoded
 from sk_han.nn.initialization import uniform_, with_memory
+from sk_han.nn.kernel_functions import gru_states, kernels_cover, projections
 from sk_han.nn.ragged.layout import PackedLayout
 from sk_han.nn.ragged.segments import sequence_ends
 from sk_han.options import RNN

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from sk_han.nn.compiled import attention, kernels_cover
 from sk_han.nn.initialization import parameter, uniform_, xavier_uniform_
+from sk_han.nn.kernel_functions import attention, kernels_cover
 from sk_han.nn.pooling.base import Pooling
 from sk_han.nn.ragged.normalizers import normalizer_of
 from sk_han.nn.ragged.segments import segment_numbers, segment_sum

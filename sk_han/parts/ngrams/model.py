@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
 from sk_han.documents.lazy import divided
-from sk_han.engines.loading import kernels
+from sk_han.engines.engine_choice import kernels
 from sk_han.engines.tasks import run_tasks
 from sk_han.parts.ngrams.hashing import WORDS_AT_ONCE, batches, buckets_of
 from sk_han.parts.ngrams.ngram_part import (

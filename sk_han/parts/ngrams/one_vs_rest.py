@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from sk_han.engines.loading import kernels
+from sk_han.engines.engine_choice import kernels
 from sk_han.engines.tasks import n_threads, run_tasks
 from sk_han.parts.ngrams.ngram_fitting import logistic_regression
 

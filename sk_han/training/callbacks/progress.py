@@ -7,7 +7,7 @@ from typing import Any
 
 from skorch.callbacks import Callback
 
-from sk_han.engines.loading import compile_kernels
+from sk_han.engines.engine_choice import compile_kernels
 from sk_han.utils.progress import duration, progress_bar, rewrites_lines, tell
 
 

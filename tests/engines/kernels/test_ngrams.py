@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sk_han import DocumentArray
-from sk_han.engines.loading import using_engine
+from sk_han.engines.engine_choice import using_engine
 from sk_han.engines.tasks import using_threads
 from sk_han.parts.ngrams.hashing import hash_ngrams
 from sk_han.parts.ngrams.model import NgramModel

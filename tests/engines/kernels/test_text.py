@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sk_han.engines.loading import kernels, using_engine
+from sk_han.engines.engine_choice import kernels, using_engine
 from sk_han.text import abbreviations, scanning, sentences
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.tables import _WITH_PROPERTIES, tables
@@ -179,5 +179,5 @@ def test_the_rules_of_python_go_on_where_the_kernel_is_undecided(monkeypatch):
 
 def test_few_texts_do_not_load_numba(monkeypatch):
     monkeypatch.delitem(sys.modules, "numba")
-    monkeypatch.setattr("sk_han.engines.loading._LOADED", {})
+    monkeypatch.setattr("sk_han.engines.engine_choice._LOADED", {})
     assert kernels("text", worth_loading=False) is None

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import random as random_matrix
 from sklearn.linear_model import LogisticRegression
 
-from sk_han.engines.loading import using_engine
+from sk_han.engines.engine_choice import using_engine
 from sk_han.engines.tasks import using_threads
 from sk_han.parts.ngrams.one_vs_rest import one_vs_rest
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from joblib import cpu_count
 
-from sk_han.engines.loading import ENGINES, engine_in_use, using_engine
+from sk_han.engines.engine_choice import ENGINES, engine_in_use, using_engine
 from sk_han.engines.tasks import at_most_per_core, n_threads, using_threads
 from sk_han.utils.compat import StrOptions, validate_parameter_constraints
 from sk_han.utils.dask_tasks import tasks_at_once

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from sk_han.engines import arrays
-from sk_han.engines.loading import kernels, using_engine
+from sk_han.engines.engine_choice import kernels, using_engine
 from sk_han.engines.tasks import using_threads
 from sk_han.nn import AttentionPooling
-from sk_han.nn.compiled import attention, gru_states, kernels_cover, projections
+from sk_han.nn.kernel_functions import attention, gru_states, kernels_cover, projections
 
 pytest.importorskip("numba")
 

@@ -4,15 +4,15 @@ import sys
 
 import pytest
 
-from sk_han.utils import stages
-from sk_han.utils.stages import Stages
+from sk_han.utils import stage_times
+from sk_han.utils.stage_times import Stages
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that is set by hand."""
     now = [10.0]
-    monkeypatch.setattr(stages, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(stage_times, "perf_counter", lambda: now[0])
     return now
 
 

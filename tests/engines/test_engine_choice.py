@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from sk_han.engines import loading
-from sk_han.engines.loading import engine_in_use, kernels, using_engine, warm_up
+from sk_han.engines import engine_choice
+from sk_han.engines.engine_choice import engine_in_use, kernels, using_engine, warm_up
 
 
 @pytest.fixture
 def _nothing_loaded(monkeypatch):
-    monkeypatch.setattr(loading, "_LOADED", {})
-    monkeypatch.setattr(loading, "_TOLD", set())
+    monkeypatch.setattr(engine_choice, "_LOADED", {})
+    monkeypatch.setattr(engine_choice, "_TOLD", set())
     with using_engine("numba"):
-        loading._REQUESTED.set("auto")
+        engine_choice._REQUESTED.set("auto")
         yield
 
 
@@ -40,7 +40,7 @@ class TestUsingEngine:
 class TestWithoutNumba:
     @pytest.fixture(autouse=True)
     def _no_numba(self, monkeypatch):
-        monkeypatch.setattr(loading, "find_spec", lambda name: None)
+        monkeypatch.setattr(engine_choice, "find_spec", lambda name: None)
 
     def test_auto_takes_pytorch_in_silence(self):
         assert engine_in_use() == "torch"
@@ -59,8 +59,8 @@ def test_kernels_that_fail_to_compile_warn_once(monkeypatch):
     def failing(name):
         raise ValueError("no such instruction")
 
-    monkeypatch.setattr(loading, "find_spec", lambda name: object())
-    monkeypatch.setattr(loading, "import_module", failing)
+    monkeypatch.setattr(engine_choice, "find_spec", lambda name: object())
+    monkeypatch.setattr(engine_choice, "import_module", failing)
     slower = "ValueError: no such instruction.*a fit takes two to four times as long"
     with pytest.warns(RuntimeWarning, match=slower):
         assert kernels("gru_recurrence") is None
@@ -73,10 +73,10 @@ def test_kernels_that_fail_to_compile_warn_once(monkeypatch):
 @pytest.mark.usefixtures("_nothing_loaded")
 def test_warming_up_loads_every_kernel():
     warm_up()
-    folder = Path(loading.__file__).parent / "kernels"
+    folder = Path(engine_choice.__file__).parent / "kernels"
     compiled = {file.stem for file in folder.glob("*.py")} - {"__init__", "compiling"}
-    assert loading._LOADED.keys() == compiled
-    assert None not in loading._LOADED.values()
+    assert engine_choice._LOADED.keys() == compiled
+    assert None not in engine_choice._LOADED.values()
 
 
 def test_warming_up_without_kernels_is_refused():
@@ -86,7 +86,7 @@ def test_warming_up_without_kernels_is_refused():
 
 @pytest.mark.usefixtures("_nothing_loaded")
 def test_warming_up_where_nothing_compiles_fails(monkeypatch):
-    monkeypatch.setattr(loading, "find_spec", lambda name: None)
+    monkeypatch.setattr(engine_choice, "find_spec", lambda name: None)
     with (
         pytest.warns(RuntimeWarning, match="numba is not installed"),
         pytest.raises(RuntimeError, match="the warning above"),
@@ -191,7 +191,7 @@ class TestProcesses:
     def test_it_runs_as_on_a_processor_without_avx512(self, tmp_path):
         said = run(
             "from sk_han.engines.kernels import vectors\n"
-            "from sk_han.engines.loading import using_engine\n"
+            "from sk_han.engines.engine_choice import using_engine\n"
             "model = fit()\n"
             "texts, _ = make_reviews(40, random_state=1)\n"
             "found = model.predict_proba(texts)\n"
@@ -238,7 +238,7 @@ import sys
 import time
 from threading import Event, Thread
 from types import ModuleType
-from sk_han.engines import loading
+from sk_han.engines import engine_choice
 
 loads = Event()
 
@@ -247,13 +247,13 @@ def load(name, requested):
     time.sleep(0.3)
     return ModuleType(name)
 
-loading._load = load
-thread = Thread(target=loading.kernels, args=("gru_recurrence",))
+engine_choice._load = load
+thread = Thread(target=engine_choice.kernels, args=("gru_recurrence",))
 thread.start()
 loads.wait()
 pid = os.fork()
 if pid == 0:
-    loading.kernels("attention")
+    engine_choice.kernels("attention")
     os._exit(0)
 thread.join()
 sys.exit(os.waitpid(pid, 0)[1] != 0)

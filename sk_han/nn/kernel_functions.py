@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from sk_han.engines import arrays
-from sk_han.engines.loading import kernels
+from sk_han.engines.engine_choice import kernels
 
 _Result = TypeVar("_Result")
 
