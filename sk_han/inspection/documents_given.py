@@ -44,5 +44,9 @@ def in_portions(X: Any, size: int) -> Iterator[Any]:
     if not isinstance(X, Iterator):
         yield X
         return
+    first = 0
     while chunk := list(islice(X, size)):
+        if any(isinstance(document, str) for document in chunk):
+            chunk = check_texts(chunk, first=first)  # here their places in the iterator are known
         yield chunk
+        first += len(chunk)

@@ -50,6 +50,16 @@ class Ensemble(NamedTuple):
         return labels
 
 
+def check_fitted(estimator: Any) -> None:
+    """Refuse what is no fitted estimator, without printing it: it may be all documents."""
+    if not hasattr(estimator, "fit"):
+        raise TypeError(
+            f"The first argument is a {type(estimator).__name__}, which is no estimator: a fitted "
+            "classifier comes first, then the documents."
+        )
+    check_is_fitted(estimator)
+
+
 def opened(estimator: Any) -> Any:
     """Return the model that an estimator passes documents to, or an `Ensemble` of several.
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
 from sk_han.inspection.documents_given import in_portions, texts_of
-from sk_han.inspection.ensembles import Ensemble, opened
+from sk_han.inspection.ensembles import Ensemble, check_fitted, opened
 from sk_han.inspection.methods.explanations import Source, word_id_sources
 from sk_han.parts import Pool
 from sk_han.sentence_vectors.embedder import SentenceEmbedder
@@ -33,7 +33,7 @@ class ExplainedModel(NamedTuple):
     @classmethod
     def of(cls, estimator: Any) -> ExplainedModel:
         """Find the only classifier of an estimator, or of the best estimator of a search."""
-        check_is_fitted(estimator)
+        check_fitted(estimator)
         estimator = opened(estimator)
         if isinstance(estimator, Ensemble):
             n = len(estimator.members)

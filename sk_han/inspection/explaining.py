@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
 from sk_han.inspection.documents_given import in_portions, listed_documents, refuse_lone_text
-from sk_han.inspection.ensembles import Ensemble, combined, opened, probabilities_of
+from sk_han.inspection.ensembles import (
+    Ensemble,
+    check_fitted,
+    combined,
+    opened,
+    probabilities_of,
+)
 from sk_han.inspection.explained_model import ExplainedModel
 from sk_han.inspection.methods.by_name import METHODS
 from sk_han.inspection.methods.explain_params import How, takes_how
@@ -235,7 +240,7 @@ def explain_iter(
     if targets is not None:
         return (found for _, found in _for_answers(estimator, X, target, against, targets, how))
     refuse_lone_text(X)
-    check_is_fitted(estimator)
+    check_fitted(estimator)
     found = opened(estimator)
     model = None if isinstance(found, Ensemble) else ExplainedModel.of(found)
     chosen = How.checked(how, METHODS)

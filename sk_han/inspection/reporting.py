@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.inspection.baselines import FOLDS, cross_validated, trained
 from sk_han.inspection.documents_given import listed_documents
 from sk_han.inspection.doubts import suspected_labels
+from sk_han.inspection.ensembles import check_fitted
 from sk_han.inspection.explained_model import (
     ExplainedModel,
     ReadDocuments,
@@ -285,7 +285,7 @@ def _suspects(
 
 
 def _classes_of(estimator: Any) -> NDArray[Any]:
-    check_is_fitted(estimator)
+    check_fitted(estimator)
     model = _last(getattr(estimator, "best_estimator_", estimator))
     repair = what_shows(model)
     if getattr(model, "voting", None) == "hard":

@@ -112,11 +112,15 @@ def suggest(
     probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
     margins, nearest = _undecided(estimator, probabilities)
     texts = texts_of(X)
-    known = set() if X_labelled is None else set(map(text_key, check_texts(X_labelled)))
+    known = (
+        set()
+        if X_labelled is None
+        else set(map(text_key, check_texts(X_labelled, name="X_labelled")))
+    )
     pool = _Pool(texts, known)
-    n_random = round(random_share * n)
+    n_random = round(random_share * min(n, n_documents))
     drawn = pool.take(random.permutation(n_documents), n_random)
-    ranked = pool.take(np.argsort(margins, kind="stable"), n - n_random)
+    ranked = pool.take(np.argsort(margins, kind="stable"), n - len(drawn))
     rows = np.array([*ranked, *drawn], dtype=np.int64)
     notes = []
     if n_documents < n:

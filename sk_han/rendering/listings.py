@@ -180,11 +180,14 @@ def _conflicts(audit: Audited) -> str:
 def _least_decided(suggested: Suggested) -> str:
     """Say how many documents were chosen, and how."""
     n_random = int(suggested.is_random.sum())
-    return (
+    found = (
         f"{counted(len(suggested))} of {suggested.n_documents:,} to label next: "
         f"{len(suggested) - n_random:,} that the model is least decided on, and {n_random:,} at "
-        "random. Measure the model on random ones alone: the others are harder than the pool."
+        "random."
     )
+    if n_random:
+        found += " Measure the model on random ones alone: the others are harder than the pool."
+    return found
 
 
 def _guess(one: Any, write: Write) -> str:

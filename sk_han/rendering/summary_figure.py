@@ -21,6 +21,8 @@ LONGEST_TERM = 30
 def plot_summary(summary: Summarized, ax: Any = None, label: Any = None) -> NDArray[np.object_]:
     """Draw the terms for and against a class, of network and n-grams; see `Summary.plot`."""
     pyplot = import_optional("matplotlib.pyplot", "plot", "Summary.plot")
+    if not summary.classes:
+        raise ValueError("The summary has no classes, so there is nothing to draw.")
     found = shown_classes(summary)[0] if label is None else summary[label]
     axes = ax
     if axes is None:

@@ -22,12 +22,15 @@ _NO_UNLABELLED = (
 _ONE_COLUMN = "pass the column that holds the text, for example df['text']"
 
 
-def check_texts(X: Any) -> list[str]:
-    """Return raw documents of any container as a list of strings, which is X if it is one."""
+def check_texts(X: Any, *, name: str | None = None, first: int = 0) -> list[str]:
+    """Return raw documents of any container as a list of strings, which is X if it is one.
+
+    Messages number them from `first`, and say of which argument they are if it is not X.
+    """
     documents = _as_list(X)
     if not documents:
         raise ValueError(_NO_DOCUMENTS)
-    return _as_texts(documents)
+    return _as_texts(documents, first, f"Document {{}} of {name}" if name else "Document {}")
 
 
 def text_portions(X: Any, *, divided: bool = False) -> Iterable[list[str]]:

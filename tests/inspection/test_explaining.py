@@ -21,6 +21,7 @@ from sk_han import (
     explain,
     explain_classes,
     explain_iter,
+    report,
 )
 from sk_han.inspection.methods.by_name import METHODS
 from tests import tiny_models
@@ -347,6 +348,18 @@ def test_an_iterator_is_read_as_its_explanations_are_asked_for(fitted):
     texts = [next(explanations).text for _ in range(3)]
     assert texts == [f"Good film number {number}." for number in range(3)]
     assert read == [0, 1, 2, 3]
+
+
+def test_a_missing_text_of_an_iterator_is_named_by_its_place_in_it(fitted):
+    explanations = explain_iter(fitted, iter([*TEXTS[:4], None, "good"]), batch_size=3)
+    with pytest.raises(TypeError, match="Document 4 is missing"):
+        list(explanations)
+
+
+def test_documents_before_the_estimator_are_not_printed(fitted):
+    for function in (explain, explain_iter, partial(report, y=LABELS)):
+        with pytest.raises(TypeError, match="The first argument is a list, which is no estimator"):
+            function(TEXTS, fitted)
 
 
 def test_steps_before_the_tokenizer_are_applied(shouting):

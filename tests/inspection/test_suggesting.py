@@ -97,6 +97,12 @@ def test_all_are_ranked_where_more_are_asked_for_than_there_are(fitted):
     found = suggest(fitted, TEXTS[40:60], 100, random_state=0)
     assert sorted(found.documents.tolist()) == list(range(20))
     assert found.notes == ("100 were asked for, and the pool has 20.",)
+    assert found.is_random.sum() == 2  # a tenth of the pool
+
+
+def test_none_is_measured_by_where_none_is_random(fitted):
+    assert "on random ones alone" in str(suggest(fitted, TEXTS[40:60], 10, random_state=0))
+    assert "on random ones alone" not in str(suggest(fitted, TEXTS[40:60], 4, random_state=0))
 
 
 def test_documents_of_word_ids_are_suggested_too():
@@ -135,6 +141,7 @@ def test_a_table_to_fill_in(fitted, tmp_path):
         ({"random_share": 1.5}, ValueError, "random_share must be a number from 0 to 1; got 1.5"),
         ({"random_share": float("nan")}, ValueError, "from 0 to 1; got nan"),
         ({"X_labelled": "a text"}, ValueError, "into a list"),
+        ({"X_labelled": ["a", None]}, TypeError, "Document 1 of X_labelled is missing"),
         ({"estimator": LinearSVC()}, TypeError, "LinearSVC has none"),
         ({"estimator": Says(np.ones((3, 1)), ["a"])}, ValueError, "knows a single class"),
         ({"estimator": HANClassifier()}, NotFittedError, "not fitted"),

@@ -23,6 +23,11 @@ def test_bars_are_the_contributions_of_each_part():
     assert network.get_xlim() == ngrams.get_xlim()
 
 
+def test_a_summary_of_nothing_says_so():
+    with pytest.raises(ValueError, match="no classes, so there is nothing to draw"):
+        dataclasses.replace(summarized(), classes=()).plot()
+
+
 def test_a_class_is_chosen_by_its_label():
     assert bars(summarized().plot(label="neg")[0]) == [0.25, -0.5]
     with pytest.raises(KeyError, match="none of the classes"):
