@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from sk_han.documents import DocumentArray, LabelledDocuments, SentenceArray
+from sk_han.documents import UNKNOWN_ID, DocumentArray, LabelledDocuments, SentenceArray
 from sk_han.documents.repeated import conflicting_rows, first_of_same_words, groups_by_label
 from sk_han.embeddings.initial import check_embedding_init
 from sk_han.fitting.checkpoints.fingerprint import (
@@ -78,6 +78,20 @@ class FitData:
         """The labelled documents if they have sentence vectors."""
         documents = self.labelled.documents
         return documents if isinstance(documents, SentenceArray) else None
+
+    @property
+    def reads_words_beside_vectors(self) -> bool:
+        """Whether the documents have sentence vectors, and words that are known."""
+        return self.sentences is not None and bool((self.sentences.word_ids != UNKNOWN_ID).any())
+
+    def of_words(self) -> FitData:
+        """Return the data without sentence vectors."""
+        given = self.given_validation
+        return replace(
+            self,
+            labelled=_of_words(self.labelled),
+            given_validation=None if given is None else _of_words(given),
+        )
 
     @property
     def encoder(self) -> Any:
@@ -201,6 +215,10 @@ def read_data(given: Given, context: FitContext) -> FitData:
 
 def _words(documents: DocumentArray) -> DocumentArray:
     return documents.words() if isinstance(documents, SentenceArray) else documents
+
+
+def _of_words(labelled: LabelledDocuments) -> LabelledDocuments:
+    return replace(labelled, documents=_words(labelled.documents))
 
 
 class _CheckedData(NamedTuple):

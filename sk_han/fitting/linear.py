@@ -90,7 +90,7 @@ class LinearLearner(Learner):
             return None
         if context.before is not None or context.is_portion or context.settings.own_loss:
             return None
-        if data.sentences is not None:
+        if data.sentences is not None and not data.reads_words_beside_vectors:
             return None
         if np.count_nonzero(data.unlabelled.words_per_document > 1) < _ENOUGH_TO_PRETRAIN:
             return None

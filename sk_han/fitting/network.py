@@ -19,7 +19,7 @@ from sk_han.fitting.data import FitData
 from sk_han.fitting.learner import Fitted, Learner, ScalePrior
 from sk_han.fitting.state import FittedModel
 from sk_han.parts import Pool
-from sk_han.parts.pool import NETWORK, Scale
+from sk_han.parts.pool import NETWORK, WORDS, Scale
 from sk_han.parts.trained_network import TrainedNetwork
 from sk_han.sentence_vectors.training import (
     TrainedSentenceNetwork,
@@ -28,6 +28,7 @@ from sk_han.sentence_vectors.training import (
 )
 from sk_han.training.builder import batch_size_for, document_net, epochs_for, epochs_of, new_net
 from sk_han.training.callbacks.freezing import epochs_frozen
+from sk_han.training.callbacks.sklearn_callbacks import FitTasks
 from sk_han.training.callbacks.stopping import StopOnInterrupt, stops_for_a_person
 from sk_han.training.history import plain_history
 from sk_han.training.loss import loss_of_marks
@@ -56,6 +57,9 @@ _FINE_TUNING_EPOCHS, _FINE_TUNING_LR = 1 / 2, 1 / 3  # of those without pre-trai
 _SENTENCES_LR = 1 / 6  # of that for words: training begins at a logistic regression
 _SMALLEST_SCALE = 0.01  # from which a scale of an earlier fit goes on
 
+# What summaries call the networks.
+TITLES = {NETWORK: NETWORK, WORDS: "network of words"}
+
 
 class NetworkLearner(Learner):
     """A network that learns from labelled documents, and perhaps from a teacher before."""
@@ -78,39 +82,11 @@ class NetworkLearner(Learner):
 
     def fit(self, data: FitData, context: FitContext, teacher: Pool | None) -> Fitted:
         """Train on word ids: from the vectors of words, and from what a teacher says of text."""
-        settings, n_epochs = context.settings, _n_epochs(data, context)
-        lr = settings.lr
-        if teacher is not None:
-            lr *= _FINE_TUNING_LR
-            if settings.max_epochs == "auto":
-                n_epochs = math.ceil(n_epochs * _FINE_TUNING_EPOCHS)
+        n_epochs = _n_epochs(data, context, teacher)
         _begin_task(self.part, data, context, n_epochs)
-        epochs_before = len(context.earlier_history)
-        of_marks = None if data.labelled.marks is None else loss_of_marks
-        new = partial(
-            _net_maker(data, context, vocabulary_size=data.vocabulary_size, unknown_id=UNKNOWN_ID),
-            make_net=_with_target(partial(document_net, further_loss=of_marks), data),
-        )
-        with context.stages("set-up"):  # the first optimizer of a process loads PyTorch's compiler
-            net = new(
-                **_main_training(data, context, n_epochs),
-                lr=lr,
-                noise=float(settings.adversarial_noise),
-                frozen_epochs=epochs_frozen(settings.freeze_embedding) - epochs_before,
-                fit_tasks=context.task,
-            )
-        if context.before is not None:
-            # A schedule from its beginning needs no moments, and copies of an estimator have none.
-            net.continue_from(context.before.pool.network.net, with_moments=context.is_portion)
-        else:
-            with context.stages("word vectors"):
-                _set_initial_vectors(net, data, context)
-        if teacher is not None and not context.checkpoints.has_passed("pretraining"):
-            with context.stages("pre-training", tells=False):
-                _pretrain(net, data, context, teacher, new)
-        with context.stages("network", tells=False):
-            net.train(data.training_data, data.validation, context.ranks)
-        return _fitted(self.part(net), data, context, OF_WORDS if teacher is None else PRETRAINED)
+        net = _trained_on_words(data, context, teacher, NETWORK, n_epochs, context.task)
+        own, beside = OF_WORDS if teacher is None else PRETRAINED
+        return _fitted(self.part(net), data, context, NETWORK, own, beside)
 
 
 class _SentencesLearner(NetworkLearner):
@@ -137,19 +113,79 @@ class _SentencesLearner(NetworkLearner):
                 before=None if context.before is None else context.before.pool.network.net,
                 with_moments=context.is_portion,
             )
-        return _fitted(self.part(net), data, context, OF_SENTENCES)
+        return _fitted(self.part(net), data, context, NETWORK, *OF_SENTENCES)
+
+
+class WordsLearner(Learner):
+    """A network over the words of documents whose sentences are vectors too, for another part."""
+
+    @classmethod
+    def of(cls, data: FitData, context: FitContext) -> WordsLearner | None:
+        """Return the learner if the documents have vectors and words."""
+        goes_on = context.before is None or WORDS in context.before.pool.parts
+        return cls() if data.reads_words_beside_vectors and goes_on else None
+
+    def fit(self, data: FitData, context: FitContext, teacher: Pool | None) -> Fitted:
+        """Train as on documents of words alone."""
+        words = data.of_words()
+        n_epochs = _n_epochs(words, context, teacher)
+        net = _trained_on_words(words, context, teacher, WORDS, n_epochs, None)
+        own, _ = OF_WORDS if teacher is None else PRETRAINED
+        return _fitted(TrainedNetwork(net), words, context, WORDS, own)
+
+
+def _trained_on_words(
+    data: FitData,
+    context: FitContext,
+    teacher: Pool | None,
+    name: str,
+    n_epochs: int,
+    fit_tasks: FitTasks | None,
+) -> Net:
+    """Train the network of that name in the pool: from word vectors, or from the net before."""
+    settings = context.settings
+    of_marks = None if data.labelled.marks is None else loss_of_marks
+    new = partial(
+        _net_maker(data, context, vocabulary_size=data.vocabulary_size, unknown_id=UNKNOWN_ID),
+        make_net=_with_target(partial(document_net, further_loss=of_marks), data),
+    )
+    frozen = epochs_frozen(settings.freeze_embedding)
+    with context.stages("set-up"):  # the first optimizer of a process loads PyTorch's compiler
+        net = new(
+            **_main_training(data, context, n_epochs),
+            lr=settings.lr if teacher is None else settings.lr * _FINE_TUNING_LR,
+            noise=float(settings.adversarial_noise),
+            frozen_epochs=frozen - len(context.earlier_history),
+            fit_tasks=fit_tasks,
+        )
+    if context.before is not None:
+        before: Any = context.before.pool.parts[name]
+        # A schedule from its beginning needs no moments, and copies of an estimator have none.
+        net.continue_from(before.net, with_moments=context.is_portion)
+    else:
+        with context.stages("word vectors"):
+            _set_initial_vectors(net, data, context)
+    if teacher is not None and not context.checkpoints.has_passed("pretraining"):
+        with context.stages("pre-training", tells=False):
+            _pretrain(net, data, context, teacher, new)
+    with context.stages("network", tells=False):
+        return net.train(data.training_data, data.validation, context.ranks)
 
 
 def _fitted(
-    part: TrainedNetwork, data: FitData, context: FitContext, priors: tuple[ScalePrior, ScalePrior]
+    part: TrainedNetwork,
+    data: FitData,
+    context: FitContext,
+    name: str,
+    own: ScalePrior,
+    beside: ScalePrior | None = None,
 ) -> Fitted:
-    own, beside = priors
     if context.before is not None and len(context.before.pool.parts) > 1:
-        earlier = context.before.pool.scales[NETWORK]
+        earlier = context.before.pool.scales[name]
         own = own._replace(median=max(float(np.max(earlier)), _SMALLEST_SCALE))
     unseen = None if data.validation is None else part.logits(data.validation.documents)
-    pool = Pool(data.target, {NETWORK: part}, {NETWORK: 1.0})
-    return Fitted(pool, NETWORK, unseen, prior=own, beside=beside)
+    pool = Pool(data.target, {name: part}, {name: 1.0})
+    return Fitted(pool, TITLES[name], unseen, prior=own, beside=beside)
 
 
 def _begin_task(
@@ -177,10 +213,13 @@ def _begin_task(
     context.task = context.begin_task(data.documents, data.labels, n_epochs, fitted_so_far)
 
 
-def _n_epochs(data: FitData, context: FitContext) -> int:
-    """Return the number of epochs of a network that nothing has taught before."""
-    epochs = 1 if context.is_portion else context.settings.max_epochs
-    return epochs_for(epochs, len(data.training), _batch_size(data, context))
+def _n_epochs(data: FitData, context: FitContext, teacher: Pool | None = None) -> int:
+    """Return the number of epochs of a network, fewer where a teacher has taught it before."""
+    given = context.settings.max_epochs
+    n = epochs_for(
+        1 if context.is_portion else given, len(data.training), _batch_size(data, context)
+    )
+    return n if teacher is None or given != "auto" else math.ceil(n * _FINE_TUNING_EPOCHS)
 
 
 def _batch_size(data: FitData, context: FitContext) -> int:

@@ -12,7 +12,7 @@ from sk_han.fitting.data import FitData, Given, read_data
 from sk_han.fitting.learner import Learner
 from sk_han.fitting.linear import LinearLearner
 from sk_han.fitting.logit_scales import Scaled, decided, scaled_pool
-from sk_han.fitting.network import NetworkLearner
+from sk_han.fitting.network import NetworkLearner, WordsLearner
 from sk_han.fitting.state import FittedModel
 from sk_han.fitting.summary import summary_of, warn_of_a_useless_network
 from sk_han.inspection.results.fit_summary import FitSummary
@@ -20,7 +20,7 @@ from sk_han.training.history import training_attributes
 from sk_han.utils.progress import tell
 
 # What learns in a fit, in this order; the network comes first.
-LEARNERS: list[type[Learner]] = [NetworkLearner, LinearLearner]
+LEARNERS: list[type[Learner]] = [NetworkLearner, WordsLearner, LinearLearner]
 
 
 def fit(given: Given, context: FitContext) -> FittedModel | str:

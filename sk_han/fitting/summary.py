@@ -12,6 +12,7 @@ from sk_han.documents import LabelledDocuments
 from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import FitData
 from sk_han.fitting.logit_scales import Scaled, UnseenLogits
+from sk_han.fitting.network import TITLES
 from sk_han.inspection.results.fit_summary import FitSummary
 from sk_han.parts.pool import NETWORK
 from sk_han.targets import Target
@@ -122,13 +123,18 @@ def _scores(scaled: Scaled, target: Target) -> dict[str, Any]:
         for title, each in zip(scaled.titles, logits, strict=True)
     }
     whole = sum(sizes.values())
-    network, *others = unseen.of_learners
+    network, *_ = unseen.of_learners
+    linear = [
+        z
+        for title, z in zip(scaled.titles, unseen.of_learners, strict=True)
+        if title not in TITLES.values()
+    ]
     return {
         "n_scored": len(unseen.targets),
         "accuracy": target.accuracy(together, unseen.targets),
         "loss": loss,
         "network_accuracy": target.accuracy(network, unseen.targets),
-        "linear_accuracy": target.accuracy(others[0], unseen.targets) if others else None,
+        "linear_accuracy": target.accuracy(linear[0], unseen.targets) if linear else None,
         "majority_accuracy": target.majority_accuracy(unseen.targets),
         "shares": {title: size / whole for title, size in sizes.items()} if whole else {},
         **_by_class(target, target.decide(together), unseen.targets),

@@ -20,8 +20,9 @@ from sk_han.targets import Target, target_from_state
 Scale = float | NDArray[np.float64]  # one for all labels, or one for each, (K,)
 _LARGEST = 1e6  # far beyond what fits find; products with logits stay finite
 
-# Names of parts: the one that reads with attention, and the linear ones.
-NETWORK, NGRAMS, LATENT, CHARACTERS = "network", "ngrams", "latent", "characters"
+# Names of parts: the network, another of words beside one of sentence vectors, and linear models.
+NETWORK, WORDS = "network", "words"
+NGRAMS, LATENT, CHARACTERS = "ngrams", "latent", "characters"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,16 @@ class Pool:
     def others(self) -> Pool:
         """The parts beside the network."""
         return self.without({NETWORK})
+
+    @property
+    def beside_vectors(self) -> Pool:
+        """The network over words beside one over sentence vectors; without one it has no parts."""
+        return self.only(self.parts.keys() & {WORDS})
+
+    @property
+    def linear(self) -> Pool:
+        """The parts that are no networks."""
+        return self.without({NETWORK, WORDS})
 
     def only(self, names: Any) -> Pool:
         """Return a pool of some of the parts."""

@@ -12,7 +12,7 @@ from sk_han.parts.network_part import NETWORK_SCHEMAS, SENTENCE_NETWORK
 from sk_han.parts.ngrams.character_model import CharacterModel
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.sparse_model import SparseNgramModel
-from sk_han.parts.pool import CHARACTERS, LATENT, NETWORK, NGRAMS, pool_fields
+from sk_han.parts.pool import CHARACTERS, LATENT, NETWORK, NGRAMS, WORDS, pool_fields
 from sk_han.storage.schema import Array, Field, Schema, Size, Sizes
 from sk_han.storage.training_record import TRAINING, check_best_epoch
 from sk_han.targets import TARGETS
@@ -56,6 +56,9 @@ def _check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
         raise ValueError("its parts have no network")
     if state["encoder"] is not None and network["kind"] != SENTENCE_NETWORK:
         raise ValueError("its network and its encoder of sentences do not belong together")
+    beside = state["parts"].get(WORDS)
+    if beside is not None and (network["kind"], beside["kind"]) != (SENTENCE_NETWORK, "network"):
+        raise ValueError(f"its part {WORDS} is no network over words beside one over vectors")
 
 
 def _check_linear_models(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from typing import Any
 
@@ -35,6 +36,8 @@ def opinions(n_documents, seed):
 TEXTS, LABELS = opinions(120, 0)
 UNSEEN, UNSEEN_LABELS = opinions(60, 1)
 QUICK: dict[str, Any] = {
+    "embedding_dim": 4,
+    "word_hidden": 2,
     "sentence_hidden": 6,
     "pooling": sk_han.Attention(size=5),
     "max_epochs": 3,
@@ -85,11 +88,52 @@ def test_the_learnt_encoder_is_enough():
 
 
 def test_the_ngram_model_is_that_of_the_words(X, fitted):
-    of_words = quick(embedding_dim=4, word_hidden=2, max_epochs=1).fit(X.words(), LABELS)
+    of_words = quick(max_epochs=1).fit(X.words(), LABELS)
     model, other = fitted.ngram_model_, of_words.ngram_model_
     assert model is not None
     assert other is not None
     assert np.allclose(model.logits(X), other.logits(X.words()), atol=1e-6)
+
+
+def test_a_network_of_the_words_is_a_part_of_its_own(X, fitted):
+    parts, scales = fitted.pool_.parts, fitted.pool_.scales
+    assert list(parts) == ["network", "words", "ngrams"]
+    together = sum(scales[name] * parts[name].logits(X) for name in parts)
+    assert np.allclose(fitted.pool_.logits(X), together, atol=1e-9)
+    assert np.array_equal(parts["words"].logits(X), parts["words"].logits(X.words()))
+    assert not np.allclose(parts["words"].logits(X), parts["network"].logits(X), atol=1e-3)
+    assert list(fitted.fit_summary_.shares) == ["network", "network of words", "n-gram model"]
+
+
+def test_its_summary_tells_the_accuracy_of_the_linear_models(X):
+    texts = [f"{text} {label}" for text, label in zip(TEXTS, LABELS, strict=True)]
+    labelled = SentenceEmbedder(HashEncoder(size=2)).fit_transform(texts)
+    summary = quick(lr=1e-9, max_epochs=1).fit(labelled, LABELS).fit_summary_
+    assert summary.linear_accuracy == 1
+
+
+def test_vectors_without_words_have_no_network_of_words():
+    X, y = order_alone(40, 0)
+    assert list(quick(linear_ngrams=None).fit(X, y).pool_.parts) == ["network"]
+
+
+@pytest.mark.parametrize("goes_on", ["partial_fit", "warm_start"])
+def test_the_network_of_words_learns_on(X, goes_on):
+    classifier = quick(warm_start=True, lr=1e-9).fit(X, LABELS)
+    before = classifier.pool_.parts["words"].net.weights
+    classifier.partial_fit(X, LABELS) if goes_on == "partial_fit" else classifier.fit(X, LABELS)
+    after = classifier.pool_.parts["words"].net.weights
+    assert classifier.pool_.parts["words"].net is not classifier.net_
+    assert all(np.allclose(after[name], before[name], atol=1e-4) for name in before)
+    assert any(np.any(after[name] != before[name]) for name in before)
+
+
+def test_text_without_labels_teaches_the_network_of_words(X, embedder, monkeypatch):
+    monkeypatch.setattr("sk_han.fitting.linear._ENOUGH_TO_PRETRAIN", 50)
+    unlabelled = embedder.tokenizer_.transform(opinions(60, 2)[0])
+    taught = quick().fit(X, LABELS, X_unlabelled=unlabelled)
+    assert taught.fit_summary_.seconds["pre-training"] > 0
+    assert list(taught.pool_.parts) == ["network", "words", "ngrams", "latent"]
 
 
 def test_the_network_begins_as_a_logistic_regression_on_mean_sentences(X):
@@ -237,7 +281,7 @@ def test_words_alone_are_refused(X, fitted):
 
 
 def test_a_classifier_of_words_reads_the_words_of_sentence_vectors(X):
-    of_words = quick(embedding_dim=4, word_hidden=2, max_epochs=1).fit(X.words(), LABELS)
+    of_words = quick(max_epochs=1).fit(X.words(), LABELS)
     assert np.array_equal(of_words.predict_proba(X), of_words.predict_proba(X.words()))
 
 
@@ -270,12 +314,26 @@ def test_explanations_show_sentences(embedder, fitted, method):
     assert explanation.text == UNSEEN[1]
     sums = np.bincount(explanation.sentence_of_word, explanation.word_attention)
     assert np.allclose(sums, 1)
-    for sentence in range(len(explanation.sentences)):
-        rows = explanation.sentence_of_word == sentence
-        network = (explanation.contributions - explanation.ngram_contributions)[rows]
-        if method != "attention":
-            assert np.allclose(network, network[0], atol=1e-6)
     assert explanation.to_html()
+
+
+@pytest.mark.parametrize("method", ["shapley", "gradient_attention", "integrated_gradients"])
+def test_words_share_alike_what_a_vector_brings(X, fitted, method):
+    of_vectors = copy.copy(fitted)
+    of_vectors.pool_ = fitted.pool_.without({"words"})
+    shares = [
+        shares_of_words(model.explain(X[1:2], method=method)[0]) for model in (of_vectors, fitted)
+    ]
+    assert shares[0] < 1e-6
+    assert shares[1] > 1e-4
+
+
+def shares_of_words(explanation):
+    """How much what networks bring to words differs within a sentence, at most."""
+    network = explanation.contributions - explanation.ngram_contributions
+    sentence = explanation.sentence_of_word
+    means = np.bincount(sentence, network) / np.bincount(sentence)
+    return np.abs(network - means[sentence]).max()
 
 
 def test_contributions_add_up_to_the_change_of_the_score(X, fitted):
@@ -313,3 +371,11 @@ def test_words_are_named_by_the_pipeline_if_it_gets_documents(X, embedder, fitte
 def test_a_damaged_state_is_refused(fitted, change, message):
     with pytest.raises(sk_han.ModelFormatError, match=message):
         HANClassifier().from_state(fitted.to_state() | change)
+
+
+@pytest.mark.parametrize("name", ["network", "ngrams"])
+def test_a_state_whose_words_are_read_by_another_part_is_refused(fitted, name):
+    state = fitted.to_state()
+    wrong = state["parts"] | {"words": state["parts"][name]}
+    with pytest.raises(sk_han.ModelFormatError, match="words is no network over words"):
+        HANClassifier().from_state(state | {"parts": wrong})

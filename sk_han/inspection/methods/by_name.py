@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,8 @@ from sk_han.inspection.methods.contributions import (
 from sk_han.inspection.methods.log_odds import LogOdds
 from sk_han.inspection.methods.shapley import by_shapley
 from sk_han.inspection.results.document import combine_attention
+from sk_han.parts.network_part import ConstantScore
+from sk_han.parts.pool import WORDS
 
 
 def _by_sentence_alone(batch: Batch) -> Contributions:
@@ -99,18 +103,32 @@ def _by_gradient_input(batch: Batch) -> Contributions:
 
 def _by_integrated_gradients(batch: Batch) -> Contributions:
     """Integrate gradients from a document of zero vectors without n-grams to the document."""
-    base, documents, others = attention_only(batch), batch.documents, batch.pool.others
+    base, documents, linear = attention_only(batch), batch.documents, batch.pool.linear
     to_target = batch.score.toward(batch.score.targets_of(base.logits))
-    without_words = others.logits(DocumentArray.from_nested([[]]))
+    whole, nothing = linear.logits(documents), linear.logits(DocumentArray.from_nested([[]]))
+    beside: Any = batch.pool.parts.get(WORDS)
+    scale = batch.pool.scales.get(WORDS, 0.0)
+
+    def score_at(position: float) -> LogOdds:
+        added = nothing + position * (whole - nothing)
+        if beside is not None:
+            unasked = ConstantScore(np.zeros_like(base.logits))
+            added = added + scale * beside.gradient_input(documents, unasked, position).logits
+        return replace(to_target, added=added)
+
     words, factors = np.zeros(documents.n_words), np.zeros_like(base.logits)
     positions, weights = np.polynomial.legendre.leggauss(batch.how.steps)  # from -1 to 1
     for position, weight in zip((1 + positions) / 2, weights / 2, strict=True):
-        score = to_target.at(position, without_words)
+        score = score_at(position)
         found = batch.network.gradient_input(documents, score, position)
+        here = score.factors(score.logits(found.logits))
         words += weight * found.words
-        factors += weight * score.factors(score.logits(found.logits))
-    ngrams = others.attributions(documents, factors)
-    start = to_target.at(0.0, without_words)
+        if beside is not None:
+            of_words = beside.gradient_input(documents, ConstantScore(scale * here), position)
+            words += weight * of_words.words
+        factors += weight * here
+    ngrams = linear.attributions(documents, factors)
+    start = score_at(0.0)
     logits = start.logits(batch.network.gradient_input(documents, start, 0.0).logits)
     change = to_target.of_logits(base.logits) - to_target.of_logits(logits)
     document = np.repeat(np.arange(len(documents)), documents.words_per_document)

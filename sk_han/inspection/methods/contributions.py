@@ -22,7 +22,7 @@ class Contributions(NamedTuple):
     sentence_attention: NDArray[np.float64]  # (N,)
     words: NDArray[np.float64]  # (T,)
     sentences: NDArray[np.float64]  # (N,)
-    ngrams: NDArray[np.float64]  # (T,), what the parts beside the network bring to words
+    ngrams: NDArray[np.float64]  # (T,), what the linear parts bring to words
     completeness_error: NDArray[np.float64] | None = None  # (D,)
     sentence_errors: NDArray[np.float64] | None = None  # (N,), of "shapley"
     base_values: NDArray[np.float64] | None = None  # (D,), log-odds of documents without words
@@ -48,13 +48,15 @@ class Batch(NamedTuple):
 
 
 def with_other_parts(batch: Batch, found: Attribution, spread: float = 0.0) -> Contributions:
-    """Add the contributions of the network, a share of them spread, and of the other parts."""
-    logits = batch.score.logits(found.logits)
-    ngrams = batch.pool.others.attributions(batch.documents, batch.score.factors(logits))
-    lengths = batch.documents.words_per_sentence
-    even = np.repeat(by_sentence(found.words, batch.documents) / lengths, lengths)
-    words = (1 - spread) * found.words + spread * even + ngrams
-    sentences = by_sentence(words, batch.documents)
+    """Add the contributions of the networks, a share of them spread, and of the other parts."""
+    documents, logits = batch.documents, batch.score.logits(found.logits)
+    factors = batch.score.factors(logits)
+    network = found.words + batch.pool.beside_vectors.attributions(documents, factors)
+    ngrams = batch.pool.linear.attributions(documents, factors)
+    lengths = documents.words_per_sentence
+    even = np.repeat(by_sentence(network, documents) / lengths, lengths)
+    words = (1 - spread) * network + spread * even + ngrams
+    sentences = by_sentence(words, documents)
     return Contributions(
         logits, found.word_attention, found.sentence_attention, words, sentences, ngrams
     )

@@ -103,10 +103,6 @@ class LogOdds:
     def __getitem__(self, rows: Any) -> LogOdds:
         return replace(self, added=self.added[rows], asked=self.asked[rows])
 
-    def at(self, position: float, start: NDArray[np.float64]) -> LogOdds:
-        """Return the score at a position from 0, where `start` is added, to 1, the documents."""
-        return replace(self, added=start + position * (self.added - start))
-
     def toward(self, targets: NDArray[np.int64]) -> LogOdds:
         """Return the score of these labels."""
         return replace(self, asked=replace(self.asked, targets=targets))

@@ -211,17 +211,20 @@ def _explained(
     found = score.pool.network.gradient_attention(documents, score)
     logits = score.logits(found.logits)
     document_of = np.repeat(np.arange(len(documents)), documents.words_per_document)
-    values: dict[Part, Values] = {}
-    if not isinstance(documents, SentenceArray):  # no word has a share of its own in a vector
-        keys, words, _ = keyed_ngrams(documents, (1, 1))
-        values["network"] = Values(document_of[words], keys, found.words[words])
     factors = score.factors(logits)
+    values: dict[Part, Values] = {}
+    beside, by_network = score.pool.beside_vectors, found.words
+    if isinstance(documents, SentenceArray):  # no word has a share of its own in a vector
+        by_network = beside.attributions(documents, factors)
+    if beside.parts or not isinstance(documents, SentenceArray):
+        keys, words, _ = keyed_ngrams(documents, (1, 1))
+        values["network"] = Values(document_of[words], keys, by_network[words])
     parts: dict[str, Any] = dict(with_ngrams.parts)
     by_ngrams = [
         part.ngram_attributions(documents, with_ngrams.scales[name] * factors)
         for name, part in parts.items()
     ]
-    by_words = score.pool.others.without(with_ngrams.parts)
+    by_words = score.pool.linear.without(with_ngrams.parts)
     if by_words.parts:  # such as characters: a word has what they bring
         keys, first, sizes = keyed_ngrams(documents, (1, 1))
         brought = by_words.attributions(documents, factors)[first]
