@@ -8,11 +8,12 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from sk_han.utils.atomic_write import replacing
 
 # Of an array: lengths, None for any, and the type.
 Shape = tuple[tuple[int | None, ...], type[np.generic] | None]
@@ -142,5 +143,6 @@ def _frozen(
 def written(content: str, path: str | os.PathLike[str] | None) -> str:
     """Return the content, and write it to a file in UTF-8 if there is a path."""
     if path is not None:
-        Path(path).write_text(content, encoding="utf-8")
+        with replacing(path) as file:
+            file.write(content.encode("utf-8"))
     return content
