@@ -266,7 +266,7 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
     if (X_val is None) != (given.y_val is None):
         raise ValueError("X_val and y_val go together: give both or neither.")
     if X_val is not None:
-        X_val = check_documents(X_val)
+        X_val = check_documents(X_val, "X_val")
         if isinstance(X, SentenceArray):
             check_sentence_vectors(X_val, X.dimension, X.encoder, "X_val")
         targets_val = target.encode(given.y_val, len(X_val), "y_val")

@@ -153,8 +153,8 @@ def read(model: ExplainedModel | None, X: Any) -> ReadDocuments:
     )
 
 
-def words_of(model: ExplainedModel | None, X: Any) -> Sequence[str] | None:
+def words_of(model: ExplainedModel | None, X: Any, name: str) -> Sequence[str] | None:
     """Return the words of documents that the model need not read itself, if they are texts."""
     if model is not None and model.are_raw_texts(X) and not model.steps:
-        return check_texts(X)
+        return check_texts(X, name=name)
     return read(model, X).words

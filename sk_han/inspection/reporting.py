@@ -146,7 +146,7 @@ def report(
         found = _on_classes(estimator, X, t, classes, labels, n_mistakes)
 
     held_out = read(model, X)
-    words_train = None if X_train is None else words_of(model, X_train)
+    words_train = None if X_train is None else words_of(model, X_train, "X_train")
     by_baseline, baseline_note = None, "It is compared with no baseline."
     if baseline is not None:
         n_labels = len(found.own["labels"])

@@ -20,10 +20,12 @@ def holds_word_ids(X: Any) -> bool:
     )
 
 
-def check_documents(X: Any) -> DocumentArray | NDArray[np.integer[Any]] | list[str]:
+def check_documents(
+    X: Any, name: str = "X"
+) -> DocumentArray | NDArray[np.integer[Any]] | list[str]:
     """Return word ids as they are, and raw texts as a list, which has a length."""
     if not holds_word_ids(X):
-        return check_texts(X)
+        return check_texts(X, name=name)
     if len(X) == 0:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
     return X

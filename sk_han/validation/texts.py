@@ -12,7 +12,7 @@ from sk_han.documents import DocumentArray
 _CHUNK_SIZE = 10_000  # documents of an iterator that are in memory at once
 _MOST_CHARACTERS = 1 << 25  # of these, but for the last one
 
-_NO_DOCUMENTS = "Found 0 sample(s) while a minimum of 1 is required: X has no documents."
+_NO_DOCUMENTS = "Found 0 sample(s) while a minimum of 1 is required: {} has no documents."
 _READ_BEFORE = "An iterator that was read before has none left"
 _NO_UNLABELLED = (
     "X_unlabelled has no documents; leave it out if there are none. "
@@ -22,15 +22,15 @@ _NO_UNLABELLED = (
 _ONE_COLUMN = "pass the column that holds the text, for example df['text']"
 
 
-def check_texts(X: Any, *, name: str | None = None, first: int = 0) -> list[str]:
+def check_texts(X: Any, *, name: str = "X", first: int = 0) -> list[str]:
     """Return raw documents of any container as a list of strings, which is X if it is one.
 
     Messages number them from `first`, and say of which argument they are if it is not X.
     """
     documents = _as_list(X)
     if not documents:
-        raise ValueError(_NO_DOCUMENTS)
-    return _as_texts(documents, first, f"Document {{}} of {name}" if name else "Document {}")
+        raise ValueError(_NO_DOCUMENTS.format(name))
+    return _as_texts(documents, first, name)
 
 
 def text_portions(X: Any, *, divided: bool = False) -> Iterable[list[str]]:
@@ -40,19 +40,19 @@ def text_portions(X: Any, *, divided: bool = False) -> Iterable[list[str]]:
     """
     if not divided and _has_length(X):
         return [check_texts(X)]
-    if_none = f"{_NO_DOCUMENTS} {_READ_BEFORE}: make it anew for each call."
-    return _checked_chunks(X, "Document {}", if_none)
+    if_none = f"{_NO_DOCUMENTS.format('X')} {_READ_BEFORE}: make it anew for each call."
+    return _checked_chunks(X, "X", if_none)
 
 
 def check_texts_without_labels(X: Any) -> Iterator[list[str]]:
     """Check raw documents, and yield lists of them, as of `text_portions`."""
-    return _checked_chunks(X, "Document {} of X_unlabelled", _NO_UNLABELLED)
+    return _checked_chunks(X, "X_unlabelled", _NO_UNLABELLED)
 
 
-def _checked_chunks(X: Any, called: str, if_none: str) -> Iterator[list[str]]:
+def _checked_chunks(X: Any, name: str, if_none: str) -> Iterator[list[str]]:
     n_documents = 0
     for chunk in _chunks(_as_list(X) if _has_length(X) else X):
-        yield _as_texts(chunk, n_documents, called)
+        yield _as_texts(chunk, n_documents, name)
         n_documents += len(chunk)
     if n_documents == 0:
         raise ValueError(if_none)
@@ -75,13 +75,10 @@ def _chunks(X: Iterable[Any]) -> Iterator[list[Any]]:
         yield chunk
 
 
-def _as_texts(documents: list[Any], first: int = 0, called: str = "Document {}") -> list[str]:
-    """Return the documents as strings; messages call each `called`, and number from `first`."""
+def _as_texts(documents: list[Any], first: int, name: str) -> list[str]:
     if set(map(type, documents)) == {str}:  # the usual case, 25,000 documents in a millisecond
         return documents
-    return [
-        _as_text(document, called.format(i)) for i, document in enumerate(documents, start=first)
-    ]
+    return [_as_text(document, i, name) for i, document in enumerate(documents, start=first)]
 
 
 def _as_list(X: Any) -> list[Any]:
@@ -137,16 +134,17 @@ def _only_column(X: Any) -> Any:
     return np.asarray(X)[:, 0]
 
 
-def _as_text(document: Any, called: str) -> str:
+def _as_text(document: Any, number: int, name: str) -> str:
     if isinstance(document, str):
         return str.__str__(document)  # str() of a member of an Enum is its name
+    called = f"Document {number}" if name == "X" else f"Document {number} of {name}"
     if isinstance(document, (bytes, bytearray)):
-        return _decoded(bytes(document), called)
+        return _decoded(bytes(document), f"d{called[1:]}")
     kind = type(document).__name__
     if is_missing(document):
         raise TypeError(
             f"{called} is missing: {document!r} of type {kind}. Leave it out or make it "
-            "empty, for example with X.fillna('')."
+            f"empty, for example with {name}.fillna('')."
         )
     repair = f"Convert it with str, or {_ONE_COLUMN}."
     if isinstance(document, Iterable):
@@ -163,7 +161,7 @@ def _decoded(document: bytes, called: str) -> str:
     try:
         return document.decode("utf-8")
     except UnicodeDecodeError as error:
-        error.reason += f" ({called.lower()}; decode it with its own encoding first)"
+        error.reason += f" ({called}; decode it with its own encoding first)"
         raise
 
 

@@ -305,6 +305,17 @@ class TestHeldOutDocuments:
         with pytest.raises(ValueError, match="X_val and y_val"):
             tiny().fit(TEXTS, LABELS, **given)
 
+    @pytest.mark.parametrize(
+        ("given", "error", "message"),
+        [
+            (["good", None], TypeError, r"Document 1 of X_val is missing.*X_val\.fillna"),
+            ([], ValueError, "X_val has no documents"),
+        ],
+    )
+    def test_what_is_wrong_with_validation_texts_is_said_of_them(self, given, error, message):
+        with pytest.raises(error, match=message):
+            tiny().fit(TEXTS, LABELS, X_val=given, y_val=LABELS[: len(given)])
+
     def test_a_validation_label_that_is_no_class_is_named(self):
         with pytest.raises(ValueError, match=r"y_val.*'maybe'"):
             tiny().fit(TEXTS, LABELS, X_val=TEXTS[:1], y_val=["maybe"])

@@ -238,6 +238,8 @@ def test_what_cannot_be_meant_is_an_error(classifier):
         report(classifier, HELD_OUT, Y[:2])
     with pytest.raises(ValueError, match="X_train and y_train go together"):
         report(classifier, HELD_OUT, Y, X_train=TEXTS)
+    with pytest.raises(TypeError, match="Document 1 of X_train is missing"):
+        report(classifier, HELD_OUT, Y, X_train=[TEXTS[0], None], y_train=LABELS[:2])
     with pytest.raises(ValueError, match="baseline must be one of"):
         report(classifier, HELD_OUT, Y, baseline="majority")
     with pytest.raises(ValueError, match="n_mistakes must be"):
