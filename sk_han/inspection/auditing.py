@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from sk_han.documents.repeated import groups_by_label, groups_of_same, text_key
 from sk_han.inspection.documents_given import listed_documents, n_documents_of, texts_of
@@ -24,6 +25,7 @@ from sk_han.utils.argument_checks import check_count
 from sk_han.utils.containers import listed, rows_of
 from sk_han.validation.doubtful import warn_of_order
 from sk_han.validation.labels import check_several_groups
+from sk_han.validation.texts import check_texts
 
 # Of several labels a document, a label that is less doubtful is not listed: most of all are.
 _LEAST_DOUBT = 0.01
@@ -70,7 +72,7 @@ def audit_labels(
     Raises
     ------
     TypeError
-        If the estimator has no ``predict_proba``.
+        If the estimator has no ``predict_proba``, or a text is missing.
     ValueError
         If X and y differ in length, all documents have one class, or another argument is invalid.
 
@@ -130,6 +132,8 @@ def audit_labels(
     params = dict(params or {})
     per_document = _per_document(params, n)
     texts = texts_of(X)
+    if texts is None and _reads_texts(estimator) and any(isinstance(each, str) for each in X):
+        check_texts(X)  # the fold of a missing text would number it within itself
     keys = [] if texts is None else list(map(text_key, texts))
     same = [group for group in groups_of_same(keys) if (labels[group] != labels[group[0]]).any()]
     numbers = _groups(groups, keys, target.codes(labels))
@@ -330,6 +334,12 @@ def _explained(
     except (TypeError, ValueError) as error:  # another classifier, or one that read no words
         return ExplanationList(), [f"Doubts are not explained. {error}"]
     return ExplanationList(explanations), []
+
+
+def _reads_texts(estimator: Any) -> bool:
+    """Return whether an estimator gets texts as they are, and no step may fill a missing one in."""
+    first = estimator.steps[0][1] if isinstance(estimator, Pipeline) else estimator
+    return bool(get_tags(first).input_tags.string)
 
 
 def _scores(p: NDArray[np.float64], target: Target) -> NDArray[np.float64]:

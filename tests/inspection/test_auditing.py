@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from sk_han import HierarchicalTokenizer, audit_labels
@@ -192,6 +193,16 @@ def test_what_cannot_be_audited_is_refused():
         audit_labels(LINEAR, TEXTS, LABELS, n_explained=-1)
     with pytest.raises(ValueError, match="string object received"):
         audit_labels(LINEAR, "one text", LABELS)
+
+
+def test_a_missing_text_is_named_by_its_number_in_all_documents():
+    texts = [*TEXTS[:100], None, *TEXTS[101:]]
+    with pytest.raises(TypeError, match="Document 100 is missing"):
+        audit_labels(tiny(), pd.Series(texts), LABELS)
+    with pytest.raises(TypeError, match="Document 100 is missing"):
+        audit_labels(LINEAR, texts, LABELS)
+    filled = make_pipeline(FunctionTransformer(lambda X: [text or "" for text in X]), LINEAR)
+    assert set(audit_labels(filled, texts, LABELS).documents[:8]) >= set(FLIPPED) - {100}
 
 
 @pytest.mark.thorough
