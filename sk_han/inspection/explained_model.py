@@ -31,8 +31,11 @@ class ExplainedModel(NamedTuple):
     estimator: Any  # the Pipeline, or the classifier itself
 
     @classmethod
-    def of(cls, estimator: Any) -> ExplainedModel:
-        """Find the only classifier of an estimator, or of the best estimator of a search."""
+    def of(cls, estimator: Any, by: str = "explain") -> ExplainedModel:
+        """Find the only classifier of an estimator, or of the best estimator of a search.
+
+        Messages say that it is needed by the function `by`.
+        """
         check_fitted(estimator)
         estimator = opened(estimator)
         if isinstance(estimator, Ensemble):
@@ -47,10 +50,10 @@ class ExplainedModel(NamedTuple):
         *steps, classifier = _steps(estimator)
         if not isinstance(getattr(classifier, "pool_", None), Pool):
             ends_in = f" that ends in {classifier!r}" if isinstance(estimator, Pipeline) else ""
+            around = "a search, a calibration, a vote or a stack" if by == "explain" else "a search"
             raise TypeError(
-                "explain needs a HANClassifier, a Pipeline that ends in one, or a search, a "
-                "calibration, a vote or a stack of such; got "
-                f"{type(estimator).__name__}{ends_in}.{what_shows(estimator)}"
+                f"{by} needs a HANClassifier, a Pipeline that ends in one, or {around} of such; "
+                f"got {type(estimator).__name__}{ends_in}.{what_shows(estimator)}"
             )
         check_is_fitted(classifier)
         classifier = snapshot_of(classifier)
@@ -59,8 +62,8 @@ class ExplainedModel(NamedTuple):
                 continue
             if position < len(steps):
                 raise TypeError(
-                    f"explain cannot see through {steps[position]!r} between tokenizer and "
-                    "classifier. Put it before the tokenizer, or explain(pipeline[-1], documents)."
+                    f"{by} cannot see through {steps[position]!r} between tokenizer and "
+                    f"classifier. Put it before the tokenizer, or {by}(pipeline[-1], documents)."
                 )
             return cls(classifier, step, steps[:-1], estimator)
         return cls(classifier, classifier.tokenizer_, steps, estimator if steps else classifier)

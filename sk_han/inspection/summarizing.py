@@ -110,7 +110,7 @@ def summarize(
                 f"{type(source).__name__} and documents."
             )
         return _of_explanations(source, int(k), max_documents, random)
-    model = ExplainedModel.of(source)
+    model = ExplainedModel.of(source, "summarize")
     if X is None:
         raise TypeError("Pass the documents, summarize(estimator, documents), or explanations.")
     X = listed_documents(X)

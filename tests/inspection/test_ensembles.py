@@ -214,6 +214,13 @@ def test_where_no_member_can_be_explained_none_is_named(ensemble):
         summarize(fitted, OF_TWO)
 
 
+@pytest.mark.parametrize("measure", [summarize, faithfulness_report])
+def test_a_linear_model_is_refused_in_the_name_of_what_was_called(measure):
+    fitted = linear("first")[0][1].fit(OF_TWO, TWO)
+    with pytest.raises(TypeError, match=f"^{measure.__name__} needs a HANClassifier.* a search of"):
+        measure(fitted, OF_TWO)
+
+
 def test_a_vote_of_another_package_is_not_opened():
     other = type("VotingClassifier", (LogisticRegression,), {})().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(TypeError, match="explain needs a HANClassifier"):

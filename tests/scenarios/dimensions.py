@@ -504,7 +504,7 @@ REFUSALS: list[Refusal] = [
     Refusal("begin|fit", LOG_ODDS | when(groups=_GROUPED), ValueError, "they are of one group"),
     Refusal(FITS, LOG_ODDS | when(embedding_init="array"), ValueError, "a mapping from words"),
     Refusal("explain .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
-    Refusal("ask .*", when(estimator=NOT_EXPLAINED), TypeError, "explain needs a HANClass"),
+    Refusal("ask .*", when(estimator=NOT_EXPLAINED), TypeError, "needs a HANClass"),
     Refusal("ask .*", when(estimator=ENSEMBLES), TypeError, "this measures one by itself"),
     Refusal(
         "keep .*", when(estimator=NOT_SAVED), TypeError, r"sk_han\.save takes|export_onnx takes"

@@ -127,7 +127,7 @@ def faithfulness_report(
     chosen = _named(methods)
     shares = _checked_fractions(fractions)
     X = listed_documents(X)  # each method iterates over it
-    model = ExplainedModel.of(estimator)
+    model = ExplainedModel.of(estimator, "faithfulness_report")
     ((documents, sources),) = model.batches(X, max(1, len(X)))
     lengths = documents.words_per_document
     with_words = np.flatnonzero(lengths)
