@@ -168,8 +168,8 @@ def _fit(command: argparse.ArgumentParser) -> None:
         "--hold-out",
         nargs=2,
         metavar=("SHARE", "TABLE"),
-        help="learn nothing from a share of the documents, such as 0.2, and write them to a CSV, "
-        "for evaluate and report; texts of the same words stay together",
+        help="learn nothing from a share of the documents, such as 0.2, and write them to a CSV "
+        "with all columns, for evaluate and report; texts of the same words stay together",
     )
 
 

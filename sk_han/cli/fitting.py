@@ -14,6 +14,7 @@ import numpy as np
 from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.cli.several_labels import LabelColumns, read_labelled
 from sk_han.cli.tables import (
+    cell_of,
     check_files,
     check_page_and_table,
     check_two_files,
@@ -24,6 +25,7 @@ from sk_han.cli.tables import (
     write_result,
     writing,
 )
+from sk_han.datasets.tables import Record
 from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.targets import learnt_target
 from sk_han.utils.progress import tell
@@ -48,16 +50,11 @@ def fit(arguments: argparse.Namespace) -> None:
     settings = dict(_setting(given) for given in arguments.settings)
     quiet, started = arguments.quiet, time.monotonic()
     model = _classifier(settings, arguments)
-    texts, labels = _labelled(arguments.data, arguments)
-    several = isinstance(labels, LabelColumns)
-    names = labels.columns if several else np.unique(labels).tolist()
-    kind = "labels" if several else "classes"
-    tell(f"Read {len(texts):,} documents of {len(names)} {kind}.", quiet=quiet)
-    if share is not None:
-        texts, labels = _without_held_out(texts, labels, share, arguments)
+    texts, labels, names = _learnt_from(share, arguments)
     more: dict[str, Any] = {}
     if arguments.validation is not None:
-        more["X_val"], more["y_val"] = _labelled(arguments.validation, arguments, names)
+        validation, more["y_val"] = _labelled(arguments.validation, arguments, names)
+        more["X_val"] = [record.text for record in validation]
     if arguments.unlabelled is not None:
         unlabelled = records(arguments.unlabelled, arguments)
         more["X_unlabelled"] = (record.text for record in unlabelled)
@@ -92,11 +89,25 @@ def _share_held_out(arguments: argparse.Namespace) -> float | None:
     return share
 
 
+def _learnt_from(
+    share: float | None, arguments: argparse.Namespace
+) -> tuple[list[str], Any, list[Any]]:
+    """Return texts and labels of all documents that are not held out, and the names of labels."""
+    found, labels = _labelled(arguments.data, arguments)
+    several = isinstance(labels, LabelColumns)
+    names = labels.columns if several else np.unique(labels).tolist()
+    kind = "labels" if several else "classes"
+    tell(f"Read {len(found):,} documents of {len(names)} {kind}.", quiet=arguments.quiet)
+    if share is not None:
+        found, labels = _without_held_out(found, labels, share, arguments)
+    return [record.text for record in found], labels, names
+
+
 def _without_held_out(
-    texts: list[str], labels: Any, share: float, arguments: argparse.Namespace
-) -> tuple[list[str], Any]:
-    """Write a share of the documents to a table; return texts and labels of the others."""
-    table = arguments.hold_out[1]
+    found: list[Record], labels: Any, share: float, arguments: argparse.Namespace
+) -> tuple[list[Record], Any]:
+    """Write a share of the documents to a table, with all their columns; return the others."""
+    table, texts = arguments.hold_out[1], [record.text for record in found]
     target, encoded = learnt_target(labels, len(texts))
     groups = np.arange(len(texts))
     for same in groups_of_same(map(text_key, texts)):
@@ -108,18 +119,20 @@ def _without_held_out(
             f"{share:g} of {len(texts):,} documents are too few to hold some of each label out."
         )
     held_out = np.sort(held_out)
-    columns = arguments.text or ["text"]
-    column = columns[0] if len(columns) == 1 else "+".join(columns)  # they are joined
+    written = [
+        {name: cell_of(value) for name, value in found[i].row.items()}
+        | {arguments.label: _cell(labels, i, arguments)}
+        for i in held_out.tolist()
+    ]
+    columns = dict.fromkeys(name for row in written for name in row)  # of JSON, each has its own
     with writing(table) as file:
-        writer = csv.writer(file, delimiter=separator_of(arguments) or ",")
-        writer.writerow([column, arguments.label])
-        for row in held_out.tolist():
-            writer.writerow([texts[row], _cell(labels, row, arguments)])
-    told = f"Held {len(held_out):,} documents out, in {in_one_line(table)}"
-    told += "." if len(columns) == 1 else f": their texts are in its column {column!r}."
+        writer = csv.DictWriter(file, columns, delimiter=separator_of(arguments) or ",")
+        writer.writeheader()
+        writer.writerows(written)
+    told = f"Held {len(held_out):,} documents out, in {in_one_line(table)}."
     tell(told, quiet=arguments.quiet)
     rows = np.sort(rows)
-    return [texts[row] for row in rows.tolist()], labels[rows]
+    return [found[row] for row in rows.tolist()], labels[rows]
 
 
 def _cell(labels: Any, row: int, arguments: argparse.Namespace) -> str:
@@ -135,24 +148,24 @@ def audit(arguments: argparse.Namespace) -> None:
     check_page_and_table([arguments.data], arguments)
     settings, started = dict(map(_setting, arguments.settings)), time.monotonic()
     model = _classifier(settings, arguments).set_params(verbose=0)
-    texts, labels = _labelled(arguments.data, arguments)
+    documents, labels = _labelled(arguments.data, arguments)
 
     from sk_han import audit_labels
 
-    found = audit_labels(model, texts, labels)
+    found = audit_labels(model, [record.text for record in documents], labels)
     if arguments.csv is not None:
         found.to_csv(arguments.csv)
-    write_result(found, f"Audited {len(texts):,} documents", started, arguments)
+    write_result(found, f"Audited {len(documents):,} documents", started, arguments)
 
 
 def _labelled(
     name: str, arguments: argparse.Namespace, names: list[Any] | None = None
-) -> tuple[list[str], Any]:
-    """Return texts, and a label of each or an indicator; with names, it has these labels."""
+) -> tuple[list[Record], Any]:
+    """Return documents, and a label of each or an indicator; with names, it has these labels."""
     if arguments.separator is not None:
         return read_labelled(name, arguments, names)
     found = list(records(name, arguments, arguments.label))
-    return [record.text for record in found], np.array([record.label for record in found])
+    return found, np.array([record.label for record in found])
 
 
 def _classifier(settings: dict[str, Any], arguments: argparse.Namespace) -> Any:

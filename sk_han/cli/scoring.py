@@ -16,6 +16,7 @@ from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.cli.several_labels import read_labelled, sets_of
 from sk_han.cli.tables import (
     ClassNames,
+    cell_of,
     check_files,
     check_page_and_table,
     named,
@@ -62,7 +63,7 @@ def predict(arguments: argparse.Namespace) -> None:
             else:
                 decided = [sets.written(row) for row in sets.decided(probabilities)]
             for record, label, row in zip(batch, decided, probabilities.tolist(), strict=True):
-                kept = [_as_text(value) for value in record.others]
+                kept = [cell_of(value) for value in record.others]
                 writer.writerow([*kept, label, *(map(_brief, row) if of_classes else ())])
             file.flush()
             progress.advance(len(batch))
@@ -206,7 +207,7 @@ def _labelled_texts(
     """Return texts and labels of a table; a label of CSV is text, and a class may be a number."""
     if is_several:
         found, indicator = read_labelled(name, arguments, classes.labels)
-        return found, indicator.values
+        return [record.text for record in found], indicator.values
     texts, labels = [], []
     for record in records(name, arguments, arguments.label):
         number = classes.number(record.label)
@@ -243,10 +244,6 @@ def _in_a_cell(label: str) -> str:
 
 def _delimiter(path: str | None) -> str:
     return "\t" if (path or "").lower().removesuffix(".gz").endswith(".tsv") else ","
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _brief(probability: float) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sk_han.cli.arguments import UsageError
 from sk_han.cli.tables import ClassNames, named, records, where_of
+from sk_han.datasets.tables import Record
 from sk_han.targets import AnyOfLabels, Target
 
 _SEPARATOR = ";"  # of a model of several labels, if none is given
@@ -111,14 +112,12 @@ def _labels_of(separator: str, cell: Any, where: str) -> list[str]:
 
 def read_labelled(
     name: str, arguments: argparse.Namespace, names: list[Any] | None = None
-) -> tuple[list[str], LabelColumns]:
-    """Return the texts of a table and the indicator of their labels: those named, or all found."""
+) -> tuple[list[Record], LabelColumns]:
+    """Return the documents of a table and the indicator of their labels: those named, or all."""
     separator = _checked(arguments.separator)
-    texts, cells, places = [], [], []
-    for record in records(name, arguments, others=[arguments.label]):
-        texts.append(record.text)
-        cells.append(record.others[0])
-        places.append(where_of(name, record, arguments))
+    found = list(records(name, arguments, others=[arguments.label]))
+    cells = [record.others[0] for record in found]
+    places = [where_of(name, record, arguments) for record in found]
     if names is None:
         pairs = zip(cells, places, strict=True)
         names = sorted({label for pair in pairs for label in _labels_of(separator, *pair)})
@@ -130,7 +129,7 @@ def read_labelled(
             )
     sets = LabelSets(ClassNames(names), separator)
     numbers = [sets.numbers(cell, place) for cell, place in zip(cells, places, strict=True)]
-    return texts, LabelColumns(names, sets.indicator(numbers))
+    return found, LabelColumns(names, sets.indicator(numbers))
 
 
 def _check_whole(label: str, separator: str, where: str = "") -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import io
+import json
 import os
 import sys
 import time
@@ -127,6 +128,11 @@ class ClassNames:
 def named(label: Any) -> str:
     """Return a label as text, as JSON and CSV write it."""
     return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def cell_of(value: Any) -> str:
+    """Return a value of a table as a cell of CSV."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def where_of(name: str, record: Record, arguments: argparse.Namespace) -> str:

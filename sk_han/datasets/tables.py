@@ -19,8 +19,8 @@ from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
 __all__ = ["Record", "Table", "read_records"]
 
-# The number of the line in which a document starts, and its values in the requested columns.
-Row = tuple[int, list[Any]]
+# The number of the line in which a document starts, its values in the requested columns, and all.
+Row = tuple[int, list[Any], dict[str, Any]]
 
 TAB = "\t"
 _DELIMITER_OF = {".csv": ",", ".tsv": TAB, ".jsonl": None}
@@ -39,6 +39,7 @@ class Record(NamedTuple):
     text: str
     label: str | int | bool | None
     others: list[Any]
+    row: dict[str, Any]  # the values of all columns
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def read_records(
             rows = _csv_rows(lines, table.name, columns, table.delimiter)
         while portion := _next_portion(rows):
             n_read += len(portion)
-            for number, values in portion:
+            for number, values, row in portion:
                 where = f"{table.name}, line {number}"
                 pairs = zip(text, values, strict=False)  # label and others follow
                 texts = [_check_text(value, f"{where}: {column!r}") for column, value in pairs]
@@ -98,7 +99,7 @@ def read_records(
                 if label is not None:
                     found = _check_label(rest.pop(0), previous, f"{where}: {label!r}")
                     previous = found
-                yield Record(number, "\n\n".join(texts), found, rest)
+                yield Record(number, "\n\n".join(texts), found, rest, row)
     if not n_read:
         raise ValueError(f"{table.name} holds no documents.")
 
@@ -195,7 +196,8 @@ def _csv_rows(lines: TextIO, name: str, columns: list[str], delimiter: str) -> I
                 f"{name}, line {number}: {len(fields)} fields, but {len(header)} column names. "
                 f"Put quotes around a text with a {called} or a line break in it."
             )
-        yield number, [fields[place] for place in places]
+        row = dict(zip(header, fields, strict=True))
+        yield number, [fields[place] for place in places], row
 
 
 def _csv_records(lines: TextIO, name: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -236,7 +238,7 @@ def _json_rows(lines: TextIO, name: str, columns: list[str]) -> Iterator[Row]:
                 "list around them."
             )
         keys = list(record)
-        yield number, [record[keys[_place(column, keys, where)]] for column in columns]
+        yield number, [record[keys[_place(column, keys, where)]] for column in columns], record
 
 
 def _place(column: str, present: list[str], where: str) -> int:

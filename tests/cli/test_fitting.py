@@ -161,13 +161,31 @@ class TestHoldOut:
         assert run("fit", data, "-o", model, *SMALL, *options, "--hold-out", "0.25", held)[0] == 0
         assert run("evaluate", model, held, *options)[0] == 0
 
-    def test_joined_columns_are_one_whose_name_is_told(self, run, table, tmp_path):
-        held, model = tmp_path / "held.csv", tmp_path / "m.han"
-        options = ("--text", "id", "--text", "text", "--hold-out", "0.25", held)
-        code, _, told = run("fit", table(), "-o", model, *SMALL, *options)
-        assert code == 0
-        assert "their texts are in its column 'id+text'." in told
-        assert run("evaluate", model, held, "--text", "id+text")[0] == 0
+    def test_all_columns_are_those_of_the_table(self, run, table, tmp_path):
+        data, held, model = table(), tmp_path / "held.csv", tmp_path / "m.han"
+        columns = ("--text", "id", "--text", "text")
+        assert run("fit", data, "-o", model, *SMALL, *columns, "--hold-out", "0.25", held)[0] == 0
+        found, given = rows_of(held), rows_of(data)
+        assert 0 < len(found) < len(given)
+        assert all(row in given for row in found)
+        assert run("evaluate", model, held, *columns)[0] == 0
+
+    def test_lines_of_json_have_the_columns_of_any(self, run, tmp_path):
+        """Other values than strings are JSON in a cell, but a label is as all tables have it."""
+        data, held = tmp_path / "data.jsonl", tmp_path / "held.csv"
+        rows = [
+            {"text": f"{text} {i}", "label": ["late", "good"][: i % 3]}
+            | ({"more": [i]} if i else {})
+            for i, text in enumerate(TEXTS)
+        ]
+        data.write_text("\n".join(map(json.dumps, rows)))
+        options = ("--separator", "|", "--hold-out", "0.25", held)
+        assert run("fit", data, "-o", tmp_path / "m.han", *SMALL, *options)[0] == 0
+        found = rows_of(held)
+        assert {row["label"] for row in found} <= {"", "late", "good|late"}
+        number_of = {row["text"]: i for i, row in enumerate(rows)}
+        numbers = [number_of[row["text"]] for row in found]
+        assert [row["more"] for row in found] == [f"[{i}]" if i else "" for i in numbers]
 
     def test_too_few_documents_are_said(self, fit, table, tmp_path):
         rows = [(0, "Good.", "pos"), (1, "Bad.", "neg"), (2, "Good so.", "pos")]

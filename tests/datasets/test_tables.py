@@ -16,7 +16,14 @@ def stream(content, delimiter=",", encoding="utf-8"):
 def test_a_record_has_line_text_label_and_other_columns():
     table = stream('id,text,stars\n1,"two\nlines",5\n2,Bad,1\n')
     found = list(read_records(table, ["text"], "stars", ["id"]))
-    assert found == [Record(2, "two\nlines", "5", ["1"]), Record(4, "Bad", "1", ["2"])]
+    rows = [
+        {"id": "1", "text": "two\nlines", "stars": "5"},
+        {"id": "2", "text": "Bad", "stars": "1"},
+    ]
+    assert found == [
+        Record(2, "two\nlines", "5", ["1"], rows[0]),
+        Record(4, "Bad", "1", ["2"], rows[1]),
+    ]
 
 
 def test_a_column_may_be_text_and_other_at_once():
@@ -62,7 +69,8 @@ def test_a_compressed_stream_is_recognised():
 
 def test_json_lines_of_a_stream_are_read():
     table = stream('{"text": "a", "label": 2, "id": [1]}\n', delimiter=None)
-    assert list(read_records(table, ["text"], "label", ["id"])) == [Record(1, "a", 2, [[1]])]
+    row = {"text": "a", "label": 2, "id": [1]}
+    assert list(read_records(table, ["text"], "label", ["id"])) == [Record(1, "a", 2, [[1]], row)]
 
 
 @pytest.mark.parametrize("name", ["notes.csv", "notes.tsv", "notes.txt", "notes"])
