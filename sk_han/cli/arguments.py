@@ -106,7 +106,7 @@ def _command(
             if label == "LABEL"
             else "column of the true labels: mistakes are marked on the page",
         )
-    if name not in ("explain", "suggest"):
+    if name != "suggest":
         command.add_argument(
             "--separator",
             metavar="S",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sk_han.cli.arguments import STANDARD, UsageError
-from sk_han.cli.several_labels import read_labelled, sets_of
+from sk_han.cli.several_labels import LabelSets, read_labelled, sets_of
 from sk_han.cli.tables import (
     ClassNames,
     cell_of,
@@ -31,7 +31,6 @@ from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.rendering.facts import table_lines
 from sk_han.serving import Scorer
-from sk_han.targets import AnyOfLabels
 from sk_han.utils.metrics import figures, label_figures
 from sk_han.utils.progress import Progress, tell
 
@@ -73,26 +72,26 @@ def explain(arguments: argparse.Namespace) -> None:
     """Write explanations of the first documents as an HTML page or as text."""
     check_files([arguments.model, arguments.data], arguments.output)
     scorer = Scorer.load(arguments.model)
-    if arguments.label is not None and isinstance(scorer.target, AnyOfLabels):
-        raise UsageError("--label marks mistakes of models of one label a document; leave it out.")
+    sets = sets_of(scorer.target, arguments)
     classes = ClassNames(scorer.classes_.tolist())
     asked = {}
     for name in ("target", "against"):
         label = getattr(arguments, name)
         if label is not None:
             asked[name] = classes.labels[classes.checked(label, f"--{name}")]
-    rows = records(arguments.data, arguments, arguments.label)
+    rows = _labelled_rows(sets, arguments)
     found: list[DocumentExplanation] = []
-    y_true: list[Any] = []
+    true: list[Any] = []
     with _progress("Explained", arguments) as progress:
         for batch in _batches(islice(rows, arguments.rows), 16):
             texts = [record.text for record in batch]
             found += scorer.explain(texts, **asked, method=arguments.method)
             if arguments.label is not None:
-                numbers = [_number(record, classes, arguments) for record in batch]
-                y_true += [classes.labels[number] for number in numbers]
+                true += [_true(record, classes, sets, arguments) for record in batch]
             progress.advance(len(batch))
-        explanations = ExplanationList(found, y_true=y_true or None)
+        targets = np.array(true) if sets is None else sets.indicator(true)
+        y_true = scorer.target.decode(targets) if true else None
+        explanations = ExplanationList(found, y_true=y_true)
         with writing(arguments.output) as file:
             if arguments.output is None:
                 file.write(explanations.to_text(max_documents=None) + "\n")
@@ -106,18 +105,10 @@ def evaluate(arguments: argparse.Namespace) -> None:
     scorer = Scorer.load(arguments.model)
     sets = sets_of(scorer.target, arguments)
     classes = ClassNames(scorer.classes_.tolist())
-    column: dict[str, Any] = {"label": arguments.label}
-    if sets is not None:
-        column = {"others": [arguments.label]}
     scored, targets = [], list[Any]()
     with Progress("Scored", quiet=arguments.quiet) as progress:
-        for batch in _batches(records(arguments.data, arguments, **column)):
-            for record in batch:
-                if sets is None:
-                    targets.append(_number(record, classes, arguments))
-                else:
-                    where = where_of(arguments.data, record, arguments)
-                    targets.append(sets.numbers(record.others[0], where))
+        for batch in _batches(_labelled_rows(sets, arguments)):
+            targets += [_true(record, classes, sets, arguments) for record in batch]
             scored.append(scorer.predict_proba([record.text for record in batch]))
             progress.advance(len(batch))
     probabilities = np.concatenate(scored)
@@ -228,9 +219,21 @@ def _batches(rows: Iterator[Record], size: int = _BATCH_SIZE) -> Iterator[list[R
         yield batch
 
 
-def _number(record: Record, classes: ClassNames, arguments: argparse.Namespace) -> int:
-    """Return the number of a record's class."""
-    return classes.checked(record.label, where_of(arguments.data, record, arguments))
+def _labelled_rows(sets: LabelSets | None, arguments: argparse.Namespace) -> Iterator[Record]:
+    """Return the documents of a table with their class, or with a cell of labels, if asked for."""
+    if sets is None or arguments.label is None:
+        return records(arguments.data, arguments, arguments.label)
+    return records(arguments.data, arguments, others=[arguments.label])
+
+
+def _true(
+    record: Record, classes: ClassNames, sets: LabelSets | None, arguments: argparse.Namespace
+) -> Any:
+    """Return the number of a record's class, or those of its labels."""
+    where = where_of(arguments.data, record, arguments)
+    if sets is None:
+        return classes.checked(record.label, where)
+    return sets.numbers(record.others[0], where)
 
 
 def _written(figure: float) -> str:

@@ -9,6 +9,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 import sk_han
+from sk_han import ExplanationList
 from sk_han.serving import Scorer
 from tests.cli.test_fitting import SMALL
 from tests.tiny_models import TEXTS, tiny
@@ -124,11 +125,13 @@ def test_a_separator_inside_of_a_label_of_the_model_is_told(run, topics, stored)
     assert "the label 'good' holds the separator 'o'; give another one" in told
 
 
-def test_marks_of_mistakes_are_for_one_label(run, stored, topics):
-    assert run("explain", stored, topics())[0] == 0
-    code, _, told = run("explain", stored, topics(), "--label", "topics")
-    assert code == 2
-    assert "leave it out" in told
+def test_true_labels_mark_what_is_missed_and_wrongly_given(run, stored, topics):
+    data = topics(CELLS[::-1])
+    code, output, _ = run("explain", stored, data, "--rows", 18, *TOPICS, "--target", "sun")
+    assert code == 0
+    expected = ExplanationList(Scorer.load(stored).explain(TEXTS, target="sun"), y_true=Y[::-1])
+    assert len(expected.mistakes()) > 0
+    assert output == f"{expected.to_text(max_documents=None)}\n"
 
 
 @pytest.mark.parametrize(
