@@ -56,8 +56,9 @@ def describe(
     Notes
     -----
     Seconds and memory are an estimate, by a formula with constants measured on one machine
-    (docs/how_to/how_long.md): within a factor of two or three elsewhere. The texts are
-    tokenized, which takes a few per cent of a fit.
+    (docs/how_to/how_long.md): within a factor of two or three elsewhere. A model of characters,
+    where one pays, takes up to 0.6 of that time beside it. The texts are tokenized, which takes a
+    few per cent of a fit.
 
     Examples
     --------
