@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ _FEWEST_ROWS, _MOST_ROWS, _MOST_GAPS = 20, 2000, 0.1  # the last of rows with wo
 _FEW, _USUAL = 5, 20
 # Short texts ("ok") may have two labels for good reasons; of 14,640 tweets (airline) 0.2 % have.
 _SHORTEST, _DOUBTFUL_SHARE, _ENOUGH_DOCUMENTS = 10, 0.01, 50
+_TEXT = 30  # characters; names of classes are shorter
 
 
 def warn_of_features(X: Any) -> None:
@@ -102,10 +104,14 @@ def warn_of_single_documents(
     not_held_out = (
         "It is trained on and not held out, so nothing tells how well such a class is recognized. "
     )
+    repair = "Give more documents of these classes, merge them, or leave them out."
+    are_texts = len(single) > len(targets) / 2 and np.median([len(str(n)) for n in single]) >= _TEXT
+    if are_texts:
+        repair = "Are these the texts? Documents come first, then their labels: fit(X, y)."
     warn_user(
-        f"{len(single):,} of {len(classes):,} classes have a single document: {listed(single)}. "
-        f"{'' if given else not_held_out}Give more documents of these classes, merge them, or "
-        "leave them out."
+        f"{len(single):,} of {len(classes):,} classes have a single document: "
+        f"{listed(single, write=reprlib.repr if are_texts else repr)}. "
+        f"{'' if given else not_held_out}{repair}"
     )
 
 
