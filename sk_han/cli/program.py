@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from sk_han.cli.arguments import LEARNING, UsageError, parser
+from sk_han.cli.repairs import by_options
 
 _FAILED, _USAGE, _INTERRUPTED, _NOT_READ = 1, 2, 130, 141
 
@@ -107,7 +108,7 @@ def _tell(kind: str, message: object) -> None:
     """Write one line on standard error; names of files and labels cannot control the terminal."""
     from sk_han.utils.visible_text import in_one_line
 
-    line = in_one_line(message)
+    line = by_options(in_one_line(message))
     print(f"sk-han: {kind}{': ' if line else ''}{line}", file=sys.stderr)
 
 
