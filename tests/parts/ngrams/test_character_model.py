@@ -224,6 +224,23 @@ class TestInAClassifier:
         going_on.fit(texts[:120], labels[:120])
         assert going_on.character_model_ is not None
 
+    @pytest.mark.parametrize(
+        ("gains", "pays"),
+        [([0.03], False), ([0.13], True), ([0.07, 0.09, 0.2], True), ([0.09] * 4 + [0.07], False)],
+    )
+    def test_the_trial_reads_folds_until_it_is_clear(self, monkeypatch, gains, pays):
+        sizes, left = [], iter(gains)
+
+        def gained(data, known, target):
+            sizes.append(len(data))
+            assert known.shape == (2, len(data), 2)
+            return next(left)
+
+        monkeypatch.setattr("sk_han.parts.ngrams.stacking._gained", gained)
+        fitted = HANClassifier(**TINY, random_state=0).fit(*inflected(400))
+        assert (fitted.character_model_ is not None) == pays
+        assert sizes == [80 * fold for fold in range(1, len(gains) + 1)]
+
     @pytest.mark.parametrize("n", [0, 99])
     def test_few_documents_and_known_words_need_none(self, n):
         texts, labels = inflected(99) if n else sk_han.datasets.make_reviews(150, random_state=0)
