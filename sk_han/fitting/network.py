@@ -73,10 +73,9 @@ class NetworkLearner(Learner):
             return cls()
         if not context.is_alone:
             raise ValueError(
-                "Training on sentence vectors is done by a single process and without checkpoints: "
-                "it takes seconds for thousands of documents. Leave checkpoint or "
-                "torch.distributed out; SentenceEmbedder(memory=...) keeps what took long, the "
-                "vectors."
+                "Training on sentence vectors is done by a single process and without checkpoints. "
+                "Leave checkpoint or torch.distributed out; SentenceEmbedder(memory=...) keeps "
+                "what took long, the vectors."
             )
         return _SentencesLearner()
 

@@ -201,6 +201,7 @@ _REST: dict[str, list[str]] = {
         "pipeline of two steps before",
         "word ids",
         "padded word ids",
+        "sentence vectors",
         "column",
         "vectors beside numbers",
         "search",
@@ -259,13 +260,14 @@ def _others(name: str, *values: str) -> set[str]:
     return set(NAMES[name]) - set(values)
 
 
-ALONE = {"classifier", "word ids", "padded word ids"}
+OUTSIDE = {"word ids", "padded word ids", "sentence vectors"}
+ALONE = {"classifier", *OUTSIDE}
 PIPELINES = {"pipeline", "pipeline of two steps before"}
 OF_COLUMNS = {"column", "vectors beside numbers"}
 SEARCHES = {"search", "search of a pipeline"}
 FOLDS = {*SEARCHES, "calibration", "stack", "threshold"}
 ENSEMBLES = {"calibration", "vote", "hard vote", "stack"}
-OF_WORD_IDS = {*PIPELINES, "word ids", "padded word ids", "search of a pipeline"}
+OF_WORD_IDS = {*PIPELINES, *OUTSIDE, "search of a pipeline"}
 NOT_SAVED = _others("estimator", *ALONE, "pipeline")
 NOT_EXPLAINED = {"vectors beside numbers", "one against the rest", "threshold"}
 # Parameters that are no data, which files of `save` hold alone.
@@ -382,7 +384,7 @@ ILLEGAL: dict[str, list[Rule]] = {
     "tables and collections hold texts alone": [
         when(
             kept={"Dask", "command line", "command line report"},
-            estimator={"word ids", "padded word ids", *OF_COLUMNS},
+            estimator=OUTSIDE | OF_COLUMNS,
         )
     ],
     "several labels have a column each, and one label has one": [
@@ -417,7 +419,7 @@ ILLEGAL: dict[str, list[Rule]] = {
     "partial_fit takes no highlights": [when(learning="partial_fit", highlights=_HIGHLIGHTED)],
     # One refusal for all of them: tests/classifier/test_highlights.py has each.
     "word ids have no characters": [
-        when(estimator=OF_WORD_IDS - {"word ids"}, highlights=_HIGHLIGHTED),
+        when(estimator=OF_WORD_IDS - {"word ids", "sentence vectors"}, highlights=_HIGHLIGHTED),
     ],
     "it takes too long": [
         when(max_epochs="auto", batch_size="1"),
@@ -479,7 +481,7 @@ REFUSALS: list[Refusal] = [
     Refusal(FITS, when(tokenizer__min_df={"2", "0.05"}), ValueError, "no terms remain"),
     Refusal(
         "begin|fit",
-        when(estimator="word ids", highlights=_HIGHLIGHTED),
+        when(estimator={"word ids", "sentence vectors"}, highlights=_HIGHLIGHTED),
         TypeError,
         "highlights are of characters of texts",
     ),
@@ -488,6 +490,15 @@ REFUSALS: list[Refusal] = [
         when(pooling={"mean", "max", "last"}, highlights=_HIGHLIGHTED),
         ValueError,
         "highlights teach attention",
+    ),
+    *(
+        Refusal(step, when(estimator="sentence vectors") | rule, ValueError, message)
+        for step, rule, message in (
+            ("fit", when(learning="checkpoint"), "by a single process and without checkpoints"),
+            (FITS, when(net_params="max_words"), "unexpected keyword argument 'max_words'"),
+            ("ask faithfulness_report", when(), "words cannot be left out"),
+            ("keep .*", when(), "reads? sentence vectors"),
+        )
     ),
     *(
         Refusal(

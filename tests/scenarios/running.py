@@ -29,12 +29,14 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from sk_han import HANClassifier, HierarchicalTokenizer
+from sk_han import HANClassifier, HierarchicalTokenizer, SentenceEmbedder
+from tests.encoders_of_sentences import HashEncoder
 from tests.scenarios import corpus
 from tests.scenarios.dimensions import (
     ALONE,
     NAMES,
     OF_COLUMNS,
+    OUTSIDE,
     PARAMETERS,
     PIPELINES,
     REFUSALS,
@@ -157,12 +159,14 @@ class Trial:
             params["tokenizer"] = self.tokenizer
         params["warm_start"] = scenario["learning"] == "warm start"
         self.classifier = HANClassifier(**params)
-        self.outside = None  # what makes word ids of documents for the classifier
-        if scenario["estimator"] in ("word ids", "padded word ids"):
+        self.outside: Any = None  # what makes word ids of documents for the classifier
+        if scenario["estimator"] in OUTSIDE:
             self.classifier.set_params(tokenizer=None)
             self.outside = clone(self.tokenizer)
             if scenario["estimator"] == "padded word ids":
                 self.outside.set_params(output="padded")
+            if scenario["estimator"] == "sentence vectors":
+                self.outside = SentenceEmbedder(HashEncoder(), tokenizer=self.outside)
             self.outside.fit(self.texts)
         self.extra_names = list(self.extras())
         with sklearn.config_context(enable_metadata_routing=True):
