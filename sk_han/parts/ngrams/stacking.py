@@ -206,13 +206,12 @@ def characters_pay(data: LabelledDocuments, target: Target, kinds: LinearKinds) 
     scored, logits, gained = np.empty(0, dtype=np.int64), [], 0.0
     for fold in target.folds(some.targets, some.groups):
         rest = np.setdiff1d(np.arange(len(some)), fold)
-        of_fold = []
-        for source in kinds.sources(some).values():
+        of_fold = np.zeros((2, len(fold), target.n_scores))  # of words, and of characters
+        for found, source in zip(of_fold, kinds.sources(some).values(), strict=True):
             model = _NgramLearner(source, target, None).fit(rest)
-            if model is None:
-                return False
-            of_fold.append(model.logits(source.data.documents[fold]))
-        logits.append(np.stack(of_fold))
+            if model is not None:
+                found[:] = model.logits(source.data.documents[fold])
+        logits.append(of_fold)
         scored = np.append(scored, fold)
         gained = _gained(some[scored], np.concatenate(logits, axis=1), target)
         if not 0.5 * _MUCH < gained < 1.5 * _MUCH:

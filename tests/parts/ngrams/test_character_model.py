@@ -241,6 +241,11 @@ class TestInAClassifier:
         assert (fitted.character_model_ is not None) == pays
         assert sizes == [80 * fold for fold in range(1, len(gains) + 1)]
 
+    def test_characters_are_tried_where_words_tell_nothing(self):
+        texts, labels = inflected(100, seed=1)  # no word is in two of them
+        classifier = HANClassifier(**TINY, random_state=0).fit(texts, labels)
+        assert [*classifier.pool_.parts] == ["network", CHARACTERS]
+
     @pytest.mark.parametrize("n", [0, 99])
     def test_few_documents_and_known_words_need_none(self, n):
         texts, labels = inflected(99) if n else sk_han.datasets.make_reviews(150, random_state=0)
