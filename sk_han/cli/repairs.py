@@ -6,7 +6,7 @@ import re
 
 # Of messages that a table or a setting brings about: what they say, and what is said in its place.
 BY_OPTIONS = {
-    r"(has no column .+?)\. It has": r"\1; options such as --text name columns. It has",
+    r"(has no column .+?)\. It has": r"\1; options such as --text and --label name columns. It has",
     r"Or give the separator\.": "Or give it by --sep.",
     r"give the separator of its columns": "give the separator of its columns by --sep",
     r'perhaps encoding="cp1252"': "perhaps by --encoding cp1252",

@@ -63,6 +63,7 @@ class FitContext:
             check_random_state(seed), own=settings.random_state is not None
         )
         self.stages = Stages(settings.verbose if is_first else 0)
+        self.is_stopped = False  # whether a callback has ended the training of a network
 
     @property
     def learns_on(self) -> bool:

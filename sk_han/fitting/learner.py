@@ -32,6 +32,7 @@ class Fitted(NamedTuple):
     beside: ScalePrior | None = None  # of other parts beside this one; the network tells it
     holds_factor: bool = False  # whether its scales have the factor of an earlier fit
     is_of_new_kind: bool = False  # whether scales of an earlier fit say nothing of it
+    is_network: bool = False
 
 
 class Learner(ABC):

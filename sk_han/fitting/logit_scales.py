@@ -34,6 +34,7 @@ class Scaled(NamedTuple):
     pool: Pool
     titles: tuple[str, ...]  # of the learners that have learnt something, the network's first
     factors: tuple[Scale | None, ...]  # of each learner's scales; None without a common one
+    are_networks: tuple[bool, ...]
     unseen: UnseenLogits | None  # None if no document is new to all parts
 
     @property
@@ -52,7 +53,10 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
     The network's comes first.
     """
     learnt = [each for each in fitted if each.pool.parts]
-    titles = tuple(each.title for each in learnt)
+    titles, are_networks = (
+        tuple(each.title for each in learnt),
+        tuple(each.is_network for each in learnt),
+    )
     unseen = _unseen(learnt, data)
     before = None if context.before is None else context.before.pool
     # The network of before may have learnt from any document that this fit could hold out.
@@ -62,7 +66,8 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
         pool = reduce(Pool.beside, pools)
         if pool.parts.keys() == before.parts.keys():
             factors = tuple(_common_factor(each, before) for each in pools)
-            return Scaled(replace(pool, scales=before.scales), titles, factors, unseen)
+            pool = replace(pool, scales=before.scales)
+            return Scaled(pool, titles, factors, are_networks, unseen)
     beside = learnt[0].beside or ScalePrior(_ALONE, 1.0)
     priors = [each.prior or beside for each in learnt]
     usual = np.array(
@@ -83,9 +88,10 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
     fitted_factors: list[Scale] = scales.tolist()
     if unseen is not None and not keeps:
         reliance = data.target.reliance(data.training_data.targets)
-        fitted_factors = _by_label(fitted_factors, reliance)
+        fitted_factors = _by_label(fitted_factors, are_networks, reliance)
     scaled = [pool.scaled(factor) for pool, factor in zip(pools, fitted_factors, strict=True)]
-    return Scaled(reduce(Pool.beside, scaled), titles, tuple(fitted_factors), unseen)
+    pool = reduce(Pool.beside, scaled)
+    return Scaled(pool, titles, tuple(fitted_factors), are_networks, unseen)
 
 
 def decided(scaled: Scaled, threshold: Any) -> Scaled:
@@ -110,16 +116,21 @@ def _unseen(learnt: Sequence[Fitted], data: FitData) -> UnseenLogits | None:
     return UnseenLogits(logits[:, known], validation.targets, validation.weights)
 
 
-def _by_label(factors: list[Scale], reliance: NDArray[np.float64] | None) -> list[Scale]:
-    """Move what the network is not relied on for (K,) from its factor to those of the others.
+def _by_label(
+    factors: list[Scale], are_networks: Sequence[bool], reliance: NDArray[np.float64] | None
+) -> list[Scale]:
+    """Move what networks are not relied on for (K,) from their factors to those of linear models.
 
-    Of a rare label it tells less than a linear model, which one factor for all does not see.
+    Of a rare label a network tells less than a linear model, which one factor for all does not see.
     """
-    network, *others = factors
-    whole = sum(others)
+    whole = sum(each for each, of in zip(factors, are_networks, strict=True) if not of)
     if reliance is None or not whole:
         return factors
-    return [network * reliance, *(each * (1 + network * (1 - reliance) / whole) for each in others)]
+    moved = sum(factors) - whole
+    return [
+        each * reliance if is_network else each * (1 + moved * (1 - reliance) / whole)
+        for each, is_network in zip(factors, are_networks, strict=True)
+    ]
 
 
 def _common_factor(pool: Pool, before: Pool) -> Scale | None:

@@ -112,6 +112,7 @@ class _SentencesLearner(NetworkLearner):
                 before=None if context.before is None else context.before.pool.network.net,
                 with_moments=context.is_portion,
             )
+        context.is_stopped = net.ended_by is not None
         return _fitted(self.part(net), data, context, NETWORK, *OF_SENTENCES)
 
 
@@ -120,16 +121,21 @@ class WordsLearner(Learner):
 
     @classmethod
     def of(cls, data: FitData, context: FitContext) -> WordsLearner | None:
-        """Return the learner if the documents have vectors and words."""
-        goes_on = context.before is None or WORDS in context.before.pool.parts
-        return cls() if data.reads_words_beside_vectors and goes_on else None
+        """Return the learner if the documents have vectors and words, or the model has it."""
+        if context.before is None:
+            return cls() if data.reads_words_beside_vectors else None
+        return cls() if WORDS in context.before.pool.parts else None
 
     def fit(self, data: FitData, context: FitContext, teacher: Pool | None) -> Fitted:
-        """Train as on documents of words alone."""
-        words = data.of_words()
+        """Train as on documents of words alone, unless the training before was stopped."""
+        words, own = data.of_words(), (OF_WORDS if teacher is None else PRETRAINED)[0]
+        if context.is_stopped:
+            if context.before is None:
+                return Fitted(Pool(data.target, {}, {}), TITLES[WORDS], None, is_network=True)
+            part: Any = context.before.pool.parts[WORDS]
+            return _fitted(part, words, context, WORDS, own)
         n_epochs = _n_epochs(words, context, teacher)
         net = _trained_on_words(words, context, teacher, WORDS, n_epochs, None)
-        own, _ = OF_WORDS if teacher is None else PRETRAINED
         return _fitted(TrainedNetwork(net), words, context, WORDS, own)
 
 
@@ -184,7 +190,7 @@ def _fitted(
         own = own._replace(median=max(float(np.max(earlier)), _SMALLEST_SCALE))
     unseen = None if data.validation is None else part.logits(data.validation.documents)
     pool = Pool(data.target, {name: part}, {name: 1.0})
-    return Fitted(pool, TITLES[name], unseen, prior=own, beside=beside)
+    return Fitted(pool, TITLES[name], unseen, prior=own, beside=beside, is_network=True)
 
 
 def _begin_task(

@@ -12,9 +12,8 @@ from sk_han.documents import LabelledDocuments
 from sk_han.fitting.context import FitContext
 from sk_han.fitting.data import FitData
 from sk_han.fitting.logit_scales import Scaled, UnseenLogits
-from sk_han.fitting.network import TITLES
 from sk_han.inspection.results.fit_summary import FitSummary
-from sk_han.parts.pool import NETWORK
+from sk_han.parts.pool import NETWORK, WORDS, Pool
 from sk_han.targets import Target
 from sk_han.training.history import best_of, end_of
 from sk_han.training.net import Net
@@ -41,12 +40,19 @@ def summary_of(scaled: Scaled, data: FitData, context: FitContext) -> FitSummary
         n_conflicting=data.n_conflicting,
         n_epochs=len(net.history),
         kept_epoch=best_of(net)["best_epoch_"],
-        ended="one portion" if context.is_portion else end_of(net),
+        ended="one portion" if context.is_portion else _end_of(scaled.pool),
         **_scores(scaled, data.target),
         seconds=dict(context.stages.seconds),
         total_seconds=context.stages.total,
         several_labels=not data.target.has_one_label,
     )
+
+
+def _end_of(pool: Pool) -> str:
+    """Return why training ended; of two networks what ended one before its time."""
+    parts: dict[str, Any] = dict(pool.parts)
+    nets = [parts[name].net for name in (NETWORK, WORDS) if name in parts]
+    return next((net.ended_by for net in nets if net.ended_by is not None), end_of(nets[0]))
 
 
 def warn_of_a_useless_network(
@@ -57,7 +63,7 @@ def warn_of_a_useless_network(
     if found is None:
         return
     decides = (
-        " The linear models decide, and attention says nothing of the prediction."
+        " The other parts decide, and attention says nothing of the prediction."
         if len(summary.shares) > 1
         else ""
     )
@@ -124,11 +130,8 @@ def _scores(scaled: Scaled, target: Target) -> dict[str, Any]:
     }
     whole = sum(sizes.values())
     network, *_ = unseen.of_learners
-    linear = [
-        z
-        for title, z in zip(scaled.titles, unseen.of_learners, strict=True)
-        if title not in TITLES.values()
-    ]
+    found = zip(unseen.of_learners, scaled.are_networks, strict=True)
+    linear = [logits for logits, is_network in found if not is_network]
     return {
         "n_scored": len(unseen.targets),
         "accuracy": target.accuracy(together, unseen.targets),

@@ -44,7 +44,7 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n_documents, n_features)
             "vectors": float32, what the network's last layer reads; with the defaults
             ``2 * sentence_hidden`` features, all zeros of an empty document. "log_odds": float64;
-            the network and then each linear model has a column of the log-odds of ``classes_[1]``
+            each network and then each linear model has a column of the log-odds of ``classes_[1]``
             or, of more than two classes or of several labels a document, a column for each, of
             classes against the geometric mean of all. They have the scales of the model: the
             columns of a class sum to its log-odds.

@@ -338,6 +338,8 @@ def _explained(
 
 def _reads_texts(estimator: Any) -> bool:
     """Return whether an estimator gets texts as they are, and no step may fill a missing one in."""
+    while hasattr(estimator, "estimator"):  # of a search, a calibration
+        estimator = estimator.estimator
     first = estimator.steps[0][1] if isinstance(estimator, Pipeline) else estimator
     return bool(get_tags(first).input_tags.string)
 

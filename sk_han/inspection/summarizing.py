@@ -83,7 +83,8 @@ def summarize(
     From explanations, terms are single words in lower case, also in the n-grams' part, and each
     document speaks about its `target` (of two classes, about both). Without the model nothing can
     be predicted again: `decides`, `weight` and `removal` are None. They are also None, the weight
-    excepted, for a model that reads sentence vectors; it has no words of the network either.
+    excepted, for a model that reads sentence vectors; its words of the network are those of the
+    network of words beside it.
 
     Examples
     --------

@@ -64,7 +64,11 @@ def trained_sentence_net(
         )
         _start_from_means(net, training)
         nets.append(net.train(training, validation))
-    return min(nets, key=_loss_of)
+        if net.ended_by is not None:
+            break
+    best = min(nets, key=_loss_of)
+    best.ended_by = nets[-1].ended_by
+    return best
 
 
 def _loss_of(net: Net) -> float:

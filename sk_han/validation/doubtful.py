@@ -105,7 +105,8 @@ def warn_of_single_documents(
         "It is trained on and not held out, so nothing tells how well such a class is recognized. "
     )
     repair = "Give more documents of these classes, merge them, or leave them out."
-    are_texts = len(single) > len(targets) / 2 and np.median([len(str(n)) for n in single]) >= _TEXT
+    lengths = [len(str(name)) if " " in str(name) else 0 for name in single]
+    are_texts = len(single) > len(targets) / 2 and np.median(lengths) >= _TEXT
     if are_texts:
         repair = "Are these the texts? Documents come first, then their labels: fit(X, y)."
     warn_user(

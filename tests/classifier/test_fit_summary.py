@@ -263,7 +263,7 @@ def scaled(epoch, targets, weights):
     part = SimpleNamespace(net=SimpleNamespace(history=2 * [epoch]))
     pool = Pool(classes(2), {NETWORK: part}, {NETWORK: 1.0})
     logits = np.ones((1, len(targets), 2))
-    return Scaled(pool, (NETWORK,), (1.0,), UnseenLogits(logits, targets, weights))
+    return Scaled(pool, (NETWORK,), (1.0,), (True,), UnseenLogits(logits, targets, weights))
 
 
 def test_held_out_documents_of_one_class_do_not_tell():

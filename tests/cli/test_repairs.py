@@ -18,7 +18,10 @@ COPIES += [(text, OTHER[label]) for text, label in COPIES]
 
 # What is said: the rows of a table, and the rest of the command.
 CASES = {
-    "has no column 'texts'; options such as --text name columns. It has": (ROWS, "--text texts"),
+    "has no column 'texts'; options such as --text and --label name columns. It has": (
+        ROWS,
+        "--text texts",
+    ),
     "Or give it by --sep.": (b"text|label\nGood.|pos\n", ""),
     "give the separator of its columns by --sep": (None, "fit data.txt -o m.han"),
     "perhaps by --encoding cp1252": (b"text,label\ncaf\xe9,pos\n", ""),

@@ -201,6 +201,8 @@ def test_a_missing_text_is_named_by_its_number_in_all_documents():
         audit_labels(tiny(), pd.Series(texts), LABELS)
     with pytest.raises(TypeError, match="Document 100 is missing"):
         audit_labels(LINEAR, texts, LABELS)
+    with pytest.raises(TypeError, match="Document 100 is missing"):
+        audit_labels(GridSearchCV(tiny(), {"lr": [0.01]}, cv=2), texts, LABELS)
     filled = make_pipeline(FunctionTransformer(lambda X: [text or "" for text in X]), LINEAR)
     assert set(audit_labels(filled, texts, LABELS).documents[:8]) >= set(FLIPPED) - {100}
 

@@ -128,6 +128,48 @@ def test_the_network_of_words_learns_on(X, goes_on):
     assert any(np.any(after[name] != before[name]) for name in before)
 
 
+@pytest.mark.parametrize("texts", [["zzzz qqqq", "xxxx"], ["", "xxxx"]])
+def test_a_portion_of_unknown_words_leaves_the_model_its_parts(X, embedder, texts):
+    classifier = quick().fit(X, LABELS)
+    parts, scales = list(classifier.pool_.parts), classifier.pool_.scales
+    classifier.partial_fit(embedder.transform(texts), LABELS[:2])
+    assert list(classifier.pool_.parts) == parts
+    assert classifier.pool_.scales == scales
+
+
+def test_rare_labels_rely_on_linear_models_more_than_on_both_networks(X):
+    Y = np.stack([LABELS == "neg", np.arange(len(X)) % 20 == 0], axis=1).astype(int)
+    scales = quick().fit(X, Y).pool_.scales
+    assert scales["network"][1] < scales["network"][0]
+    assert scales["words"][1] < scales["words"][0]
+    assert scales["ngrams"][1] > scales["ngrams"][0]
+    alone = quick(linear_ngrams=None).fit(X, Y).pool_.scales
+    assert np.ptp(alone["words"]) == 0
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_no_network_begins_once_the_time_is_over(X, before):
+    classifier = quick(warm_start=True)
+    if before:
+        classifier.fit(X, LABELS)
+    earlier = classifier.pool_.parts["words"] if before else None
+    classifier.set_params(callbacks=[sk_han.StopAfter(1e-9)], max_epochs=50).fit(X, LABELS)
+    assert classifier.pool_.parts.get("words") is earlier
+    assert classifier.fit_summary_.ended == "the time"
+    assert not classifier.net_.module_.recurrent
+
+
+def test_the_summary_says_that_the_network_of_words_was_stopped(X):
+    class OfWords(sk_han.StopAfter):
+        def is_due(self, net):
+            return not isinstance(net.module_, SentenceNetwork)
+
+    classifier = quick(callbacks=[OfWords(1)], max_epochs=9).fit(X, LABELS)
+    assert classifier.fit_summary_.ended == "the time"
+    assert len(classifier.pool_.parts["words"].net.history) == 1
+    assert classifier.n_iter_ == 9
+
+
 def test_text_without_labels_teaches_the_network_of_words(X, embedder, monkeypatch):
     monkeypatch.setattr("sk_han.fitting.linear._ENOUGH_TO_PRETRAIN", 50)
     unlabelled = embedder.tokenizer_.transform(opinions(60, 2)[0])

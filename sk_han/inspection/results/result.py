@@ -8,6 +8,7 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,8 @@ def _frozen(
 def written(content: str, path: str | os.PathLike[str] | None) -> str:
     """Return the content, and write it to a file in UTF-8 if there is a path."""
     if path is not None:
-        with replacing(path) as file:
+        target = Path(path)  # maybe /dev/stdout
+        is_stream = target.exists() and not target.is_file() and not target.is_dir()
+        with target.open("wb") if is_stream else replacing(target) as file:
             file.write(content.encode("utf-8"))
     return content

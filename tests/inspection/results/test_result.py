@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterator
 from datetime import date
 from inspect import isabstract
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -182,6 +184,13 @@ def test_a_page_is_written_and_a_fragment_is_shown(result: Result, tmp_path: Any
 def test_a_folder_that_is_not_there_is_named_with_the_repair(door: str, tmp_path: Any) -> None:
     with pytest.raises(FileNotFoundError, match=r"no folder .*absent; .*os\.makedirs"):
         getattr(FIT, door)(tmp_path / "absent" / "result")
+
+
+def test_a_device_is_written_as_it_is(tmp_path: Any) -> None:
+    assert FIT.to_json(os.devnull) == FIT.to_json()
+    assert not Path(os.devnull).is_file()
+    with pytest.raises(OSError, match="folder"):
+        FIT.to_json(tmp_path)
 
 
 @each_result
