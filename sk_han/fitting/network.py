@@ -58,7 +58,7 @@ _SENTENCES_LR = 1 / 6  # of that for words: training begins at a logistic regres
 _SMALLEST_SCALE = 0.01  # from which a scale of an earlier fit goes on
 
 # What summaries call the networks.
-TITLES = {NETWORK: NETWORK, WORDS: "network of words"}
+_TITLES = {NETWORK: NETWORK, WORDS: "network of words"}
 
 
 class NetworkLearner(Learner):
@@ -131,7 +131,7 @@ class WordsLearner(Learner):
         words, own = data.of_words(), (OF_WORDS if teacher is None else PRETRAINED)[0]
         if context.is_stopped:
             if context.before is None:
-                return Fitted(Pool(data.target, {}, {}), TITLES[WORDS], None, is_network=True)
+                return Fitted(Pool(data.target, {}, {}), _TITLES[WORDS], None, is_network=True)
             part: Any = context.before.pool.parts[WORDS]
             return _fitted(part, words, context, WORDS, own)
         n_epochs = _n_epochs(words, context, teacher)
@@ -190,7 +190,7 @@ def _fitted(
         own = own._replace(median=max(float(np.max(earlier)), _SMALLEST_SCALE))
     unseen = None if data.validation is None else part.logits(data.validation.documents)
     pool = Pool(data.target, {name: part}, {name: 1.0})
-    return Fitted(pool, TITLES[name], unseen, prior=own, beside=beside, is_network=True)
+    return Fitted(pool, _TITLES[name], unseen, prior=own, beside=beside, is_network=True)
 
 
 def _begin_task(

@@ -227,7 +227,8 @@ def _gained(data: LabelledDocuments, known: NDArray[np.float64], target: Target)
         total = np.tensordot(scales, logits, 1)
         return float(target.loss(total, data.targets, data.weights / data.weights.sum())[0])
 
-    return 1 - loss(known) / loss(known[:1])
+    before = loss(known[:1])
+    return 1 - loss(known) / before if before > 0 else 0.0
 
 
 def partial_fit_linear_parts(
