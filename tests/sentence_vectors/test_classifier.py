@@ -160,12 +160,12 @@ def test_no_network_begins_once_the_time_is_over(X, before):
 
 
 def test_the_summary_says_that_the_network_of_words_was_stopped(X):
-    class OfWords(sk_han.StopAfter):
+    class OfWords(sk_han.StopOnInterrupt):
         def is_due(self, net):
             return not isinstance(net.module_, SentenceNetwork)
 
-    classifier = quick(callbacks=[OfWords(1)], max_epochs=9).fit(X, LABELS)
-    assert classifier.fit_summary_.ended == "the time"
+    classifier = quick(callbacks=[OfWords()], max_epochs=9).fit(X, LABELS)
+    assert classifier.fit_summary_.ended == "an interrupt"
     assert len(classifier.pool_.parts["words"].net.history) == 1
     assert classifier.n_iter_ == 9
 
