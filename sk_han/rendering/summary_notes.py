@@ -64,7 +64,7 @@ def honesty_note(summary: Summarized) -> str:
     if summary.removal is None:
         return (
             "How much of the predictions these terms carry was not measured: that needs the model, "
-            "summarize(estimator, documents), and one that reads words."
+            "summarize(estimator, documents), and one that reads words alone."
         )
     return f"How much do these terms tell? {removal_note(summary.removal, summary)}"
 

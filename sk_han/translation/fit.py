@@ -188,7 +188,7 @@ def check_pairs(sources: Any, targets: Any, names: tuple[str, str]) -> tuple[lis
     if not lengths[0]:
         raise ValueError(f"Found 0 pair(s) while a minimum of 1 is required: {names[0]} is empty.")
     first, second = (
-        _as_texts(texts, 0, f"{name} of pair {{}}")
+        _as_texts(texts, 0, name, f"{name} of pair {{}}")
         for texts, name in zip(lists, names, strict=True)
     )
     return first, second

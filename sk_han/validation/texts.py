@@ -75,10 +75,15 @@ def _chunks(X: Iterable[Any]) -> Iterator[list[Any]]:
         yield chunk
 
 
-def _as_texts(documents: list[Any], first: int, name: str) -> list[str]:
+def _as_texts(documents: list[Any], first: int, name: str, called: str = "") -> list[str]:
+    """Return the documents as strings; messages call each `called`, and number from `first`."""
     if set(map(type, documents)) == {str}:  # the usual case, 25,000 documents in a millisecond
         return documents
-    return [_as_text(document, i, name) for i, document in enumerate(documents, start=first)]
+    called = called or ("Document {}" if name == "X" else f"Document {{}} of {name}")
+    return [
+        _as_text(document, called.format(i), name)
+        for i, document in enumerate(documents, start=first)
+    ]
 
 
 def _as_list(X: Any) -> list[Any]:
@@ -134,12 +139,11 @@ def _only_column(X: Any) -> Any:
     return np.asarray(X)[:, 0]
 
 
-def _as_text(document: Any, number: int, name: str) -> str:
+def _as_text(document: Any, called: str, name: str) -> str:
     if isinstance(document, str):
         return str.__str__(document)  # str() of a member of an Enum is its name
-    called = f"Document {number}" if name == "X" else f"Document {number} of {name}"
     if isinstance(document, (bytes, bytearray)):
-        return _decoded(bytes(document), f"d{called[1:]}")
+        return _decoded(bytes(document), f"{called[0].lower()}{called[1:]}")
     kind = type(document).__name__
     if is_missing(document):
         raise TypeError(

@@ -251,15 +251,16 @@ def test_unknown_words_are_one_term(fitted):
     assert {term.text for term in terms if term.part == "network"} == {"<unknown>"}
 
 
-def test_of_sentence_vectors_only_ngrams_are_known():
+def test_beside_sentence_vectors_words_are_those_of_their_network_and_ngrams():
     documents = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS)
     fitted = tiny().fit(documents, LABELS)
     found = summarize(fitted, documents)
-    assert {term.part for term in found["pos"].terms} == {"ngrams"}
+    assert {term.part for term in found["pos"].terms} == {"network", "ngrams"}
     assert found.removal is None
-    assert all(t.decides is None and t.weight is not None for t in found["pos"].terms)
+    assert all(t.decides is None for t in found["pos"].terms)
+    assert all((t.weight is None) == (t.part == "network") for t in found["pos"].terms)
     told = " ".join(found.to_text().split())
-    assert re.search(r"there its words bring \S+ by the n-gram model Words", told)
+    assert re.search(r"there its words bring \S+ by the network, \S+ by the n-gram", told)
 
 
 class TestOfExplanations:

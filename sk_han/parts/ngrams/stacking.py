@@ -220,14 +220,17 @@ def characters_pay(data: LabelledDocuments, target: Target, kinds: LinearKinds) 
 
 
 def _gained(data: LabelledDocuments, known: NDArray[np.float64], target: Target) -> float:
-    """Return by which share the loss of the first model falls with the others, (P, D, K) logits."""
+    """Return by which share the loss of the first model falls with the others, (P, D, K) logits.
+
+    A first model that is worse than the frequencies of classes is replaced by these.
+    """
 
     def loss(logits: NDArray[np.float64]) -> float:
         scales = fit_scales(target, logits, data.targets, data.weights, np.ones(len(logits)))
         total = np.tensordot(scales, logits, 1)
         return float(target.loss(total, data.targets, data.weights / data.weights.sum())[0])
 
-    before = loss(known[:1])
+    before = min(loss(known[:1]), target.loss_of_frequencies(data.targets, data.weights))
     return 1 - loss(known) / before if before > 0 else 0.0
 
 
