@@ -205,6 +205,8 @@ def characters_pay(data: LabelledDocuments, target: Target, kinds: LinearKinds) 
     some = data[np.sort(np.random.RandomState(0).permutation(len(data))[:_TRIED])]
     scored, logits, gained = np.empty(0, dtype=np.int64), [], 0.0
     for fold in target.folds(some.targets, some.groups):
+        if not len(fold):  # of classes of one document each nothing is held out
+            break
         rest = np.setdiff1d(np.arange(len(some)), fold)
         of_fold = np.zeros((2, len(fold), target.n_scores))  # of words, and of characters
         for found, source in zip(of_fold, kinds.sources(some).values(), strict=True):
