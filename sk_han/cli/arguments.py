@@ -169,7 +169,8 @@ def _fit(command: argparse.ArgumentParser) -> None:
         nargs=2,
         metavar=("SHARE", "TABLE"),
         help="learn nothing from a share of the documents, such as 0.2, and write them to a CSV "
-        "with all columns, for evaluate and report; texts of the same words stay together",
+        "with the columns of the table, for evaluate and report; texts of the same words stay "
+        "together",
     )
 
 

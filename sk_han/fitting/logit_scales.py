@@ -53,10 +53,8 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
     The network's comes first.
     """
     learnt = [each for each in fitted if each.pool.parts]
-    titles, are_networks = (
-        tuple(each.title for each in learnt),
-        tuple(each.is_network for each in learnt),
-    )
+    titles = tuple(each.title for each in learnt)
+    are_networks = tuple(each.is_network for each in learnt)
     unseen = _unseen(learnt, data)
     before = None if context.before is None else context.before.pool
     # The network of before may have learnt from any document that this fit could hold out.

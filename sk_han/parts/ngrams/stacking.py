@@ -200,7 +200,7 @@ def cross_fitted_logits(
 def characters_pay(data: LabelledDocuments, target: Target, kinds: LinearKinds) -> bool:
     """Try on up to 2,000 documents whether characters beside words say much more of others.
 
-    Folds are scored until it is clear, five at most: that of few documents may say anything.
+    Folds are scored until it is clear, five at most, since the loss of a few documents is noisy.
     """
     some = data[np.sort(np.random.RandomState(0).permutation(len(data))[:_TRIED])]
     scored, logits, gained = np.empty(0, dtype=np.int64), [], 0.0
