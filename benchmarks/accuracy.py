@@ -61,6 +61,7 @@ REFERENCE = "tfidf"
 MODELS = {
     "tfidf-1": Model("TF-IDF(1) + LR", lambda seed: linear.tfidf((1, 1))),
     REFERENCE: Model("TF-IDF(1-2) + LR", lambda seed: linear.tfidf()),
+    "characters": Model("TF-IDF of characters + LR", lambda seed: linear.tfidf_of_characters()),
     "nb-svm": Model("NB-SVM(1-2)", lambda seed: linear.nb_svm()),
     "fasttext": Model("fastText(1-2)", lambda seed: linear.FastText(random_state=seed)),
     "han": Model("HANClassifier", han()),

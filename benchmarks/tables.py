@@ -43,7 +43,12 @@ CORPORA = {
     "airline": "airline tweets",
     "make_reviews": "generated reviews",
 }
-MODELS = {"tfidf": "TF-IDF(1-2) + LR", "nb-svm": "NB-SVM(1-2)", "han": "`HANClassifier`"}
+MODELS = {
+    "tfidf": "TF-IDF(1-2) + LR",
+    "characters": "TF-IDF of characters + LR",
+    "nb-svm": "NB-SVM(1-2)",
+    "han": "`HANClassifier`",
+}
 POOLINGS = {"pure": "attention (HN-ATT)", "pure-mean": "mean (HN-AVE)"}
 
 

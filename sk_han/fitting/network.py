@@ -43,11 +43,11 @@ from sk_han.training.pretraining import (
 
 # Scales of the network and of the linear models' sum if no documents were held out: the logits of
 # a network are overconfident. And by what factor, as a standard deviation of the logarithm, they
-# differ between collections. Of five corpora and 300 to 2,000 documents (docs/what_was_tried.md).
-OF_WORDS = ScalePrior(0.25, 0.6), ScalePrior(0.8, 0.15)
-# A network that text without labels has taught counts more beside the linear models. A guess from
-# pools on held-out IMDB reviews (docs/what_was_tried.md), not tuned.
-PRETRAINED = ScalePrior(0.5, 0.6), ScalePrior(0.5, 0.15)
+# differ between collections. Of six corpora and 300 to 5,000 documents (docs/what_was_tried.md).
+OF_WORDS = ScalePrior(0.12, 0.6), ScalePrior(0.8, 0.15)
+# A network that text without labels has taught counts more beside the linear models. Of four
+# corpora and 500 and 1,000 documents.
+PRETRAINED = ScalePrior(0.35, 0.6), ScalePrior(0.5, 0.15)
 # A network over sentence vectors begins as a convex model and is calibrated as one. Of 100, 300 and
 # 700 training documents of IMDB and of 20 newsgroups, the scales that were best for the others of
 # 1,000: 0.5 to 1.8, and 0 to 0.6.
