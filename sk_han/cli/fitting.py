@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sk_han.cli.arguments import STANDARD, UsageError
-from sk_han.cli.several_labels import LabelColumns, read_labelled
+from sk_han.cli.several_labels import LabelColumns, hint_of_several, read_labelled
 from sk_han.cli.tables import (
     cell_of,
     check_files,
@@ -96,8 +96,8 @@ def _learnt_from(
     found, labels = _labelled(arguments.data, arguments)
     several = isinstance(labels, LabelColumns)
     names = labels.columns if several else np.unique(labels).tolist()
-    kind = "labels" if several else "classes"
-    tell(f"Read {len(found):,} documents of {len(names)} {kind}.", quiet=arguments.quiet)
+    kind = "labels." if several else f"classes.{hint_of_several(names)}"
+    tell(f"Read {len(found):,} documents of {len(names)} {kind}", quiet=arguments.quiet)
     if share is not None:
         found, labels = _without_held_out(found, labels, share, arguments)
     return [record.text for record in found], labels, names

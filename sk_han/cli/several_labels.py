@@ -132,6 +132,19 @@ def read_labelled(
     return found, LabelColumns(names, sets.indicator(numbers))
 
 
+def hint_of_several(classes: Sequence[Any]) -> str:
+    """Say that classes look like labels in one cell, if fewer remain where these are separated."""
+    names = [named(label) for label in classes]
+    for separator in ";|,":
+        if len({part.strip() for name in names for part in name.split(separator)}) < len(names):
+            joined = next(name for name in names if separator in name)
+            return (
+                f" {joined[:40]!r} is one of them; if these are several labels of a document, give "
+                f"--separator {separator!r}."
+            )
+    return ""
+
+
 def _check_whole(label: str, separator: str, where: str = "") -> None:
     if separator in label:
         raise ValueError(

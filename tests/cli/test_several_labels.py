@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -52,6 +53,25 @@ def test_a_model_of_several_labels_is_that_of_python(run, topics, tmp_path):
     model = sk_han.load(path)
     assert model.classes_.tolist() == NAMES
     np.testing.assert_array_equal(model.predict_proba(TEXTS), expected.predict_proba(TEXTS))
+
+
+@pytest.mark.parametrize(
+    ("cells", "hint"),
+    [
+        (["sun;rain", "sun", "rain; sun"], "'rain; sun' is one of them; .* --separator ';'"),
+        (["a|b", "b|c", "a|c", "c|a|b"], r"'a\|b' is one of them; .* --separator '\|'"),
+        (["Doe, J.", "Roe, R.", "Poe, E."], None),
+        (["a;b", "c;d", "e"], None),
+    ],
+)
+def test_without_a_separator_classes_that_look_joined_are_told(run, topics, tmp_path, cells, hint):
+    cells = cells * (18 // len(cells))
+    code, _, told = run("fit", topics(cells), "-o", tmp_path / "m.han", *SMALL, "--label", "topics")
+    assert code == 0
+    if hint is None:
+        assert "--separator" not in told
+    else:
+        assert re.search(hint, told)
 
 
 def test_validation_documents_have_the_labels_of_the_others(run, topics, tmp_path):
