@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from corpora import data_folder
+from linear import tfidf_of_characters
 from memory import peak_megabytes
 from numpy.typing import NDArray
 from results import add_save, publish
@@ -51,11 +52,13 @@ LINEAR: dict[str, Callable[[], Any]] = {
     "lr": lambda: LogisticRegression(C=10, max_iter=1000),
     "svc": LinearSVC,
     "svc-balanced": lambda: LinearSVC(class_weight="balanced"),
+    "svc-characters": LinearSVC,
 }
 TITLES = {
     "lr": "TF-IDF(1-2) + LR",
     "svc": "TF-IDF(1-2) + LinearSVC",
     "svc-balanced": "TF-IDF(1-2) + LinearSVC, balanced",
+    "svc-characters": "TF-IDF of characters + LinearSVC",
     "han": "HANClassifier, threshold='f1'",
 }
 
@@ -132,7 +135,10 @@ def best_of_scores(scores: NDArray[np.float64], y: NDArray[np.bool_]) -> NDArray
 def linear(name: str, texts: list[str], y: NDArray[Any], others: list[str]) -> Scored:
     """Fit a linear model, with thresholds of a tenth of its documents, and score others."""
     start = process_time()
-    model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), OneVsRestClassifier(LINEAR[name]()))
+    words, characters = TfidfVectorizer(ngram_range=(1, 2)), tfidf_of_characters()[0]
+    model = make_pipeline(
+        characters if name == "svc-characters" else words, OneVsRestClassifier(LINEAR[name]())
+    )
     target = AnyOfLabels(np.arange(y.shape[1]), np.full(y.shape[1], 0.5))
     rest, held_out = target.hold_out(y, 0.1, np.random.RandomState(0))
     model.fit([texts[i] for i in rest], y[rest])

@@ -124,8 +124,11 @@ def dealt_out(
         units = np.flatnonzero((counts[:, label] > 0) & (subset < 0))
         # Large groups first: there is most room for them.
         for unit in units[np.lexsort((place[units], -sizes[units]))]:
-            # A group brings other labels along, which count by their rarity.
-            wanted = lacking[:, label] if groups is None else lacking @ (counts[unit] / totals)
+            wanted = lacking[:, label]
+            if groups is not None:
+                # A group brings other labels along, which count by their rarity. A small subset
+                # lacks less of these, so what counts is the share of its own that it lacks.
+                wanted = (lacking / shares[:, np.newaxis]) @ (counts[unit] / totals)
             best = np.flatnonzero(wanted == wanted.max())
             chosen = int(best[room[best].argmax()])
             subset[unit] = chosen

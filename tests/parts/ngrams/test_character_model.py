@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 import sk_han
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
+from sk_han.documents import LabelledDocuments
 from sk_han.fitting.checkpoints.fingerprint import crc_of_documents, crc_of_spelling
 from sk_han.parts.ngrams.character_model import (
     WordTable,
@@ -18,8 +19,10 @@ from sk_han.parts.ngrams.character_model import (
     words_by_id,
 )
 from sk_han.parts.ngrams.hashing import keyed_ngrams
+from sk_han.parts.ngrams.stacking import _gained
 from sk_han.parts.pool import CHARACTERS, NGRAMS
 from sk_han.serving import Scorer
+from sk_han.targets import learnt_target
 from tests.inflected_texts import inflected
 
 TINY = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "max_epochs": 1}
@@ -226,7 +229,7 @@ class TestInAClassifier:
 
     @pytest.mark.parametrize(
         ("gains", "pays"),
-        [([0.03], False), ([0.13], True), ([0.07, 0.09, 0.2], True), ([0.09] * 4 + [0.07], False)],
+        [([0.04], False), ([0.1], True), ([0.05, 0.08, 0.2], True), ([0.08] * 4 + [0.05], False)],
     )
     def test_the_trial_reads_folds_until_it_is_clear(self, monkeypatch, gains, pays):
         sizes, left = [], iter(gains)
@@ -240,6 +243,25 @@ class TestInAClassifier:
         fitted = HANClassifier(**TINY, random_state=0).fit(*inflected(400))
         assert (fitted.character_model_ is not None) == pays
         assert sizes == [80 * fold for fold in range(1, len(gains) + 1)]
+
+    @pytest.mark.parametrize(
+        ("words", "characters", "share"),
+        [
+            ([0, 0, 0, 0], [0, 0, 0, 0], 0.0),
+            ([0, 0, 0, 0], [-1, 1, -1, 1], 1.0),  # words tell nothing
+            ([-1, 1, -1, 1], [-1, 1, -1, 1], 0.0),  # characters tell the same
+            # Each tells two documents for certain, both together all four.
+            ([-99, 99, 0, 0], [0, 0, -99, 99], 0.5),
+        ],
+    )
+    def test_what_characters_add_is_a_share_of_what_both_tell(self, words, characters, share):
+        n = 4_000  # of fewer, scales of 1 would be preferred
+        targets = np.tile([0, 1, 0, 1], n // 4)
+        data = LabelledDocuments(DocumentArray.from_nested([[[2]]] * n), targets, np.ones(n))
+        target, _ = learnt_target(targets, n)
+        logits = np.tile(np.array([words, characters], dtype=float), n // 4)
+        known = np.stack([-logits, logits], axis=2)  # (2, D, 2)
+        assert _gained(data, known, target) == pytest.approx(share, abs=1e-3)
 
     def test_characters_are_tried_where_words_tell_nothing(self):
         texts, labels = inflected(100, seed=1)  # no word is in two of them
