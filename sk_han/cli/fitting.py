@@ -125,7 +125,7 @@ def _without_held_out(
         for i in held_out.tolist()
     ]
     columns = dict.fromkeys(name for row in written for name in row)  # of JSON, each has its own
-    with writing(table) as file:
+    with writing(table, arguments.encoding) as file:  # the same options read it
         writer = csv.DictWriter(file, columns, delimiter=separator_of(arguments) or ",")
         writer.writeheader()
         writer.writerows(written)

@@ -159,10 +159,11 @@ def needing_torch(command: str) -> Iterator[None]:
 
 
 @contextmanager
-def writing(path: str | None) -> Iterator[TextIO]:
-    """Open the output: standard output, or a file that is whole or not there, in UTF-8.
+def writing(path: str | None, encoding: str = "utf-8") -> Iterator[TextIO]:
+    """Open the output: standard output, in UTF-8, or a file that is whole or not there.
 
-    Lone surrogates, which are no UTF-8 and which JSON lines may hold, become question marks.
+    What the encoding lacks, as UTF-8 lacks the lone surrogates that JSON lines may hold, becomes a
+    question mark.
     """
     if path in (None, STANDARD):
         if sys.stdout is None:
@@ -175,10 +176,10 @@ def writing(path: str | None) -> Iterator[TextIO]:
     with replacing(path) as file:
         if path.lower().endswith(".gz"):
             compressed = gzip.GzipFile(fileobj=file, mode="wb")
-            with io.TextIOWrapper(cast(Any, compressed), "utf-8", "replace", newline="") as text:
+            with io.TextIOWrapper(cast(Any, compressed), encoding, "replace", newline="") as text:
                 yield text
             return
-        text = io.TextIOWrapper(file, "utf-8", "replace", newline="")
+        text = io.TextIOWrapper(file, encoding, "replace", newline="")
         try:
             yield text
         finally:

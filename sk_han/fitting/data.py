@@ -175,9 +175,8 @@ def read_data(given: Given, context: FitContext) -> FitData:
     codes = target.codes(labelled.targets)
     first_of_same = first_of_same_words(_words(labelled.documents))
     conflicting = conflicting_rows(first_of_same, codes)
-    n_copies = int((first_of_same != np.arange(len(codes))).sum())
-    if labelled.groups is None and 0 < n_copies < _MOST_COPIES * len(codes):
-        labelled = replace(labelled, groups=groups_by_label(first_of_same, codes))
+    if labelled.groups is None:
+        labelled = replace(labelled, groups=groups_of_copies(first_of_same, codes))
     validation, training, held_out = None, np.arange(len(labelled)), None
     if checked.X_val is not None:
         validation = _validation(checked.X_val, checked.targets_val, tokenizer, vocabulary_size)
@@ -294,6 +293,19 @@ def _tokenized(
         return fitted, documents, fitted.transform_unlabelled(X_unlabelled)
     tokenizer = HierarchicalTokenizer() if settings.tokenizer is None else clone(settings.tokenizer)
     return tokenizer, *tokenizer.fit_transform_both(X, X_unlabelled=X_unlabelled)
+
+
+def groups_of_copies(
+    first_of_same: NDArray[np.int64], codes: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """Return a group for each document (D,) that its copies share; None without copies.
+
+    `first_of_same` is of `first_of_same_words`, and `codes` are those of the targets.
+    """
+    n_copies = int((first_of_same != np.arange(len(codes))).sum())
+    if 0 < n_copies < _MOST_COPIES * len(codes):
+        return groups_by_label(first_of_same, codes)
+    return None
 
 
 def _validation(

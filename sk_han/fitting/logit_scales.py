@@ -55,10 +55,10 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
     learnt = [each for each in fitted if each.pool.parts]
     titles = tuple(each.title for each in learnt)
     are_networks = tuple(each.is_network for each in learnt)
-    unseen = _unseen(learnt, data)
     before = None if context.before is None else context.before.pool
     # The network of before may have learnt from any document that this fit could hold out.
     keeps = before is not None and data.given_validation is None
+    unseen = None if keeps else _unseen(learnt, data)
     pools = [each.pool for each in learnt]
     if keeps and before is not None and not any(each.is_of_new_kind for each in learnt):
         pool = reduce(Pool.beside, pools)
@@ -74,7 +74,7 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
             for each, prior in zip(learnt, priors, strict=True)
         ]
     )
-    if unseen is None or keeps or data.n_classes == 1:
+    if unseen is None or data.n_classes == 1:
         scales = usual
     elif len(learnt) == 1:
         scales = fit_scales(data.target, unseen.of_learners, unseen.targets, unseen.weights, usual)
@@ -84,7 +84,7 @@ def scaled_pool(fitted: Sequence[Fitted], data: FitData, context: FitContext) ->
             data.target, unseen.of_learners, unseen.targets, unseen.weights, usual, spreads
         )
     fitted_factors: list[Scale] = scales.tolist()
-    if unseen is not None and not keeps:
+    if unseen is not None:
         reliance = data.target.reliance(data.training_data.targets)
         fitted_factors = _by_label(fitted_factors, are_networks, reliance)
     scaled = [pool.scaled(factor) for pool, factor in zip(pools, fitted_factors, strict=True)]

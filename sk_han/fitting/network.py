@@ -107,6 +107,7 @@ class _SentencesLearner(NetworkLearner):
                 ),
                 data.training_data,
                 data.validation,
+                data.target,
                 make_net=_with_target(sentence_net, data),
                 fit_tasks=context.task,
                 before=None if context.before is None else context.before.pool.network.net,

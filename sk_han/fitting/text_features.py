@@ -10,6 +10,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.validation import check_is_fitted
 
 from sk_han.documents import DocumentArray
+from sk_han.documents.repeated import first_of_same_words
+from sk_han.fitting.data import groups_of_copies
 from sk_han.parts import Pool
 from sk_han.targets import Target
 from sk_han.training.data_parallel import joined_ranks
@@ -138,6 +140,10 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         groups = check_groups(each["groups"], len(X)) if "groups" in each else None
         target, everything = self.pool_.target, np.arange(len(X))
         labels = target.encode(y, len(X))
+        if groups is None:  # a model that has read a copy knows the document
+            with self._computing():
+                words = first_of_same_words(self._documents(X))
+            groups = groups_of_copies(words, target.codes(labels))
         folds = [rows for rows in target.folds(labels, groups) if len(rows)]
         if target.has_one_label:
             _check_each_has_all_classes(folds, labels, target)

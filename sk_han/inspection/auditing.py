@@ -32,7 +32,7 @@ _LEAST_DOUBT = 0.01
 # Of labels predicted as they are given; with fewer, mistakes of the models are many.
 _ENOUGH = 0.8
 # Arguments of `fit` that have a value for each document.
-_OF_DOCUMENTS = ("sample_weight", "groups")
+_OF_DOCUMENTS = ("sample_weight", "groups", "highlights")
 
 
 def audit_labels(
@@ -138,7 +138,8 @@ def audit_labels(
     same = [group for group in groups_of_same(keys) if (labels[group] != labels[group[0]]).any()]
     numbers = _groups(groups, keys, target.codes(labels))
     for name, value in params.items():
-        if name.rpartition("__")[2] == "X_unlabelled" and value is not None:
+        is_text = name.rpartition("__")[2] == "X_unlabelled" and value is not None
+        if is_text and not hasattr(value, "__len__"):
             params[name] = list(value)  # each fold reads it
 
     def fitted(rows: NDArray[np.int64]) -> Any:
@@ -253,7 +254,9 @@ def _per_document(params: dict[str, Any], n: int) -> set[str]:
     found = {
         name
         for name, value in params.items()
-        if name.rpartition("__")[2] in _OF_DOCUMENTS and np.ndim(value) > 0
+        if name.rpartition("__")[2] in _OF_DOCUMENTS
+        and hasattr(value, "__len__")
+        and not isinstance(value, str)
     }
     for name in found:
         if len(params[name]) != n:

@@ -232,7 +232,7 @@ def _on_labels(estimator: Any, X: Any, t: Any, labels: NDArray[Any], n_mistakes:
     wrong = np.flatnonzero((predicted != t).any(axis=1))
     worst = wrong[np.argsort(-errors.max(axis=1)[wrong], kind="stable")[:n_mistakes]]
     n_without = int((~t.any(axis=1)).sum())
-    pool = getattr(_last(estimator), "pool_", None)
+    pool = getattr(_last(getattr(estimator, "best_estimator_", estimator)), "pool_", None)
     own = {
         "labels": tuple(labels.tolist()),
         "predicted": predicted,

@@ -38,7 +38,9 @@ def fit_facts(summary: Any) -> tuple[str, Facts]:
     )
     facts = []
     if summary.accuracy is None:
-        facts.append(("accuracy", "not measured: no document was held out"))
+        facts.append(
+            ("accuracy", "not measured: no document was held out that is new to the model")
+        )
     else:
         held_out = counted(summary.n_scored, "held-out document")
         measure = "all labels right" if summary.several_labels else "accuracy"

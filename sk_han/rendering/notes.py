@@ -78,11 +78,12 @@ def probability_of(explanation: Explained, i: int) -> str:
 
 
 def probabilities_of(explanation: Explained, n: int, true: Any) -> list[str]:
-    """Name the likeliest labels with their probabilities, in one line each."""
+    """Name the likeliest labels, and the one explained, with their probabilities."""
+    target = explanation.classes.tolist().index(explanation.target)
     return [
         f"{in_one_line(explanation.classes[i])} {probability_of(explanation, i)} "
         f"{mistaken(explanation, i, true)}".rstrip()
-        for i in likeliest(explanation, n, true)
+        for i in dict.fromkeys([*likeliest(explanation, n, true), target])
     ]
 
 

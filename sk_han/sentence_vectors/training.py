@@ -39,6 +39,7 @@ def trained_sentence_net(
     new: Callable[..., Net],
     training: LabelledDocuments,
     validation: LabelledDocuments | None,
+    target: Target,
     *,
     make_net: Callable[..., Net],
     fit_tasks: Any,
@@ -62,7 +63,7 @@ def trained_sentence_net(
             make_net=partial(make_net, module__recurrent=recurrent),
             fit_tasks=fit_tasks if is_last else None,
         )
-        _start_from_means(net, training)
+        _start_from_means(net, training, target)
         nets.append(net.train(training, validation))
         if net.ended_by is not None:
             break
@@ -77,7 +78,7 @@ def _loss_of(net: Net) -> float:
     return 0.0 if epoch is None else float(net.history[epoch - 1, "valid_loss"])
 
 
-def _start_from_means(net: Net, training: LabelledDocuments) -> None:
+def _start_from_means(net: Net, training: LabelledDocuments, target: Target) -> None:
     """Let a net begin as a logistic regression on the mean sentence of each document.
 
     That model is convex and hard to beat: from random weights the network ended 2 to 4 points
@@ -91,8 +92,11 @@ def _start_from_means(net: Net, training: LabelledDocuments) -> None:
     means = (_means(documents) - center) * scale
     means[documents.sentences_per_document == 0] = 0
     weights = training.weights / training.weights.mean()
-    regress = _on_labels if training.targets.ndim == 2 else _on_classes
-    found = regress(means, training.targets, weights, network.output.out_features)
+    if training.targets.ndim == 2:
+        of_labels = target.problem_weights(training.targets, weights)
+        found = _on_labels(means, training.targets, of_labels)
+    else:
+        found = _on_classes(means, training.targets, weights, network.output.out_features)
     if found is not None:
         network.start_mean_from(*map(torch.from_numpy, found))
 
@@ -121,14 +125,17 @@ def _on_classes(
 
 
 def _on_labels(
-    means: NDArray[np.float64], t: NDArray[np.bool_], weights: NDArray[np.float64], n_labels: int
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return coefficients (L, E) and intercepts (L,) of labels; those of one side are constant."""
-    weight = np.zeros((n_labels, means.shape[1]), dtype=np.float32)
-    share = (t.sum(axis=0) + 0.5) / (len(t) + 1)
+    means: NDArray[np.float64], t: NDArray[np.bool_], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+    """Return coefficients (L, E) and intercepts (L,) of labels; those of one side are constant.
+
+    Weights (D, L) are those of the documents in the problem of each label.
+    """
+    weight = np.zeros((t.shape[1], means.shape[1]), dtype=np.float32)
+    share = ((weights * t).sum(axis=0) + 0.5) / (weights.sum(axis=0) + 1)
     bias = np.log(share / (1 - share)).astype(np.float32)
     for label in np.flatnonzero(t.any(axis=0) & ~t.all(axis=0)):
-        model = LogisticRegression(C=_C, max_iter=1000).fit(means, t[:, label], weights)
+        model = LogisticRegression(C=_C, max_iter=1000).fit(means, t[:, label], weights[:, label])
         weight[label], bias[label] = model.coef_[0], model.intercept_[0]
     return weight, bias
 

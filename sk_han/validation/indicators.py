@@ -177,4 +177,11 @@ def weights_of_sides(
                 f"class_weight of {names.tolist()[label]!r} is {brief(value)}; weights are >= 0."
             )
         sides[side, label] = value
+    unread = np.flatnonzero(~sides.any(axis=0))
+    if len(unread):
+        raise ValueError(
+            f"class_weight of {names.tolist()[unread[0]]!r} is 0 for documents with the label and "
+            "without it, so nothing is left to learn from; give one of them a weight, or leave the "
+            "column out of y."
+        )
     return sides

@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sk_han import HierarchicalTokenizer, load, save
+from sk_han.fitting import text_features
 from sk_han.targets import OneOfClasses
 from tests import tiny_models
 from tests.tiny_models import BAD, GOOD
@@ -37,6 +38,23 @@ def test_columns_sum_to_the_log_odds_of_the_model(model):
     np.testing.assert_allclose(found.sum(axis=1), model.decision_function(TEXTS), atol=1e-9)
     names = ["hanclassifier_network", "hanclassifier_ngrams"]
     assert model.get_feature_names_out().tolist() == names
+
+
+def test_no_model_has_read_a_copy_of_a_document_that_it_scores(monkeypatch):
+    texts = [f"{text} {i % 20}" for i, text in enumerate(TEXTS)]  # ten have a copy
+    texts, read = [texts[i % 20] if i < 25 else f"{text} x{i}" for i, text in enumerate(texts)], []
+
+    def rows_of(values, rows):
+        found = text_features.rows_of(values, rows)
+        if values is texts:
+            read.append(set(found))
+        return found
+
+    monkeypatch.setattr(text_features, "_rows", rows_of)
+    tiny(max_epochs=1).fit_transform(texts, LABELS[np.arange(30) % 20])
+    assert len(read) == 10
+    for learnt, scored in zip(read[::2], read[1::2], strict=True):
+        assert learnt.isdisjoint(scored)
 
 
 def test_several_classes_have_a_column_each():

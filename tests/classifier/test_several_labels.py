@@ -126,6 +126,12 @@ def test_a_warm_start_and_validation_documents_find_columns_by_name():
     assert proba[_HAS[TEST][:, 1], 1].mean() > proba[~_HAS[TEST][:, 1], 1].mean()
 
 
+def test_a_label_without_any_weight_is_refused_by_its_name():
+    weights = [{}, {0: 0, 1: 0}, {}]
+    with pytest.raises(ValueError, match=r"class_weight of 'broken' is 0 for documents with the"):
+        HANClassifier(**SMALL, class_weight=weights).fit(X[TRAIN], Y[TRAIN])
+
+
 @pytest.mark.thorough
 def test_a_larger_weight_of_a_label_raises_its_probability():
     plain, weighted = (

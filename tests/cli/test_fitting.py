@@ -161,6 +161,17 @@ class TestHoldOut:
         assert run("fit", data, "-o", model, *SMALL, *options, "--hold-out", "0.25", held)[0] == 0
         assert run("evaluate", model, held, *options)[0] == 0
 
+    def test_it_has_the_encoding_of_the_table(self, run, fit, tmp_path):
+        data, held = tmp_path / "data.csv", tmp_path / "held.csv"
+        lines = ["text,label", *(f"Ärger für {i} €.,{'ja' if i % 2 else 'nö'}" for i in range(40))]
+        data.write_text("\n".join(lines), encoding="cp1252")
+        options = ("--encoding", "cp1252")
+        model = tmp_path / "m.han"
+        assert run("fit", data, "-o", model, *SMALL, *options, "--hold-out", "0.2", held)[0] == 0
+        written = held.read_bytes().decode("cp1252")
+        assert written.count("Ärger für") == written.count("€") == 8
+        assert run("evaluate", model, held, *options)[0] == 0
+
     def test_all_columns_are_those_of_the_table(self, run, table, tmp_path):
         data, held, model = table(), tmp_path / "held.csv", tmp_path / "m.han"
         columns = ("--text", "id", "--text", "text")

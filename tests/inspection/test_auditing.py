@@ -242,6 +242,29 @@ def test_each_fold_reads_all_documents_without_labels_of_an_iterator(name):
     assert len(found) == len(TEXTS)
 
 
+def test_each_fold_reads_a_frame_of_texts_without_labels_as_a_fit_does():
+    class Frames(DummyClassifier):
+        def fit(self, X, y, X_unlabelled=None):
+            assert X_unlabelled["text"].tolist() == TEXTS
+            return super().fit(X, y)
+
+    further = {"X_unlabelled": pd.DataFrame({"text": TEXTS})}
+    assert len(audit_labels(Frames(), TEXTS, LABELS, params=further, n_explained=0)) == len(TEXTS)
+
+
+def test_each_fold_has_the_highlights_of_its_documents():
+    class Marked(DummyClassifier):
+        def fit(self, X, y, highlights=None):
+            assert [len(each) for each in highlights] == [TEXTS.index(text) % 3 for text in X]
+            return super().fit(X, y)
+
+    spans = [[(0, 3)] * (i % 3) for i in range(len(TEXTS))]
+    found = audit_labels(Marked(), TEXTS, LABELS, params={"highlights": spans}, n_explained=0)
+    assert len(found) == len(TEXTS)
+    with pytest.raises(ValueError, match=r"params\['highlights'\] has 119 values"):
+        audit_labels(Marked(), TEXTS, LABELS, params={"highlights": spans[1:]})
+
+
 def test_labels_in_another_order_are_warned_of_though_warnings_of_the_fits_are_not():
     labels = pd.Series(LABELS).sample(frac=1, random_state=0)
     with pytest.warns(UserWarning, match="X and y have the same index in another order"):

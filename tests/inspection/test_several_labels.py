@@ -62,6 +62,13 @@ def names(row):
     return tuple(label for label, has in zip(Y.columns, row, strict=True) if has)
 
 
+def test_a_report_on_a_search_has_the_thresholds_of_its_best_model():
+    model = HANClassifier(**SMALL, max_epochs=1, threshold=[0.2, 0.3, 0.9])
+    search = GridSearchCV(model, {"dropout": [0.3]}, cv=2).fit(X[TRAIN], Y[TRAIN].to_numpy())
+    found = report(search, X[TEST], Y[TEST].to_numpy(), baseline=None, n_mistakes=1)
+    assert found.thresholds.tolist() == [0.2, 0.3, 0.9]
+
+
 def test_an_explanation_knows_the_labels_that_the_document_gets(fitted, explained):
     decided = fitted.predict(X[TEST])
     assert [e.labels for e in explained] == list(map(names, decided))

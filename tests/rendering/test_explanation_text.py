@@ -26,6 +26,13 @@ def test_a_document_reads_as_probabilities_sentences_and_a_legend():
     ]
 
 
+def test_the_probability_of_the_explained_class_is_shown():
+    classes, probabilities = list("abcdef"), [0.3, 0.25, 0.2, 0.15, 0.07, 0.03]
+    others = {"classes": classes, "probabilities": probabilities, "predicted": "a", "target": "f"}
+    head, *_ = plain(explained("Bad start.", **others)).splitlines()
+    assert head == "predicted a (a 0.300, b 0.250, c 0.200, f 0.030), explained f"
+
+
 def test_signed_contributions_are_marked_by_sign():
     text = plain(signed("a b c.", target="neg", contributions=[0.1, -0.5, 0.4]))
     assert "+1.000 ██████ a ~b~ *c*." in text

@@ -184,6 +184,20 @@ def test_the_network_begins_as_a_logistic_regression_on_mean_sentences(X):
 
 
 @pytest.mark.thorough
+def test_the_logistic_regression_has_the_weights_of_labels(X):
+    Y = np.column_stack([LABELS == "neg", np.arange(120) % 6 == 0]).astype(int)
+    heavy = [{}, {1: 5.0}]  # as if 100 of 200 documents had it
+    start = {"max_epochs": 1, "lr": 1e-9, "linear_ngrams": None, "validation_fraction": None}
+    alone = SentenceArray.from_vectors(X[i : i + 1].sentence_vectors() for i in range(120))
+    plain, weighted = (
+        quick(**start, class_weight=weights).fit(alone, Y).predict_proba(alone)
+        for weights in (None, heavy)
+    )
+    assert plain[:, 1].mean() < 0.3
+    assert 0.4 < weighted[:, 1].mean() < 0.6
+    np.testing.assert_allclose(weighted[:, 0], plain[:, 0], atol=0.05)
+
+
 def test_held_out_documents_decide_whether_order_is_read():
     (X, y), (unseen, of_unseen) = order_alone(300, 0), order_alone(100, 1)
     classifier = HANClassifier(linear_ngrams=None, lr=0.05, max_epochs=8, random_state=0)

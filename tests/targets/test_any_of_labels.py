@@ -112,6 +112,17 @@ def test_held_out_documents_have_their_share_of_each_label():
     np.testing.assert_allclose(t[held_out].sum(axis=0), 0.1 * t.sum(axis=0), atol=1.5)
 
 
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_held_out_groups_have_their_share_of_each_label(size):
+    t = labels_of(4000)
+    t[:, 0] = True  # what a rare label comes with does not draw it to the larger side
+    target = AnyOfLabels(np.arange(5), np.full(5, 0.5))
+    groups = np.arange(4000) // size
+    training, held_out = target.hold_out(t, 0.1, np.random.RandomState(0), groups)
+    assert set(groups[training]).isdisjoint(groups[held_out])
+    np.testing.assert_allclose(t[held_out].sum(axis=0), 0.1 * t.sum(axis=0), atol=4)
+
+
 def test_the_only_document_of_a_label_is_trained_on():
     t = labels_of(200)
     t[:, 4] = False

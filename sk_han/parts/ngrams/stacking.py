@@ -24,10 +24,11 @@ from sk_han.parts.ngrams.ngram_fitting import (
 )
 from sk_han.parts.ngrams.ngram_part import NgramPart
 from sk_han.parts.ngrams.sparse_fitting import SparseLearner
-from sk_han.parts.ngrams.sparse_model import MOST_DENSE
+from sk_han.parts.ngrams.sparse_model import MOST_DENSE, SparseNgramModel
 from sk_han.parts.part import Part
 from sk_han.parts.pool import CHARACTERS, LATENT, NGRAMS, Pool
 from sk_han.targets import Target
+from sk_han.utils.warnings import warn_user
 
 # Scales of linear models beside each other, if no document can be scored by models that have not
 # learnt from it; one alone has 1. Typical of benchmarks/unlabelled.py and characters.py.
@@ -252,7 +253,12 @@ def partial_fit_linear_parts(
         models = kinds.models(found)
         return Pool(target, models, _usual_scales(models))
     parts: dict[str, Any] = dict(before.parts)
-    # A model of many labels does not learn on.
+    if any(isinstance(getattr(each, "ngrams", each), SparseNgramModel) for each in parts.values()):
+        warn_user(
+            f"The n-gram model of {target.n_scores} classes or labels stays as it is, since with "
+            f"more than {MOST_DENSE} it cannot learn on: of this portion the network alone learns. "
+            "Fit again to all documents where you can."
+        )
     if isinstance(parts.get(NGRAMS), NgramModel):
         parts[NGRAMS] = Source(data, parts[NGRAMS].ngram_range).learnt_on(parts[NGRAMS], target)
     if CHARACTERS in parts and isinstance(parts[CHARACTERS].ngrams, NgramModel):

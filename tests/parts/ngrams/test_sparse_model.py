@@ -145,7 +145,8 @@ def test_it_stays_as_it_is_in_later_portions(fitted):
     before = fitted.ngram_model_
     again = HANClassifier().set_params(**fitted.get_params())
     again.from_state(fitted.to_state())
-    again.partial_fit(TEXTS[:40], [f"class {number}" for number in NUMBERS[:40]])
+    with pytest.warns(UserWarning, match=f"model of {K} classes or labels stays as it is"):
+        again.partial_fit(TEXTS[:40], [f"class {number}" for number in NUMBERS[:40]])
     np.testing.assert_array_equal(again.ngram_model_.weights, before.weights)
 
 
