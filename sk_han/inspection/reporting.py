@@ -143,7 +143,7 @@ def report(
         y_train = None if X_train is None else check_labels(y_train, len(X_train), "y_train")
         labels = _all_labels(classes, y, y_train)
         t, t_train = _numbers(y, labels), None if y_train is None else _numbers(y_train, labels)
-        found = _on_classes(estimator, X, t, classes, labels, n_mistakes)
+        found = _on_classes(estimator, predicts_alone, X, t, classes, labels, n_mistakes)
 
     held_out = read(model, X)
     words_train = None if X_train is None else words_of(model, X_train, "X_train")
@@ -187,6 +187,7 @@ class _Found(NamedTuple):
 
 def _on_classes(
     estimator: Any,
+    predicts_alone: bool,
     X: Any,
     targets: Any,
     classes: NDArray[Any],
@@ -195,7 +196,12 @@ def _on_classes(
 ) -> _Found:
     """Find mistakes of a model of one class a document; targets are numbers of labels, (D,)."""
     probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    wrong = probabilities.argmax(axis=1) != targets
+    predicted, decided = probabilities.argmax(axis=1), None
+    if not predicts_alone:  # a threshold may decide, as that of TunedThresholdClassifierCV
+        given = _numbers(np.asarray(estimator.predict(X)), labels)
+        if (given != predicted).any():
+            predicted = decided = given
+    wrong = predicted != targets
     known = np.flatnonzero(targets < len(classes))
     suspects = known[suspected_labels(probabilities[known], targets[known])]
     worst = known[wrong[known]]
@@ -206,13 +212,15 @@ def _on_classes(
         "labels": tuple(labels),
         "n_classes": len(classes),
         "probabilities": probabilities,
+        "decided": decided,
         "suspects": suspects[wrong[suspects]],
     }
     notes = [
+        *_note_on_decisions(decided, probabilities),
         *_note_on_unknown(counts, labels, len(classes)),
         *_note_on_missing(counts[: len(classes)], labels),
     ]
-    return _Found(Report, own, worst, classes[probabilities[worst].argmax(axis=1)], notes)
+    return _Found(Report, own, worst, classes[predicted[worst]], notes)
 
 
 def _on_labels(estimator: Any, X: Any, t: Any, labels: NDArray[Any], n_mistakes: int) -> _Found:
@@ -402,6 +410,19 @@ def _note_on_unknown(counts: NDArray[np.int64], labels: list[Any], n_classes: in
             f"{_counted(int(counts[unknown].sum()))} a label that the model does not know, "
             f"{listed([labels[i] for i in unknown])}: it cannot be right there, and each counts as "
             "a mistake."
+        )
+
+
+def _note_on_decisions(
+    decided: NDArray[np.int64] | None, probabilities: NDArray[np.float64]
+) -> Iterator[str]:
+    if decided is not None:
+        n = int((decided != probabilities.argmax(axis=1)).sum())
+        yield (
+            f"The model predicts another class than the most probable one for {n:,} of "
+            f"{len(decided):,} documents, as with a tuned threshold. Accuracy, the confusion "
+            "matrix and mistakes are those of its predictions; confidence and calibration are "
+            "those of the most probable class."
         )
 
 

@@ -24,10 +24,17 @@ class Bin(NamedTuple):
     high: float
 
 
-def figures(probabilities: NDArray[np.float64], targets: NDArray[np.int64]) -> dict[str, Any]:
-    """Return figures of probabilities (D, K); rows of the confusion (K, K) are true classes."""
+def figures(
+    probabilities: NDArray[np.float64],
+    targets: NDArray[np.int64],
+    decided: NDArray[np.int64] | None = None,
+) -> dict[str, Any]:
+    """Return figures of probabilities (D, K); rows of the confusion (K, K) are true classes.
+
+    `decided` are the classes that are predicted, (D,); None for the most probable ones.
+    """
     n_documents, n_classes = probabilities.shape
-    predicted = probabilities.argmax(axis=1)
+    predicted = probabilities.argmax(axis=1) if decided is None else decided
     counts = np.bincount(targets * n_classes + predicted, minlength=n_classes**2)
     confusion = counts.reshape(n_classes, n_classes)
     right = np.diag(confusion)

@@ -7,7 +7,8 @@ from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.metrics import confusion_matrix, f1_score
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
@@ -208,6 +209,25 @@ def test_any_classifier_has_a_report_without_explanations():
     assert found.n_words is None
     assert "no texts" in found.baseline_note
     assert found.to_html()
+
+
+def test_a_tuned_threshold_is_reported_by_its_predictions():
+    inside = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    model = FixedThresholdClassifier(inside, threshold=0.56, pos_label="pos")
+    texts, y = ["a day", *HELD_OUT], np.append(["pos"], Y)
+    predicted = model.fit(TEXTS, LABELS).predict(texts)
+    found = report(model, texts, y, baseline=None)
+    assert (found.probabilities.argmax(axis=1) != found.predicted).any()
+    assert [found.answer(row) for row in range(len(texts))] == predicted.tolist()
+    assert found.to_frame()["predicted"].tolist() == predicted.tolist()
+    np.testing.assert_array_equal(found.confusion, confusion_matrix(y, predicted))
+    assert found.scores["model"]["accuracy"] == model.score(texts, y) == found.right.mean()
+    assert found.scores["model"]["macro_f1"] == f1_score(y, predicted, average="macro")
+    (said,) = [note for note in found.notes if "tuned threshold" in note]
+    assert said in found.to_html()
+    argmax = report(model.estimator_, texts, y, baseline=None)
+    assert argmax.decided is None
+    assert not any("tuned threshold" in note for note in argmax.notes)
 
 
 def test_texts_come_in_any_container(classifier):

@@ -200,6 +200,9 @@ class Report(HeldOutReport):
         What a reader must know of the documents, the labels and the explanations.
     groups : ndarray of int64, shape (n_documents,), default=None
         The number of each document's group; then 95 % intervals are those of samples of groups.
+    decided : ndarray of int64, shape (n_documents,), default=None
+        The label that the model predicts for each document, as its position in `labels`, where a
+        threshold decides; None if it predicts the most probable label.
 
     Notes
     -----
@@ -208,11 +211,12 @@ class Report(HeldOutReport):
     """
 
     n_classes: int
+    decided: NDArray[np.int64] | None = None
 
     @cached_property
     def predicted(self) -> NDArray[np.int64]:
         """The predicted label of each document as its position in `labels`."""
-        return self.probabilities.argmax(axis=1)
+        return self.probabilities.argmax(axis=1) if self.decided is None else self.decided
 
     @cached_property
     def right(self) -> NDArray[np.bool_]:
@@ -222,7 +226,7 @@ class Report(HeldOutReport):
     @cached_property
     def confusion(self) -> NDArray[np.int64]:
         """Number of documents of each label (row) by predicted label (column), square."""
-        return figures(self._padded, self.targets)["confusion"]
+        return figures(self._padded, self.targets, self.predicted)["confusion"]
 
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
@@ -231,13 +235,13 @@ class Report(HeldOutReport):
         Each has `accuracy`, `accuracy_low` and `accuracy_high` (a 95 % interval) and `macro_f1`;
         the first two also `log_loss` and `calibration_error`.
         """
-        found = {"model": self._scores_of(self._padded)}
+        found = {"model": self._scores_of(self._padded, self.predicted)}
         if self.baseline is not None:
-            found["baseline"] = self._scores_of(self.baseline)
+            found["baseline"] = self._scores_of(self.baseline, self.baseline.argmax(axis=1))
         counts = np.bincount(self.targets, minlength=len(self.labels))
         commonest = np.zeros_like(self._padded)
         commonest[:, counts.argmax()] = 1
-        scores = self._scores_of(commonest)
+        scores = self._scores_of(commonest, commonest.argmax(axis=1))
         found["commonest"] = {
             name: scores[name] for name in scores if name not in ("log_loss", "calibration_error")
         }
@@ -375,6 +379,7 @@ class Report(HeldOutReport):
         return {
             "targets": ((self.n_documents,), np.int64),
             "probabilities": ((self.n_documents, self.n_classes), np.float64),
+            "decided": ((self.n_documents,), np.int64),
             "suspects": ((None,), np.int64),
         }
 
@@ -385,10 +390,12 @@ class Report(HeldOutReport):
         padded[:, : self.n_classes] = self.probabilities
         return padded
 
-    def _scores_of(self, probabilities: NDArray[np.float64]) -> dict[str, float]:
-        found = figures(probabilities, self.targets)
+    def _scores_of(
+        self, probabilities: NDArray[np.float64], predicted: NDArray[np.int64]
+    ) -> dict[str, float]:
+        found = figures(probabilities, self.targets, predicted)
         known = self.targets < self.n_classes
-        low, high = interval_of(probabilities.argmax(axis=1) == self.targets, self.groups)
+        low, high = interval_of(predicted == self.targets, self.groups)
         return {
             "accuracy": found["accuracy"],
             "accuracy_low": low,
