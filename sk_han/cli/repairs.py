@@ -9,7 +9,7 @@ BY_OPTIONS = {
     r"(has no column .+?)\. It has": r"\1; options such as --text and --label name columns. It has",
     r"Or give the separator\.": "Or give it by --sep.",
     r"give the separator of its columns": "give the separator of its columns by --sep",
-    r'perhaps encoding="cp1252"': "perhaps by --encoding cp1252",
+    r'perhaps encoding="([\w-]+)"': r"perhaps by --encoding \1",
     r", or load the texts alone with label=None": "",
     r"(is a JSON array\. A label is .* false\.)": r"\1 fit --separator reads several labels.",
     r"y_val contains labels": "--validation contains labels",

@@ -176,10 +176,13 @@ def _where_undecodable(
             return f"{table.name} is compressed. Add .gz to its name."
         return f"{table.name} is compressed. Send it through gunzip."
     line = binary.n_lines - error.object[error.start :].count(b"\n") + 1
+    # Excel's "Unicode text" begins with one of these marks.
+    is_utf_16 = line == 1 and error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    likely = "utf-16" if is_utf_16 else "cp1252"
     return (
         f"{table.name}, line {line}: byte 0x{error.object[error.start]:02x} is not "
         f"{error.encoding}. Pass the encoding that the file was written in, perhaps "
-        'encoding="cp1252", or save it as UTF-8.'
+        f'encoding="{likely}", or save it as UTF-8.'
     )
 
 

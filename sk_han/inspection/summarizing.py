@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sk_han.documents import starts_of
 from sk_han.inspection.documents_given import listed_documents
 from sk_han.inspection.explained_model import ExplainedModel
+from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.inspection.results.summary import Summary
 from sk_han.inspection.terms.summing_up import (
@@ -137,11 +138,16 @@ def _of_explanations(
 ) -> Summary:
     """Summarize words by their contributions in explanations."""
     all_given = list(given)
-    numbers = drawn(len(all_given), max_documents, random)
-    explanations = list(_checked([all_given[number] for number in numbers], numbers))
+    document_of = given.numbers if isinstance(given, ExplanationList) else np.arange(len(all_given))
+    positions = drawn(len(all_given), max_documents, random)
+    explanations = list(_checked([all_given[position] for position in positions], positions))
+    numbers = document_of[positions]
     classes = explanations[0].classes.tolist()
     several_labels = explanations[0].labels is not None
     are_two = len(classes) == 2 and not several_labels
+    if are_two:  # one explanation of a document speaks about both classes
+        first = np.sort(np.unique(numbers, return_index=True)[1])
+        explanations, numbers = [explanations[i] for i in first.tolist()], numbers[first]
     number_of = {label: number for number, label in enumerate(classes)}
     predicted = np.array([number_of[each.predicted] for each in explanations])
     targets = np.array([number_of[each.target] for each in explanations])
@@ -165,7 +171,8 @@ def _of_explanations(
     found = Occurrences.of(terms, rows[chosen], first, np.ones_like(first))
     of_key = list(key_of)
     names = [of_key[key] for key in shown.keys.tolist()]
-    corpus = Corpus(classes, several_labels, explanations, predicted, numbers, len(all_given))
+    n_given = len(np.unique(document_of))
+    corpus = Corpus(classes, several_labels, explanations, predicted, numbers, n_given)
     return put_together(corpus, tallies, shown, found, names, Measured())
 
 

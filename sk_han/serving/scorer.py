@@ -208,7 +208,7 @@ class Scorer:
         Parameters
         ----------
         X, target, against, **how
-            As of `sk_han.explain`, but for `method`.
+            As of `sk_han.explain`, but for `method` and `targets`.
         method : {"shapley", "sentence_alone", "gradient_attention", "occlusion", "attention", \
                 "random"}, default="shapley"
             As of `sk_han.explain`; the first three for networks with one layer of a bidirectional

@@ -45,7 +45,7 @@ def figures(
         "documents": n_documents,
         "accuracy": float(right.sum() / n_documents),
         "macro_f1": float(f1.mean()),
-        "log_loss": float(-np.log(np.maximum(of_true, np.finfo(float).eps)).mean()),
+        "log_loss": abs(float(np.log(np.maximum(of_true, np.finfo(float).eps)).mean())),
         "calibration_error": calibration_error(probabilities, targets),
         "confusion": confusion,
     }

@@ -204,6 +204,7 @@ REFUSED = [  # the name of a file, what it holds, what the message says
     # Bytes
     ("a.csv", NO_UTF_8, "line 30002: byte 0xe9 is not utf-8.*cp1252"),
     ("a.csv.gz", NO_UTF_8, "line 30002: byte 0xe9 is not utf-8.*cp1252"),
+    ("a.csv", "text,label\na,b\n".encode("utf-16"), 'line 1: byte 0xff .*encoding="utf-16"'),
     ("a.csv", gzip.compress(b"text,label\na,b\n"), r"is compressed\. Add \.gz"),
     # JSON lines
     (

@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from sk_han import DocumentArray, SentenceEmbedder, summarize
+from sk_han import DocumentArray, SentenceEmbedder, explain_classes, summarize
 from tests import tiny_models
 from tests.by_hand import explained, signed
 from tests.encoders_of_sentences import HashEncoder
@@ -42,6 +42,30 @@ def by_word(explanations, values):
         for word, value in of_document.items():
             sums.setdefault(word, []).append(value)
     return sums
+
+
+def test_a_document_with_several_explanations_counts_once(fitted, of_three):
+    how = {"method": "gradient_attention"}
+    once, twice = (
+        summarize(fitted.explain(TEXTS, **how)),
+        summarize(explain_classes(fitted, TEXTS, **how)),
+    )
+    assert twice.n_documents == once.n_documents == len(TEXTS)
+    assert [each.n_predicted for each in twice.classes] == [
+        each.n_predicted for each in once.classes
+    ]
+    thrice = summarize(explain_classes(of_three, THREE * 6, **how))
+    assert thrice.n_documents == thrice.n_given == 18
+    assert sum(each.n_predicted for each in thrice.classes) == 18
+
+
+def test_chosen_explanations_keep_the_numbers_of_their_documents(fitted):
+    explanations = fitted.explain(TEXTS, method="gradient_attention")[[5, 11, 17]]
+    found = summarize(explanations)
+    shown = {
+        context.document for each in found.classes for t in each.terms for context in t.contexts
+    }
+    assert shown == {5, 11, 17}
 
 
 def test_the_network_part_of_a_word_is_the_mean_of_its_contributions(fitted, summary):

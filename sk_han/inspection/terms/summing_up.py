@@ -41,7 +41,10 @@ N_CONTEXTS = 3
 
 
 class Corpus(NamedTuple):
-    """Documents that are summarized, (D,) of the `n_given`, and the model's classes or labels."""
+    """What is summarized, (D,), of `n_given` documents, and the model's classes or labels.
+
+    It is documents or explanations, of which a document may have several.
+    """
 
     classes: Sequence[Any]
     several_labels: bool
@@ -151,7 +154,7 @@ def put_together(
 
     return Summary(
         tuple(map(summary_of_class, range(len(corpus.classes)))),
-        len(corpus.predicted),
+        len(np.unique(corpus.numbers)),
         corpus.n_given,
         measured.removal,
         corpus.several_labels,
