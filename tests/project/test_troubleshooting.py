@@ -66,6 +66,7 @@ FAULTS = {
     "words that occur once": lambda: fit(
         [f"word{i}" for i in range(600)],
         ["yes", "yes", "yes", "no"] * 150,
+        linear_chars=None,  # the last two digits tell the label
         max_epochs=2,
         lr=1e-9,
         validation_fraction=0.2,
