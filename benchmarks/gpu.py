@@ -210,10 +210,8 @@ def main() -> None:
     name = "the CPU" if arguments.device == "cpu" else torch.cuda.get_device_name()
     print(f"{n:,} {what} to train on, {n:,} to score; {name}")
     tokenizer = HierarchicalTokenizer()
-    documents, targets = (
-        tokenizer.fit_transform(texts[:n]),
-        np.unique(labels[:n], return_inverse=True)[1],
-    )
+    documents = tokenizer.fit_transform(texts[:n])
+    targets = np.unique(labels[:n], return_inverse=True)[1]
     filled = documents.sentences_per_document > 0
     rates = rows_of_rates(
         documents[filled], targets[filled], len(tokenizer.vocabulary_) + 2, arguments

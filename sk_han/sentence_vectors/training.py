@@ -92,11 +92,11 @@ def _start_from_means(net: Net, training: LabelledDocuments, target: Target) -> 
     means = (_means(documents) - center) * scale
     means[documents.sentences_per_document == 0] = 0
     weights = training.weights / training.weights.mean()
-    if training.targets.ndim == 2:
+    if training.targets.ndim == 1:
+        found = _on_classes(means, training.targets, weights, network.output.out_features)
+    else:
         of_labels = target.problem_weights(training.targets, weights)
         found = _on_labels(means, training.targets, of_labels)
-    else:
-        found = _on_classes(means, training.targets, weights, network.output.out_features)
     if found is not None:
         network.start_mean_from(*map(torch.from_numpy, found))
 
@@ -126,7 +126,7 @@ def _on_classes(
 
 def _on_labels(
     means: NDArray[np.float64], t: NDArray[np.bool_], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return coefficients (L, E) and intercepts (L,) of labels; those of one side are constant.
 
     Weights (D, L) are those of the documents in the problem of each label.
