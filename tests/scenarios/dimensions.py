@@ -625,6 +625,11 @@ WARNINGS: list[Expected] = [
     # A half has none of the documents of a label.
     Expected(when(classes=SEVERAL, estimator=SEARCHES), "labels cannot be learnt, since"),
     Expected(when(y="frame"), r"A column-vector \w+ was passed"),
+    # What it counted of so many is not kept after fit.
+    Expected(
+        when(classes="many labels", learning="partial_fit behind fit"),
+        "The n-gram model of .* stays as it is",
+    ),
     Expected(when(n_iter_no_change="1"), "n_iter_no_change=1 has no effect"),
     # An epoch or two of tiny networks: what they learn is not the question.
     Expected(when(), "The network (has learnt|tells|counts for) nothing"),
