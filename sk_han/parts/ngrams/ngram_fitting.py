@@ -43,7 +43,19 @@ def fit_ngram_model(
     occurs in two documents, or the target cannot be learnt from these. It takes about 150 bytes of
     memory a word, with n-grams of 1 to 3 words.
     """
-    buckets, present = frequent_ngrams(data.documents, ngram_range, MIN_DOCUMENTS)  # (D, F)
+    frequent = frequent_ngrams(data.documents, ngram_range, MIN_DOCUMENTS)
+    return fit_to_presences(*frequent, data, target, ngram_range, smoothing)
+
+
+def fit_to_presences(
+    buckets: NDArray[np.int64],
+    present: csr_matrix,
+    data: LabelledDocuments,
+    target: Target,
+    ngram_range: tuple[int, int],
+    smoothing: float,
+) -> NgramModel | None:
+    """Fit the same to documents whose n-grams are known: their hash values (F,), and (D, F)."""
     if not len(buckets) or not target.is_learnable(data.targets):
         return None
     in_class = target.problems(data.targets)  # (D, B)

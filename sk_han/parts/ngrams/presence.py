@@ -31,10 +31,14 @@ def presences(
         if column_of is not None:
             columns = column_of[columns].astype(np.int64) - 1
             rows, columns = rows[columns >= 0], columns[columns >= 0]
-        ones = np.ones(len(rows), dtype=np.float32)
-        present = csr_matrix((ones, (rows, columns)), shape=(len(batch), n_columns))
-        present.data[:] = 1  # repeated entries were added up
-        found.append(present)
+        # Row and column in one number, of less than 32 bits: NumPy sorts these several times as
+        # quickly as SciPy sorts the columns of each row.
+        entries = np.sort((rows << BITS | columns).astype(np.uint32))
+        entries = entries[np.diff(entries, prepend=entries[:1] + np.uint32(1)) != 0]
+        starts = np.searchsorted(entries, np.arange(len(batch) + 1, dtype=np.uint32) << BITS)
+        columns = (entries & np.uint32((1 << BITS) - 1)).astype(np.int32)
+        ones = np.ones(len(columns), dtype=np.float32)
+        found.append(csr_matrix((ones, columns, starts), shape=(len(batch), n_columns)))
     return vstack(found, format="csr")
 
 

@@ -17,12 +17,14 @@ from sk_han.parts.ngrams.hashing import WORDS_AT_ONCE
 from sk_han.parts.ngrams.latent import LatentLearner, LatentSpace, partial_fit_latent_model
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.ngram_fitting import (
+    MIN_DOCUMENTS,
     SMOOTHING,
     SMOOTHING_OF_CHARACTERS,
-    fit_ngram_model,
+    fit_to_presences,
     partial_fit_ngram_model,
 )
 from sk_han.parts.ngrams.ngram_part import NgramPart
+from sk_han.parts.ngrams.presence import frequent_ngrams
 from sk_han.parts.ngrams.sparse_fitting import SparseLearner
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE, SparseNgramModel
 from sk_han.parts.part import Part
@@ -204,16 +206,18 @@ def characters_pay(data: LabelledDocuments, target: Target, kinds: LinearKinds) 
     Folds are scored until it is clear, five at most, since the loss of a few documents is noisy.
     """
     some = data[np.sort(np.random.RandomState(0).permutation(len(data))[:_TRIED])]
+    sources = kinds.sources(some).values()
+    learners = [_NgramLearner(source, target, None) for source in sources]
     scored, logits, gained = np.empty(0, dtype=np.int64), [], 0.0
     for fold in target.folds(some.targets, some.groups):
         if not len(fold):  # of classes of one document each nothing is held out
             break
         rest = np.setdiff1d(np.arange(len(some)), fold)
         of_fold = np.zeros((2, len(fold), target.n_scores))  # of words, and of characters
-        for found, source in zip(of_fold, kinds.sources(some).values(), strict=True):
-            model = _NgramLearner(source, target, None).fit(rest)
+        for found, learner in zip(of_fold, learners, strict=True):
+            model = learner.fit(rest)
             if model is not None:
-                found[:] = model.logits(source.data.documents[fold])
+                found[:] = model.logits(learner.source.data.documents[fold])
         logits.append(of_fold)
         scored = np.append(scored, fold)
         gained = _gained(some[scored], np.concatenate(logits, axis=1), target)
@@ -273,7 +277,7 @@ def partial_fit_linear_parts(
 
 
 class _NgramLearner:
-    """Fits n-gram models to all documents, and to some of them.
+    """Fits n-gram models to all documents, and to some of them, whose n-grams are counted once.
 
     That of more than 25 million n-grams learns in chunks from the documents that are not scored,
     and then on from the others. More than 30 problems are learnt by `SparseLearner`.
@@ -287,7 +291,7 @@ class _NgramLearner:
     ) -> None:
         self.source, self.target = source, target
         data, ngram_range, of_words = source
-        self.sparse = self.in_chunks = None
+        self.sparse = self.in_chunks = self.frequent = None
         if target.n_problems > MOST_DENSE:
             self.sparse = SparseLearner(data, target, ngram_range, of_words=of_words)
             if split is not None and len(split[0]):
@@ -295,6 +299,8 @@ class _NgramLearner:
         elif split is not None and source.n_chunks > 1:
             given = data, target, ngram_range, split, source.smoothing
             self.in_chunks = fit_ngram_models_in_chunks(*given)
+        else:
+            self.frequent = frequent_ngrams(data.documents, ngram_range, MIN_DOCUMENTS)
 
     def fit(self, rows: NDArray[np.int64]) -> NgramPart | None:
         """Fit a model to the documents of these rows; None if nothing can be learnt."""
@@ -304,7 +310,14 @@ class _NgramLearner:
         if self.in_chunks is not None:
             of_rest, of_all = self.in_chunks
             return of_all if len(rows) == len(data) else of_rest
-        return fit_ngram_model(data[rows], self.target, ngram_range, self.source.smoothing)
+        assert self.frequent is not None
+        buckets, present = self.frequent
+        if len(rows) < len(data):
+            present = present[rows]
+            kept = present.getnnz(axis=0) >= MIN_DOCUMENTS
+            buckets, present = buckets[kept], present[:, kept]
+        smoothing = self.source.smoothing
+        return fit_to_presences(buckets, present, data[rows], self.target, ngram_range, smoothing)
 
 
 def _usual_scales(names: Collection[str]) -> dict[str, float]:

@@ -208,7 +208,7 @@ class TestParts:
         assert accuracy(last, reviews[N:]) > accuracy(first, reviews[N:]) - 0.01
 
     def test_linear_parts_of_many_words_learn_in_chunks_and_once(self, data, held_out, monkeypatch):
-        monkeypatch.delattr(parts_module, "fit_ngram_model")  # which learns at once
+        monkeypatch.delattr(parts_module, "fit_to_presences")  # which learns at once
         parts, scored = fit_linear_parts(data, classes(2), LinearKinds(RANGE), held_out)
         right = scored.argmax(axis=1) == data.targets[held_out]
         assert right.mean() > 0.65  # of held-out documents a fit at once tells 72 %
@@ -219,6 +219,11 @@ class TestParts:
         monkeypatch.setattr(module, "_MOST_NGRAMS", 2 * data.documents.n_words)
         parts, _ = fit_linear_parts(data, classes(2), LinearKinds(RANGE), None)
         assert_same_bits(parts.parts[NGRAMS], fit_ngram_model(data, classes(2), RANGE))
+
+    def test_models_of_some_documents_are_those_of_a_fit_to_these(self, data):
+        learner = parts_module._NgramLearner(parts_module.Source(data, RANGE), classes(2), None)
+        rows = np.arange(0, len(data), 3)
+        assert_same_bits(learner.fit(rows), fit_ngram_model(data[rows], classes(2), RANGE))
 
     def test_a_portion_of_many_words_is_learnt_part_by_part(self, data):
         model = None
