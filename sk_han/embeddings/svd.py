@@ -12,7 +12,7 @@ from sk_han.engines.tasks import run_tasks
 
 N_ITERATIONS = 2
 N_OVERSAMPLES = 20
-_N_TASKS = 64
+_N_RANGES = 64  # of rows
 
 
 def left_singular_vectors(
@@ -57,7 +57,7 @@ def _product(matrix: csr_matrix, dense: NDArray[np.float32]) -> NDArray[np.float
         return product
     result = np.empty((matrix.shape[0], dense.shape[1]), dtype=np.float32)
     flat = np.ascontiguousarray(dense).reshape(-1)
-    run_tasks(
-        compiled.product, _N_TASKS, dense.shape[1], *indices, matrix.data, flat, result.reshape(-1)
-    )
+    width = dense.shape[1]
+    n_tasks = -(-width // compiled.PANEL) * _N_RANGES
+    run_tasks(compiled.product, n_tasks, width, *indices, matrix.data, flat, result.reshape(-1))
     return result

@@ -35,7 +35,7 @@ def test_directions_beyond_the_rank_have_no_value(low_rank: csr_matrix) -> None:
     np.testing.assert_allclose(values[7:], 0, atol=1e-3)
 
 
-@pytest.mark.parametrize("columns", [1, 16, 37, 200])
+@pytest.mark.parametrize("columns", [1, 16, 37, 44, 200])
 def test_widths_of_any_number_of_vectors(columns: int) -> None:
     matrix = csr_matrix(random_array((300, 211), density=0.3, rng=0, dtype=np.float32))
     _, values = left_singular_vectors(matrix, columns, np.random.RandomState(0))

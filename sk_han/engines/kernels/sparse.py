@@ -7,7 +7,9 @@ from typing import Any
 from numba import int32, int64, types
 
 from sk_han.engines.kernels.compiling import NUMBERS, POSITIONS, SIZE, compiled, draw, readonly
-from sk_han.engines.kernels.vectors import buffer, load, load_within, splat, store, store_within
+from sk_han.engines.kernels.vectors import load, load_within, splat, store_within
+
+PANEL = 64  # columns whose sums stay in registers
 
 
 @compiled(types.void, POSITIONS, SIZE, SIZE, *(readonly(int32),) * 2, *(NUMBERS,) * 3)
@@ -21,21 +23,38 @@ def product(
     dense: Any,  # (N, width)
     result: Any,  # (M, width), written
 ) -> None:
-    """Multiply a matrix of compressed rows with a dense one; a task is a range of rows."""
-    M, whole = len(row_starts) - 1, width & ~15
+    """Multiply a matrix of compressed rows with a dense one; a task is a range of rows of a panel.
+
+    There is the same number of ranges for each panel of columns, and panels come one after the
+    other, so that what is read again and again is small.
+    """
+    M, n_ranges = len(row_starts) - 1, n_tasks // ((width + PANEL - 1) // PANEL)
     while True:
         task = draw(counter)
         if task >= n_tasks:
             break
-        sums = buffer(width)
-        for row in range(M * task // n_tasks, M * (task + 1) // n_tasks):
-            for at in range(0, width, 16):
-                store(sums, at, splat(0))
+        panel, part = task // n_ranges, task % n_ranges
+        first, left = panel * PANEL, width - panel * PANEL
+        inside = len(dense) - PANEL  # up to here, a whole panel can be read
+        for row in range(M * part // n_ranges, M * (part + 1) // n_ranges):
+            a = b = c = d = splat(0)
             for k in range(row_starts[row], row_starts[row + 1]):
-                factor, o = splat(values[k]), int64(columns[k]) * width
-                for at in range(0, whole, 16):
-                    store(sums, at, load(sums, at) + factor * load(dense, o + at))
-                for at in range(whole, width, 16):  # numbers beyond the row go nowhere
-                    store(sums, at, load(sums, at) + factor * load_within(dense, o + at))
-            for at in range(0, width, 16):
-                store_within(result, row * width + at, load(sums, at), width - at)
+                factor, o = splat(values[k]), int64(columns[k]) * width + first
+                if o <= inside:  # numbers beyond the row go nowhere
+                    a = a + factor * load(dense, o)
+                    b = b + factor * load(dense, o + 16)
+                    c = c + factor * load(dense, o + 32)
+                    d = d + factor * load(dense, o + 48)
+                else:
+                    a = a + factor * load_within(dense, o)
+                    b = b + factor * load_within(dense, o + 16)
+                    c = c + factor * load_within(dense, o + 32)
+                    d = d + factor * load_within(dense, o + 48)
+            o = row * width + first
+            store_within(result, o, a, left)
+            if left > 16:
+                store_within(result, o + 16, b, left - 16)
+            if left > 32:
+                store_within(result, o + 32, c, left - 32)
+            if left > 48:
+                store_within(result, o + 48, d, left - 48)
