@@ -81,7 +81,8 @@ def _fault_in_training(scaled: Scaled, training: LabelledDocuments) -> str | Non
     rows = np.linspace(0, len(training) - 1, min(len(training), _MOST_READ)).astype(np.int64)
     some = training[rows]
     logits = net.logits(some.documents).astype(np.float64)
-    loss, _ = target.loss(logits, some.targets, some.weights / some.weights.sum())
+    losses, _ = target.loss(logits, some.targets, some.weights / some.weights.sum())
+    loss = losses.sum()
     if loss <= target.loss_of_nothing() + _MARGIN:
         return None
     of_frequencies = target.loss_of_frequencies(some.targets, some.weights)
@@ -123,7 +124,7 @@ def _scores(scaled: Scaled, target: Target) -> dict[str, Any]:
     if unseen is None or logits is None:
         return {"n_scored": 0, **dict.fromkeys(names), "shares": {}}
     together = logits.sum(axis=0)
-    loss, _ = target.loss(together, unseen.targets, unseen.weights / unseen.weights.sum())
+    losses, _ = target.loss(together, unseen.targets, unseen.weights / unseen.weights.sum())
     sizes = {
         title: float(np.abs(each - each.mean(axis=1, keepdims=True)).mean())
         for title, each in zip(scaled.titles, logits, strict=True)
@@ -135,7 +136,7 @@ def _scores(scaled: Scaled, target: Target) -> dict[str, Any]:
     return {
         "n_scored": len(unseen.targets),
         "accuracy": target.accuracy(together, unseen.targets),
-        "loss": loss,
+        "loss": float(losses.sum()),
         "network_accuracy": target.accuracy(network, unseen.targets),
         "linear_accuracy": target.accuracy(linear[0], unseen.targets) if linear else None,
         "majority_accuracy": target.majority_accuracy(unseen.targets),

@@ -78,7 +78,7 @@ def _loss_by_scales(
 
     def loss_at(scales: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         pooled = np.tensordot(scales, stacked, 1)  # (D, K)
-        loss, gradient = target.loss(pooled, targets, shares)
-        return loss, np.tensordot(stacked, gradient, 2)
+        losses, gradient = target.loss(pooled, targets, shares)
+        return float(losses.sum()), np.tensordot(stacked, gradient, 2)
 
     return loss_at

@@ -173,11 +173,11 @@ class AnyOfLabels(Target):
 
     def loss(
         self, z: NDArray[np.float64], t: NDArray[Any], w: NDArray[np.float64]
-    ) -> tuple[float, NDArray[np.float64]]:
-        """Return the sum of the binary cross-entropies, and its gradient."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the binary cross-entropies of all labels together, and the gradient of the sum."""
         weights = self.problem_weights(t, w)
         losses = np.logaddexp(0, np.where(t, -z, z))
-        return float((weights * losses).sum()), weights * (self.probabilities(z) - t)
+        return (weights * losses).sum(axis=1), weights * (self.probabilities(z) - t)
 
     def loss_of_frequencies(self, t: NDArray[Any], w: NDArray[np.float64]) -> float:
         """Return the sum of the entropies of the labels, as weighted."""

@@ -105,14 +105,14 @@ class OneOfClasses(Target):
 
     def loss(
         self, z: NDArray[np.float64], t: NDArray[Any], w: NDArray[np.float64]
-    ) -> tuple[float, NDArray[np.float64]]:
-        """Return the cross-entropy and its gradient."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the cross-entropies, and the gradient of their sum."""
         log_proba, of_target = log_softmax(z), (np.arange(len(t)), t)
-        loss = 0.0 - (w * log_proba[of_target]).sum()  # and not -0.0
+        losses = 0.0 - w * log_proba[of_target]  # and not -0.0
         gradient = np.exp(log_proba)
         gradient[of_target] -= 1
         gradient *= w[:, np.newaxis]
-        return float(loss), gradient
+        return losses, gradient
 
     def loss_of_frequencies(self, t: NDArray[Any], w: NDArray[np.float64]) -> float:
         """Return the entropy of the class frequencies."""

@@ -116,8 +116,8 @@ class Target(ABC):
     @abstractmethod
     def loss(
         self, z: NDArray[np.float64], t: NDArray[Any], w: NDArray[np.float64]
-    ) -> tuple[float, NDArray[np.float64]]:
-        """Return the weighted sum of the negative log-likelihoods, and its gradient (D, K)."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the weighted negative log-likelihoods (D,), and the gradient of their sum."""
 
     @abstractmethod
     def loss_of_frequencies(self, t: NDArray[Any], w: NDArray[np.float64]) -> float:

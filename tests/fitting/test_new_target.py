@@ -80,7 +80,7 @@ class SigmoidEach(Target):
     def loss(self, z, t, w):
         signs = np.where(t, -1.0, 1.0)
         values = np.logaddexp(0, signs * z).sum(axis=1)
-        return float(w @ values), w[:, np.newaxis] * (self.probabilities(z) - t)
+        return w * values, w[:, np.newaxis] * (self.probabilities(z) - t)
 
     def loss_of_frequencies(self, t, w):
         shares = np.clip(w @ t / w.sum(), 1e-9, 1 - 1e-9)

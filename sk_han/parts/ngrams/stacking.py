@@ -38,8 +38,8 @@ _USUAL_SCALES = {NGRAMS: 0.4, LATENT: 1.0, CHARACTERS: 0.7}
 
 # Documents of the trial, and what characters must add to what is told of labels. They added 0.5 and
 # more on Korean comments, 0.1 to 0.3 on messages of 28 labels, 0.05 to 0.2 on tweets and news, and
-# up to 0.04 on reviews (docs/what_was_tried.md). A trial ends where it is clear.
-_TRIED, _MUCH, _CLEAR = 2_000, 0.06, (0.75, 1.5)
+# up to 0.04 on reviews (docs/what_was_tried.md).
+_TRIED, _MUCH = 2_000, 0.06
 
 # Up to so many documents, models are cross-fitted: a tenth held out would be too few to tell what
 # each model is worth. Beyond, five more fits would take longer than they are worth.
@@ -203,7 +203,7 @@ def cross_fitted_logits(
 def characters_pay(data: LabelledDocuments, target: Target, kinds: LinearKinds) -> bool:
     """Try on up to 2,000 documents whether characters beside words say much more of others.
 
-    Folds are scored until it is clear, five at most, since the loss of a few documents is noisy.
+    Folds are scored, five at most, until the gain is a standard error away from what it must be.
     """
     some = data[np.sort(np.random.RandomState(0).permutation(len(data))[:_TRIED])]
     sources = kinds.sources(some).values()
@@ -220,26 +220,35 @@ def characters_pay(data: LabelledDocuments, target: Target, kinds: LinearKinds) 
                 found[:] = model.logits(learner.source.data.documents[fold])
         logits.append(of_fold)
         scored = np.append(scored, fold)
-        gained = _gained(some[scored], np.concatenate(logits, axis=1), target)
-        if not _CLEAR[0] < gained / _MUCH < _CLEAR[1]:
+        gained, error = _gained(some[scored], np.concatenate(logits, axis=1), target)
+        if abs(gained - _MUCH) >= error:
             break
     return gained > _MUCH
 
 
-def _gained(data: LabelledDocuments, known: NDArray[np.float64], target: Target) -> float:
+def _gained(
+    data: LabelledDocuments, known: NDArray[np.float64], target: Target
+) -> tuple[float, float]:
     """Return which share of what all models tell of labels the first does not, (P, D, K) logits.
 
-    Models tell of labels by what their loss is below that of the frequencies of classes.
+    Models tell of labels by what their loss is below that of the frequencies of classes. And return
+    the standard error of the share where it is `_MUCH`.
     """
+    weights = data.weights / data.weights.sum()
 
-    def loss(logits: NDArray[np.float64]) -> float:
+    def losses(logits: NDArray[np.float64]) -> NDArray[np.float64]:
         scales = fit_scales(target, logits, data.targets, data.weights, np.ones(len(logits)))
-        total = np.tensordot(scales, logits, 1)
-        return float(target.loss(total, data.targets, data.weights / data.weights.sum())[0])
+        return target.loss(np.tensordot(scales, logits, 1), data.targets, weights)[0]
 
-    nothing = target.loss_of_frequencies(data.targets, data.weights)
-    first, whole = min(loss(known[:1]), nothing), loss(known)
-    return (first - whole) / (nothing - whole) if whole < nothing else 0.0
+    nothing = target.loss_of_frequencies(data.targets, data.weights) * weights
+    first, whole = losses(known[:1]), losses(known)
+    if first.sum() > nothing.sum():
+        first = nothing
+    told = float((nothing - whole).sum())
+    if told <= 0:
+        return 0.0, 0.0
+    above = (first - whole) - _MUCH * (nothing - whole)  # its sum is 0 at this share
+    return float((first - whole).sum()) / told, float(np.sqrt(len(above)) * above.std()) / told
 
 
 def partial_fit_linear_parts(

@@ -229,15 +229,17 @@ class TestInAClassifier:
 
     @pytest.mark.parametrize(
         ("gains", "pays"),
-        [([0.04], False), ([0.1], True), ([0.05, 0.08, 0.2], True), ([0.08] * 4 + [0.05], False)],
+        [([0.03], False), ([0.09], True), ([0.05, 0.08, 0.2], True), ([0.08] * 4 + [0.05], False)],
     )
-    def test_the_trial_reads_folds_until_it_is_clear(self, monkeypatch, gains, pays):
+    def test_the_trial_reads_folds_until_it_is_a_standard_error_away(
+        self, monkeypatch, gains, pays
+    ):
         sizes, left = [], iter(gains)
 
         def gained(data, known, target):
             sizes.append(len(data))
             assert known.shape == (2, len(data), 2)
-            return next(left)
+            return next(left), 0.025
 
         monkeypatch.setattr("sk_han.parts.ngrams.stacking._gained", gained)
         fitted = HANClassifier(**TINY, random_state=0).fit(*inflected(400))
@@ -261,7 +263,19 @@ class TestInAClassifier:
         target, _ = learnt_target(targets, n)
         logits = np.tile(np.array([words, characters], dtype=float), n // 4)
         known = np.stack([-logits, logits], axis=2)  # (2, D, 2)
-        assert _gained(data, known, target) == pytest.approx(share, abs=1e-3)
+        assert _gained(data, known, target)[0] == pytest.approx(share, abs=1e-3)
+
+    def test_the_error_of_what_characters_add_is_that_of_other_documents(self):
+        rng, n = np.random.RandomState(0), 500
+        found = []
+        for _ in range(40):
+            targets = rng.randint(2, size=n)
+            of_both = (2 * targets - 1 + rng.normal(size=(2, n)) * [[2], [4]]) / [[2], [8]]
+            known = np.stack([-of_both, of_both], axis=2)
+            data = LabelledDocuments(DocumentArray.from_nested([[[2]]] * n), targets, np.ones(n))
+            found.append(_gained(data, known, learnt_target(targets, n)[0]))
+        gained, errors = np.transpose(found)
+        assert errors.mean() == pytest.approx(gained.std(), rel=0.3)
 
     def test_characters_are_tried_where_words_tell_nothing(self):
         texts, labels = inflected(100, seed=1)  # no word is in two of them
