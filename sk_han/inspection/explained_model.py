@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +21,9 @@ from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.stateful import snapshot_of
 from sk_han.validation.documents import as_documents, holds_word_ids, known_documents
 from sk_han.validation.texts import check_texts
+
+# What decides between two classes by another threshold than 0.5, and holds its model.
+THRESHOLDS = (FixedThresholdClassifier, TunedThresholdClassifierCV)
 
 
 class ExplainedModel(NamedTuple):
@@ -50,10 +54,12 @@ class ExplainedModel(NamedTuple):
         *steps, classifier = _steps(estimator)
         if not isinstance(getattr(classifier, "pool_", None), Pool):
             ends_in = f" that ends in {classifier!r}" if isinstance(estimator, Pipeline) else ""
+            inside = " Its threshold moves no score: give its estimator_."
+            repair = inside if isinstance(estimator, THRESHOLDS) else what_shows(estimator)
             around = "a search, a calibration, a vote or a stack" if by == "explain" else "a search"
             raise TypeError(
                 f"{by} needs a HANClassifier, a Pipeline that ends in one, or {around} of such; "
-                f"got {type(estimator).__name__}{ends_in}.{what_shows(estimator)}"
+                f"got {type(estimator).__name__}{ends_in}.{repair}"
             )
         check_is_fitted(classifier)
         classifier = snapshot_of(classifier)

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from sk_han.documents.repeated import text_key
 from sk_han.inspection.documents_given import listed_documents, n_documents_of, texts_of
-from sk_han.inspection.explained_model import reader_of
+from sk_han.inspection.explained_model import THRESHOLDS, reader_of
 from sk_han.inspection.results.suggestions import Suggestions
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.argument_checks import check_count, check_share
@@ -76,9 +76,11 @@ def suggest(
     -----
     Those come first whose two most probable classes are nearest to each other (breaking ties:
     Luo et al., 2005; the best on average in Schröder, Niekler and Potthast, 2022). Of several
-    labels a document it is the label whose log-odds are nearest to those of its threshold. Raw
-    texts that are much the same as one suggested before them, or as one with a label word by word,
-    are left out. Beside random texts this is not always better: see the guide for figures.
+    labels a document it is the label whose log-odds are nearest to those of its threshold, and of
+    two classes under scikit-learn's FixedThresholdClassifier and TunedThresholdClassifierCV those
+    whose log-odds are. Raw texts that are much the same as one suggested before them, or as one
+    with a label word by word, are left out. Beside random texts this is not always better: see the
+    guide for figures.
 
     References
     ----------
@@ -110,7 +112,8 @@ def suggest(
         raise ValueError("X is empty: there is no document to choose from.")
     random = check_random_state(random_state)
     probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    margins, nearest = _undecided(estimator, probabilities)
+    decided = estimator.predict(X) if isinstance(estimator, THRESHOLDS) else None
+    margins, nearest = _undecided(estimator, probabilities, decided)
     texts = texts_of(X)
     known = (
         set()
@@ -143,17 +146,24 @@ def suggest(
 
 
 def _undecided(
-    estimator: Any, p: NDArray[np.float64]
+    estimator: Any, p: NDArray[np.float64], decided: NDArray[Any] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return how far models are from another decision by probabilities (D, K), and its labels.
 
     Margins (D,), and two classes (D, 2), the likelier first, or one of several labels, (D, 1).
+    Where a threshold decides between two classes, `decided` are the predictions, (D,).
     """
     if p.ndim != 2:
         raise TypeError(
             f"predict_proba of {type(estimator).__name__} returns no array of documents by labels."
         )
     rows = np.arange(len(p))
+    if decided is not None:
+        is_second = decided == estimator.classes_[1]
+        # Between the two sides; what is nearest to it comes first.
+        threshold = (p[~is_second, 1].max(initial=0) + p[is_second, 1].min(initial=1)) / 2
+        away = np.abs(_log_odds(p[:, 1]) - _log_odds(threshold))
+        return away, np.stack([is_second, ~is_second], axis=1).astype(np.int64)
     thresholds = _thresholds(estimator, p)
     if thresholds is not None:
         away = np.abs(_log_odds(p) - _log_odds(thresholds))
@@ -174,8 +184,8 @@ def _thresholds(estimator: Any, p: NDArray[np.float64]) -> NDArray[np.float64] |
     return None if np.allclose(p.sum(axis=1), 1) else np.full(p.shape[1], 0.5)
 
 
-def _log_odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    p = p.clip(_LEAST, 1 - _LEAST)
+def _log_odds(p: Any) -> NDArray[np.float64]:
+    p = np.clip(p, _LEAST, 1 - _LEAST)
     return np.log(p) - np.log1p(-p)
 
 

@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -219,6 +219,13 @@ def test_a_linear_model_is_refused_in_the_name_of_what_was_called(measure):
     fitted = linear("first")[0][1].fit(OF_TWO, TWO)
     with pytest.raises(TypeError, match=f"^{measure.__name__} needs a HANClassifier.* a search of"):
         measure(fitted, OF_TWO)
+
+
+def test_behind_a_threshold_the_model_inside_is_named():
+    tuned = FixedThresholdClassifier(tiny(), threshold=0.4).fit(OF_TWO, TWO)
+    with pytest.raises(TypeError, match=r"got FixedThreshold.* no score: give its estimator_"):
+        explain(tuned, OF_TWO)
+    assert len(explain(tuned.estimator_, OF_TWO[:2])) == 2
 
 
 def test_a_vote_of_another_package_is_not_opened():

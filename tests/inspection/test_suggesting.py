@@ -5,6 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
@@ -57,6 +58,22 @@ def test_of_several_labels_the_nearest_to_its_threshold_counts():
     assert found.nearest.shape == (5, 1)
     assert found[0].rival is None
     assert "rival" not in found.to_frame()
+
+
+@pytest.mark.parametrize(("pos_label", "of_second"), [("positive", 0.6), ("negative", 0.4)])
+def test_under_a_threshold_of_scikit_learn_the_nearest_to_it_come_first(pos_label, of_second):
+    inside = make_pipeline(CountVectorizer(), LogisticRegression(C=0.01))
+    model = FixedThresholdClassifier(inside, threshold=0.6, pos_label=pos_label)
+    model.fit(TEXTS[:100], LABELS[:100])
+    p = model.predict_proba(TEXTS[100:])[:, 1]
+    above = p >= of_second
+    assert 0 < above.sum() < 60
+    on_both_sides = {np.where(above, p, 1).argmin(), np.where(above, 0, p).argmax()}
+    found = suggest(model, TEXTS[100:], 2, random_share=0)
+    assert set(found.documents.tolist()) == on_both_sides
+    assert [each.guess for each in found] == model.predict(
+        np.array(TEXTS[100:])[found.documents]
+    ).tolist()
 
 
 def test_another_classifier_of_several_labels_has_thresholds_of_a_half():

@@ -46,9 +46,10 @@ class Suggestions(Listing[SuggestedDocument]):
         Whether it was drawn at random.
     margins : ndarray of float64, shape (n_suggested,)
         The difference of the probabilities of the two most probable classes; of several labels a
-        document, how far the log-odds of the nearest label are from its threshold.
+        document, how far the log-odds of the nearest label are from its threshold, and of two
+        classes those of the second from the threshold of scikit-learn's threshold classifiers.
     nearest : ndarray of int64, shape (n_suggested, 2) or (n_suggested, 1)
-        The numbers of these two classes in `labels`, the more probable first, or of this label.
+        The numbers of these two classes in `labels`, the predicted first, or of this label.
     probabilities : ndarray of float64, shape (n_suggested, n_labels)
         What the model says.
     labels : tuple
