@@ -56,8 +56,11 @@ def _product(matrix: csr_matrix, dense: NDArray[np.float32]) -> NDArray[np.float
         product: NDArray[np.float32] = matrix @ dense
         return product
     result = np.empty((matrix.shape[0], dense.shape[1]), dtype=np.float32)
-    flat = np.ascontiguousarray(dense).reshape(-1)
-    width = dense.shape[1]
-    n_tasks = -(-width // compiled.PANEL) * _N_RANGES
-    run_tasks(compiled.product, n_tasks, width, *indices, matrix.data, flat, result.reshape(-1))
+    (height, width), n_panels = dense.shape, -(-dense.shape[1] // compiled.PANEL)
+    panels = np.zeros((n_panels, height, compiled.PANEL), dtype=np.float32)
+    for panel, start in zip(panels, range(0, width, compiled.PANEL), strict=True):
+        some = dense[:, start : start + compiled.PANEL]
+        panel[:, : some.shape[1]] = some
+    arrays = matrix.data, panels.reshape(-1), result.reshape(-1)
+    run_tasks(compiled.product, n_panels * _N_RANGES, width, *indices, *arrays)
     return result

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import int32, int64, types
+from numba import int32, types
 
 from sk_han.engines.kernels.compiling import NUMBERS, POSITIONS, SIZE, compiled, draw, readonly
-from sk_han.engines.kernels.vectors import load, load_within, splat, store_within
+from sk_han.engines.kernels.vectors import load, splat, store_within
 
 PANEL = 64  # columns whose sums stay in registers
 
@@ -20,7 +20,7 @@ def product(
     row_starts: Any,  # (M + 1,)
     columns: Any,  # (nnz,)
     values: Any,  # (nnz,)
-    dense: Any,  # (N, width)
+    dense: Any,  # (n_panels, N, PANEL)
     result: Any,  # (M, width), written
 ) -> None:
     """Multiply a matrix of compressed rows with a dense one; a task is a range of rows of a panel.
@@ -28,29 +28,23 @@ def product(
     There is the same number of ranges for each panel of columns, and panels come one after the
     other, so that what is read again and again is small.
     """
+    N = len(dense) // PANEL // ((width + PANEL - 1) // PANEL)
     M, n_ranges = len(row_starts) - 1, n_tasks // ((width + PANEL - 1) // PANEL)
     while True:
         task = draw(counter)
         if task >= n_tasks:
             break
         panel, part = task // n_ranges, task % n_ranges
-        first, left = panel * PANEL, width - panel * PANEL
-        inside = len(dense) - PANEL  # up to here, a whole panel can be read
+        left = width - panel * PANEL
         for row in range(M * part // n_ranges, M * (part + 1) // n_ranges):
             a = b = c = d = splat(0)
             for k in range(row_starts[row], row_starts[row + 1]):
-                factor, o = splat(values[k]), int64(columns[k]) * width + first
-                if o <= inside:  # numbers beyond the row go nowhere
-                    a = a + factor * load(dense, o)
-                    b = b + factor * load(dense, o + 16)
-                    c = c + factor * load(dense, o + 32)
-                    d = d + factor * load(dense, o + 48)
-                else:
-                    a = a + factor * load_within(dense, o)
-                    b = b + factor * load_within(dense, o + 16)
-                    c = c + factor * load_within(dense, o + 32)
-                    d = d + factor * load_within(dense, o + 48)
-            o = row * width + first
+                factor, o = splat(values[k]), (panel * N + columns[k]) * PANEL
+                a = a + factor * load(dense, o)
+                b = b + factor * load(dense, o + 16)
+                c = c + factor * load(dense, o + 32)
+                d = d + factor * load(dense, o + 48)
+            o = row * width + panel * PANEL
             store_within(result, o, a, left)
             if left > 16:
                 store_within(result, o + 16, b, left - 16)
