@@ -212,6 +212,11 @@ def _explain(command: argparse.ArgumentParser) -> None:
         help="class that it is compared with (default: all others together)",
     )
     command.add_argument(
+        "--targets",
+        choices=["predicted"],
+        help="with several labels a document: explain each label that it gets",
+    )
+    command.add_argument(
         "--method",
         default="shapley",
         help="as of sk_han.serving.Scorer.explain (default: shapley)",

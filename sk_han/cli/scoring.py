@@ -74,24 +74,29 @@ def explain(arguments: argparse.Namespace) -> None:
     scorer = Scorer.load(arguments.model)
     sets = sets_of(scorer.target, arguments)
     classes = ClassNames(scorer.classes_.tolist())
-    asked = {}
+    asked = {} if arguments.targets is None else {"targets": arguments.targets}
     for name in ("target", "against"):
         label = getattr(arguments, name)
         if label is not None:
             asked[name] = classes.labels[classes.checked(label, f"--{name}")]
     rows = _labelled_rows(sets, arguments)
     found: list[DocumentExplanation] = []
+    numbers: list[int] = []  # of the document that each is about
     true: list[Any] = []
+    n_read = 0
     with _progress("Explained", arguments) as progress:
         for batch in _batches(islice(rows, arguments.rows), 16):
             texts = [record.text for record in batch]
-            found += scorer.explain(texts, **asked, method=arguments.method)
+            explained = scorer.explain(texts, **asked, method=arguments.method)
+            found += explained
+            numbers += [n_read + number for number in explained.numbers.tolist()]
             if arguments.label is not None:
                 true += [_true(record, classes, sets, arguments) for record in batch]
+            n_read += len(batch)
             progress.advance(len(batch))
         targets = np.array(true) if sets is None else sets.indicator(true)
-        y_true = scorer.target.decode(targets) if true else None
-        explanations = ExplanationList(found, y_true=y_true)
+        y_true = scorer.target.decode(targets)[numbers] if true else None
+        explanations = ExplanationList(found, y_true=y_true, numbers=numbers)
         with writing(arguments.output) as file:
             if arguments.output is None:
                 file.write(explanations.to_text(max_documents=None) + "\n")

@@ -24,6 +24,14 @@ def listed_documents(X: Any) -> Any:
     return list(X) if isinstance(X, Iterable) else check_texts(X)
 
 
+def length_of(X: Any) -> int | None:
+    """Return the number of documents, if it is known before they are read."""
+    try:
+        return len(X)
+    except TypeError:  # an iterator, or what will be refused when it is read
+        return None
+
+
 def n_documents_of(X: Any) -> int:
     """Return the number of documents; a sparse matrix has a shape and no length."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 
 from sk_han.documents import DocumentArray
-from sk_han.inspection.documents_given import in_portions, listed_documents, refuse_lone_text
+from sk_han.inspection.answers import PORTION, for_answers, of_answers
+from sk_han.inspection.documents_given import (
+    in_portions,
+    length_of,
+    listed_documents,
+    refuse_lone_text,
+)
 from sk_han.inspection.ensembles import (
     Ensemble,
     check_fitted,
@@ -27,12 +34,9 @@ from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.targets import OneOfClasses
 from sk_han.training.devices_and_threads import computing
-from sk_han.utils.argument_checks import check_choice, random_source
-from sk_han.utils.containers import plain_label, rows_of
+from sk_han.utils.argument_checks import random_source
+from sk_han.utils.containers import plain_label
 from sk_han.utils.progress import Progress
-
-# Documents of an iterator that are read again: by the members of an ensemble, or for other labels.
-PORTION = 64
 
 
 @takes_how
@@ -189,14 +193,7 @@ def explain(
     if targets is None:
         explained = explain_iter(estimator, X, target=target, against=against, **how)
         return ExplanationList(explained, y_true=y_true)
-    found = list(_for_answers(estimator, X, target, against, targets, how))
-    of_documents = dict(reversed(found))
-    true = ExplanationList([of_documents[n] for n in sorted(of_documents)], y_true=y_true).y_true
-    return ExplanationList(
-        [explanation for _, explanation in found],
-        y_true=None if true is None else [true[number] for number, _ in found],
-        numbers=[number for number, _ in found],
-    )
+    return of_answers(_for_answers(estimator, X, target, against, targets, how), y_true)
 
 
 @takes_how
@@ -248,7 +245,7 @@ def explain_iter(
         return _explained_together(found, X, target, against, how)
     size = chosen.batch_size or model.classifier.net_.valid_batch_size
     batches = model.batches(X, size)
-    asked = Asked.checked(target, against, model.classifier.pool_.target, _n_documents(X))
+    asked = Asked.checked(target, against, model.classifier.pool_.target, length_of(X))
     return _explained(model, batches, asked, chosen, random_source(chosen.random_state))
 
 
@@ -330,32 +327,10 @@ def _for_answers(
     estimator: Any, X: Any, target: Any, against: Any, targets: str, how: dict[str, Any]
 ) -> Iterator[tuple[int, DocumentExplanation]]:
     """Check at the call; explain each label that a document gets, with the document's number."""
-    check_choice("targets", targets, ("predicted",))
-    for name, given in (("target", target), ("against", against)):
-        if given is not None:
-            raise ValueError(f"{name} is {given!r} and targets {targets!r}; give one of them.")
-    refuse_lone_text(X)
-    how = how | {"random_state": random_source(how.get("random_state"))}
-    explain_iter(estimator, [], **how)
-
-    def explained() -> Iterator[tuple[int, DocumentExplanation]]:
-        n_read, size, n = 0, how.get("batch_size") or PORTION, _n_documents(X) or 0
-        parts = (rows_of(X, np.arange(i, min(i + size, n))) for i in range(0, n, size))
-        for portion in parts if n else in_portions(X, size):
-            likeliest = list(explain_iter(estimator, portion, **how))
-            answers = [e.labels or (e.predicted,) for e in likeliest]
-            wanted = [(i, label) for i, labels in enumerate(answers) for label in labels]
-            found = {(i, e.predicted): e for i, e in enumerate(likeliest)}
-            others = [pair for pair in wanted if pair not in found]
-            if others:
-                rows, labels = zip(*others, strict=True)
-                documents = rows_of(portion, np.array(rows))
-                more = explain_iter(estimator, documents, target=labels, **how)
-                found |= dict(zip(others, more, strict=True))
-            yield from ((n_read + i, found[i, label]) for i, label in wanted)
-            n_read += len(likeliest)
-
-    return explained()
+    explains = partial(explain_iter, estimator)
+    found = for_answers(explains, X, target, against, targets, how)
+    explains([], **how)  # says what is wrong with the estimator
+    return found
 
 
 def _explained_together(
@@ -363,7 +338,7 @@ def _explained_together(
 ) -> Iterator[DocumentExplanation]:
     """Check at the call that each member can be explained; explain portion by portion."""
     of = OneOfClasses(ensemble.estimator.classes_)
-    asked = Asked.checked(target, against, of, _n_documents(X))
+    asked = Asked.checked(target, against, of, length_of(X))
     labels = [ensemble.labels_of(i) for i in range(len(ensemble.members))]
     errors: dict[str, TypeError] = {}
     for name, member in zip(ensemble.names, ensemble.members, strict=True):
@@ -424,10 +399,3 @@ def _explained(
             yield from found
             progress.advance(len(documents))
     asked.check_length(n_read)
-
-
-def _n_documents(X: Any) -> int | None:
-    try:
-        return len(X)
-    except TypeError:  # an iterator, or what will be refused when it is read
-        return None

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.documents import DocumentArray
+from sk_han.inspection.answers import for_answers, of_answers
 from sk_han.inspection.methods.by_name import OF_ATTENTION
 from sk_han.inspection.methods.explain_params import How, takes_how
 from sk_han.inspection.methods.explanations import Source, explanations_of, word_id_sources
@@ -201,14 +202,15 @@ class Scorer:
         *,
         target: Any = None,
         against: Any = None,
+        targets: str | None = None,
         **how: Any,
     ) -> ExplanationList:
         """Compute the contribution of each word and sentence to the log-odds of a class.
 
         Parameters
         ----------
-        X, target, against, **how
-            As of `sk_han.explain`, but for `method` and `targets`.
+        X, target, against, targets, **how
+            As of `sk_han.explain`, but for `method`.
         method : {"shapley", "sentence_alone", "gradient_attention", "occlusion", "attention", \
                 "random"}, default="shapley"
             As of `sk_han.explain`; the first three for networks with one layer of a bidirectional
@@ -219,6 +221,8 @@ class Scorer:
         ValueError
             If a parameter is invalid, or the network is not one that the method is for.
         """
+        if targets is not None:
+            return of_answers(for_answers(self.explain, X, target, against, targets, how))
         chosen = How.checked(how, OF_ATTENTION)
         random = random_source(chosen.random_state)
         X = X if holds_word_ids(X) else check_texts(X)

@@ -154,6 +154,21 @@ def test_true_labels_mark_what_is_missed_and_wrongly_given(run, stored, topics):
     assert output == f"{expected.to_text(max_documents=None)}\n"
 
 
+def test_each_label_that_a_document_gets_is_explained(run, stored, topics):
+    options = ("--rows", 18, *TOPICS, "--targets", "predicted")
+    code, output, _ = run("explain", stored, topics(CELLS), *options)
+    assert code == 0
+    expected = sk_han.explain(sk_han.load(stored), TEXTS, targets="predicted", y_true=Y)
+    assert len(expected) > len({*expected.numbers.tolist()}) == 18
+    of_scorer = Scorer.load(stored).explain(TEXTS, targets="predicted")
+    assert [e.target for e in of_scorer] == [e.target for e in expected]
+    np.testing.assert_array_equal(of_scorer.numbers, expected.numbers)
+    assert output == f"{expected.to_text(max_documents=None)}\n"
+    code, _, told = run("explain", stored, topics(), *options, "--target", "sun")
+    assert code == 1
+    assert "give one of them" in told
+
+
 @pytest.mark.parametrize(
     ("separator", "code", "why"), [("", 2, "stands between labels"), ("/", 1, "Is another")]
 )
