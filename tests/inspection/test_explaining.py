@@ -75,6 +75,13 @@ def test_probabilities_and_labels_are_those_of_the_classifier(fitted):
     assert [e.predicted for e in explanations] == fitted.predict(TEXTS).tolist()
 
 
+def test_explanations_share_the_names_of_classes_and_not_those_of_the_model(fitted):
+    one, other = fitted.explain(TEXTS[:2])
+    assert one.classes is other.classes
+    assert not one.classes.flags.writeable
+    assert fitted.classes_.flags.writeable
+
+
 def test_a_pipeline_explains_as_its_classifier_does(fitted):
     pipeline = make_pipeline(HierarchicalTokenizer(), tiny()).fit(TEXTS, LABELS)
     assert explain(pipeline, TEXTS) == explain(fitted, TEXTS)

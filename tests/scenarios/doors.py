@@ -109,7 +109,10 @@ def _check_labels(found: ExplanationList, trial: Trial, explained: str) -> None:
 
 
 def _report(trial: Trial, **how: Any) -> Any:
-    return sk_han.report(trial.estimator, trial.X, trial.y, n_mistakes=2, **how)
+    found = sk_han.report(trial.estimator, trial.X, trial.y, n_mistakes=2, **how)
+    if trial.has is None:  # also where a threshold decides
+        assert abs(found.right.mean() - trial.estimator.score(trial.X, trial.y)) < 1e-9
+    return found
 
 
 def _audit(trial: Trial) -> Any:
@@ -272,6 +275,10 @@ def _scorer_explains(trial: Trial) -> None:
         for one, other in zip(scorer.explain(trial.some, method=method), found, strict=True):
             np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-4)
     scorer.summarize(trial.some, k=2).to_text()
+    found = explain(trial.estimator, trial.some, targets="predicted")
+    of_scorer = scorer.explain(trial.some, targets="predicted")
+    assert [e.target for e in of_scorer] == [e.target for e in found]
+    assert of_scorer.numbers.tolist() == found.numbers.tolist()
 
 
 def _pickle(trial: Trial) -> None:

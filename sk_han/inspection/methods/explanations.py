@@ -14,6 +14,7 @@ from sk_han.inspection.methods.contributions import Batch
 from sk_han.inspection.methods.explain_params import SPREADING, How
 from sk_han.inspection.methods.log_odds import Asked, LogOdds
 from sk_han.inspection.results.document import DocumentExplanation
+from sk_han.inspection.results.result import read_only
 from sk_han.parts import Pool
 
 
@@ -64,7 +65,10 @@ def explanations_of(
     score = LogOdds.of(pool, documents, asked)
     found = METHODS[how.method](Batch(documents, score, how, random))
     target = pool.target
-    classes, proba = target.names, target.probabilities(found.logits)
+    proba = target.probabilities(found.logits)
+    # All explanations share these: thousands of labels take more memory than the words.
+    classes, thresholds = read_only(target.names), getattr(target, "thresholds", None)
+    thresholds = None if thresholds is None else read_only(thresholds)
     predicted = target.likeliest(found.logits)
     label_sets = target.label_sets(found.logits)
     explained, rivals = asked.labels(target, found.logits), np.asarray(asked.rivals)
@@ -95,7 +99,7 @@ def explanations_of(
             base_value=None if base is None else float(base[i]),
             spread=how.spread if how.method in SPREADING else None,
             labels=None if label_sets is None else label_sets[i],
-            thresholds=getattr(target, "thresholds", None),
+            thresholds=thresholds,
         )
         explanations.append(explanation)
     return explanations

@@ -114,8 +114,15 @@ def _plain_fields(value: Any) -> dict[str, Any]:
     return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
 
 
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only copy, which the results that hold it share."""
+    copied = array.copy()
+    copied.setflags(write=False)
+    return copied
+
+
 def freeze(result: Any, shapes: Mapping[str, Shape]) -> None:
-    """Give a frozen dataclass read-only copies of those of these arrays that are not None."""
+    """Give a frozen dataclass read-only arrays in place of those of these that are not None."""
     for name, (shape, dtype) in shapes.items():
         value = getattr(result, name)
         if value is not None:
@@ -125,8 +132,12 @@ def freeze(result: Any, shapes: Mapping[str, Shape]) -> None:
 def _frozen(
     value: ArrayLike, name: str, shape: tuple[int | None, ...], dtype: type[np.generic] | None
 ) -> NDArray[Any]:
-    """Copy to a read-only array of this dtype (None: any) and shape (None: any length)."""
-    array = np.array(value)
+    """Return a read-only array of this dtype (None: any) and shape (None: any length).
+
+    It is a copy, but of a read-only array that owns its numbers: many results share class names.
+    """
+    is_frozen = type(value) is np.ndarray and value.base is None and not value.flags.writeable
+    array = np.asarray(value) if is_frozen else np.array(value)
     if array.size == 0 and shape[0] in (None, 0):
         array = np.empty((0, *(length or 0 for length in shape[1:])), dtype=dtype)
     elif dtype is not None and array.dtype.kind not in _KINDS[dtype]:
