@@ -7,6 +7,7 @@ import ast
 import csv
 import os
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,9 @@ def _without_held_out(
 ) -> tuple[list[Record], Any]:
     """Write a share of the documents to a table, with all their columns; return the others."""
     table, texts = arguments.hold_out[1], [record.text for record in found]
-    target, encoded = learnt_target(labels, len(texts))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit will tell of them
+        target, encoded = learnt_target(labels, len(texts))
     groups = np.arange(len(texts))
     for same in groups_of_same(map(text_key, texts)):
         groups[same] = same[0]

@@ -178,11 +178,13 @@ def _where_undecodable(
     line = binary.n_lines - error.object[error.start :].count(b"\n") + 1
     # Excel's "Unicode text" begins with one of these marks.
     is_utf_16 = line == 1 and error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    likely = "utf-16" if is_utf_16 else "cp1252"
+    likely = 'encoding="utf-16"' if is_utf_16 else 'encoding="cp1252" for a Western language'
+    if not is_utf_16 and not codecs.lookup(encoding).name.startswith("utf-8"):
+        likely = 'encoding="utf-8"'
     return (
         f"{table.name}, line {line}: byte 0x{error.object[error.start]:02x} is not "
-        f"{error.encoding}. Pass the encoding that the file was written in, perhaps "
-        f'encoding="{likely}", or save it as UTF-8.'
+        f"{error.encoding}. Pass the encoding that the file was written in, perhaps {likely}, or "
+        "save it as UTF-8."
     )
 
 

@@ -57,7 +57,7 @@ def _product(matrix: csr_matrix, dense: NDArray[np.float32]) -> NDArray[np.float
         return product
     result = np.empty((matrix.shape[0], dense.shape[1]), dtype=np.float32)
     (height, width), n_panels = dense.shape, -(-dense.shape[1] // compiled.PANEL)
-    panels = np.zeros((n_panels, height, compiled.PANEL), dtype=np.float32)
+    panels = np.zeros((n_panels, height, compiled.PANEL), dtype=np.float32)  # (n_panels, N, PANEL)
     for panel, start in zip(panels, range(0, width, compiled.PANEL), strict=True):
         some = dense[:, start : start + compiled.PANEL]
         panel[:, : some.shape[1]] = some

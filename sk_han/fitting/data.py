@@ -187,16 +187,8 @@ def read_data(given: Given, context: FitContext) -> FitData:
         target.warn_of_rare(labelled.targets, given=validation is not None)
         n_words = labelled.documents.words_per_document[conflicting]
         warn_of_conflicts(rows[conflicting], n_words, len(labelled))
-        patience = settings.n_iter_no_change
-        if validation is None and held_out is None and patience is not None:
-            why = (
-                "validation_fraction is None"
-                if settings.validation_fraction is None
-                else f"{len(labelled)} documents of {target.n_scores} classes are too few to hold "
-                f"out validation_fraction={settings.validation_fraction:g}"
-            )
-            repair = "Give X_val and y_val or more documents"
-            warn_of_early_stopping(patience, "documents", why, repair)
+        if validation is None and held_out is None:
+            _warn_of_none_held_out(labelled, target, settings, checked.groups)
     return FitData(
         tokenizer=tokenizer,
         vocabulary_size=vocabulary_size,
@@ -210,6 +202,32 @@ def read_data(given: Given, context: FitContext) -> FitData:
         unlabelled=None if unlabelled is None else within_vocabulary(unlabelled, vocabulary_size),
         n_conflicting=len(conflicting),
     )
+
+
+def _warn_of_none_held_out(
+    labelled: LabelledDocuments,
+    target: Target,
+    settings: Settings,
+    groups: NDArray[np.int64] | None,
+) -> None:
+    """Warn if groups are why no document is held out, or if training was to stop early by them."""
+    fraction, patience = settings.validation_fraction, settings.n_iter_no_change
+    why, repair = "validation_fraction is None", "Give X_val and y_val or more documents"
+    if fraction is not None:
+        n, share = len(labelled), f"validation_fraction={fraction:g}"
+        why = f"{n} documents of {target.n_scores} classes are too few to hold out {share}"
+        alone = target.hold_out(labelled.targets, fraction, np.random.RandomState(0), None)
+        if groups is not None and alone[1] is not None:
+            n_groups = len(np.unique(groups))
+            why = f"{n} documents in {n_groups} groups, which stay whole, are too few for {share}"
+            repair = "Give X_val and y_val, more groups or a larger validation_fraction"
+            if patience is None and n_groups > 1:
+                warn_user(
+                    f"No document is held out: {why}. The weights of the last epoch are kept, and "
+                    f"scales are typical values. {repair}."
+                )
+    if patience is not None:
+        warn_of_early_stopping(patience, "documents", why, repair)
 
 
 def _words(documents: DocumentArray) -> DocumentArray:

@@ -15,12 +15,12 @@ from sk_han.fitting.learner import Fitted, Learner
 from sk_han.fitting.settings import AUTO
 from sk_han.parts import Pool
 from sk_han.parts.ngrams.character_model import WordTable, share_of_rare_words, words_by_id
+from sk_han.parts.ngrams.character_trial import characters_pay
 from sk_han.parts.ngrams.latent import fit_latent_space
 from sk_han.parts.ngrams.memory_estimate import check_memory_of_linear_model
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.stacking import (
     LinearKinds,
-    characters_pay,
     fit_linear_parts,
     partial_fit_linear_parts,
     with_earlier_latent_model,

@@ -13,6 +13,7 @@ from sk_han.documents import DocumentArray
 from sk_han.documents.repeated import first_of_same_words
 from sk_han.fitting.data import groups_of_copies
 from sk_han.parts import Pool
+from sk_han.parts.pool import CHARACTERS
 from sk_han.targets import Target
 from sk_han.training.data_parallel import joined_ranks
 from sk_han.training.stateful import snapshot_of
@@ -117,8 +118,9 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         ndarray of str
-            ``hanclassifier0`` and so on for vectors; ``hanclassifier_network`` and
-            ``hanclassifier_ngrams``, each with the class if there are more than two, for log-odds.
+            ``hanclassifier0`` and so on for vectors; ``hanclassifier_network``,
+            ``hanclassifier_ngrams`` and, where there is one, ``hanclassifier_characters``, each
+            with the class if there are more than two, for log-odds.
         """
         check_is_fitted(self)
         if self.features == "vectors":
@@ -132,6 +134,12 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _n_features_out(self) -> int:
         """Number of columns of the vectors, for scikit-learn's names of these."""
         return int(self.pool_.network.net.module_.output.in_features)
+
+    @property
+    def _char_range(self) -> tuple[int, int] | None:
+        """Sizes of the n-grams of characters that the fit has decided on; its folds take them."""
+        model: Any = self.pool_.parts.get(CHARACTERS)
+        return None if model is None else model.ngrams.ngram_range
 
     def _cross_fitted(self, X: Any, y: Any, fit_params: dict[str, Any]) -> NDArray[np.float64]:
         """Return log-odds of each document by a model that has not learnt from it."""
@@ -151,7 +159,8 @@ class TextFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         for rows in folds:
             others = np.setdiff1d(everything, rows)
             of_others = {name: _rows(values, others) for name, values in each.items()}
-            model = clone(self).fit(_rows(X, others), _rows(y, others), **shared, **of_others)
+            model = clone(self).set_params(linear_chars=self._char_range)
+            model.fit(_rows(X, others), _rows(y, others), **shared, **of_others)
             with model._computing():
                 documents = model._documents(_rows(X, rows))
                 found[rows] = _log_odds(model.pool_, self.pool_, documents)

@@ -22,9 +22,6 @@ from sk_han.training.stateful import snapshot_of
 from sk_han.validation.documents import as_documents, holds_word_ids, known_documents
 from sk_han.validation.texts import check_texts
 
-# What decides between two classes by another threshold than 0.5, and holds its model.
-THRESHOLDS = (FixedThresholdClassifier, TunedThresholdClassifierCV)
-
 
 class ExplainedModel(NamedTuple):
     """A fitted classifier, with the tokenizer and the Pipeline steps before it."""
@@ -54,8 +51,13 @@ class ExplainedModel(NamedTuple):
         *steps, classifier = _steps(estimator)
         if not isinstance(getattr(classifier, "pool_", None), Pool):
             ends_in = f" that ends in {classifier!r}" if isinstance(estimator, Pipeline) else ""
-            inside = " Its threshold moves no score: give its estimator_."
-            repair = inside if isinstance(estimator, THRESHOLDS) else what_shows(estimator)
+            holder = threshold_of(estimator)
+            repair = what_shows(estimator)
+            if holder is not None:
+                repair = (
+                    f" The threshold of a {type(holder).__name__} moves no score: explain its "
+                    "estimator_."
+                )
             around = "a search, a calibration, a vote or a stack" if by == "explain" else "a search"
             raise TypeError(
                 f"{by} needs a HANClassifier, a Pipeline that ends in one, or {around} of such; "
@@ -104,6 +106,18 @@ class ExplainedModel(NamedTuple):
             documents, spans = self.tokenizer.locate(batch_texts)
             pairs = zip(batch_texts, spans, strict=True)
             yield documents, [Source(text, *found) for text, found in pairs]
+
+
+def threshold_of(estimator: Any) -> Any:
+    """Return what decides between two classes by a threshold of scikit-learn's, else None.
+
+    It may be behind searches and Pipelines.
+    """
+    while isinstance(estimator, Pipeline) or hasattr(estimator, "best_estimator_"):
+        is_pipeline = isinstance(estimator, Pipeline)
+        estimator = estimator[-1] if is_pipeline else estimator.best_estimator_
+    kinds = FixedThresholdClassifier, TunedThresholdClassifierCV
+    return estimator if isinstance(estimator, kinds) else None
 
 
 def what_shows(estimator: Any) -> str:

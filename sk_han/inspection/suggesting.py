@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from sk_han.documents.repeated import text_key
 from sk_han.inspection.documents_given import listed_documents, n_documents_of, texts_of
-from sk_han.inspection.explained_model import THRESHOLDS, reader_of
+from sk_han.inspection.explained_model import reader_of, threshold_of
 from sk_han.inspection.results.suggestions import Suggestions
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.argument_checks import check_count, check_share
@@ -112,7 +112,7 @@ def suggest(
         raise ValueError("X is empty: there is no document to choose from.")
     random = check_random_state(random_state)
     probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    decided = estimator.predict(X) if isinstance(estimator, THRESHOLDS) else None
+    decided = None if threshold_of(estimator) is None else estimator.predict(X)
     margins, nearest = _undecided(estimator, probabilities, decided)
     texts = texts_of(X)
     known = (
@@ -160,8 +160,7 @@ def _undecided(
     rows = np.arange(len(p))
     if decided is not None:
         is_second = decided == estimator.classes_[1]
-        # Between the two sides; what is nearest to it comes first.
-        threshold = (p[~is_second, 1].max(initial=0) + p[is_second, 1].min(initial=1)) / 2
+        threshold = _threshold_of_second(threshold_of(estimator), p[:, 1], is_second)
         away = np.abs(_log_odds(p[:, 1]) - _log_odds(threshold))
         return away, np.stack([is_second, ~is_second], axis=1).astype(np.int64)
     thresholds = _thresholds(estimator, p)
@@ -173,6 +172,27 @@ def _undecided(
         raise ValueError("The estimator knows a single class, and is undecided nowhere.")
     two = np.argsort(-p, axis=1, kind="stable")[:, :2]
     return p[rows, two[:, 0]] - p[rows, two[:, 1]], two
+
+
+def _threshold_of_second(
+    model: Any, p: NDArray[np.float64], is_second: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return from which probability (D,) of the second class on a model decides for it, ().
+
+    The threshold may be of the first class: a tuned model does not say so, but its decisions do.
+    Where it is of other scores, they tell between which probabilities it lies.
+    """
+    if model.response_method == "decision_function":
+        return (p[~is_second].max(initial=0) + p[is_second].min(initial=1)) / 2
+    given = getattr(model, "best_threshold_", None)
+    if given is None:
+        given = 0.5 if model.threshold == "auto" else model.threshold
+    both = np.array([given, 1 - given], dtype=np.float64)
+    if getattr(model, "pos_label", None) == model.classes_[0]:
+        both = both[::-1]
+    agree = ((p[:, np.newaxis] >= both) == is_second[:, np.newaxis]).sum(axis=0)
+    found: NDArray[np.float64] = both[agree.argmax()]
+    return found
 
 
 def _thresholds(estimator: Any, p: NDArray[np.float64]) -> NDArray[np.float64] | None:

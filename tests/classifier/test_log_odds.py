@@ -18,6 +18,7 @@ from sk_han import HierarchicalTokenizer, load, save
 from sk_han.fitting import text_features
 from sk_han.targets import OneOfClasses
 from tests import tiny_models
+from tests.parts.ngrams.test_character_model import inflected
 from tests.tiny_models import BAD, GOOD
 
 TEXTS = 5 * (GOOD + BAD)
@@ -55,6 +56,15 @@ def test_no_model_has_read_a_copy_of_a_document_that_it_scores(monkeypatch):
     assert len(read) == 10
     for learnt, scored in zip(read[::2], read[1::2], strict=True):
         assert learnt.isdisjoint(scored)
+
+
+def test_folds_have_the_parts_of_the_whole_fit():
+    # All the words of a fifth less than 100 documents would not be tried for characters.
+    texts, labels = inflected(110, seed=1)
+    found = tiny(max_epochs=1, embedding_init="random").fit(texts, labels)
+    assert "hanclassifier_characters" in found.get_feature_names_out()
+    columns = clone(found).fit_transform(texts, labels)
+    assert (columns[:, list(found.pool_.parts).index("characters")] != 0).all()
 
 
 def test_several_classes_have_a_column_each():

@@ -222,6 +222,15 @@ def test_one_group_of_all_documents_is_told():
     assert model.best_epoch_ is None
 
 
+def test_groups_that_are_too_large_to_be_held_out_are_told():
+    groups = np.arange(120) // 24
+    with pytest.warns(UserWarning, match=r"120 documents in 5 groups, which stay whole.*larger"):
+        model = HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], OPINIONS[TRAIN], groups=groups)
+    assert model.best_epoch_ is None
+    with pytest.warns(UserWarning, match="no effect without held-out documents, and 120.*5 groups"):
+        model.set_params(n_iter_no_change=1).fit(X[TRAIN], OPINIONS[TRAIN], groups=groups)
+
+
 @pytest.mark.filterwarnings("ignore:The network tells nothing")
 def test_there_may_be_more_labels_than_documents():
     y = np.eye(40, 60, dtype=int) | np.eye(40, 60, 20, dtype=int)

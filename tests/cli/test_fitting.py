@@ -198,6 +198,13 @@ class TestHoldOut:
         numbers = [number_of[row["text"]] for row in found]
         assert [row["more"] for row in found] == [f"[{i}]" if i else "" for i in numbers]
 
+    @pytest.mark.filterwarnings("always:y holds a single class")
+    def test_what_the_fit_warns_of_is_said_once(self, fit, table, tmp_path):
+        rows = [(i, f"Good film {i}.", "pos") for i in range(40)]
+        code, told, _ = fit("--hold-out", "0.2", tmp_path / "held.csv", data=table(rows))
+        assert code == 0
+        assert told.count("holds a single class") == 1
+
     def test_too_few_documents_are_said(self, fit, table, tmp_path):
         rows = [(0, "Good.", "pos"), (1, "Bad.", "neg"), (2, "Good so.", "pos")]
         code, told, _ = fit("--hold-out", "0.2", tmp_path / "held.csv", data=table(rows))

@@ -102,6 +102,13 @@ def test_other_encodings_are_read(write, encoding):
     assert load_csv(path, label=None, encoding=encoding) == ["Ça va très bien"]
 
 
+@pytest.mark.parametrize(("given", "likely"), [("ascii", "utf-8"), ("utf-8", "cp1252")])
+def test_an_encoding_that_is_likelier_is_named(write, given, likely):
+    path = write("notes.csv", "text\nÇa va\n", "utf-8" if given == "ascii" else "cp1252")
+    with pytest.raises(ValueError, match=f'perhaps encoding="{likely}"'):
+        load_csv(path, label=None, encoding=given)
+
+
 def test_text_of_ten_megabytes_is_read(write):
     text = "word " * 2_000_000
     assert load_csv(write("long.csv", f"text\n{text}\n"), label=None) == [text]

@@ -223,7 +223,7 @@ def test_a_linear_model_is_refused_in_the_name_of_what_was_called(measure):
 
 def test_behind_a_threshold_the_model_inside_is_named():
     tuned = FixedThresholdClassifier(tiny(), threshold=0.4).fit(OF_TWO, TWO)
-    with pytest.raises(TypeError, match=r"got FixedThreshold.* no score: give its estimator_"):
+    with pytest.raises(TypeError, match=r"got FixedThreshold.* no score: explain its estimator_"):
         explain(tuned, OF_TWO)
     assert len(explain(tuned.estimator_, OF_TWO[:2])) == 2
 

@@ -5,9 +5,14 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.metrics import make_scorer, recall_score
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    TunedThresholdClassifierCV,
+)
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import LinearSVC
 
 from sk_han import DocumentArray, HANClassifier, suggest
@@ -60,20 +65,49 @@ def test_of_several_labels_the_nearest_to_its_threshold_counts():
     assert "rival" not in found.to_frame()
 
 
-@pytest.mark.parametrize(("pos_label", "of_second"), [("positive", 0.6), ("negative", 0.4)])
-def test_under_a_threshold_of_scikit_learn_the_nearest_to_it_come_first(pos_label, of_second):
+@pytest.mark.parametrize("pos_label", [None, "negative", "positive"])
+@pytest.mark.parametrize("around", ["alone", "in a search", "in a Pipeline"])
+def test_a_threshold_of_scikit_learn_is_where_it_decides(pos_label, around):
     inside = make_pipeline(CountVectorizer(), LogisticRegression(C=0.01))
     model = FixedThresholdClassifier(inside, threshold=0.6, pos_label=pos_label)
+    if around == "in a search":
+        model = GridSearchCV(model, {"threshold": [0.6]}, cv=2)
+    elif around == "in a Pipeline":
+        model = Pipeline([("last", model)])
     model.fit(TEXTS[:100], LABELS[:100])
     p = model.predict_proba(TEXTS[100:])[:, 1]
-    above = p >= of_second
-    assert 0 < above.sum() < 60
-    on_both_sides = {np.where(above, p, 1).argmin(), np.where(above, 0, p).argmax()}
+    threshold = 0.4 if pos_label == "negative" else 0.6
+    expected = np.abs(np.log(p / (1 - p)) - np.log(threshold / (1 - threshold)))
+    found = suggest(model, TEXTS[100:], 5, random_share=0)
+    np.testing.assert_allclose(found.margins, np.sort(expected)[:5])
+    chosen = [TEXTS[100 + row] for row in found.documents]
+    assert [each.guess for each in found] == model.predict(chosen).tolist()
+    # Of one document alone, too.
+    alone = suggest(model, TEXTS[100:101], 1, random_share=0)
+    np.testing.assert_allclose(alone.margins, expected[:1])
+
+
+def test_a_tuned_threshold_may_be_of_the_first_class():
+    inside = make_pipeline(CountVectorizer(), LogisticRegression(C=0.01))
+    recall = make_scorer(recall_score, pos_label="negative")
+    tuned = TunedThresholdClassifierCV(inside, scoring=recall, thresholds=[0.3, 0.2], cv=2)
+    tuned.fit(TEXTS[:100], LABELS[:100])
+    found = suggest(tuned, TEXTS[100:], 5, random_share=0)
+    of_second = 1 - tuned.best_threshold_
+    odds = np.log(found.probabilities[:, 1] / found.probabilities[:, 0])
+    expected = np.abs(odds - np.log(of_second / (1 - of_second)))
+    np.testing.assert_allclose(found.margins, expected)
+
+
+def test_a_threshold_of_scores_lies_between_the_documents_that_it_divides():
+    inside = make_pipeline(CountVectorizer(), LogisticRegression(C=0.01))
+    model = FixedThresholdClassifier(inside, threshold=0.4, response_method="decision_function")
+    model.fit(TEXTS[:100], LABELS[:100])
+    score = model.estimator_.decision_function(TEXTS[100:])
+    above = score >= 0.4
+    on_both_sides = {np.where(above, score, 9).argmin(), np.where(above, -9, score).argmax()}
     found = suggest(model, TEXTS[100:], 2, random_share=0)
     assert set(found.documents.tolist()) == on_both_sides
-    assert [each.guess for each in found] == model.predict(
-        np.array(TEXTS[100:])[found.documents]
-    ).tolist()
 
 
 def test_another_classifier_of_several_labels_has_thresholds_of_a_half():

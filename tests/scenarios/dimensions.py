@@ -615,6 +615,7 @@ WARNINGS: list[Expected] = [
     Expected(when(highlights=_HIGHLIGHTED), "highlights cover no word that is read"),
     Expected(when(groups="one"), "All documents are of one group"),
     Expected(when(groups="list", classes="two documents"), "All documents are of one group"),
+    Expected(when(groups=_GROUPED), "No document is held out: .* groups, which stay whole"),
     Expected(when(classes="labels of no document and of all"), "labels cannot be learnt, since"),
     # It makes two classes of each label.
     Expected(

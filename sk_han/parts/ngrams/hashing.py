@@ -16,7 +16,9 @@ from sk_han.documents import DocumentArray
 BITS = 22
 
 WORDS_AT_ONCE = 1 << 20  # of documents that compiled code reads; it bounds the memory of scoring
-BATCH_SIZE = 256  # documents whose n-grams are hashed at once; it bounds the memory of hashing
+# Documents whose n-grams are hashed at once, which bounds the memory. The number of a document and
+# a hash value have room in 32 bits (presence.py).
+BATCH_SIZE = 256
 
 # Odd constants of the SplitMix64 generator (Steele, Lea and Flood, 2014).
 MIX_1 = np.uint64(0x9E3779B97F4A7C15)

@@ -31,10 +31,12 @@ def presences(
         if column_of is not None:
             columns = column_of[columns].astype(np.int64) - 1
             rows, columns = rows[columns >= 0], columns[columns >= 0]
-        # Row and column in one number, of less than 32 bits: NumPy sorts these several times as
-        # quickly as SciPy sorts the columns of each row.
+        # Row and column in one number of 32 bits: NumPy sorts these several times as quickly as
+        # SciPy sorts the columns of each row.
         entries = np.sort((rows << BITS | columns).astype(np.uint32))
-        entries = entries[np.diff(entries, prepend=entries[:1] + np.uint32(1)) != 0]
+        is_first = np.ones(len(entries), dtype=bool)  # of equal ones
+        np.not_equal(entries[1:], entries[:-1], out=is_first[1:])
+        entries = entries[is_first]
         starts = np.searchsorted(entries, np.arange(len(batch) + 1, dtype=np.uint32) << BITS)
         columns = (entries & np.uint32((1 << BITS) - 1)).astype(np.int32)
         ones = np.ones(len(columns), dtype=np.float32)

@@ -36,11 +36,6 @@ from sk_han.utils.warnings import warn_user
 # learnt from it; one alone has 1. Typical of benchmarks/unlabelled.py and characters.py.
 _USUAL_SCALES = {NGRAMS: 0.4, LATENT: 1.0, CHARACTERS: 0.7}
 
-# Documents of the trial, and what characters must add to what is told of labels. They added 0.5 and
-# more on Korean comments, 0.1 to 0.3 on messages of 28 labels, 0.05 to 0.2 on tweets and news, and
-# up to 0.04 on reviews (docs/what_was_tried.md).
-_TRIED, _MUCH = 2_000, 0.06
-
 # Up to so many documents, models are cross-fitted: a tenth held out would be too few to tell what
 # each model is worth. Beyond, five more fits would take longer than they are worth.
 MOST_CROSS_FITTED = 10_000
@@ -125,7 +120,7 @@ def fit_linear_parts(
     Each of these scores comes from models of four fifths of the documents that do not include the
     scored one (stacking, Wolpert, 1992). With more than 10,000 documents only those of `held_out`
     are scored, or a fifth; so they are where an n-gram model learns in chunks, or has more than 30
-    problems: see `_NgramLearner`.
+    problems: see `NgramLearner`.
 
     Return the pool and, for the rows of `held_out`, scaled logits (H, K) by models that have not
     learnt from them; NaN where there are none. Scales are fitted for the `views`.
@@ -141,7 +136,7 @@ def fit_linear_parts(
         fold = next(folds) if held_out is None else held_out
         folds = iter([fold])
         split = np.setdiff1d(everything, fold, assume_unique=True), fold
-    learners = {name: _NgramLearner(each, target, split) for name, each in sources.items()}
+    learners = {name: NgramLearner(each, target, split) for name, each in sources.items()}
     latent = None if kinds.space is None else LatentLearner(kinds.space, data, target)
 
     def fit(rows: NDArray[np.int64]) -> dict[str, Part]:
@@ -200,57 +195,6 @@ def cross_fitted_logits(
     return np.concatenate(rows), [np.concatenate(part) for part in zip(*parts, strict=True)]
 
 
-def characters_pay(data: LabelledDocuments, target: Target, kinds: LinearKinds) -> bool:
-    """Try on up to 2,000 documents whether characters beside words say much more of others.
-
-    Folds are scored, five at most, until the gain is a standard error away from what it must be.
-    """
-    some = data[np.sort(np.random.RandomState(0).permutation(len(data))[:_TRIED])]
-    sources = kinds.sources(some).values()
-    learners = [_NgramLearner(source, target, None) for source in sources]
-    scored, logits, gained = np.empty(0, dtype=np.int64), [], 0.0
-    for fold in target.folds(some.targets, some.groups):
-        if not len(fold):  # of classes of one document each nothing is held out
-            break
-        rest = np.setdiff1d(np.arange(len(some)), fold)
-        of_fold = np.zeros((2, len(fold), target.n_scores))  # of words, and of characters
-        for found, learner in zip(of_fold, learners, strict=True):
-            model = learner.fit(rest)
-            if model is not None:
-                found[:] = model.logits(learner.source.data.documents[fold])
-        logits.append(of_fold)
-        scored = np.append(scored, fold)
-        gained, error = _gained(some[scored], np.concatenate(logits, axis=1), target)
-        if abs(gained - _MUCH) >= error:
-            break
-    return gained > _MUCH
-
-
-def _gained(
-    data: LabelledDocuments, known: NDArray[np.float64], target: Target
-) -> tuple[float, float]:
-    """Return which share of what all models tell of labels the first does not, (P, D, K) logits.
-
-    Models tell of labels by what their loss is below that of the frequencies of classes. And return
-    the standard error of the share where it is `_MUCH`.
-    """
-    weights = data.weights / data.weights.sum()
-
-    def losses(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-        scales = fit_scales(target, logits, data.targets, data.weights, np.ones(len(logits)))
-        return target.loss(np.tensordot(scales, logits, 1), data.targets, weights)[0]
-
-    nothing = target.loss_of_frequencies(data.targets, data.weights) * weights
-    first, whole = losses(known[:1]), losses(known)
-    if first.sum() > nothing.sum():
-        first = nothing
-    told = float((nothing - whole).sum())
-    if told <= 0:
-        return 0.0, 0.0
-    above = (first - whole) - _MUCH * (nothing - whole)  # its sum is 0 at this share
-    return float((first - whole).sum()) / told, float(np.sqrt(len(above)) * above.std()) / told
-
-
 def partial_fit_linear_parts(
     before: Pool | None, data: LabelledDocuments, target: Target, kinds: LinearKinds
 ) -> Pool:
@@ -285,7 +229,7 @@ def partial_fit_linear_parts(
     return Pool(target, parts, before.scales)
 
 
-class _NgramLearner:
+class NgramLearner:
     """Fits n-gram models to all documents, and to some of them, whose n-grams are counted once.
 
     That of more than 25 million n-grams learns in chunks from the documents that are not scored,

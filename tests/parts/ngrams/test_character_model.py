@@ -18,8 +18,8 @@ from sk_han.parts.ngrams.character_model import (
     share_of_rare_words,
     words_by_id,
 )
+from sk_han.parts.ngrams.character_trial import _gained
 from sk_han.parts.ngrams.hashing import keyed_ngrams
-from sk_han.parts.ngrams.stacking import _gained
 from sk_han.parts.pool import CHARACTERS, NGRAMS
 from sk_han.serving import Scorer
 from sk_han.targets import learnt_target
@@ -229,7 +229,14 @@ class TestInAClassifier:
 
     @pytest.mark.parametrize(
         ("gains", "pays"),
-        [([0.03], False), ([0.09], True), ([0.05, 0.08, 0.2], True), ([0.08] * 4 + [0.05], False)],
+        [
+            ([0.03], False),
+            ([0.09], True),
+            ([0.05, 0.08, 0.2], True),
+            ([0.08] * 4 + [0.05], False),
+            ([None, 0.2], True),  # of a fold that no model tells anything of
+            ([None] * 5, False),
+        ],
     )
     def test_the_trial_reads_folds_until_it_is_a_standard_error_away(
         self, monkeypatch, gains, pays
@@ -239,9 +246,10 @@ class TestInAClassifier:
         def gained(data, known, target):
             sizes.append(len(data))
             assert known.shape == (2, len(data), 2)
-            return next(left), 0.025
+            gain = next(left)
+            return (0.0, np.inf) if gain is None else (gain, 0.025)
 
-        monkeypatch.setattr("sk_han.parts.ngrams.stacking._gained", gained)
+        monkeypatch.setattr("sk_han.parts.ngrams.character_trial._gained", gained)
         fitted = HANClassifier(**TINY, random_state=0).fit(*inflected(400))
         assert (fitted.character_model_ is not None) == pays
         assert sizes == [80 * fold for fold in range(1, len(gains) + 1)]
@@ -264,6 +272,13 @@ class TestInAClassifier:
         logits = np.tile(np.array([words, characters], dtype=float), n // 4)
         known = np.stack([-logits, logits], axis=2)  # (2, D, 2)
         assert _gained(data, known, target)[0] == pytest.approx(share, abs=1e-3)
+
+    def test_of_documents_of_which_nothing_is_told_the_error_is_infinite(self):
+        targets = np.tile([0, 1], 200)
+        data = LabelledDocuments(DocumentArray.from_nested([[[2]]] * 400), targets, np.ones(400))
+        wrong = np.tile([1.0, -1.0], (2, 200))
+        known = np.stack([-wrong, wrong], axis=2)
+        assert _gained(data, known, learnt_target(targets, 400)[0]) == (0.0, np.inf)
 
     def test_the_error_of_what_characters_add_is_that_of_other_documents(self):
         rng, n = np.random.RandomState(0), 500

@@ -221,7 +221,7 @@ class TestParts:
         assert_same_bits(parts.parts[NGRAMS], fit_ngram_model(data, classes(2), RANGE))
 
     def test_models_of_some_documents_are_those_of_a_fit_to_these(self, data):
-        learner = parts_module._NgramLearner(parts_module.Source(data, RANGE), classes(2), None)
+        learner = parts_module.NgramLearner(parts_module.Source(data, RANGE), classes(2), None)
         rows = np.arange(0, len(data), 3)
         assert_same_bits(learner.fit(rows), fit_ngram_model(data[rows], classes(2), RANGE))
 
