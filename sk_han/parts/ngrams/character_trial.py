@@ -12,7 +12,7 @@ from sk_han.targets import Target
 
 # Documents of the trial, and what characters must add to what is told of labels. They added 0.5 and
 # more on Korean comments, 0.1 to 0.3 on messages of 28 labels, 0.05 to 0.2 on tweets and news, and
-# up to 0.04 on reviews (docs/what_was_tried.md).
+# up to 0.05 on 2,000 reviews, 0.09 on 1,000 (docs/what_was_tried.md).
 _TRIED, _MUCH = 2_000, 0.06
 
 
