@@ -210,14 +210,14 @@ def _warn_of_none_held_out(
     settings: Settings,
     groups: NDArray[np.int64] | None,
 ) -> None:
-    """Warn if groups are why no document is held out, or if training was to stop early by them."""
+    """Warn if groups are why no document is held out, or if training was to stop early by some."""
     fraction, patience = settings.validation_fraction, settings.n_iter_no_change
     why, repair = "validation_fraction is None", "Give X_val and y_val or more documents"
     if fraction is not None:
         n, share = len(labelled), f"validation_fraction={fraction:g}"
         why = f"{n} documents of {target.n_scores} classes are too few to hold out {share}"
-        alone = target.hold_out(labelled.targets, fraction, np.random.RandomState(0), None)
-        if groups is not None and alone[1] is not None:
+        split = labelled.targets, fraction, np.random.RandomState(0)
+        if groups is not None and target.hold_out(*split, None)[1] is not None:
             n_groups = len(np.unique(groups))
             why = f"{n} documents in {n_groups} groups, which stay whole, are too few for {share}"
             repair = "Give X_val and y_val, more groups or a larger validation_fraction"

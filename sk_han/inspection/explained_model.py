@@ -113,11 +113,11 @@ def threshold_of(estimator: Any) -> Any:
 
     It may be behind searches and Pipelines.
     """
-    while isinstance(estimator, Pipeline) or hasattr(estimator, "best_estimator_"):
-        is_pipeline = isinstance(estimator, Pipeline)
-        estimator = estimator[-1] if is_pipeline else estimator.best_estimator_
+    found = opened(estimator)
+    while isinstance(found, Pipeline):
+        found = found[-1]
     kinds = FixedThresholdClassifier, TunedThresholdClassifierCV
-    return estimator if isinstance(estimator, kinds) else None
+    return found if isinstance(found, kinds) else None
 
 
 def what_shows(estimator: Any) -> str:

@@ -221,11 +221,11 @@ class Scorer:
         ValueError
             If a parameter is invalid, or the network is not one that the method is for.
         """
+        X = X if holds_word_ids(X) else check_texts(X)
         if targets is not None:
             return of_answers(for_answers(self.explain, X, target, against, targets, how))
         chosen = How.checked(how, OF_ATTENTION)
         random = random_source(chosen.random_state)
-        X = X if holds_word_ids(X) else check_texts(X)
         asked = Asked.checked(target, against, self.target, len(X))
         n_read, size = 0, chosen.batch_size or _BATCH_SIZE
         explanations: list[DocumentExplanation] = []

@@ -163,6 +163,10 @@ def test_each_label_that_a_document_gets_is_explained(run, stored, topics):
     of_scorer = Scorer.load(stored).explain(TEXTS, targets="predicted")
     assert [e.target for e in of_scorer] == [e.target for e in expected]
     np.testing.assert_array_equal(of_scorer.numbers, expected.numbers)
+    with pytest.raises(ValueError, match="X has no documents"):
+        Scorer.load(stored).explain([], targets="predicted")
+    with pytest.raises(TypeError, match="Document 70 is missing"):
+        Scorer.load(stored).explain([*70 * TEXTS[:1], None], targets="predicted")
     assert output == f"{expected.to_text(max_documents=None)}\n"
     code, _, told = run("explain", stored, topics(), *options, "--target", "sun")
     assert code == 1
