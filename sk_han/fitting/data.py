@@ -25,7 +25,7 @@ from sk_han.fitting.highlights import check_highlights, marks_of
 from sk_han.fitting.settings import AUTO, Settings
 from sk_han.fitting.state import FittedModel
 from sk_han.parts.ngrams.hashing import check_ngram_range
-from sk_han.targets import Target, learnt_target
+from sk_han.targets import Target, check_same_kind, learnt_target
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.training.builder import check_net_params, check_optimizer
 from sk_han.utils.caching import cached_property
@@ -274,6 +274,7 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
         target, targets = learnt_target(given.y, len(X), given.classes)
     else:
         target = before.pool.target
+        check_same_kind(given.y, target)
         targets = target.encode(given.y, len(X))
     for name in ("y", "sample_weight", "groups", "highlights"):
         warn_of_order(given.X, getattr(given, name), name)

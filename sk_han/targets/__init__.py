@@ -8,7 +8,15 @@ from sk_han.targets.any_of_labels import AnyOfLabels
 from sk_han.targets.one_of_classes import OneOfClasses
 from sk_han.targets.target import Target
 
-__all__ = ["TARGETS", "AnyOfLabels", "OneOfClasses", "Target", "learnt_target", "target_from_state"]
+__all__ = [
+    "TARGETS",
+    "AnyOfLabels",
+    "OneOfClasses",
+    "Target",
+    "check_same_kind",
+    "learnt_target",
+    "target_from_state",
+]
 
 # By the names under which they are stored. The last one that takes labels gets them.
 TARGETS: dict[str, type[Target]] = {kind.kind: kind for kind in (OneOfClasses, AnyOfLabels)}
@@ -16,10 +24,22 @@ TARGETS: dict[str, type[Target]] = {kind.kind: kind for kind in (OneOfClasses, A
 
 def learnt_target(y: Any, n_documents: int, classes: Any = None) -> tuple[Target, NDArray[Any]]:
     """Find out what labels mean, and encode them; `classes` are all labels of a fit in portions."""
-    kind = next(kind for kind in reversed(TARGETS.values()) if kind.takes(y))
-    return kind.learnt(y, n_documents, classes)
+    return _kind_of(y).learnt(y, n_documents, classes)
+
+
+def check_same_kind(y: Any, target: Target) -> None:
+    """Raise a ValueError if labels are of another kind than those that a model has learnt."""
+    if y is not None and _kind_of(y) is not type(target):
+        raise ValueError(
+            f"y has {_kind_of(y).labelling}, and this model has learnt {target.labelling}. A fit that "
+            "goes on keeps the kind: fit a new HANClassifier, or set warm_start=False."
+        )
 
 
 def target_from_state(state: Any) -> Target:
     """Restore a target from the result of `Target.to_state`, which has been checked."""
     return TARGETS[state["kind"]].from_state(state)
+
+
+def _kind_of(y: Any) -> type[Target]:
+    return next(kind for kind in reversed(TARGETS.values()) if kind.takes(y))

@@ -51,7 +51,7 @@ class AnyOfLabels(Target):
     # (2, L) of a fit with class weights: those of documents without and with each label.
     sides: NDArray[np.float64] | None = None
 
-    kind = "any_of_labels"
+    kind, labelling = "any_of_labels", "several labels a document"
     has_one_label = False
     SCHEMA = Schema(
         (Field("labels", label_names), Field("thresholds", Array("float64", "K", 0, 1))),

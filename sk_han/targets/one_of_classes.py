@@ -40,7 +40,7 @@ class OneOfClasses(Target):
 
     names: NDArray[Any]  # (K,)
 
-    kind = "one_of_classes"
+    kind, labelling = "one_of_classes", "one class a document"
     SCHEMA = Schema((Field("classes", labels),), rules=(_bind_problems,))
 
     @classmethod

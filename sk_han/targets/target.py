@@ -26,6 +26,7 @@ class Target(ABC):
     """
 
     kind: ClassVar[str]  # the name under which it is stored
+    labelling: ClassVar[str] = "labels of its own kind"  # what users give
     has_one_label: ClassVar[bool] = True  # so that what speaks for one of two speaks against it
     SCHEMA: ClassVar[Schema]  # of its state; it binds the letters K, scores, and B, problems
     names: NDArray[Any]  # (K,), as the user wrote them, in the order of the scores

@@ -126,6 +126,15 @@ def test_a_warm_start_and_validation_documents_find_columns_by_name():
     assert proba[_HAS[TEST][:, 1], 1].mean() > proba[~_HAS[TEST][:, 1], 1].mean()
 
 
+def test_a_fit_that_goes_on_keeps_the_kind_of_labels():
+    several = HANClassifier(**SMALL, max_epochs=1, warm_start=True).fit(X[TRAIN], Y[TRAIN])
+    with pytest.raises(ValueError, match="y has one class a document, .* several labels a docu"):
+        several.fit(X[TRAIN], _HAS[TRAIN][:, 0])
+    one = HANClassifier(**SMALL, max_epochs=1, warm_start=True).fit(X[TRAIN], _HAS[TRAIN][:, 0])
+    with pytest.raises(ValueError, match=r"y has several labels .* one class .*warm_start=False"):
+        one.fit(X[TRAIN], Y[TRAIN])
+
+
 def test_a_label_without_any_weight_is_refused_by_its_name():
     weights = [{}, {0: 0, 1: 0}, {}]
     with pytest.raises(ValueError, match=r"class_weight of 'broken' is 0 for documents with the"):
