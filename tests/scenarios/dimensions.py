@@ -212,6 +212,7 @@ _REST: dict[str, list[str]] = {
         "stack",
         "one against the rest",
         "threshold",
+        "search of a threshold",
     ],
     "learning": [
         "fit",
@@ -265,11 +266,12 @@ ALONE = {"classifier", *OUTSIDE}
 PIPELINES = {"pipeline", "pipeline of two steps before"}
 OF_COLUMNS = {"column", "vectors beside numbers"}
 SEARCHES = {"search", "search of a pipeline"}
-FOLDS = {*SEARCHES, "calibration", "stack", "threshold"}
+THRESHOLDS = {"threshold", "search of a threshold"}
+FOLDS = {*SEARCHES, *THRESHOLDS, "calibration", "stack"}
 ENSEMBLES = {"calibration", "vote", "hard vote", "stack"}
 OF_WORD_IDS = {*PIPELINES, *OUTSIDE, "search of a pipeline"}
 NOT_SAVED = _others("estimator", *ALONE, "pipeline")
-NOT_EXPLAINED = {"vectors beside numbers", "one against the rest", "threshold"}
+NOT_EXPLAINED = {"vectors beside numbers", "one against the rest", *THRESHOLDS}
 # Parameters that are no data, which files of `save` hold alone.
 NOT_PLAIN = [
     when(callbacks={"EpochScoring", "stopping"}),
@@ -296,7 +298,7 @@ _HIGHLIGHTED = _others("highlights", "None")
 LOG_ODDS = when(features="log_odds", estimator="vectors beside numbers")
 
 _NO_COLUMNS = {"booleans", "whole floats"}
-_ONE_LABEL = {*ENSEMBLES, "vectors beside numbers", "threshold", "one against the rest"}
+_ONE_LABEL = {*ENSEMBLES, *THRESHOLDS, "vectors beside numbers", "one against the rest"}
 
 
 def _of_several(**values: str | set[str]) -> list[Rule]:
@@ -335,7 +337,7 @@ ILLEGAL: dict[str, list[Rule]] = {
     ],
     "a threshold is for two classes": [
         when(
-            estimator="threshold",
+            estimator=THRESHOLDS,
             classes={"three", "many", "some with two to three documents"},
             labels=_others("labels", "booleans"),
         )
@@ -383,7 +385,7 @@ ILLEGAL: dict[str, list[Rule]] = {
     ],
     "tables and collections hold texts alone": [
         when(
-            kept={"Dask", "command line", "command line report"},
+            kept={"Dask", "command line", "command line report", "command line fit"},
             estimator=OUTSIDE | OF_COLUMNS,
         )
     ],
@@ -405,7 +407,7 @@ ILLEGAL: dict[str, list[Rule]] = {
         *_of_one(class_weight="of both sides"),
     ],
     "scikit-learn has them for one label alone": _of_several(
-        estimator={*ENSEMBLES, "vectors beside numbers", "threshold"}
+        estimator={*ENSEMBLES, *THRESHOLDS, "vectors beside numbers"}
     ),
     "it fits a label at a time": [
         when(estimator=_ONE_LABEL, threshold=_others("threshold", "0.5")),
@@ -437,7 +439,7 @@ def is_legal(scenario: Scenario) -> bool:
 # Left to the thorough suite, where they come in few scenarios: several fits, many steps, or tenths
 # of a second each.
 SLOW: dict[str, set[str]] = {
-    "estimator": {*SEARCHES, "stack"},
+    "estimator": {*SEARCHES, "search of a threshold", "stack"},
     "classes": _others(
         "classes", "two", "three", "one", "one with a document", *(SEVERAL - {"many labels"})
     ),
@@ -453,11 +455,12 @@ SLOW: dict[str, set[str]] = {
         "audit_labels",
     },
     "door": {"plot"},
-    "kept": {"ONNX", "Dask", "skops", "command line report"},
+    "kept": {"ONNX", "Dask", "skops", "command line report", "command line fit"},
 }
 
 
 FITS = "begin|fit|ask audit_labels"
+_FEWEST = {"two documents", "one with a document"}
 
 
 class Refusal(NamedTuple):
@@ -561,6 +564,10 @@ REFUSALS: list[Refusal] = [
         "explain explain_classes", when(classes="many", door="plot"), ValueError, "has room for 10"
     ),
     Refusal("keep skops", when(tokenizer__word_tokenizer="str.split"), AttributeError, "builtins"),
+    Refusal("keep command line fit", when(labels="odd names"), RuntimeError, "'label' is empty"),
+    Refusal(
+        "keep command line fit", when(classes=_FEWEST), RuntimeError, "too few to hold some of each"
+    ),
     Refusal("keep Dask", when(estimator=NOT_SAVED), TypeError, "takes a fitted HANClassifier"),
     Refusal("keep safetensors", when(estimator=NOT_SAVED), TypeError, "HANClassifier"),
     Refusal("keep ONNX", when(linear_chars=_CHARACTERS), ValueError, "the part 'characters'"),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 import sklearn
+from scipy.special import logit
 from sklearn.pipeline import Pipeline
 
 import sk_han
@@ -115,6 +116,28 @@ def _report(trial: Trial, **how: Any) -> Any:
     return found
 
 
+def _suggest(trial: Trial) -> Any:
+    found = sk_han.suggest(trial.estimator, trial.X, 5, random_state=0)
+    assert (np.diff(found.margins[~found.is_random]) >= 0).all()
+    if trial.has is None:
+        proba = trial.estimator.predict_proba(trial.X)
+        if "threshold" in trial.scenario["estimator"]:
+            _check_margins(found, proba[:, 1], trial)
+        else:
+            two = np.sort(proba[found.documents], axis=1)[:, -2:]
+            np.testing.assert_allclose(found.margins, two[:, 1] - two[:, 0], atol=1e-12)
+    return found
+
+
+def _check_margins(found: Any, p: np.ndarray, trial: Trial) -> None:
+    """Check log-odds from a threshold, which lies between documents of the two predictions."""
+    is_second = trial.estimator.predict(trial.X) == trial.estimator.classes_[1]
+    between = np.array([p[~is_second].max(initial=1e-9), p[is_second].min(initial=1 - 1e-9)])
+    away = logit(p[found.documents])[:, np.newaxis] - logit(between)
+    assert (found.margins <= np.abs(away).max(axis=1) + 1e-6).all()
+    assert (found.margins >= np.abs(away).min(axis=1) - 1e-6).all()
+
+
 def _audit(trial: Trial) -> Any:
     with sklearn.config_context(enable_metadata_routing=True):  # some pipelines hand data on
         return sk_han.audit_labels(trial.estimator, trial.X, trial.y, n_explained=2)
@@ -134,7 +157,7 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
     ),
     "describe": lambda trial: sk_han.describe(trial.texts, trial.y),
     "audit_labels": _audit,
-    "suggest": lambda trial: sk_han.suggest(trial.estimator, trial.X, 5, random_state=0),
+    "suggest": _suggest,
     "faithfulness_report": lambda trial: sk_han.faithfulness_report(
         trial.estimator, trial.some, fractions=(0.5,), random_state=0
     ),
@@ -390,6 +413,20 @@ def _command_line_report(trial: Trial) -> None:
     assert page.stat().st_size > 1000
 
 
+def _command_line_fit(trial: Trial) -> None:
+    """A model of the same table, of which some rows are held out."""
+    table = table_of(trial.texts, trial.labels, trial.folder / "data.csv")
+    rest, model = trial.folder / "rest.csv", trial.folder / "another.han"
+    small = [f"--set={name}=2" for name in ("embedding_dim", "word_hidden", "max_epochs")]
+    run_cli("fit", table, "-o", model, "--hold-out", 0.3, rest, *small, *trial.separator)
+    with rest.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert 0 < len(rows) < len(trial.texts)
+    assert {row["text"] for row in rows} <= set(trial.texts)
+    found = json.loads(run_cli("evaluate", model, rest, "--json", *trial.separator))
+    assert 0 <= found["accuracy" if trial.has is None else "subset_accuracy"] <= 1
+
+
 def _dask(trial: Trial) -> None:
     import dask
     import dask.bag
@@ -420,6 +457,7 @@ KEPT: dict[str, Callable[[Trial], None]] = {
     "safetensors": _safetensors,
     "command line": _command_line,
     "command line report": _command_line_report,
+    "command line fit": _command_line_fit,
     "Dask": _dask,
     "learn on": _learn_on,
 }

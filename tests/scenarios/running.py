@@ -24,7 +24,11 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    TunedThresholdClassifierCV,
+)
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -41,6 +45,7 @@ from tests.scenarios.dimensions import (
     PIPELINES,
     REFUSALS,
     SEARCHES,
+    THRESHOLDS,
     TOKENIZER,
     WARNINGS,
     Data,
@@ -252,6 +257,9 @@ class Trial:
             return StackingClassifier([("one", han), ("other", clone(han))], last, cv=2)
         if kind == "one against the rest":
             return OneVsRestClassifier(han)
+        if kind == "search of a threshold":
+            fixed, grid = FixedThresholdClassifier(han), {"threshold": [0.3, 0.6]}
+            return GridSearchCV(fixed, grid, cv=2, error_score="raise")
         assert kind == "threshold"
         return TunedThresholdClassifierCV(han, cv=2)
 
@@ -376,7 +384,7 @@ class Trial:
         assert proba.shape == (len(self.texts), len(model.classes_))
         assert np.isfinite(proba).all()
         np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-6)
-        if self.scenario["estimator"] != "threshold":
+        if self.scenario["estimator"] not in THRESHOLDS:
             of_predicted = proba[np.arange(len(proba)), np.searchsorted(model.classes_, predicted)]
             # A stack's logistic regression decides by scores, whose ties exp rounds away.
             np.testing.assert_allclose(of_predicted, proba.max(axis=1), rtol=1e-12)
