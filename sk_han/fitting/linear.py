@@ -14,7 +14,7 @@ from sk_han.fitting.data import FitData
 from sk_han.fitting.learner import Fitted, Learner
 from sk_han.fitting.settings import AUTO
 from sk_han.parts import Pool
-from sk_han.parts.ngrams.character_model import WordTable, share_of_rare_words, words_by_id
+from sk_han.parts.ngrams.character_model import WordTable, words_by_id
 from sk_han.parts.ngrams.character_trial import characters_pay
 from sk_han.parts.ngrams.latent import fit_latent_space
 from sk_han.parts.ngrams.memory_estimate import check_memory_of_linear_model
@@ -33,8 +33,7 @@ from sk_han.utils.process_memory import memory_limit
 # newsgroups 2.6 points (docs/what_was_tried.md).
 _ENOUGH_TO_PRETRAIN = 5_000
 
-# With fewer rare words, and with fewer documents, it is not tried whether characters pay.
-_RARE_WORDS, _FEWEST_DOCUMENTS = 0.01, 100
+_FEWEST_DOCUMENTS = 100  # with fewer it is not tried whether characters pay
 
 _TITLES = {NGRAMS: "n-gram", CHARACTERS: "character", LATENT: "latent"}
 
@@ -152,8 +151,6 @@ def _characters(
     if is_auto:
         may_pay = is_known and len(documents) >= _FEWEST_DOCUMENTS
         if not may_pay or data.n_classes == 1 or settings.ngram_range is None:
-            return None, None
-        if share_of_rare_words(documents) < _RARE_WORDS:
             return None, None
     if data.tokenizer is not None:
         words: Mapping[str, int] = data.tokenizer.vocabulary_

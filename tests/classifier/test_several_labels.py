@@ -128,7 +128,7 @@ def test_a_warm_start_and_validation_documents_find_columns_by_name():
 
 def test_a_fit_that_goes_on_keeps_the_kind_of_labels():
     several = HANClassifier(**SMALL, max_epochs=1, warm_start=True).fit(X[TRAIN], Y[TRAIN])
-    with pytest.raises(ValueError, match="y has one class a document, .* several labels a docu"):
+    with pytest.raises(ValueError, match=r"y has one class a document, .* several labels a docu"):
         several.fit(X[TRAIN], _HAS[TRAIN][:, 0])
     one = HANClassifier(**SMALL, max_epochs=1, warm_start=True).fit(X[TRAIN], _HAS[TRAIN][:, 0])
     with pytest.raises(ValueError, match=r"y has several labels .* one class .*warm_start=False"):

@@ -80,16 +80,6 @@ def words_by_id(documents: DocumentArray) -> dict[str, int]:
     return {word: number for word, number in pairs if number > UNKNOWN_ID}
 
 
-def share_of_rare_words(documents: DocumentArray) -> float:
-    """Return the share of the words that occur once or are unknown, of all words.
-
-    It estimates the share of the words of other documents that these do not have (Good, 1953).
-    """
-    counts = np.bincount(documents.word_ids, minlength=UNKNOWN_ID + 1)
-    n_rare = counts[UNKNOWN_ID] + np.count_nonzero(counts[UNKNOWN_ID + 1 :] == 1)
-    return float(n_rare / max(documents.n_words, 1))
-
-
 def _check_learnt(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
     if state["ngrams"]["kind"] == NgramModel.kind and state["ngrams"]["counts"] is None:
         raise ValueError(f"its {where}.ngrams lacks counts")

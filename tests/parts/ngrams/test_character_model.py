@@ -15,7 +15,6 @@ from sk_han.documents import LabelledDocuments
 from sk_han.fitting.checkpoints.fingerprint import crc_of_documents, crc_of_spelling
 from sk_han.parts.ngrams.character_model import (
     WordTable,
-    share_of_rare_words,
     words_by_id,
 )
 from sk_han.parts.ngrams.character_trial import _gained
@@ -91,15 +90,6 @@ class TestWordTable:
         table = WordTable.of(tokenizer.vocabulary_, 3)
         assert table.read(long).n_words == 1_002
         assert table.lengths.tolist() == [0, 0, 1_000]
-
-    def test_the_share_of_rare_words_is_that_of_new_words(self):
-        texts, _ = inflected(1000)
-        tokenizer = HierarchicalTokenizer()
-        share = share_of_rare_words(tokenizer.fit_transform(texts[:500]))
-        new = (tokenizer.transform(texts[500:]).word_ids == 1).mean()
-        assert share == pytest.approx(new, abs=0.05)
-        assert share_of_rare_words(DocumentArray.from_nested([[[2, 2, 1, 3]]])) == 0.5
-        assert share_of_rare_words(DocumentArray.from_nested([[]])) == 0
 
 
 class TestCharacterModel:
@@ -296,6 +286,12 @@ class TestInAClassifier:
         texts, labels = inflected(100, seed=1)  # no word is in two of them
         classifier = HANClassifier(**TINY, random_state=0).fit(texts, labels)
         assert [*classifier.pool_.parts] == ["network", CHARACTERS]
+
+    def test_they_are_tried_too_where_no_word_occurs_once(self):
+        texts, labels = inflected(200)
+        classifier = HANClassifier(**TINY, random_state=0)
+        classifier.fit([f"{text} {text}" for text in texts], labels)
+        assert CHARACTERS in classifier.pool_.parts
 
     @pytest.mark.parametrize("n", [0, 99])
     def test_few_documents_and_known_words_need_none(self, n):
