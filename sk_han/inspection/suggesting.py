@@ -45,7 +45,7 @@ def suggest(
     X : sequence of n_documents raw texts, or what else the estimator predicts
         The pool: documents without labels.
     n : int, default=100
-        How many to suggest. If fewer are left without copies, all of them are.
+        How many to suggest. If fewer are left without copies and blanks, all of them are.
     X_labelled : sequence of raw texts, default=None
         Documents that have labels; copies of them are not suggested.
     random_share : float, default=0.1
@@ -78,9 +78,9 @@ def suggest(
     Luo et al., 2005; the best on average in Schröder, Niekler and Potthast, 2022). Of several
     labels a document it is the label whose log-odds are nearest to those of its threshold, and of
     two classes under scikit-learn's FixedThresholdClassifier and TunedThresholdClassifierCV those
-    whose log-odds are. Raw texts that are much the same as one suggested before them, or as one
-    with a label word by word, are left out. Beside random texts this is not always better: see the
-    guide for figures.
+    whose log-odds are. Raw texts that are blank, much the same as one suggested before them, or
+    the same as one with a label word by word, are left out. Beside random texts this is not always
+    better: see the guide for figures.
 
     References
     ----------
@@ -120,7 +120,7 @@ def suggest(
         if X_labelled is None
         else set(map(text_key, check_texts(X_labelled, name="X_labelled")))
     )
-    pool = _Pool(texts, known)
+    pool = _Pool(texts, {"", *known})  # nothing can be said of a blank text
     n_random = round(random_share * min(n, n_documents))
     drawn = pool.take(random.permutation(n_documents), n_random)
     ranked = pool.take(np.argsort(margins, kind="stable"), n - len(drawn))
@@ -129,7 +129,7 @@ def suggest(
     if n_documents < n:
         notes.append(f"{n:,} were asked for, and the pool has {n_documents:,}.")
     if len(rows) < min(n, n_documents):
-        notes.append("The others are copies of these or of labelled ones.")
+        notes.append("The others are blank, or copies of these or of labelled ones.")
     if texts is None:
         notes.append("The documents are no raw texts, so copies are not looked for.")
     return Suggestions(

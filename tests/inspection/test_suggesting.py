@@ -133,7 +133,15 @@ def test_copies_of_suggested_and_of_labelled_texts_are_left_out():
     model = Says([[0.5, 0.5, 0.0]] * 6)
     found = suggest(model, texts, 6, random_share=0, X_labelled=["Labelled one!"])
     assert found.documents.tolist() == [0, 2, 5]
-    assert found.notes == ("The others are copies of these or of labelled ones.",)
+    assert found.notes == ("The others are blank, or copies of these or of labelled ones.",)
+
+
+@pytest.mark.parametrize("texts", [["", " \n\u00a0", "a word", "another one"], ["", " "]])
+def test_blank_texts_are_left_out(texts):
+    found = suggest(Says([[0.5, 0.5, 0.0]] * len(texts)), texts, 4, random_state=0)
+    assert sorted(found.texts) == sorted(filter(str.strip, texts))
+    assert "are blank" in str(found)
+    assert "<" in found.to_html()
 
 
 def test_copies_far_apart_in_the_order_are_known(fitted):
