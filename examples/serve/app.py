@@ -189,11 +189,16 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
         def compute() -> Response:
             probabilities = scorer.predict_proba(documents)
-            labels = scorer.classes_[probabilities.argmax(axis=1)].tolist()
+            classes = [as_json(label) for label in scorer.classes_.tolist()]
+            if scorer.target.has_one_label:
+                labels = [classes[number] for number in probabilities.argmax(axis=1)]
+            else:
+                has = probabilities >= scorer.target.thresholds
+                labels = [[classes[number] for number in row.nonzero()[0]] for row in has]
             return written(
                 {
-                    "classes": [as_json(label) for label in scorer.classes_.tolist()],
-                    "labels": [as_json(label) for label in labels],
+                    "classes": classes,
+                    "labels": labels,
                     "probabilities": probabilities.tolist(),
                 }
             )

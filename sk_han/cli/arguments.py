@@ -115,9 +115,8 @@ def _command(
             else "what stands between several labels of a document (default: ;)",
         )
     _results_and_settings(command, name)
-    kind = command.add_mutually_exclusive_group()
-    kind.add_argument("--sep", metavar="C", help='character between columns, such as ";" or tab')
-    kind.add_argument("--jsonl", action="store_true", help="standard input is JSON lines")
+    command.add_argument("--sep", metavar="C", help='character between columns, such as ";" or tab')
+    command.add_argument("--jsonl", action="store_true", help="standard input is JSON lines")
     command.add_argument("--encoding", default="utf-8", help="of the tables (default: utf-8)")
     told = command.add_mutually_exclusive_group()
     told.add_argument("-q", "--quiet", action="store_true", help="errors and warnings alone")

@@ -15,14 +15,17 @@ import numpy as np
 from sk_han.cli.arguments import STANDARD, UsageError
 from sk_han.cli.several_labels import LabelColumns, hint_of_several, read_labelled
 from sk_han.cli.tables import (
+    ClassNames,
     cell_of,
     check_files,
+    check_is_csv,
     check_page_and_table,
     check_two_files,
     named,
     needing_torch,
     records,
     separator_of,
+    where_of,
     write_result,
     writing,
 )
@@ -79,8 +82,7 @@ def _share_held_out(arguments: argparse.Namespace) -> float | None:
     given, table = arguments.hold_out
     check_files([arguments.data, arguments.validation, arguments.unlabelled], table)
     check_two_files(arguments.output, table)
-    if not table.lower().endswith((".csv", ".csv.gz")):
-        raise UsageError(f"--hold-out writes a .csv or .csv.gz; got {table!r}.")
+    check_is_csv(table, "--hold-out")
     try:
         share = float(given)
     except ValueError:
@@ -164,11 +166,15 @@ def audit(arguments: argparse.Namespace) -> None:
 def _labelled(
     name: str, arguments: argparse.Namespace, names: list[Any] | None = None
 ) -> tuple[list[Record], Any]:
-    """Return documents, and a label of each or an indicator; with names, it has these labels."""
+    """Return documents, and a label of each or an indicator; with names, of these labels."""
     if arguments.separator is not None:
         return read_labelled(name, arguments, names)
     found = list(records(name, arguments, arguments.label))
-    return found, np.array([record.label for record in found])
+    if names is None:
+        return found, np.array([record.label for record in found])
+    classes = ClassNames(names)
+    numbers = [classes.checked(each.label, where_of(name, each, arguments)) for each in found]
+    return found, np.array(names)[numbers]
 
 
 def _classifier(settings: dict[str, Any], arguments: argparse.Namespace) -> Any:

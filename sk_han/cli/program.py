@@ -82,6 +82,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> None:
+    if "data" in arguments:
+        from sk_han.cli.tables import check_formats
+
+        check_formats(arguments)
     if arguments.command in LEARNING:
         from sk_han.cli import fitting
 

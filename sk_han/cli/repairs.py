@@ -12,7 +12,6 @@ BY_OPTIONS = {
     r'perhaps encoding="([\w-]+)"': r"perhaps by --encoding \1",
     r", or load the texts alone with label=None": "",
     r"(is a JSON array\. A label is .* false\.)": r"\1 fit --separator reads several labels.",
-    r"y_val contains labels": "--validation contains labels",
     r"Give X_val and y_val or more": "Give --validation or more",
     r"y holds a single class": "--label holds a single class",
     r"labels in y (is a class of the model\.) y holds": r"labels \1 --label holds",
@@ -22,6 +21,10 @@ BY_OPTIONS = {
     r"use sklearn\.model_selection\.FixedThresholdClassifier, or leave the default of 0\.5": (
         "use the probabilities of predict --proba; --separator reads several labels"
     ),
+    r"Take 'occlusion' or 'attention', or explain with sk_han\.load\(\.\.\.\)": (
+        "Take --method occlusion or --method attention"
+    ),
+    r"Files of vectors are read by sk_han\.embeddings\.load_embeddings": "Files need Python",
     r"Try a lower min_df": "Try a lower --set tokenizer__min_df",
     r", for example with os\.makedirs\(.*\)": "",
 }

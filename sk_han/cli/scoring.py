@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from sk_han.cli.tables import (
     write_result,
     writing,
 )
-from sk_han.datasets.tables import Record
+from sk_han.datasets.tables import Record, is_json_lines
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
 from sk_han.rendering.facts import table_lines
@@ -43,6 +44,8 @@ _LABEL_WIDTH = 16
 def predict(arguments: argparse.Namespace) -> None:
     """Write a row for each document: kept columns, prediction, probabilities."""
     check_files([arguments.model, arguments.data], arguments.output)
+    if is_json_lines(Path(arguments.output or "")):
+        raise UsageError(f"predict writes a table of columns; name it .csv: {arguments.output}.")
     scorer = Scorer.load(arguments.model)
     sets = sets_of(scorer.target, arguments)
     labels = [named(label) for label in scorer.classes_.tolist()]
@@ -177,8 +180,7 @@ def report(arguments: argparse.Namespace) -> None:
     model = _loaded(arguments)
     from sk_han import report as report_on
 
-    target = getattr(model, "steps", [(None, model)])[-1][1].pool_.target
-    is_several = sets_of(target, arguments) is not None
+    is_several = sets_of(_classifier_in(model).pool_.target, arguments) is not None
     classes = ClassNames(model.classes_.tolist())
     texts, labels = _labelled_texts(arguments.data, classes, arguments, is_several)
     train: tuple[Any, Any] = (None, None)
@@ -191,10 +193,17 @@ def report(arguments: argparse.Namespace) -> None:
 
 
 def _loaded(arguments: argparse.Namespace) -> Any:
-    """Return the model with its network in PyTorch."""
+    """Return the classifier of a file, or the Pipeline that ends in it, with PyTorch."""
     with needing_torch(arguments.command):
         from sk_han import load
-    return load(arguments.model)
+    model = load(arguments.model)
+    if not hasattr(_classifier_in(model), "pool_"):
+        raise ValueError(f"{arguments.model} cannot be loaded: it holds no classifier.")
+    return model
+
+
+def _classifier_in(model: Any) -> Any:
+    return getattr(model, "steps", [(None, model)])[-1][1]
 
 
 def _labelled_texts(

@@ -15,12 +15,25 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from sk_han.cli.arguments import STANDARD, UsageError
-from sk_han.datasets.tables import Record, Table, check_separator, read_records
+from sk_han.datasets.tables import Record, Table, check_separator, is_json_lines, read_records
 from sk_han.utils.atomic_write import check_replaceable, replacing
 from sk_han.utils.containers import listed
 from sk_han.utils.progress import tell
 
 _SHOWN = 20
+
+# The arguments that name tables to read.
+_TABLES = ("data", "validation", "unlabelled", "labelled", "train")
+
+
+def check_formats(arguments: argparse.Namespace) -> None:
+    """Refuse --sep and --jsonl where no table is of that format."""
+    given = (getattr(arguments, name, None) for name in _TABLES)
+    names = [name for name in given if name is not None]
+    if arguments.jsonl and STANDARD not in names:
+        raise UsageError("--jsonl is for standard input (-); name the file .jsonl.")
+    if arguments.sep is not None and all(_holds_json_lines(name, arguments) for name in names):
+        raise UsageError("--sep: JSON lines have no columns to separate; leave it out.")
 
 
 def check_files(inputs: Sequence[str | None], output: str | None) -> None:
@@ -45,7 +58,15 @@ def check_page_and_table(read: Sequence[str | None], arguments: argparse.Namespa
     if arguments.csv == STANDARD:
         raise UsageError("--csv writes a table to fill in: give the name of a file.")
     check_files(read, arguments.csv)
+    if arguments.csv is not None:
+        check_is_csv(arguments.csv, "--csv")
     check_two_files(arguments.output, arguments.csv)
+
+
+def check_is_csv(path: str, option: str) -> None:
+    """Raise an error if a table with commas would have the name of another kind."""
+    if not path.lower().endswith((".csv", ".csv.gz")):
+        raise UsageError(f"{option} writes a .csv or .csv.gz; got {path!r}.")
 
 
 def check_two_files(one: str | None, other: str | None) -> None:
@@ -79,15 +100,17 @@ def records(
 
 
 def _table(name: str, arguments: argparse.Namespace) -> Table:
-    separator = separator_of(arguments)
+    separator = None if _holds_json_lines(name, arguments) else separator_of(arguments)
     if name != STANDARD:
-        if arguments.jsonl:
-            raise UsageError("--jsonl is for standard input (-); name the file .jsonl.")
         return Table.at(Path(name), separator, arguments.encoding)
     if sys.stdin is None:
         raise OSError("standard input is closed; give a file.")
     delimiter = None if arguments.jsonl else separator or ","
     return Table(cast(Any, sys.stdin.buffer), delimiter, "standard input", arguments.encoding)
+
+
+def _holds_json_lines(name: str, arguments: argparse.Namespace) -> bool:
+    return bool(arguments.jsonl) if name == STANDARD else is_json_lines(Path(name))
 
 
 class ClassNames:
@@ -119,9 +142,10 @@ class ClassNames:
         kind = type(self.labels[0])
         if kind is bool:
             return name.lower()
-        for number in (int, float) if kind in (int, float) else ():
-            with suppress(ValueError):
-                return number(name)
+        if kind in (int, float) and name.isascii() and "_" not in name:  # as Python writes numbers
+            for number in (int, float):
+                with suppress(ValueError):
+                    return number(name)
         return name
 
 

@@ -54,8 +54,7 @@ class Table:
     @classmethod
     def at(cls, path: Path, separator: str | None = None, encoding: str = "utf-8") -> Table:
         """Return the table of a file, whose kind its name tells, or the separator if given."""
-        compressed = path.suffix.lower() == ".gz"
-        suffix = Path(path.stem if compressed else path.name).suffix.lower()
+        suffix = _suffix_of(path)
         if separator is None and suffix not in _DELIMITER_OF:
             raise ValueError(
                 f"{path}: the name must end in .csv, .tsv or .jsonl, or in one of these with .gz "
@@ -64,10 +63,20 @@ class Table:
             )
         if separator is not None:
             check_separator(separator)
-            if suffix == ".jsonl":
+            if is_json_lines(path):
                 raise ValueError(f"{path}: JSON lines have no separator; leave it out.")
         delimiter = _DELIMITER_OF[suffix] if separator is None else separator
         return cls(path, delimiter, str(path), encoding)
+
+
+def is_json_lines(path: Path) -> bool:
+    """Return whether the name of a file says that it holds JSON lines."""
+    return _suffix_of(path) == ".jsonl"
+
+
+def _suffix_of(path: Path) -> str:
+    compressed = path.suffix.lower() == ".gz"
+    return Path(path.stem if compressed else path.name).suffix.lower()
 
 
 def check_separator(separator: str) -> None:

@@ -32,7 +32,7 @@ def check_same_kind(y: Any, target: Target) -> None:
     if y is not None and _kind_of(y) is not type(target):
         raise ValueError(
             f"y has {_kind_of(y).labelling}, and this model has learnt {target.labelling}. A fit "
-            "that goes on keeps the kind: fit a new HANClassifier, or set warm_start=False."
+            "that goes on keeps the kind. Fit a new HANClassifier to learn another."
         )
 
 

@@ -61,6 +61,49 @@ def test_labels_of_json_keep_their_type(fit, tmp_path):
     assert model.classes_.tolist() == [3, 4]
 
 
+class TestTablesOfSeveralFormats:
+    """JSON lines have numbers, and CSV has text; a semicolon is between columns alone."""
+
+    def test_labels_of_validation_are_found_as_tables_write_them(self, fit, tmp_path, table):
+        numbers = (LABELS == "pos").astype(int).tolist()
+        data = tmp_path / "data.jsonl"
+        pairs = zip(TEXTS, numbers, strict=True)
+        data.write_text("\n".join(json.dumps({"text": t, "label": n}) for t, n in pairs))
+        rows = [(text, f"{n}.0") for text, n in zip(TEXTS[2:9], numbers[2:9], strict=True)]
+        validation = table(rows, "other.csv", ("text", "label"))
+        code, _, model = fit("--validation", validation, data=data)
+        assert code == 0
+        expected = tiny(**PARAMS).fit(TEXTS, numbers, X_val=TEXTS[2:9], y_val=numbers[2:9])
+        np.testing.assert_array_equal(model.predict_proba(TEXTS), expected.predict_proba(TEXTS))
+
+    def test_an_unknown_label_of_validation_is_told_with_its_line(self, fit, table):
+        validation = table([("Good.", "pos"), ("Bad.", "none")], "other.csv", ("text", "label"))
+        code, told, _ = fit("--validation", validation)
+        assert code == 1
+        assert f"{validation}, line 3: 'label': 'none' is no class of the model" in told
+
+    @pytest.mark.parametrize("is_standard", [False, True])
+    def test_a_separator_is_for_tables_of_columns(
+        self, fit, table, tmp_path, standard_input, is_standard
+    ):
+        other = tmp_path / "other.jsonl"
+        other.write_text('{"text": "Fine day.", "label": "pos"}\n')
+        rows = zip(TEXTS, LABELS, strict=True)
+        data = table(rows, header=("text", "label"), delimiter=";")
+        if is_standard:
+            with open(data, encoding="utf-8") as file:
+                standard_input(file.read())
+            data = "-"
+        assert fit("--sep", ";", "--validation", other, data=data)[0] == 0
+
+    def test_json_lines_of_standard_input_have_tables_beside_them(self, fit, table, standard_input):
+        rows = [{"text": t, "label": n} for t, n in zip(TEXTS, LABELS.tolist(), strict=True)]
+        standard_input("\n".join(map(json.dumps, rows)))
+        other = table(delimiter=";", name="other.csv")
+        options = ("--jsonl", "--sep", ";", "--unlabelled", other, "--validation", other)
+        assert fit(*options, data="-")[0] == 0
+
+
 def test_a_log_has_a_line_for_each_epoch(fit):
     _, told, model = fit()
     assert model.random_state == 0  # the default of --seed

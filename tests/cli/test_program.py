@@ -50,7 +50,6 @@ class TestUsage:
             ["explain", "model.han", "data.csv", "--rows", "0"],
             ["report", "model.han", "data.csv", "--mistakes", "0"],
             ["report", "model.han", "data.csv", "--rows", "3"],
-            ["predict", "model.han", "data.csv", "--sep", ";", "--jsonl"],
             ["predict", "model.han", "data.csv", "--prob"],
         ],
     )
@@ -64,6 +63,11 @@ class TestUsage:
         [
             ("predict {model} {data} --sep ;;", "--sep: separator must be one character"),
             ("predict {model} {data} --jsonl", "--jsonl is for standard input"),
+            ("predict {model} - --jsonl --sep ;", "--sep: JSON lines have no columns"),
+            ("fit a.jsonl --validation b.jsonl.gz --sep ; -o {new}", "--sep: JSON lines have"),
+            ("predict {model} {data} -o a.jsonl", "writes a table of columns; name it .csv"),
+            ("suggest {model} {data} --csv a.tsv", "--csv writes a .csv or .csv.gz; got 'a.tsv'"),
+            ("audit {data} --csv a.txt", "--csv writes a .csv or .csv.gz; got 'a.txt'"),
             ("predict {model} {data} -o {model}", READ),
             ("predict {model} {data} -o {data}", READ),
             ("predict {model} {data} --keep id --keep id", "two columns of the result have one"),
@@ -103,6 +107,14 @@ class TestUsage:
 
 
 class TestErrors:
+    @pytest.mark.parametrize("command", ["predict", "explain", "evaluate", "suggest", "report"])
+    def test_a_file_without_a_classifier_is_said(self, run, table, tmp_path, command):
+        path = tmp_path / "tokenizer.han"
+        sk_han.save(sk_han.HierarchicalTokenizer().fit(["Good.", "Bad."]), path)
+        code, output, told = run(command, path, table())
+        assert (code, output) == (1, "")
+        assert told == f"sk-han: error: {path} cannot be loaded: it holds no classifier.\n"
+
     def test_a_missing_model_is_one_line(self, run, table, tmp_path):
         path = tmp_path / "no.han"
         code, output, told = run("predict", path, table())

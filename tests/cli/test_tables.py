@@ -19,6 +19,8 @@ WRITTEN = [  # classes, a label as tables have it, the class that is meant
     ([1, 2], "2.0", 2),  # a column with missing values elsewhere
     ([1, 2], 2.0, 2),
     ([1, 2], "two", None),
+    ([1, 10], "1_0", None),  # a number in Python alone
+    ([1, 2], "\u0662", None),
     ([1, 2], True, None),
     ([2**60, 2**60 + 1], str(2**60 + 1), 2**60 + 1),
     ([-1.0, 1.0], "-1", -1.0),

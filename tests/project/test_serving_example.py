@@ -21,7 +21,7 @@ import pytest
 
 import sk_han
 from sk_han.serving import Scorer
-from tests.tiny_models import LABELS, TEXTS, fitted_classifier
+from tests.tiny_models import LABELS, TEXTS, fitted_classifier, tiny
 
 pytest.importorskip("fastapi", reason='fastapi is not installed: pip install "sk-han[serve]"')
 pytest.importorskip("uvicorn", reason='uvicorn is not installed: pip install "sk-han[serve]"')
@@ -153,6 +153,15 @@ class TestAnswers:
             assert found["classes"] == [0, 1]
             assert set(found["labels"]) <= {0, 1}
             assert started.post("/explain", documents=TEXTS[:1], target=1).status == 200
+
+    def test_several_labels_are_a_list_by_their_thresholds(self, tmp_path):
+        good = LABELS == "pos"
+        y = np.stack([good, ~good, np.arange(len(good)) % 2 == 0], axis=1).astype(int)
+        model = tiny(max_epochs=2, threshold=[0.3, 0.6, 0.5]).fit(TEXTS, y)
+        sk_han.save(model, tmp_path / "several.han")
+        with serving(tmp_path / "several.han") as server:
+            found = server.post("/predict", documents=TEXTS).json()["labels"]
+        assert found == [row.nonzero()[0].tolist() for row in model.predict(TEXTS)]
 
 
 def fitted_classifier_of_numbers() -> sk_han.HANClassifier:
