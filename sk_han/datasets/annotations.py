@@ -77,7 +77,8 @@ def read_highlights(
             if found is None:
                 continue
             own, of_text, spans = found
-            highlights.append(None if spans is None else [_span(s, own, where) for s in spans])
+            places = None if spans is None else dict.fromkeys(_span(s, own, where) for s in spans)
+            highlights.append(None if places is None else [*places])
         except (AttributeError, TypeError) as error:
             raise ValueError(f"{where} is not as these tools write it: {error}.") from error
         texts.append(own)
@@ -121,9 +122,14 @@ def _read(
         if annotations and not kept:
             return None
         if kept:
-            values = [result.get("value", {}) for result in kept[-1].get("result", [])]
-            labels = [label for value in values for label in value.get("choices", [])]
+            results = kept[-1].get("result", [])
+            # Of several texts the marks of this one; its tag may have another name than its key.
+            if any(result.get("to_name") == key for result in results):
+                results = [result for result in results if result.get("to_name") == key]
+            values = [result.get("value", {}) for result in results]
             spans = [value for value in values if "start" in value]
+            of_text = [value for value in values if "start" not in value]
+            labels = [label for value in of_text for label in value.get("choices", [])]
     else:
         if record.get("answer", "accept") != "accept":  # Prodigy
             return None
@@ -155,8 +161,12 @@ def _span(span: Any, text: str, where: str) -> Span:
         if isinstance(said, str) and text[start:end] != said:
             units = text.encode("utf-16-le", "surrogatepass")
             before = len(units[: 2 * start].decode("utf-16-le", "replace"))
-            if text[before : before + len(said)] == said:
-                start, end = before, before + len(said)
+            if text[before : before + len(said)] != said:
+                raise ValueError(
+                    f"{where} has the span {span!r}, and its text is not there. Are the marks of "
+                    "another text? text= names the key."
+                )
+            start, end = before, before + len(said)
         if 0 <= start < end <= len(text):
             return start, end
     raise ValueError(

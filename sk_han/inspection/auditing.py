@@ -13,7 +13,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from sk_han.documents.repeated import groups_by_label, groups_of_same, text_key
-from sk_han.inspection.documents_given import listed_documents, n_documents_of, texts_of
+from sk_han.inspection.documents_given import (
+    listed_documents,
+    n_documents_of,
+    probability_array,
+    texts_of,
+)
 from sk_han.inspection.doubts import label_doubts
 from sk_han.inspection.explaining import explain
 from sk_han.inspection.results.collection import ExplanationList
@@ -148,7 +153,11 @@ def audit_labels(
             warnings.simplefilter("ignore")  # of what a part of the documents lacks
             return clone(estimator).fit(rows_of(X, rows), rows_of(y, rows), **params | own)
 
-    found = _left_out(fitted, X, target, labels, numbers)
+    counts = np.ones(n, dtype=bool)  # who has a weight of 0 is not learnt from
+    for name in per_document:
+        if name.rpartition("__")[2] == "sample_weight":
+            counts &= np.asarray(params[name], dtype=np.float64) > 0
+    found = _left_out(fitted, X, target, labels, numbers, counts)
     judged = np.flatnonzero(found.known.any(axis=1))
     if not len(judged):
         raise ValueError(
@@ -215,8 +224,9 @@ def _left_out(
     target: Target,
     labels: NDArray[Any],
     groups: NDArray[np.int64] | None,
+    counts: NDArray[np.bool_],
 ) -> _LeftOut:
-    """Predict each document by a model that is fitted to others."""
+    """Predict each document by a model that is fitted to others; not all of them may count."""
     n = len(labels)
     found, fold, everything = np.zeros((n, target.n_scores)), np.zeros(n, int), np.arange(n)
     known = np.zeros((n, 1 if target.has_one_label else target.n_scores), dtype=bool)
@@ -227,7 +237,7 @@ def _left_out(
         others = np.setdiff1d(everything, rows)
         model = fitted(others)
         columns = _columns(model, target)
-        p = np.asarray(model.predict_proba(rows_of(X, rows)), dtype=np.float64)
+        p = probability_array(model, rows_of(X, rows))
         if p.shape != (len(rows), len(columns)):
             needs = (
                 "classes needs one column for each that four fifths of the documents have, which "
@@ -241,9 +251,10 @@ def _left_out(
             )
         found[rows[:, np.newaxis], columns] = p
         if target.has_one_label:
-            known[rows, 0] = np.isin(labels[rows], columns)
+            known[rows, 0] = np.isin(labels[rows], labels[others][counts[others]])
         else:
-            known[rows] = labels[others].any(axis=0) & ~labels[others].all(axis=0)
+            learnt = labels[others][counts[others]]
+            known[rows] = learnt.any(axis=0) & ~learnt.all(axis=0)
         fold[rows] = len(models)
         models.append(model)
     return _LeftOut(found, known, fold, models)
@@ -365,4 +376,8 @@ def _groups(groups: Any, keys: list[str], codes: NDArray[np.int64]) -> NDArray[n
         numbers[group] = group[0]
     if groups is None and not same:
         return None
+    if groups is None and not numbers.any():
+        raise ValueError(
+            "All documents have the same words, and an audit learns from some and looks at others."
+        )
     return groups_by_label(numbers, codes)

@@ -182,6 +182,11 @@ def _votes(vote: VotingClassifier) -> list[float]:
 
 
 def _check_stack(stack: StackingClassifier) -> None:
+    if isinstance(stack.classes_, list):
+        raise TypeError(
+            "explain follows a stack of classifiers of one class a document, and this one has "
+            "several labels. Explain its members: explain(stack.estimators_[i], X)."
+        )
     methods = set(stack.stack_method_)
     if stack.passthrough or methods != {"predict_proba"} or not hasattr(stack, "predict_proba"):
         raise TypeError(

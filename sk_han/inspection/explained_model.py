@@ -40,13 +40,11 @@ class ExplainedModel(NamedTuple):
         check_fitted(estimator)
         estimator = opened(estimator)
         if isinstance(estimator, Ensemble):
-            n = len(estimator.members)
-            pairs = zip(estimator.names, estimator.members, strict=True)
-            names = [name for name, member in pairs if reader_of(member)[1]]
+            n, place = len(estimator.members), _first_inside(estimator)
             raise TypeError(
                 f"{type(estimator.estimator).__name__} has {n} model{'s' if n > 1 else ''} behind "
                 "it, and this measures one by itself: "
-                f"{f'take estimator.{names[0]}' if names else 'a HANClassifier, and none is one'}."
+                f"{f'take estimator.{place}' if place else 'a HANClassifier, and none is one'}."
             )
         *steps, classifier = _steps(estimator)
         if not isinstance(getattr(classifier, "pool_", None), Pool):
@@ -124,6 +122,17 @@ def what_shows(estimator: Any) -> str:
     """Return a sentence on what shows an estimator that is no classifier of documents."""
     shown_by = getattr(type(estimator), "_shown_by", None)
     return "" if shown_by is None else f" {shown_by}"
+
+
+def _first_inside(ensemble: Ensemble) -> str | None:
+    """Return where the first classifier of an ensemble is, of ensembles inside it too."""
+    for name, member in zip(ensemble.names, ensemble.members, strict=True):
+        if reader_of(member)[1]:
+            return name
+        inside = opened(member)
+        if isinstance(inside, Ensemble) and (place := _first_inside(inside)):
+            return f"{name}.{place}"
+    return None
 
 
 def _steps(estimator: Any) -> list[Any]:

@@ -11,7 +11,12 @@ from sklearn.pipeline import Pipeline
 
 from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.inspection.baselines import FOLDS, cross_validated, trained
-from sk_han.inspection.documents_given import listed_documents
+from sk_han.inspection.documents_given import (
+    check_is_array,
+    listed_documents,
+    n_documents_of,
+    probability_array,
+)
 from sk_han.inspection.doubts import suspected_labels
 from sk_han.inspection.ensembles import check_fitted
 from sk_han.inspection.explained_model import (
@@ -130,17 +135,20 @@ def report(
     warn_of_order(X, groups, "groups")
     warn_of_order(X_train, y_train, "y_train", "X_train")
     X, X_train = _with_length(X), None if X_train is None else _with_length(X_train)
+    n = n_documents_of(X)
     if groups is not None:
-        groups = check_several_groups(groups, len(X), "intervals are of samples of groups")
+        groups = check_several_groups(groups, n, "intervals are of samples of groups")
     t_train = None
     if _takes_indicator(y, model):
         t = _indicator(y, X, classes, "y")
         if X_train is not None:
             t_train = _indicator(y_train, X_train, classes, "y_train")
-        found = _on_labels(estimator, X, t, classes, n_mistakes)
+        thresholds = model.classifier.pool_.target.thresholds if model and predicts_alone else None
+        found = _on_labels(estimator, X, t, classes, thresholds, n_mistakes)
     else:
-        y = check_labels(y, len(X))
-        y_train = None if X_train is None else check_labels(y_train, len(X_train), "y_train")
+        y = check_labels(y, n)
+        if X_train is not None:
+            y_train = check_labels(y_train, n_documents_of(X_train), "y_train")
         labels = _all_labels(classes, y, y_train)
         t, t_train = _numbers(y, labels), None if y_train is None else _numbers(y_train, labels)
         found = _on_classes(estimator, predicts_alone, X, t, classes, labels, n_mistakes)
@@ -170,7 +178,7 @@ def report(
         baseline=by_baseline,
         baseline_note=baseline_note,
         history=tuple(model.classifier.history_) if model and predicts_alone else (),
-        notes=(*found.notes, *_note_on_groups(groups, len(X)), *without_words, *unexplained),
+        notes=(*found.notes, *_note_on_groups(groups, n), *without_words, *unexplained),
         groups=groups,
     )
 
@@ -195,7 +203,7 @@ def _on_classes(
     n_mistakes: int,
 ) -> _Found:
     """Find mistakes of a model of one class a document; targets are numbers of labels, (D,)."""
-    probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    probabilities = probability_array(estimator, X)
     predicted, decided = probabilities.argmax(axis=1), None
     if not predicts_alone:  # a threshold may decide, as that of TunedThresholdClassifierCV
         given = _numbers(np.asarray(estimator.predict(X)), labels)
@@ -205,7 +213,7 @@ def _on_classes(
     known = np.flatnonzero(targets < len(classes))
     suspects = known[suspected_labels(probabilities[known], targets[known])]
     worst = known[wrong[known]]
-    order = np.argsort(-probabilities[worst].max(axis=1, initial=0), kind="stable")
+    order = np.argsort(-probabilities[worst, predicted[worst]], kind="stable")
     worst = worst[order[:n_mistakes]]
     counts = np.bincount(targets, minlength=len(labels))
     own = {
@@ -223,9 +231,16 @@ def _on_classes(
     return _Found(Report, own, worst, classes[predicted[worst]], notes)
 
 
-def _on_labels(estimator: Any, X: Any, t: Any, labels: NDArray[Any], n_mistakes: int) -> _Found:
+def _on_labels(
+    estimator: Any,
+    X: Any,
+    t: Any,
+    labels: NDArray[Any],
+    thresholds: NDArray[np.float64] | None,
+    n_mistakes: int,
+) -> _Found:
     """Find mistakes of a model of several labels a document; t is (D, L)."""
-    probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    probabilities = probability_array(estimator, X)
     predicted = estimator.predict(X)
     predicted = np.asarray(predicted.toarray() if hasattr(predicted, "toarray") else predicted)
     if probabilities.shape != t.shape or predicted.shape != t.shape:
@@ -240,14 +255,13 @@ def _on_labels(estimator: Any, X: Any, t: Any, labels: NDArray[Any], n_mistakes:
     wrong = np.flatnonzero((predicted != t).any(axis=1))
     worst = wrong[np.argsort(-errors.max(axis=1)[wrong], kind="stable")[:n_mistakes]]
     n_without = int((~t.any(axis=1)).sum())
-    pool = getattr(_last(getattr(estimator, "best_estimator_", estimator)), "pool_", None)
     own = {
         "labels": tuple(labels.tolist()),
         "predicted": predicted,
         "probabilities": probabilities,
         "mistake_labels": most_wrong[worst],
         "suspects": _suspects(probabilities, t, predicted),
-        "thresholds": None if pool is None else np.asarray(pool.target.thresholds, np.float64),
+        "thresholds": thresholds,
     }
     notes = [
         *([f"{_counted(n_without)} no label."] if n_without else []),
@@ -275,7 +289,7 @@ def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
 
 def _indicator(y: Any, X: Any, classes: NDArray[Any], name: str) -> NDArray[Any]:
     """Check an indicator, and put its columns in the order of the labels, (D, L)."""
-    return in_order(*check_indicator(y, len(X), name), classes, name)
+    return in_order(*check_indicator(y, n_documents_of(X), name), classes, name)
 
 
 def _suspects(
@@ -306,6 +320,7 @@ def _classes_of(estimator: Any) -> NDArray[Any]:
             "report needs a fitted classifier of documents with classes_ and predict_proba; got "
             f"{type(estimator).__name__}.{repair}"
         )
+    check_is_array(estimator)
     return np.asarray(estimator.classes_)
 
 
@@ -316,7 +331,7 @@ def _last(estimator: Any) -> Any:
 def _with_length(X: Any) -> Any:
     """Return documents that can be read twice, one or more."""
     X = listed_documents(X)
-    return X if len(X) else check_texts(())
+    return X if n_documents_of(X) else check_texts(())
 
 
 def _all_labels(classes: NDArray[Any], y: NDArray[Any], y_train: NDArray[Any] | None) -> list[Any]:
@@ -421,8 +436,8 @@ def _note_on_decisions(
         yield (
             f"The model predicts another class than the most probable one for {n:,} of "
             f"{len(decided):,} documents, as with a tuned threshold. Accuracy, the confusion "
-            "matrix and mistakes are those of its predictions; confidence and calibration are "
-            "those of the most probable class."
+            "matrix, mistakes and their probabilities are those of its predictions; calibration is "
+            "that of the most probable class."
         )
 
 

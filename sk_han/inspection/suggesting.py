@@ -12,7 +12,12 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils import check_random_state
 
 from sk_han.documents.repeated import text_key
-from sk_han.inspection.documents_given import listed_documents, n_documents_of, texts_of
+from sk_han.inspection.documents_given import (
+    listed_documents,
+    n_documents_of,
+    probability_array,
+    texts_of,
+)
 from sk_han.inspection.explained_model import reader_of, threshold_of
 from sk_han.inspection.results.suggestions import Suggestions
 from sk_han.targets import AnyOfLabels
@@ -111,7 +116,7 @@ def suggest(
     if not n_documents:
         raise ValueError("X is empty: there is no document to choose from.")
     random = check_random_state(random_state)
-    probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    probabilities = probability_array(estimator, X)
     decided = None if threshold_of(estimator) is None else estimator.predict(X)
     margins, nearest = _undecided(estimator, probabilities, decided)
     texts = texts_of(X)
@@ -153,10 +158,6 @@ def _undecided(
     Margins (D,), and two classes (D, 2), the likelier first, or one of several labels, (D, 1).
     Where a threshold decides between two classes, `decided` are the predictions, (D,).
     """
-    if p.ndim != 2:
-        raise TypeError(
-            f"predict_proba of {type(estimator).__name__} returns no array of documents by labels."
-        )
     rows = np.arange(len(p))
     if decided is not None:
         is_second = decided == estimator.classes_[1]

@@ -78,6 +78,10 @@ class OneOfClasses(Target):
         """Return the labels of numbers."""
         return self.names[t]
 
+    def as_decoded(self, y: Any) -> NDArray[Any]:
+        """Return labels of any container as an array of plain values."""
+        return as_labels(y)
+
     def codes(self, t: NDArray[Any]) -> NDArray[np.int64]:
         """Return the numbers of the classes themselves."""
         return t

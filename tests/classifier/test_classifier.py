@@ -1,3 +1,4 @@
+import enum
 import io
 import linecache
 import subprocess
@@ -46,6 +47,12 @@ class TestFitAndPredict:
     def test_a_cue_word_is_learnt(self):
         classifier = tiny(max_epochs=30, lr=0.02, validation_fraction=None).fit(TEXTS, LABELS)
         assert classifier.score(TEXTS, LABELS) == 1.0
+
+    def test_members_of_an_enumeration_are_scored_as_they_are_learnt(self, fitted):
+        class Opinion(str, enum.Enum):
+            POS, NEG = "pos", "neg"
+
+        assert fitted.score(TEXTS, list(map(Opinion, LABELS))) == fitted.score(TEXTS, LABELS) > 0
 
     @pytest.mark.parametrize("output", ["ragged", "padded"])
     def test_raw_text_and_pipeline_give_the_same_numbers(self, fitted, output):

@@ -56,6 +56,23 @@ def test_offsets_behind_emoji_are_characters(tmp_path):
     assert highlights == [[(5, 9)], [(5, 9)]]
 
 
+def test_marks_of_other_texts_and_choices_of_marks_are_left_out(tmp_path):
+    record = of_label_studio(TEXT, 2, 6, "dull")
+    (result,) = [annotation["result"] for annotation in record["annotations"]]
+    for each in result:
+        each["to_name"] = "text"
+    of_mark = {"start": 2, "end": 6, "text": "dull", "choices": ["strong"]}
+    of_title = {"start": 0, "end": 3, "text": "Bad", "labels": ["reason"]}
+    result.append({"type": "choices", "to_name": "text", "value": of_mark})
+    result.append({"type": "labels", "to_name": "title", "value": of_title})
+    assert read_highlights(written(tmp_path, record)) == ([TEXT], ["neg"], [[(2, 6)]])
+
+
+def test_a_mark_whose_text_is_elsewhere_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"Record 1 .* its text is not there"):
+        read_highlights(written(tmp_path, of_label_studio(TEXT, 3, 7, "film")))
+
+
 def test_nothing_marked_is_not_nobody_looked(tmp_path):
     path = written(
         tmp_path,

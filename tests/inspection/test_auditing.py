@@ -13,11 +13,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
-from sk_han import HierarchicalTokenizer, audit_labels
+from sk_han import HierarchicalTokenizer, audit_labels, report, suggest
 from sk_han.inspection.results.label_audit import LabelAudit
 from tests.html_page import Page
 from tests.tiny_models import tiny
@@ -289,13 +290,33 @@ def test_a_label_of_one_group_is_not_looked_at():
     assert not len(in_its_fold)
 
 
-def test_tables_of_each_label_are_refused_by_their_shape():
-    model = make_pipeline(TfidfVectorizer(), MultiOutputClassifier(LogisticRegression()))
-    Y = np.column_stack([LABELS == "good", LABELS == "bad"])
-    with pytest.raises(
-        ValueError, match=r"Pipeline gives the shape .*one column for each, as of One"
-    ):
+@pytest.mark.parametrize("constant", [False, True])
+def test_tables_of_each_label_are_refused(constant):
+    model = make_pipeline(TfidfVectorizer(), MultiOutputClassifier(KNeighborsClassifier()))
+    Y = np.column_stack([LABELS == "good", (LABELS == "bad") & ~constant])
+    with pytest.raises(TypeError, match=r"of Pipeline returns no array .* OneVsRestClassifier"):
         audit_labels(model, TEXTS, Y)
+    with pytest.raises(TypeError, match=r"of Pipeline returns no array .* OneVsRestClassifier"):
+        suggest(model.fit(TEXTS, Y), TEXTS, 3)
+    with pytest.raises(TypeError, match=r"of Pipeline returns no array .* OneVsRestClassifier"):
+        report(model, TEXTS, Y)
+
+
+def test_a_document_of_weight_0_makes_no_class_known():
+    labels, weights = LABELS.copy().astype(object), np.ones(120)
+    labels[[5, 40]], weights[40] = "rare", 0
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    params = {"logisticregression__sample_weight": weights}
+    found = audit_labels(model, TEXTS, labels, params=params)
+    assert 5 not in found.documents
+    both = audit_labels(model, TEXTS, labels)
+    assert 5 in both.documents
+
+
+def test_documents_of_the_same_words_alone_are_refused():
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    with pytest.raises(ValueError, match="All documents have the same words"):
+        audit_labels(model, ["A day.", "a day!"] * 10, ["good", "bad"] * 10)
 
 
 def test_labels_of_any_sparse_format_are_audited():

@@ -9,6 +9,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, RandomizedSearchCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -18,6 +19,7 @@ from sk_han import (
     explain_iter,
     faithfulness_report,
     report,
+    suggest,
     summarize,
 )
 from tests import tiny_models
@@ -202,6 +204,25 @@ def test_a_vote_with_other_models_names_the_members_that_can_be_explained():
     for measure in (summarize, faithfulness_report):
         with pytest.raises(TypeError, match=r"take estimator.named_estimators_\['seed 0'\]\.$"):
             measure(vote, TEXTS)
+
+
+def test_a_model_in_an_ensemble_of_ensembles_is_named():
+    vote = VotingClassifier([("one", tiny(max_epochs=1))], voting="soft")
+    fitted = CalibratedClassifierCV(vote, cv=2).fit(TEXTS, LABELS)
+    inside = r"calibrated_classifiers_\[0\]\.estimator\.named_estimators_\['one'\]"
+    with pytest.raises(TypeError, match=rf"take estimator\.{inside}\.$"):
+        summarize(fitted, TEXTS)
+
+
+def test_a_stack_of_several_labels_is_refused_by_name():
+    Y = np.column_stack([np.arange(len(TEXTS)) % 2, np.arange(len(TEXTS)) % 3 == 0]).astype(int)
+    stack = StackingClassifier([("one", tiny(max_epochs=1))], KNeighborsClassifier(), cv=2)
+    stack.fit(TEXTS, Y)
+    with pytest.raises(TypeError, match="a stack of classifiers of one class a document"):
+        explain(stack, TEXTS)
+    for ask in (lambda: suggest(stack, TEXTS, 2), lambda: report(stack, TEXTS, Y)):
+        with pytest.raises(TypeError, match="StackingClassifier returns no array"):
+            ask()
 
 
 @pytest.mark.parametrize("ensemble", [VotingClassifier, StackingClassifier])

@@ -211,6 +211,13 @@ def test_any_classifier_has_a_report_without_explanations():
     assert found.to_html()
 
 
+def test_features_of_another_estimator_may_be_sparse():
+    features = TfidfVectorizer().fit(TEXTS)
+    model = LogisticRegression().fit(features.transform(TEXTS), LABELS)
+    found = report(model, features.transform(HELD_OUT), Y)
+    assert found.scores["model"]["accuracy"] == model.score(features.transform(HELD_OUT), Y)
+
+
 def test_a_tuned_threshold_is_reported_by_its_predictions():
     inside = make_pipeline(TfidfVectorizer(), LogisticRegression())
     model = FixedThresholdClassifier(inside, threshold=0.56, pos_label="pos")
@@ -225,6 +232,12 @@ def test_a_tuned_threshold_is_reported_by_its_predictions():
     assert found.scores["model"]["macro_f1"] == f1_score(y, predicted, average="macro")
     (said,) = [note for note in found.notes if "tuned threshold" in note]
     assert said in found.to_html()
+    of_answers = model.predict_proba(texts)[np.arange(len(texts)), (predicted == "pos") * 1]
+    np.testing.assert_array_equal(found.confidence, of_answers)
+    wrong = np.flatnonzero(predicted != y)
+    worst = wrong[np.argsort(-of_answers[wrong], kind="stable")]
+    assert found.mistake_rows.tolist() == worst.tolist()
+    assert f"document 0: predicted neg {of_answers[0]:.3f}, labelled pos" in found.to_text()
     argmax = report(model.estimator_, texts, y, baseline=None)
     assert argmax.decided is None
     assert not any("tuned threshold" in note for note in argmax.notes)

@@ -13,6 +13,7 @@ from sklearn.metrics import (
 )
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from sk_han import (
     ExplanationList,
@@ -65,8 +66,9 @@ def names(row):
 def test_a_report_on_a_search_has_the_thresholds_of_its_best_model():
     model = HANClassifier(**SMALL, max_epochs=1, threshold=[0.2, 0.3, 0.9])
     search = GridSearchCV(model, {"dropout": [0.3]}, cv=2).fit(X[TRAIN], Y[TRAIN].to_numpy())
-    found = report(search, X[TEST], Y[TEST].to_numpy(), baseline=None, n_mistakes=1)
-    assert found.thresholds.tolist() == [0.2, 0.3, 0.9]
+    for found in (search, make_pipeline(FunctionTransformer(), search)):
+        found = report(found, X[TEST], Y[TEST].to_numpy(), baseline=None, n_mistakes=1)
+        assert found.thresholds.tolist() == [0.2, 0.3, 0.9]
 
 
 def test_an_explanation_knows_the_labels_that_the_document_gets(fitted, explained):
@@ -84,12 +86,22 @@ def test_an_explanation_knows_the_labels_that_the_document_gets(fitted, explaine
         Y[TEST].to_numpy(),
         Y[TEST].to_numpy().tolist(),
         list(map(names, Y[TEST].to_numpy())),
+        list(map(tuple, Y[TEST].to_numpy().tolist())),
     ],
 )
 def test_true_labels_come_as_an_indicator_or_as_names(explained, given):
     true = explained[:].to_html(y_true=given)
     assert true == explained.to_html()
     assert explained.y_true.tolist() == list(map(names, Y[TEST].to_numpy()))
+
+
+def test_rows_of_an_indicator_may_be_tuples_where_labels_are_numbers(fitted):
+    numbered = HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], Y[TRAIN].to_numpy())
+    rows = Y[TEST].to_numpy()
+    found = explain(numbered, X[TEST], y_true=list(map(tuple, rows.tolist())))
+    assert found.y_true.tolist() == [tuple(row.nonzero()[0].tolist()) for row in rows]
+    again = explain(numbered, X[TEST], y_true=found.y_true)  # names
+    assert again.y_true.tolist() == found.y_true.tolist()
 
 
 def test_true_labels_come_sparse(fitted):

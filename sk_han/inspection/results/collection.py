@@ -378,9 +378,19 @@ def _checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) ->
     return true
 
 
+def _are_sets(y_true: Any, names: list[Any]) -> bool:
+    """Return whether true labels are tuples of names, and no rows of an indicator."""
+    if not isinstance(y_true, (list, np.ndarray)):
+        return False
+    if not all(isinstance(row, tuple) for row in y_true):
+        return False
+    rows_of_all = {row for row in y_true if len(row) == len(names) and set(row) <= {0, 1}}
+    return len(rows_of_all) < len(set(y_true)) or rows_of_all <= {tuple(names)}
+
+
 def _label_sets(y_true: Any, classes: NDArray[Any], n_documents: int) -> list[tuple[Any, ...]]:
     """Return the true labels of each document, of an indicator or of tuples of names."""
-    if isinstance(y_true, (list, np.ndarray)) and all(isinstance(row, tuple) for row in y_true):
+    if _are_sets(y_true, classes.tolist()):
         found = [tuple(map(plain_label, row)) for row in y_true]
         unknown = {label for row in found for label in row} - set(classes.tolist())
         if len(found) != n_documents or unknown:

@@ -224,6 +224,11 @@ class Report(HeldOutReport):
         return self.predicted == self.targets
 
     @cached_property
+    def confidence(self) -> NDArray[np.float64]:
+        """The probability of the predicted label of each document, shape (n_documents,)."""
+        return self.probabilities[np.arange(self.n_documents), self.predicted]
+
+    @cached_property
     def confusion(self) -> NDArray[np.int64]:
         """Number of documents of each label (row) by predicted label (column), square."""
         return figures(self._padded, self.targets, self.predicted)["confusion"]
