@@ -13,13 +13,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from sk_han.documents.repeated import groups_by_label, groups_of_same, text_key
-from sk_han.inspection.documents_given import (
-    listed_documents,
-    n_documents_of,
-    probability_array,
-    texts_of,
-)
+from sk_han.inspection.documents_given import listed_documents, n_documents_of, texts_of
 from sk_han.inspection.doubts import label_doubts
+from sk_han.inspection.ensembles import probability_array
 from sk_han.inspection.explaining import explain
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
@@ -153,10 +149,7 @@ def audit_labels(
             warnings.simplefilter("ignore")  # of what a part of the documents lacks
             return clone(estimator).fit(rows_of(X, rows), rows_of(y, rows), **params | own)
 
-    counts = np.ones(n, dtype=bool)  # who has a weight of 0 is not learnt from
-    for name in per_document:
-        if name.rpartition("__")[2] == "sample_weight":
-            counts &= np.asarray(params[name], dtype=np.float64) > 0
+    counts = _has_weight(params, per_document, n)
     found = _left_out(fitted, X, target, labels, numbers, counts)
     judged = np.flatnonzero(found.known.any(axis=1))
     if not len(judged):
@@ -275,6 +268,15 @@ def _per_document(params: dict[str, Any], n: int) -> set[str]:
                 f"params[{name!r}] has {len(params[name]):,} values; it needs one for each of the "
                 f"{n:,} documents."
             )
+    return found
+
+
+def _has_weight(params: dict[str, Any], names: set[str], n: int) -> NDArray[np.bool_]:
+    """Return which documents a fit learns from, (n,): not from those of weight 0."""
+    found = np.ones(n, dtype=bool)
+    for name in names:
+        if name.rpartition("__")[2] == "sample_weight":
+            found &= np.asarray(params[name], dtype=np.float64) > 0
     return found
 
 

@@ -6,9 +6,6 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sk_han.validation.documents import holds_word_ids
 from sk_han.validation.texts import check_texts
 
@@ -38,22 +35,6 @@ def length_of(X: Any) -> int | None:
 def n_documents_of(X: Any) -> int:
     """Return the number of documents; a sparse matrix has a shape and no length."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
-def probability_array(estimator: Any, X: Any) -> NDArray[np.float64]:
-    """Return the probabilities of documents by labels, (D, K), of any classifier."""
-    found = estimator.predict_proba(X)
-    check_is_array(estimator, isinstance(found, list) or np.ndim(found) != 2)
-    return np.asarray(found, dtype=np.float64)
-
-
-def check_is_array(estimator: Any, has_other: bool = False) -> None:
-    """Refuse classifiers of several labels that have a list with an array for each label."""
-    if has_other or isinstance(estimator.classes_, list):
-        raise TypeError(
-            f"predict_proba of {type(estimator).__name__} returns no array of documents by labels, "
-            "as that of HANClassifier and OneVsRestClassifier."
-        )
 
 
 def texts_of(X: Any) -> tuple[str, ...] | None:

@@ -97,6 +97,28 @@ def opened(estimator: Any) -> Any:
     return estimator
 
 
+def probability_array(estimator: Any, X: Any) -> NDArray[np.float64]:
+    """Return the probabilities of documents by labels, (D, K), of any classifier."""
+    found = estimator.predict_proba(X)
+    refuse_label_lists(estimator)
+    if np.ndim(found) != 2:
+        raise _has_no_array(estimator)
+    return np.asarray(found, dtype=np.float64)
+
+
+def refuse_label_lists(estimator: Any) -> None:
+    """Refuse classifiers of several labels that have a list with an array for each label."""
+    if isinstance(estimator.classes_, list):
+        raise _has_no_array(estimator)
+
+
+def _has_no_array(estimator: Any) -> TypeError:
+    return TypeError(
+        f"predict_proba of {type(estimator).__name__} returns no array of documents by labels, as "
+        "that of HANClassifier and OneVsRestClassifier."
+    )
+
+
 def probabilities_of(ensemble: Ensemble, X: Any) -> NDArray[np.float64]:
     """Return the probabilities (D, K) of the ensemble, or the shares of its members' votes."""
     estimator = ensemble.estimator

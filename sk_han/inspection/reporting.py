@@ -11,14 +11,13 @@ from sklearn.pipeline import Pipeline
 
 from sk_han.documents.repeated import groups_of_same, text_key
 from sk_han.inspection.baselines import FOLDS, cross_validated, trained
-from sk_han.inspection.documents_given import (
-    check_is_array,
-    listed_documents,
-    n_documents_of,
-    probability_array,
-)
+from sk_han.inspection.documents_given import listed_documents, n_documents_of
 from sk_han.inspection.doubts import suspected_labels
-from sk_han.inspection.ensembles import check_fitted
+from sk_han.inspection.ensembles import (
+    check_fitted,
+    probability_array,
+    refuse_label_lists,
+)
 from sk_han.inspection.explained_model import (
     ExplainedModel,
     ReadDocuments,
@@ -320,7 +319,7 @@ def _classes_of(estimator: Any) -> NDArray[Any]:
             "report needs a fitted classifier of documents with classes_ and predict_proba; got "
             f"{type(estimator).__name__}.{repair}"
         )
-    check_is_array(estimator)
+    refuse_label_lists(estimator)
     return np.asarray(estimator.classes_)
 
 

@@ -12,12 +12,8 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils import check_random_state
 
 from sk_han.documents.repeated import text_key
-from sk_han.inspection.documents_given import (
-    listed_documents,
-    n_documents_of,
-    probability_array,
-    texts_of,
-)
+from sk_han.inspection.documents_given import listed_documents, n_documents_of, texts_of
+from sk_han.inspection.ensembles import probability_array
 from sk_han.inspection.explained_model import reader_of, threshold_of
 from sk_han.inspection.results.suggestions import Suggestions
 from sk_han.targets import AnyOfLabels
