@@ -139,6 +139,7 @@ def report(
         groups = check_several_groups(groups, n, "intervals are of samples of groups")
     t_train = None
     if _takes_indicator(y, model):
+        classes = _names_of_columns(y, X, classes, model)
         t = _indicator(y, X, classes, "y")
         if X_train is not None:
             t_train = _indicator(y_train, X_train, classes, "y_train")
@@ -284,6 +285,15 @@ def _takes_indicator(y: Any, model: ExplainedModel | None) -> bool:
         f"(n_documents, {len(model.classifier.classes_)}): 1 where a document has the label of "
         "the column, else 0."
     )
+
+
+def _names_of_columns(
+    y: Any, X: Any, classes: NDArray[Any], model: ExplainedModel | None
+) -> NDArray[Any]:
+    """Return the names of labels: those of y for other classifiers, which may only number them."""
+    columns = None if model else check_indicator(y, n_documents_of(X), "y")[1]
+    are_numbers = columns is not None and np.array_equal(classes, np.arange(len(columns)))
+    return columns if columns is not None and are_numbers else classes
 
 
 def _indicator(y: Any, X: Any, classes: NDArray[Any], name: str) -> NDArray[Any]:

@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     average_precision_score,
     f1_score,
@@ -12,6 +14,7 @@ from sklearn.metrics import (
     precision_recall_fscore_support,
 )
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -366,6 +369,16 @@ def test_all_doors_of_a_report_open(found):
     for words in ("Micro F1", "Mean average precision", "Wrongly given", "The worst mistakes"):
         assert words in shown
     assert "MultilabelReport(HANClassifier, 40 documents, 3 labels" in repr(found)
+
+
+def test_a_classifier_that_numbers_labels_is_reported_by_the_names_of_a_frame():
+    model = OneVsRestClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()))
+    model.fit(X[TRAIN], Y[TRAIN])
+    found = report(model, X[TEST], Y[TEST])
+    assert found.labels == tuple(Y.columns)
+    of_array = report(model, X[TEST], Y[TEST].to_numpy())
+    assert of_array.labels == (0, 1, 2)
+    assert found.scores == of_array.scores
 
 
 @pytest.mark.thorough

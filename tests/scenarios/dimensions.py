@@ -525,13 +525,6 @@ REFUSALS: list[Refusal] = [
     ),
     # Of unknown words alone its members say the same of all documents, and it learns nothing.
     Refusal("(explain|ask) .*", when(estimator="stack"), ValueError, "does not move when the prob"),
-    # It forgets names of columns, so that these are numbered.
-    Refusal(
-        "ask report.*",
-        when(estimator="one against the rest", y=_FRAMES),
-        ValueError,
-        "has columns that are no labels of this classifier",
-    ),
     Refusal("ask report.*", when(estimator="hard vote"), TypeError, "A hard vote has no proba"),
     Refusal("ask suggest", when(estimator="hard vote"), TypeError, "Classifier has none"),
     Refusal("ask suggest", when(classes="one"), ValueError, "undecided nowhere"),
