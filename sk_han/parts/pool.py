@@ -85,7 +85,7 @@ class Pool:
     def coalitions(self, documents: DocumentArray, coalitions: Coalitions) -> NDArray[np.float64]:
         """Compute the sums for sets of sentences of documents in memory, shape (M, K)."""
         total = np.zeros((len(coalitions.lengths), self.target.n_scores))
-        for name, part in self.parts.items():
+        for name, part in self._counting.items():
             total += self.scales[name] * part.coalitions(documents, coalitions)
         return total
 
@@ -99,7 +99,7 @@ class Pool:
     ) -> NDArray[np.float64]:
         """Divide a linear score of the pooled logits among the words, shape (n_words,)."""
         contributions = np.zeros(documents.n_words)
-        for name, part in self.parts.items():
+        for name, part in self._counting.items():
             contributions += part.attributions(documents, self.scales[name] * factors)
         return contributions
 
@@ -132,8 +132,17 @@ class Pool:
 
     def _scaled(self, documents: DocumentArray) -> Iterator[NDArray[np.float64]]:
         """Yield the scaled logits of each part in turn, each of shape (D, K)."""
+        counting = self._counting
         for name, part in self.parts.items():
-            yield self.scales[name] * part.logits(documents).astype(np.float64)
+            if name in counting:
+                yield self.scales[name] * part.logits(documents).astype(np.float64)
+            else:
+                yield np.zeros((len(documents), self.target.n_scores))
+
+    @property
+    def _counting(self) -> dict[str, Part]:
+        """The parts whose scale is not 0: nothing of the others need be computed."""
+        return {name: part for name, part in self.parts.items() if np.any(self.scales[name])}
 
 
 def pool_fields(parts: Mapping[str, Kind], targets: Mapping[str, Schema]) -> tuple[Field, ...]:
