@@ -14,6 +14,8 @@ from sklearn.isotonic import isotonic_regression
 _SHARE, _AT_LEAST, _PRIOR = 0.1, 10, 100
 _SUREST = 0.99  # no estimate makes a label certainly wrong
 _TINY = 1e-300
+# Probabilities that are looked at together, and documents whose labels say the power at least.
+_AT_ONCE, _OF_POWER = 1 << 20, 1_000
 
 
 class Doubts(NamedTuple):
@@ -37,30 +39,44 @@ def label_doubts(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) 
     of given ones that are likelier right, and nothing at all where all given ones are.
     """
     n, k = probabilities.shape
-    rows = np.arange(n)
     p = _tempered(probabilities, labels)
     rates = _rates(p, labels)
-    own, all_meant = p * np.diag(rates), p @ rates
-    odds = np.log(np.maximum(all_meant - own, _TINY)) - np.log(np.maximum(own, _TINY))  # (D, K)
-    given = odds[rows, labels]
+    other_rates = rates * (1 - np.eye(k))
+    size = max(1, _AT_ONCE // k)
+    blocks = [slice(start, start + size) for start in range(0, n, size)]
+
+    def odds(rows: slice) -> NDArray[np.float64]:
+        """Return the log-odds that another class was meant, by label, (D, K) of a block."""
+        own, all_meant = p[rows] * np.diag(rates), p[rows] @ rates
+        found: NDArray[np.float64] = np.log(np.maximum(all_meant - own, _TINY))
+        return found - np.log(np.maximum(own, _TINY))
+
+    def of_labels(rows: slice) -> NDArray[np.float64]:
+        return np.take_along_axis(odds(rows), labels[rows, np.newaxis], axis=1)[:, 0]
+
+    given = np.concatenate([of_labels(rows) for rows in blocks])
     order = np.argsort(-given, kind="stable")
 
-    other_rates = rates * (1 - np.eye(k))
-    meant = p * rates[:, labels].T
-    meant /= np.maximum(meant.sum(axis=1, keepdims=True), _TINY)
-    weights = meant @ other_rates  # chance that each label is drawn and wrong, (D, K)
-    places = np.searchsorted(-given[order], -odds, side="right")
-    places = np.minimum(places, np.where(odds > 0, np.count_nonzero(given > 0), n) - 1)
-    has_place = places >= 0
-    wrong = np.bincount(places[has_place], weights[has_place], n)
-    shares = _frequencies(rates, labels)
-    n_wrong = n * shares @ other_rates.sum(axis=1)
+    n_doubtful, n_drawn, wrong = np.count_nonzero(given > 0), 0.0, np.zeros(n)
+    others = np.empty(n, dtype=np.int64)
+    for rows in blocks:
+        meant = p[rows] * rates[:, labels[rows]].T
+        meant /= np.maximum(meant.sum(axis=1, keepdims=True), _TINY)
+        weights = meant @ other_rates  # chance that each label is drawn and wrong
+        drawn = odds(rows)
+        places = np.searchsorted(-given[order], -drawn, side="right")
+        places = np.minimum(places, np.where(drawn > 0, n_doubtful, n) - 1)
+        has_place = places >= 0
+        wrong += np.bincount(places[has_place], weights[has_place], n)
+        n_drawn += weights.sum()
+        is_given = np.arange(k) == labels[rows, np.newaxis]
+        others[rows] = np.where(is_given, -1.0, p[rows]).argmax(axis=1)
+    n_wrong = n * _frequencies(rates, labels) @ other_rates.sum(axis=1)
     chances = np.empty(n)
     # The nearest chances that never rise.
     chances[order] = isotonic_regression(
-        wrong * n_wrong / max(weights.sum(), _TINY), y_min=0, y_max=_SUREST, increasing=False
+        wrong * n_wrong / max(n_drawn, _TINY), y_min=0, y_max=_SUREST, increasing=False
     )
-    others = np.where(np.arange(k) == labels[:, np.newaxis], -1.0, p).argmax(axis=1)
     return Doubts(chances, others, order)
 
 
@@ -79,16 +95,20 @@ def suspected_labels(
 
 def _tempered(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
     """Raise probabilities to the power by which they say best what the labels are, (D, K)."""
-    log_p, rows = np.log(np.maximum(p, 1e-12)), np.arange(len(p))
+    log_p = np.log(np.maximum(p, 1e-12))
+    n = max(_OF_POWER, _AT_ONCE // p.shape[1])  # it is one number, and these tell it
+    some = np.random.RandomState(0).permutation(len(p))[:n] if len(p) > n else np.arange(len(p))
+    log_p_of_some, place = log_p[some], (np.arange(len(some)), labels[some])
 
     def loss(log_power: float) -> float:
-        z = np.exp(log_power) * log_p
+        z = np.exp(log_power) * log_p_of_some
         z -= z.max(axis=1, keepdims=True)
-        return float(np.log(np.exp(z).sum(axis=1)).sum() - z[rows, labels].sum())
+        return float(np.log(np.exp(z).sum(axis=1)).sum() - z[place].sum())
 
-    z = np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x) * log_p
-    z = np.exp(z - z.max(axis=1, keepdims=True))
-    found: NDArray[np.float64] = z / z.sum(axis=1, keepdims=True)
+    log_p *= np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x)
+    log_p -= log_p.max(axis=1, keepdims=True)
+    found: NDArray[np.float64] = np.exp(log_p, out=log_p)
+    found /= found.sum(axis=1, keepdims=True)
     return found
 
 

@@ -81,3 +81,22 @@ def test_where_models_agree_with_all_labels_none_is_doubted(n, k):
     doubts = label_doubts(p, labels)
     assert doubts.order[0] == 7
     assert doubts.chances[7] > 0.9
+
+
+@pytest.mark.parametrize("at_once", [1, 70, 1000])
+def test_many_probabilities_are_looked_at_in_blocks(monkeypatch, at_once):
+    _, labels, p = drawn(300, 7)
+    expected = label_doubts(p, labels)
+    monkeypatch.setattr("sk_han.inspection.doubts._AT_ONCE", at_once)
+    found = label_doubts(p, labels)
+    np.testing.assert_array_equal(found.others, expected.others)
+    np.testing.assert_allclose(found.chances, expected.chances, atol=1e-9)
+
+
+def test_the_power_is_that_of_some_of_many_documents(monkeypatch):
+    _, labels, p = drawn(4_000, 7)
+    expected = label_doubts(p, labels)
+    monkeypatch.setattr("sk_han.inspection.doubts._AT_ONCE", 1)
+    found = label_doubts(p, labels)
+    assert (found.chances != expected.chances).any()
+    np.testing.assert_allclose(found.chances.sum(), expected.chances.sum(), rtol=0.05)
