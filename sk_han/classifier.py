@@ -134,7 +134,7 @@ ContextAttention, default="attention"
         Documents a step. "auto" takes 16 up to 2,500 training documents, 32 up to 5,000 and 64
         above.
     class_weight : dict, list of dict or "balanced", default=None
-        Weights of the classes in the loss; they multiply `sample_weight`. Of several labels a
+        Weights of the classes in all losses; they multiply `sample_weight`. Of several labels a
         document a dict has the weights of documents with each label, a list a dict
         ``{0: ..., 1: ...}`` for each, and "balanced" gives both sides of each label half.
     threshold : float, array-like of shape (n_labels,) or "f1", default=0.5

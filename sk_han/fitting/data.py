@@ -179,7 +179,12 @@ def read_data(given: Given, context: FitContext) -> FitData:
         labelled = replace(labelled, groups=groups_of_copies(first_of_same, codes))
     validation, training, held_out = None, np.arange(len(labelled)), None
     if checked.X_val is not None:
-        validation = _validation(checked.X_val, checked.targets_val, tokenizer, vocabulary_size)
+        weights_val = target.weights_of_others(
+            checked.targets_val, checked.targets, settings.class_weight
+        )
+        validation = _validation(
+            checked.X_val, checked.targets_val, weights_val, tokenizer, vocabulary_size
+        )
     elif is_whole and settings.validation_fraction is not None:
         split = labelled.targets, settings.validation_fraction, context.rng, labelled.groups
         training, held_out = target.hold_out(*split)
@@ -330,14 +335,21 @@ def groups_of_copies(
 def _validation(
     X_val: Any,
     targets: NDArray[np.int64],
+    weights: NDArray[np.float64],
     tokenizer: HierarchicalTokenizer | None,
     vocabulary_size: int,
 ) -> LabelledDocuments:
-    """Return the validation documents that the user gives."""
+    """Return the validation documents that the user gives, but for those of weight 0."""
     if tokenizer is None:
         _check_word_ids(X_val, "X_val", "X_val=True, y_val=True")
     documents = within_vocabulary(as_documents(X_val, tokenizer), vocabulary_size)
-    return LabelledDocuments(documents, targets, np.ones(len(documents)))
+    rows = np.flatnonzero(weights > 0)
+    if not len(rows):
+        raise ValueError(
+            "class_weight is 0 for the classes of all documents in X_val; give others, or leave "
+            "X_val and y_val out."
+        )
+    return LabelledDocuments(documents, targets, weights / weights.max())[rows]
 
 
 def _check_word_ids(X: Any, name: str, request: str) -> None:

@@ -92,6 +92,15 @@ class OneOfClasses(Target):
         """Multiply the weights of documents by those of their classes, (D,)."""
         return self, document_weights(sample_weight, class_weight, self.names[t], self.names)
 
+    def weights_of_others(
+        self, others: NDArray[Any], t: NDArray[Any], class_weight: Any
+    ) -> NDArray[np.float64]:
+        """Return the weight of the class of each of the other documents."""
+        of_class = np.ones(self.n_scores)
+        if class_weight is not None:
+            of_class[t] = document_weights(None, class_weight, self.names[t], self.names)
+        return of_class[others]
+
     def is_learnable(self, t: NDArray[Any]) -> bool:
         """Return whether there are several classes, and a document of each."""
         return 1 < self.n_scores <= len(np.unique(t))

@@ -74,6 +74,12 @@ class Target(ABC):
     ) -> tuple[Target, NDArray[np.float64]]:
         """Check weights; return the target of a fit with these, and that of each document, (D,)."""
 
+    def weights_of_others(
+        self, others: NDArray[Any], t: NDArray[Any], class_weight: Any
+    ) -> NDArray[np.float64]:
+        """Return the weights of other documents by those that classes have in a fit to `t`."""
+        return np.ones(len(others))
+
     def problem_weights(self, t: NDArray[Any], w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weight of each document in each binary problem, (D, B)."""
         return np.broadcast_to(w[:, np.newaxis], (len(w), self.n_problems))

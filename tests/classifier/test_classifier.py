@@ -54,6 +54,29 @@ class TestFitAndPredict:
 
         assert fitted.score(TEXTS, list(map(Opinion, LABELS))) == fitted.score(TEXTS, LABELS) > 0
 
+    @pytest.mark.parametrize("class_weight", ["balanced", {"pos": 5, "neg": 1}, {"pos": 0.5}])
+    def test_validation_documents_have_the_weights_of_their_classes(self, class_weight):
+        rows = np.flatnonzero((LABELS == "neg") | (np.arange(48) % 4 == 0))
+        some = [TEXTS[row] for row in rows], LABELS[rows]
+        y_val = np.array(["pos", "neg", "neg", "pos", "neg"])
+        model = tiny(class_weight=class_weight, max_epochs=1)
+        model.fit(*some, X_val=TEXTS[:5], y_val=y_val)
+        n = (some[1] == "pos").sum(), (some[1] == "neg").sum()
+        ratio = {"balanced": n[1] / n[0]}.get(
+            str(class_weight), 5 if len(class_weight) > 1 else 0.5
+        )
+        weights = np.where(y_val == "pos", ratio, 1)
+        logits = model.net_.logits(model.tokenizer_.transform(TEXTS[:5])).astype(np.float64)
+        losses = -log_softmax(logits)[np.arange(5), (y_val == "pos") * 1]
+        expected = np.average(losses, weights=weights)
+        assert model.history_[0]["valid_loss"] == pytest.approx(expected, rel=1e-5)
+
+    def test_validation_documents_without_any_weight_are_refused(self):
+        model = tiny(class_weight={"pos": 0, "neg": 1, "so so": 1})
+        labels = np.where(np.arange(48) % 7 == 0, "so so", LABELS)
+        with pytest.raises(ValueError, match="class_weight is 0 for the classes of all documents"):
+            model.fit(TEXTS, labels, X_val=TEXTS[:2], y_val=["pos", "pos"])
+
     @pytest.mark.parametrize("output", ["ragged", "padded"])
     def test_raw_text_and_pipeline_give_the_same_numbers(self, fitted, output):
         tokenizer = HierarchicalTokenizer(output=output)
