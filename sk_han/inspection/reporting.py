@@ -444,9 +444,8 @@ def _note_on_decisions(
         n = int((decided != probabilities.argmax(axis=1)).sum())
         yield (
             f"The model predicts another class than the most probable one for {n:,} of "
-            f"{len(decided):,} documents, as with a tuned threshold. Accuracy, the confusion "
-            "matrix, mistakes and their probabilities are those of its predictions; calibration is "
-            "that of the most probable class."
+            f"{len(decided):,} documents, as with a tuned threshold. Accuracy, calibration, "
+            "the confusion matrix and mistakes are those of its predictions."
         )
 
 

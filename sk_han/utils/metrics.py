@@ -46,7 +46,7 @@ def figures(
         "accuracy": float(right.sum() / n_documents),
         "macro_f1": float(f1.mean()),
         "log_loss": abs(float(np.log(np.maximum(of_true, np.finfo(float).eps)).mean())),
-        "calibration_error": calibration_error(probabilities, targets),
+        "calibration_error": calibration_error(probabilities, targets, decided=decided),
         "confusion": confusion,
     }
 
@@ -71,11 +71,14 @@ def label_figures(
 
 
 def calibration_error(
-    probabilities: NDArray[np.float64], targets: NDArray[np.int64], n_bins: int = BINS
+    probabilities: NDArray[np.float64],
+    targets: NDArray[np.int64],
+    n_bins: int = BINS,
+    decided: NDArray[np.int64] | None = None,
 ) -> float:
     """Return how far the share of right predictions is from the confidence in them, on average."""
     # Guo, Pleiss, Sun, Weinberger, 2017, On Calibration of Modern Neural Networks, ICML, equation 3
-    bins = reliability(probabilities, targets, n_bins)
+    bins = reliability(probabilities, targets, n_bins, decided=decided)
     return sum(b.n_documents * abs(b.accuracy - b.confidence) for b in bins) / len(targets)
 
 
@@ -84,10 +87,16 @@ def reliability(
     targets: NDArray[np.int64],
     n_bins: int = BINS,
     groups: NDArray[np.int64] | None = None,
+    decided: NDArray[np.int64] | None = None,
 ) -> list[Bin]:
-    """Put documents into bins of equal width by their highest probability; give no empty ones."""
-    confidence = probabilities.max(axis=1)
-    right = probabilities.argmax(axis=1) == targets
+    """Put documents into bins of equal width by the probability of what is predicted for them.
+
+    `decided` are the classes that are predicted, (D,); None for the most probable ones. Empty bins
+    are left out.
+    """
+    predicted = probabilities.argmax(axis=1) if decided is None else decided
+    confidence = probabilities[np.arange(len(targets)), predicted]
+    right = predicted == targets
     bins = np.digitize(confidence, np.linspace(0, 1, n_bins + 1)[1:-1], right=True)
     counts = np.bincount(bins, minlength=n_bins)
     confidences = np.bincount(bins, weights=confidence, minlength=n_bins)

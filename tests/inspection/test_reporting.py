@@ -234,6 +234,9 @@ def test_a_tuned_threshold_is_reported_by_its_predictions():
     assert said in found.to_html()
     of_answers = model.predict_proba(texts)[np.arange(len(texts)), (predicted == "pos") * 1]
     np.testing.assert_array_equal(found.confidence, of_answers)
+    bins = found.reliability
+    assert sum(b.n_documents * b.confidence for b in bins) == pytest.approx(of_answers.sum())
+    assert sum(b.n_documents * b.accuracy for b in bins) == pytest.approx(found.right.sum())
     wrong = np.flatnonzero(predicted != y)
     worst = wrong[np.argsort(-of_answers[wrong], kind="stable")]
     assert found.mistake_rows.tolist() == worst.tolist()

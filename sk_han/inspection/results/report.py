@@ -276,7 +276,7 @@ class Report(HeldOutReport):
     @property
     def reliability(self) -> list[Bin]:
         """Confidence and accuracy of documents of similar confidence, in 15 bins."""
-        return reliability(self._padded, self.targets, groups=self.groups)
+        return reliability(self._padded, self.targets, groups=self.groups, decided=self.predicted)
 
     @property
     def baseline_reliability(self) -> list[Bin]:
