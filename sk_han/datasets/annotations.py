@@ -148,6 +148,11 @@ def _read(
     return own, list(labels), spans
 
 
+def _letters(text: str) -> str:
+    """Return a text without blanks, which Label Studio joins, and without escaped line ends."""
+    return "".join(text.replace("\\n", " ").split())
+
+
 def _span(span: Any, text: str, where: str) -> Span:
     """Return start and end of a span of any of the tools."""
     said = None
@@ -158,7 +163,7 @@ def _span(span: Any, text: str, where: str) -> Span:
     else:
         start, end = span[:2] if isinstance(span, list) and len(span) > 1 else (None, None)
     if type(start) is int and type(end) is int:
-        if isinstance(said, str) and text[start:end] != said:
+        if isinstance(said, str) and _letters(text[start:end]) != _letters(said):
             units = text.encode("utf-16-le", "surrogatepass")
             before = len(units[: 2 * start].decode("utf-16-le", "replace"))
             if text[before : before + len(said)] != said:

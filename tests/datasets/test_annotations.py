@@ -68,6 +68,12 @@ def test_marks_of_other_texts_and_choices_of_marks_are_left_out(tmp_path):
     assert read_highlights(written(tmp_path, record)) == ([TEXT], ["neg"], [[(2, 6)]])
 
 
+@pytest.mark.parametrize("said", ["Berlin, Germany", "Berlin,\\nGermany", "Berlin, \nGermany"])
+def test_blanks_of_a_mark_may_be_written_otherwise(tmp_path, said):
+    record = of_label_studio("At Berlin, \nGermany.", 3, 19, said)
+    assert read_highlights(written(tmp_path, record))[2] == [[(3, 19)]]
+
+
 def test_a_mark_whose_text_is_elsewhere_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"Record 1 .* its text is not there"):
         read_highlights(written(tmp_path, of_label_studio(TEXT, 3, 7, "film")))
