@@ -198,5 +198,5 @@ def _setting(given: str) -> tuple[str, Any]:
         raise UsageError(f"--set cannot change {name}. {_ELSEWHERE[name]}")
     try:
         return name, ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return name, text

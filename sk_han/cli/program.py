@@ -14,6 +14,7 @@ from typing import Any
 
 from sk_han.cli.arguments import LEARNING, UsageError, parser
 from sk_han.cli.repairs import by_options
+from sk_han.utils.progress import tell
 
 _FAILED, _USAGE, _INTERRUPTED, _NOT_READ = 1, 2, 130, 141
 
@@ -75,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if arguments.verbose:
                 from sk_han.utils.visible_text import visible
 
-                print(visible(traceback.format_exc()), end="", file=sys.stderr)
+                tell(visible(traceback.format_exc()), end="")
             _tell("error", _message(error))
             return _finished(_FAILED)
     return 0
@@ -113,7 +114,7 @@ def _tell(kind: str, message: object) -> None:
     from sk_han.utils.visible_text import in_one_line
 
     line = by_options(in_one_line(message))
-    print(f"sk-han: {kind}{': ' if line else ''}{line}", file=sys.stderr)
+    tell(f"sk-han: {kind}{': ' if line else ''}{line}")
 
 
 def _show_warning(message: Warning | str, *args: Any, **kwargs: Any) -> None:

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["read_highlights"]
-
 Span = tuple[int, int]
 
 
@@ -92,7 +90,7 @@ def read_highlights(
 
 def _records(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield the records with their number, from 1: of an array, or one a line."""
-    read = gzip.open if path.suffix == ".gz" else open
+    read = gzip.open if path.suffix.lower() == ".gz" else open
     with read(path, "rt", encoding="utf-8-sig") as file:
         content = file.read()
     if content.lstrip().startswith("["):

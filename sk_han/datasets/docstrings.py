@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
-__all__ = ["load_docstrings"]
-
 # Importable name -> the distribution whose version is told.
 _USUAL = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn", "torch": "torch"}
 _STANDARD_LIBRARY = "python"

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from sk_han.datasets.tables import Table, read_records
 
-__all__ = ["load_csv"]
-
 
 @overload
 def load_csv(

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from sk_han.datasets import phrases
 
-__all__ = ["make_reviews"]
-
 T = TypeVar("T")
 Span = tuple[int, int]
 

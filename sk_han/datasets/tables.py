@@ -17,8 +17,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
-__all__ = ["Record", "Table", "read_records"]
-
 # The number of the line in which a document starts, its values in the requested columns, and all.
 Row = tuple[int, list[Any], dict[str, Any]]
 
@@ -246,6 +244,8 @@ def _json_rows(lines: TextIO, name: str, columns: list[str]) -> Iterator[Row]:
                 "object on each line, as in "
                 """{"text": "All well.", "label": "praise"}."""
             ) from error
+        except (ValueError, RecursionError) as error:  # numbers too long, lists too deep
+            raise ValueError(f"{where} cannot be read: {error}.") from error
         if not isinstance(record, dict):
             raise ValueError(
                 f"{where} is a JSON {_kind(record)}. Write one object on each line, without a "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,8 @@ def for_answers(
     how = how | {"random_state": random_source(how.get("random_state"))}
 
     def explained() -> Iterator[tuple[int, DocumentExplanation]]:
-        n_read, size, n = 0, how.get("batch_size") or PORTION, length_of(X) or 0
-        parts = (rows_of(X, np.arange(i, min(i + size, n))) for i in range(0, n, size))
-        for portion in parts if n else in_portions(X, size):
+        n_read, size = 0, how.get("batch_size") or PORTION
+        for portion in _portions(X, size):
             likeliest = list(explains(portion, **how))
             answers = [e.labels or (e.predicted,) for e in likeliest]
             wanted = [(i, label) for i, labels in enumerate(answers) for label in labels]
@@ -48,6 +47,16 @@ def for_answers(
             n_read += len(likeliest)
 
     return explained()
+
+
+def _portions(X: Any, size: int) -> Iterator[Any]:
+    """Split documents; of an array or DataFrame the portions are of its kind."""
+    if isinstance(X, (list, tuple)):
+        return in_portions(iter(X), size)  # it tells their places in errors
+    n = length_of(X)
+    if n is None or isinstance(X, (Mapping, Set)):  # documents need an order
+        return in_portions(X, size)
+    return (rows_of(X, np.arange(i, min(i + size, n))) for i in range(0, n, size))
 
 
 def of_answers(

@@ -54,7 +54,7 @@ def in_portions(X: Any, size: int) -> Iterator[Any]:
         return
     first = 0
     while chunk := list(islice(X, size)):
-        if any(isinstance(document, str) for document in chunk):
+        if any(document is None or isinstance(document, str) for document in chunk):
             chunk = check_texts(chunk, first=first)  # here their places in the iterator are known
         yield chunk
         first += len(chunk)

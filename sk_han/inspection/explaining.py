@@ -356,6 +356,7 @@ def _explained_together(
         raise TypeError(
             f"The member {name} cannot be explained: {first}{way if others else ''}"
         ) from first
+    how = how | {"random_state": random_source(how.get("random_state"))}
 
     def explained() -> Iterator[DocumentExplanation]:
         n_read = 0

@@ -9,13 +9,10 @@ import numpy as np
 
 from sk_han.inspection.results.result import plain, written
 from sk_han.rendering.marking_page import marking_markup
-from sk_han.targets import AnyOfLabels
 from sk_han.tokenizer import HierarchicalTokenizer
 from sk_han.utils.containers import label_list
-from sk_han.validation.indicators import check_indicator
+from sk_han.validation.indicators import check_indicator, is_indicator
 from sk_han.validation.texts import check_texts
-
-__all__ = ["marking_page"]
 
 
 def marking_page(texts: Any, labels: Any = None, path: str | os.PathLike[str] | None = None) -> str:
@@ -67,7 +64,8 @@ def _sets(labels: Any, n_texts: int) -> list[list[Any]]:
     """Return the labels of each text."""
     if labels is None:
         return [[]] * n_texts
-    if AnyOfLabels.takes(labels):
+    rows = labels if isinstance(labels, (list, tuple)) else ()
+    if is_indicator(labels) and all(value in (0, 1) for row in rows for value in row):
         values, columns = check_indicator(labels, n_texts, "labels")
         names = np.arange(values.shape[1]) if columns is None else columns
         return [names[row].tolist() for row in values]

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import vstack
 from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.utils import check_random_state
 
 from sk_han.documents.repeated import text_key
 from sk_han.inspection.documents_given import listed_documents, n_documents_of, texts_of
@@ -17,7 +16,7 @@ from sk_han.inspection.ensembles import probability_array
 from sk_han.inspection.explained_model import reader_of, threshold_of
 from sk_han.inspection.results.suggestions import Suggestions
 from sk_han.targets import AnyOfLabels
-from sk_han.utils.argument_checks import check_count, check_share
+from sk_han.utils.argument_checks import check_count, check_share, random_source
 from sk_han.validation.texts import check_texts
 
 # Cosine of the sets of words and pairs of words from which on two texts are much the same: a
@@ -52,7 +51,7 @@ def suggest(
     random_share : float, default=0.1
         The share of the suggestions that is drawn at random from the pool. Scores on the others
         say nothing of the pool: they are the hard ones.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Source of the random share.
 
     Returns
@@ -111,7 +110,7 @@ def suggest(
     n_documents = n_documents_of(X)
     if not n_documents:
         raise ValueError("X is empty: there is no document to choose from.")
-    random = check_random_state(random_state)
+    random = random_source(random_state)
     probabilities = probability_array(estimator, X)
     decided = None if threshold_of(estimator) is None else estimator.predict(X)
     margins, nearest = _undecided(estimator, probabilities, decided)

@@ -17,6 +17,7 @@ from sk_han.rendering.notes import (
     named,
     probabilities_of,
 )
+from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import Explained, Quantity
 from sk_han.rendering.rows import FEWEST_WORDS, Row, chunks_of, rows_of, shortened, words_for_each
 from sk_han.rendering.shading import LEVELS, Shading, brief, shading_of
@@ -239,7 +240,7 @@ def paint_sentences(
         drawn += 1
     left_out = len(largest) - drawn
     if left_out:
-        note = f"{left_out} more sentence{'s' if left_out > 1 else ''}"
+        note = counted(left_out, "more sentence")
         sheet.text(TEXT_LEFT, note, color=sheet.theme.muted, style="italic")
         sheet.y += LINE + GAP
     if rows and rows[-1].sentence is None and explanation.truncated:

@@ -93,7 +93,7 @@ def render_html_list(
         blocks.append(fold(_summary(document, wrong[i]), markup, kind, is_open=is_open))
     if len(shown) < len(order):
         blocks.append(
-            f'<p class="han-small">and {len(order) - len(shown)} more documents; '
+            f'<p class="han-small">and {counted(len(order) - len(shown), "more document")}; '
             "<code>to_html(path)</code> writes all of them.</p>"
         )
     body = "".join(blocks) or '<p class="han-small">No documents.</p>'

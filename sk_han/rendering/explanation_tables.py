@@ -110,5 +110,6 @@ def _documents(explanations: ExplainedDocuments) -> DataFrame:
             "truncated": [e.truncated for e in explanations],
             "strongest_sentence": [top[0].text if top else "" for top in strongest],
             "strongest_contribution": [top[0].score if top else 0.0 for top in strongest],
-        }
+        },
+        "ExplanationList.to_frame",
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sk_han.rendering.markup import escaped, page, table
+from sk_han.utils.containers import listed
 from sk_han.utils.visible_text import in_one_line
 
 Facts = Sequence[tuple[str, str]]
@@ -61,6 +62,4 @@ def table_markup(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def rows_in_words(rows: Sequence[Any]) -> str:
     """Return the first row numbers, and how many more there are."""
-    shown = ", ".join(str(row) for row in rows[:_ROWS_SHOWN])
-    more = f" and {len(rows) - _ROWS_SHOWN:,} more" if len(rows) > _ROWS_SHOWN else ""
-    return f"row{'s' if len(rows) > 1 else ''} {shown}{more}"
+    return f"row{'s' if len(rows) > 1 else ''} {listed(rows, _ROWS_SHOWN, str)}"

@@ -15,6 +15,7 @@ from sk_han.rendering.explanation_figure import (
     sheet_on,
 )
 from sk_han.rendering.notes import comparison, explains_its_answer, named, true_of
+from sk_han.rendering.numbers import counted
 from sk_han.rendering.protocols import ExplainedDocuments, Quantity
 from sk_han.rendering.shading import Shading, side_by_side
 from sk_han.utils.argument_checks import check_count
@@ -66,7 +67,7 @@ def plot_explanations(
         drawn += 1
     left_out = len(documents) - drawn
     if left_out or not documents:
-        note = f"{left_out} more document{'s' if left_out > 1 else ''}"
+        note = counted(left_out, "more document")
         sheet.text(0, note if documents else "No documents.", color=sheet.theme.muted)
         sheet.y += LINE
     if found:

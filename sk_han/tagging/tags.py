@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any, NamedTuple
 
-from sk_han.rendering.explanation_text import NARROWEST, terminal_has_color, wrapped
+from sk_han.rendering.explanation_text import line_width, terminal_has_color, wrapped
 from sk_han.rendering.markup import escaped, isolated, page
 from sk_han.utils.visible_text import in_one_line
 
@@ -55,7 +54,7 @@ def tagged_text(
     New/NNP York/NNP is/VBZ big/JJ
     """
     color = terminal_has_color() if color is None else color
-    width = max(NARROWEST, shutil.get_terminal_size().columns if width is None else width)
+    width = line_width(width)
     found, number = _read(sentences, labels)
     chunked = any(str(tag)[:2] in ("B-", "I-") for tags in labels for tag in tags)
     lines: list[str] = []

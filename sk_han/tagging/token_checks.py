@@ -36,35 +36,35 @@ def as_sentences(X: Any, n_columns: int | None = None) -> list[list[Token]]:
     return sentences
 
 
-def as_tags(y: Any, lengths: Sequence[int], name: str = "y") -> NDArray[Any]:
+def as_tags(y: Any, lengths: Sequence[int]) -> NDArray[Any]:
     """Return the labels of all tokens as one array, shape (T,), checked."""
     if y is None:
         raise ValueError(
             "This SequenceTagger estimator requires y to be passed, but the target y is None."
         )
     sequences = [
-        list(_listed(tags, f"Sentence {i} of {name}", "labels, one for each token"))
-        for i, tags in enumerate(_listed(y, name, "sentences, each a list of labels"))
+        list(_listed(tags, f"Sentence {i} of y", "labels, one for each token"))
+        for i, tags in enumerate(_listed(y, "y", "sentences, each a list of labels"))
     ]
     if len(sequences) != len(lengths):
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {len(lengths)} sentences "
-            f"in X, {len(sequences)} in {name}."
+            f"in X, {len(sequences)} in y."
         )
     for i, (tags, n) in enumerate(zip(sequences, lengths, strict=True)):
         if len(tags) != n:
             raise ValueError(
-                f"Sentence {i} has {n} tokens in X and {len(tags)} labels in {name}: give each "
+                f"Sentence {i} has {n} tokens in X and {len(tags)} labels in y: give each "
                 "token one label."
             )
         for j, tag in enumerate(tags):
             if not isinstance(tag, (str, int, np.integer, np.bool_)):
                 raise TypeError(
                     f"Token {j} of sentence {i} has the label {brief(tag)} of type "
-                    f"{type(tag).__name__} in {name}; labels are strings, integers or booleans. "
+                    f"{type(tag).__name__} in y; labels are strings, integers or booleans. "
                     "Convert them, for example with str(label)."
                 )
-    return as_labels(list(chain.from_iterable(sequences)), name)
+    return as_labels(list(chain.from_iterable(sequences)), "y")
 
 
 def chunks_of(classes: NDArray[Any]) -> NDArray[np.int64]:

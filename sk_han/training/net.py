@@ -320,6 +320,13 @@ class Net(NeuralNet):
             if self.ended_by is not None and self.is_alone:
                 return
 
+    def on_batch_end(
+        self, net: Net, batch: Any = None, training: bool = False, **kwargs: Any
+    ) -> None:
+        """Let a batch count by its targets, such as words, in the loss and accuracy of an epoch."""
+        super().on_batch_end(net, batch=batch, training=training, **kwargs)
+        self.history.record_batch(f"{'train' if training else 'valid'}_batch_size", len(batch[1]))
+
     def infer(self, x: TrainingData, **fit_params: Any) -> Tensor:
         """Compute the logits of a batch."""
         tensors = self.to_tensors(x.inputs, self.device)

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sk_han.utils.optional import import_optional
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-def frame_of(columns: Mapping[str, Any]) -> DataFrame:
-    """Return a pandas DataFrame of columns, those of strings as objects."""
-    import pandas
-
+def frame_of(columns: Mapping[str, Any], door: str) -> DataFrame:
+    """Return a pandas DataFrame of columns, those of strings as objects; the door asked for it."""
+    pandas = import_optional("pandas", None, door)
     return pandas.DataFrame(
         {
             name: pandas.Series(values, dtype=column_dtype(values))

@@ -98,14 +98,12 @@ def reliability(
     confidence = probabilities[np.arange(len(targets)), predicted]
     right = predicted == targets
     bins = np.digitize(confidence, np.linspace(0, 1, n_bins + 1)[1:-1], right=True)
-    counts = np.bincount(bins, minlength=n_bins)
-    confidences = np.bincount(bins, weights=confidence, minlength=n_bins)
-    rights = np.bincount(bins, weights=right, minlength=n_bins)
     found = []
-    for i in np.flatnonzero(counts).tolist():
-        n, these = int(counts[i]), bins == i
+    for i in np.unique(bins):
+        these = bins == i
+        means = float(confidence[these].mean()), float(right[these].mean())
         interval = interval_of(right[these], None if groups is None else groups[these])
-        found.append(Bin(n, float(confidences[i]) / n, float(rights[i]) / n, *interval))
+        found.append(Bin(int(these.sum()), *means, *interval))
     return found
 
 

@@ -67,7 +67,12 @@ class Progress:
     def __init__(self, done: str, *, quiet: bool, beside_rows: bool = False) -> None:
         self._done = done
         self._on_terminal = rewrites_lines()
-        shown_by_rows = self._on_terminal and beside_rows and sys.stdout.isatty()
+        shown_by_rows = (
+            beside_rows
+            and self._on_terminal
+            and sys.stdout is not None  # it is closed
+            and sys.stdout.isatty()
+        )
         self._quiet = quiet or shown_by_rows
         self._started = self._shown = time.monotonic()
         self._n_documents = 0

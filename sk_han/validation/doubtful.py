@@ -123,10 +123,9 @@ def warn_of_conflicts(
     rows = rows[n_words >= _SHORTEST]
     if n_documents < _ENOUGH_DOCUMENTS or len(rows) <= _DOUBTFUL_SHARE * n_documents:
         return
-    some = ", ".join(map(str, rows[:5].tolist()))
     warn_user(
         f"{len(rows):,} of {n_documents:,} documents have the same words as one with another "
-        f"label (rows {some}{', ...' if len(rows) > 5 else ''}): nothing can get both right. Check "
+        f"label (rows {listed(rows.tolist())}): nothing can get both right. Check "
         "the labels; sk_han.describe(texts, labels).conflicting has all rows."
     )
 

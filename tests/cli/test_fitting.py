@@ -146,10 +146,12 @@ def test_values_are_literals_or_strings(fit, setting, name, expected):
     assert model.get_params()[name] == expected
 
 
-def test_an_invalid_value_is_1(fit):
-    code, told, model = fit("--set", "lr=-1")
+@pytest.mark.parametrize("setting", ["lr=-1", "class_weight={[1]: 2}"])
+def test_an_invalid_value_is_1(fit, setting):
+    code, told, model = fit("--set", setting)
     assert (code, model) == (1, None)
-    assert "The 'lr' parameter of HANClassifier must be" in told.splitlines()[-1]
+    name = setting.partition("=")[0]
+    assert f"The '{name}' parameter of HANClassifier must be" in told.splitlines()[-1]
 
 
 def test_a_folder_that_is_not_there_is_told_before_training(run, table, tmp_path):

@@ -282,3 +282,9 @@ class TestEscapeCharacters:
         assert code == 0
         assert "odd\u241b[31m" in told
         assert "\x1b" not in told
+
+
+def test_errors_are_not_written_among_rows(run, table, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    code, output, _ = run("predict", "no.han", table())
+    assert (code, output) == (1, "")

@@ -111,7 +111,7 @@ def test_what_was_not_accepted_is_left_out(tmp_path):
 
 
 def test_compressed_files_and_other_keys(tmp_path):
-    path = tmp_path / "marked.jsonl.gz"
+    path = tmp_path / "marked.jsonl.GZ"
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.write(json.dumps({"review": "é\N{GRINNING FACE}", "label": "x"}) + "\n\n")
     assert read_highlights(path, text="review")[0] == ["é\N{GRINNING FACE}"]

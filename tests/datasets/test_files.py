@@ -219,6 +219,7 @@ REFUSED = [  # the name of a file, what it holds, what the message says
         json_lines(A_B) + '{"text": \n',
         "line 2 is not JSON: .* column 9.*whole object",
     ),
+    ("a.jsonl", f"{json_lines(A_B)}{'1' * 5000}\n", "line 2 cannot be read"),
     ("a.jsonl", json.dumps([A_B]), "line 1 is a JSON array.*without a list around"),
     (
         "a.jsonl",

@@ -1,6 +1,7 @@
 import csv
 import dataclasses
 import gzip
+import sys
 
 import numpy as np
 import pandas as pd
@@ -354,3 +355,18 @@ def test_a_table_holds_any_text_and_is_compressed_by_its_name(audit, tmp_path):
     with gzip.open(tmp_path / "audit.csv.gz", "rt", encoding="utf-8-sig", newline="") as file:
         texts = [row["text"] for row in csv.DictReader(file)]
     assert "half a character ?" in texts
+
+
+def test_a_table_has_classes_as_they_are(audit, tmp_path):
+    of_numbers = dataclasses.replace(audit, labels=(1.0, 2.0))
+    of_numbers.to_csv(tmp_path / "audit.csv")
+    with open(tmp_path / "audit.csv", encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["label"] for row in rows} <= {"1.0", "2.0"}
+    assert all(len(row["doubt"]) == 5 for row in rows if row["doubt"] != "1.0")
+
+
+def test_a_table_without_pandas_names_what_to_install(audit, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match=r"LabelAudit\.to_frame needs.*pip install"):
+        audit.to_frame()

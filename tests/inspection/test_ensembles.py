@@ -144,6 +144,15 @@ def test_random_numbers_and_attention_of_a_vote_are_means_too(vote):
         assert explanation.contributions.shape == (len(explanation.words),)
 
 
+def test_random_numbers_of_a_vote_do_not_depend_on_portions(vote):
+    def scores(texts, size):
+        found = explain_iter(vote, texts, method="random", random_state=0, batch_size=size)
+        return [explanation.contributions.tolist() for explanation in found]
+
+    assert scores(iter(TEXTS[:1] * 3), 1) != scores(TEXTS[:1], 1) * 3
+    assert scores(iter(TEXTS[:1] * 3), 1)[0] == scores(TEXTS[:1], 1)[0]
+
+
 @pytest.mark.parametrize("ensemble", [True, False])
 def test_a_calibrated_classifier_is_explained_before_its_calibration(ensemble):
     calibrated = CalibratedClassifierCV(tiny(), cv=2, ensemble=ensemble).fit(OF_TWO, TWO)

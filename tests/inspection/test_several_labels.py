@@ -184,6 +184,15 @@ def test_an_iterator_is_explained_for_predicted_labels_as_it_is_read(fitted):
     assert [first, *found] == list(explain(fitted, X[TEST], targets="predicted", batch_size=8))
 
 
+def test_wrong_documents_are_named_where_predicted_labels_are_explained(fitted):
+    texts = [*X, *X, None]
+    with pytest.raises(TypeError, match=f"Document {len(texts) - 1} "):
+        explain(fitted, texts, targets="predicted")
+    for unordered in ({"a": X[0]}, {X[0]}):
+        with pytest.raises(TypeError, match="order"):
+            explain(fitted, unordered, targets="predicted")
+
+
 def test_text_and_page_show_all_labels_and_no_predicted_class(fitted, explained):
     both = next(i for i, e in enumerate(explained) if e.labels == ("late", "good"))
     none = next(i for i, e in enumerate(explained) if not e.labels)

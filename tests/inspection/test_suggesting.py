@@ -52,6 +52,17 @@ def test_the_smallest_difference_of_two_classes_comes_first():
     assert found[1].guess == "b"
 
 
+def test_the_global_random_state_is_left_alone():
+    before = np.random.get_state()[2]
+    suggest(Says([[0.5, 0.5, 0]] * 8), words(8), 4, random_share=0.5)
+    assert np.random.get_state()[2] == before
+    drawn = [
+        suggest(Says([[0.5, 0.5, 0]] * 8), words(8), 4, random_share=1, random_state=source)
+        for source in (0, np.random.default_rng(0))
+    ]
+    assert drawn[0].documents.tolist() == drawn[1].documents.tolist()
+
+
 def test_of_several_labels_the_nearest_to_its_threshold_counts():
     model = HANClassifier(**SMALL, max_epochs=1, threshold=[0.5, 0.02])
     y = np.column_stack([LABELS == "positive", np.arange(160) % 3 == 0])

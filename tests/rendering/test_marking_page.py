@@ -70,6 +70,11 @@ def test_texts_and_labels_may_come_in_any_container(container):
     assert marking_page(container(texts), given) == marking_page(texts, labels)
 
 
+@pytest.mark.parametrize("labels", [[[1, 2], [2, 3]], [["a", "b"], ["b", "c"]]])
+def test_lists_of_labels_stand_above_each_text(labels):
+    assert [each["accept"] for each in records_of(marking_page(["a b", "c"], labels))] == labels
+
+
 def test_an_indicator_names_the_labels_of_each_text():
     frame = pd.DataFrame({"good": [1, 0], "late": [1, 0]}, index=[5, 3])
     assert [each["accept"] for each in records_of(marking_page(["a b", "c"], frame))] == [

@@ -122,6 +122,14 @@ class TestAnotherNetwork:
         assert net.logits(DOCUMENTS).argmax(axis=1).tolist() == WORDS.targets.tolist()
         assert net.history[-1]["words_right"] == 1
 
+    def test_batches_count_by_their_targets(self):
+        # Two documents a step; to validate three of eight words, then one of three.
+        net = net_of({"right": accuracy}, module__each_word=True, max_epochs=1, optimizer__lr=0.01)
+        epoch = net.train(WORDS, WORDS).history[0]
+        assert epoch["right"] == pytest.approx(accuracy(net.logits(DOCUMENTS), WORDS.targets))
+        sizes = [batch[name] for batch in epoch["batches"] for name in batch if "size" in name]
+        assert sizes == [5, 6, 8, 3]
+
     def test_a_row_counts_in_the_loss_by_its_weight(self):
         net = net_of(module__each_word=True).initialize()
         logits = net.module_(*document_tensors(DOCUMENTS, "cpu"))

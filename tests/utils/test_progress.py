@@ -34,6 +34,13 @@ def test_a_log_has_a_line_each_half_minute_and_at_the_end(clock, capsys):
     ]
 
 
+def test_rows_may_have_nowhere_to_go(clock, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdout", None)
+    counted(clock, [1], beside_rows=True)
+    assert "1,000 documents" in capsys.readouterr().err
+
+
 def test_a_terminal_has_one_line_that_changes(clock, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     counted(clock, [1, 2])

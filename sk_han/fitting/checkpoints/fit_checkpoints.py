@@ -58,11 +58,11 @@ class FitCheckpoints:
         """Whether anything is stored."""
         return self._checkpoint is not None
 
-    def check(self, describe: Callable[..., dict[str, str]], *args: Any) -> None:
+    def check(self, describe: Callable[[], dict[str, str]]) -> None:
         """Add strings to the fingerprint; a ValueError if those of the checkpoint differ."""
         if self._checkpoint is None or not self._writes:
             return
-        part = describe(*args)
+        part = describe()
         self._fingerprint |= part
         if self._found is None:
             return

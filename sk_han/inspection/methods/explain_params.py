@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 from sk_han.inspection.results.document import COMBINATIONS
 from sk_han.utils.argument_checks import check_choice, check_count, check_share
 
-__all__ = ["How", "takes_how"]
-
 # The methods that `spread` is for.
 SPREADING = ("sentence_alone", "gradient_attention")
 

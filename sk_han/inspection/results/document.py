@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.result import Result, freeze, plain, written
+from sk_han.inspection.results.result import ReadOnlyResult, freeze, plain, written
 from sk_han.inspection.results.span_checks import (
     SUM_TOLERANCE,
     check_attention,
@@ -54,7 +54,7 @@ class ScoredText(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DocumentExplanation(Result):
+class DocumentExplanation(ReadOnlyResult):
     """The words and sentences of one document, and their contributions to the score of a class.
 
     Attention is the weight in the model's pooling: the share of each word in the vector of its
@@ -392,13 +392,6 @@ class DocumentExplanation(Result):
 
     def __hash__(self) -> int:
         return hash((self.text, self.method, self.truncated))
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # A pickle does not keep that an array is read-only.
-        for value in state.values():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-        self.__dict__.update(state)
 
     def _check(self) -> None:
         check_spans(self.word_spans, "word_spans", len(self.text))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han.inspection.results.result import Result
+from sk_han.inspection.results.result import ReadOnlyResult
 from sk_han.utils.csv_files import write_csv
 from sk_han.utils.frames import frame_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Entry = TypeVar("Entry")
 
 
-class Listing(Result, Generic[Entry]):
+class Listing(ReadOnlyResult, Generic[Entry]):
     """Entries of documents, the one to look at first in front."""
 
     documents: NDArray[np.int64]  # (n_entries,)
@@ -51,7 +51,7 @@ class Listing(Result, Generic[Entry]):
         document ``marked`` of an audit is left out, of several labels its ``suggested``, and the
         ``rival`` of suggestions.
         """
-        return frame_of(self._columns())
+        return frame_of(self._columns(), f"{type(self).__name__}.to_frame")
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the rows of `to_frame` in UTF-8, with an empty column to fill in.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han.inspection.results.collection import ExplanationList
-from sk_han.inspection.results.result import Result, Shape, freeze, plain
+from sk_han.inspection.results.result import ReadOnlyResult, Shape, freeze, plain
 from sk_han.rendering.numbers import counted
 from sk_han.rendering.report.confusion import plot_confusion
 from sk_han.rendering.report.page import render_report
@@ -74,7 +74,7 @@ def shares_of(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class HeldOutReport(Result):
+class HeldOutReport(ReadOnlyResult):
     """Held-out documents, what a model says of them, and what it is compared with."""
 
     estimator: str

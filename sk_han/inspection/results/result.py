@@ -88,6 +88,16 @@ class Result(ABC):
         return self.to_text()
 
 
+class ReadOnlyResult(Result):
+    """A result whose arrays cannot be written to, in copies and pickles of it neither."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(state)
+
+
 def plain(value: Any) -> Any:
     """Return nested data as types that JSON has; see `Result.to_dict`."""
     if isinstance(value, Result):

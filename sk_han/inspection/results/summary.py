@@ -11,7 +11,6 @@ from sk_han.rendering.summary_figure import plot_summary
 from sk_han.rendering.summary_html import render_summary_html
 from sk_han.rendering.summary_text import render_summary_text
 from sk_han.utils.frames import frame_of
-from sk_han.utils.optional import import_optional
 
 if TYPE_CHECKING:
     import numpy as np
@@ -226,7 +225,6 @@ class Summary(Result):
         Columns are the class, the fields of its `Term`, and contexts as strings with the term in
         brackets.
         """
-        import_optional("pandas", None, "Summary.to_frame")
         numbers = {
             "contribution": float,
             "n_documents": int,
@@ -245,7 +243,8 @@ class Summary(Result):
                 "contexts": [
                     [f"{c.before}[{c.written}]{c.after}" for c in term.contexts] for term in terms
                 ],
-            }
+            },
+            "Summary.to_frame",
         )
         return frame.astype(numbers)
 

@@ -167,7 +167,8 @@ def occurrences_of(documents: DocumentArray, keys: NDArray[np.uint64], largest: 
         starts = batch.sentence_starts[batch.document_starts]
         of_batch, first, sizes = keyed_ngrams(batch, (1, largest))
         term = np.searchsorted(keys, of_batch)
-        is_shown = np.flatnonzero(np.append(keys, 0)[term] == of_batch)  # no n-gram has the key 0
+        with_end = np.append(keys, np.uint64(0))  # no n-gram has the key 0
+        is_shown = np.flatnonzero(with_end[term] == of_batch)
         first = first[is_shown]
         rows = document_of[first]
         parts.append((term[is_shown], row + rows, first - starts[rows], sizes[is_shown]))

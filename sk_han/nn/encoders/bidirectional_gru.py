@@ -131,7 +131,7 @@ class BidirectionalGRU(nn.Module):
             initial = initial[:, layout.order[: layout.n_filled]]
         return gru_states(projected, weights.states, weights.state_bias, index, lengths, initial)
 
-    def join_weights(self, join: bool = True) -> None:
+    def join_weights(self, join: bool) -> None:
         """Keep the weights of both directions as predictions need them, or forget them.
 
         Joining them takes a tenth of the time of one document. A change of weights needs it again.

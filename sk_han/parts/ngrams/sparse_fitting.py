@@ -69,7 +69,8 @@ class SparseLearner:
         """Choose the strength of regularization by the loss of documents not learnt from."""
         t = self.target.problems(self.data.targets)
         n_positive = np.minimum(t[rows].sum(axis=0), t[held_out].sum(axis=0))
-        problems = np.argsort(-n_positive, kind="stable")[:: max(1, t.shape[1] // 2 // 30)]
+        ranked = np.argsort(-n_positive, kind="stable")
+        problems = ranked[:: max(1, len(ranked) // 2 // _ENOUGH_PROBLEMS)]
         problems = problems[n_positive[problems] > 0][:_ENOUGH_PROBLEMS]
         if not len(problems) or not len(self.buckets):
             return
@@ -110,12 +111,13 @@ class SparseLearner:
         )
 
     def _factor_of_size(self) -> NDArray[np.float64]:
-        """Return the factor of each n-gram for its number of words, (F,)."""
-        size = np.ones(1 << BITS, dtype=np.int8)
+        """Return the factor of each n-gram for its words beyond the fewest, (F,)."""
+        size = np.full(1 << BITS, self.ngram_range[0], dtype=np.int32)
         for batch in batches(self.data.documents):
             keys, _, n = keyed_ngrams(batch, self.ngram_range)
             size[buckets_of(keys)] = n
-        return np.power(_OF_LONGER, size[self.buckets] - 1.0, dtype=np.float64)
+        beyond = size[self.buckets] - self.ngram_range[0]
+        return np.power(_OF_LONGER, beyond, dtype=np.float64)
 
     def _features(self) -> csr_matrix:
         """Return the vectors of all documents, (D, F)."""

@@ -40,7 +40,7 @@ def reliability_chart(report: Reported) -> str:
         _curve(chart, report.baseline_reliability, "against", hollow=True)
         entries.append(("against", True, BASELINE))
     for b in bins:
-        chart.interval(b.confidence, b.low, b.high, "toward")
+        chart.interval(b.confidence, b.low, b.high)
     _curve(chart, bins, "toward")
     caption = (
         "On the dashed line a probability is what it says: of the documents predicted with 80 %, "
@@ -76,7 +76,7 @@ def length_chart(report: Reported) -> str:
     )
     chart = Chart(words, Axis("right", 0, 1, _SHARES), "Share of right predictions by length")
     for i, b in enumerate(bins):
-        chart.interval(i, b.low, b.high, "toward")
+        chart.interval(i, b.low, b.high)
     chart.dots(
         [(i, b.accuracy) for i, b in enumerate(bins)],
         "toward",

@@ -21,12 +21,13 @@ def report_frame(
         raise ValueError(
             f"what must be 'documents', 'classes', 'scores' or 'confusion'; got {what!r}."
         )
-    pandas = import_optional("pandas", None, f"{type(report).__name__}.to_frame")
+    door = f"{type(report).__name__}.to_frame"
+    pandas = import_optional("pandas", None, door)
     if what == "documents":
-        return frame_of(document_columns(report))
+        return frame_of(document_columns(report), door)
     if what == "classes":
         columns = dict(zip(scores[0]._fields, zip(*scores, strict=True), strict=True))
-        return frame_of(columns).set_index("label")
+        return frame_of(columns, door).set_index("label")
     if what == "scores":
         return pandas.DataFrame(report.scores).T
     return confusion(report)
@@ -47,7 +48,8 @@ def taken_frame(report: Reported) -> DataFrame:
     """Return how often a label is missed where another is wrongly given."""
     pairs = report.taken_for()
     names = ("missed", "given", "n_documents")
-    return frame_of({name: [pair[i] for pair in pairs] for i, name in enumerate(names)})
+    columns = {name: [pair[i] for pair in pairs] for i, name in enumerate(names)}
+    return frame_of(columns, f"{type(report).__name__}.to_frame")
 
 
 def document_columns(report: Reported) -> dict[str, list[Any]]:

@@ -67,10 +67,10 @@ class Chart:
             for (x, y), title in zip(points, titles, strict=True)
         ]
 
-    def interval(self, x: float, low: float, high: float, kind: str) -> None:
+    def interval(self, x: float, low: float, high: float) -> None:
         """Draw the interval of a value, from `low` to `high`."""
         self._marks.append(
-            f'<path class="han-line han-{kind}" d="M{self._left(x)} {self._top(low)}'
+            f'<path class="han-line han-toward" d="M{self._left(x)} {self._top(low)}'
             f'V{self._top(high)}"/>'
         )
 

@@ -18,9 +18,8 @@ class EarlyStopping(Callback):
     equal accuracies. Epochs count from 1; a score is the measure, and minus the validation loss.
     """
 
-    def __init__(self, n_iter_no_change: int | None, measure: str = "valid_accuracy") -> None:
+    def __init__(self, n_iter_no_change: int | None) -> None:
         self.n_iter_no_change = n_iter_no_change
-        self.measure = measure
 
     def on_train_begin(self, net: Any, **kwargs: Any) -> None:
         """Reset the state of an earlier training."""
@@ -31,7 +30,7 @@ class EarlyStopping(Callback):
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """Copy the weights of a better epoch, or stop the training."""
         epoch = net.history[-1]
-        score = (epoch[self.measure], -epoch["valid_loss"])
+        score = (epoch["valid_accuracy"], -epoch["valid_loss"])
         if score > self.best_score_:
             self.best_score_, self.best_epoch_ = score, epoch["epoch"]
             self.best_weights_ = copy.deepcopy(net.module_.state_dict())

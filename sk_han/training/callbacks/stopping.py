@@ -17,8 +17,6 @@ from skorch.callbacks import Callback, LRScheduler
 
 from sk_han.utils.progress import tell
 
-__all__ = ["StopAfter", "StopOnInterrupt", "stops_for_a_person"]
-
 # What may stand between a person and the fit: what fits one estimator, once.
 _DIRECT = ("sklearn.base", "sklearn.pipeline", "sklearn.compose", "sklearn.utils")
 _FITS_MANY = ("sk_han.fitting.text_features", "sk_han.inspection")

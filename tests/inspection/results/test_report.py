@@ -93,8 +93,9 @@ def test_frames_have_their_rows():
 
 def test_a_report_is_read_only():
     report = made()
-    with pytest.raises(ValueError, match="read-only"):
-        report.targets[0] = 1
+    for each in (report, pickle.loads(pickle.dumps(report))):
+        with pytest.raises(ValueError, match="read-only"):
+            each.targets[0] = 1
     with pytest.raises(AttributeError):
         report.labels = ()
 

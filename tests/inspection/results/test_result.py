@@ -27,7 +27,7 @@ from sk_han.inspection.results.description import FitCost
 from sk_han.inspection.results.fit_summary import SummaryOfFit
 from sk_han.inspection.results.listing import Listing
 from sk_han.inspection.results.report import HeldOutReport
-from sk_han.inspection.results.result import Result, plain
+from sk_han.inspection.results.result import ReadOnlyResult, Result, plain
 from sk_han.translation import Alignment
 from tests.by_hand import explained, signed, summarized
 from tests.reports import made, made_of_labels
@@ -138,7 +138,7 @@ def _figures_are_closed() -> Iterator[None]:
 def test_there_are_no_other_results():
     kinds = [
         kind
-        for base in (Result, HeldOutReport, Listing, SummaryOfFit)
+        for base in (Result, ReadOnlyResult, HeldOutReport, Listing, SummaryOfFit)
         for kind in base.__subclasses__()
     ]
     assert {kind.__name__ for kind in kinds if not isabstract(kind)} == RESULTS.keys()

@@ -109,6 +109,17 @@ def test_a_stored_model_is_the_same_and_damage_is_refused(model):
             check(SparseNgramModel.SCHEMA, state | damage, "part", B=K)
 
 
+@pytest.mark.parametrize("n", [3, 25, 200])
+def test_n_grams_of_many_words_can_be_stored(n):
+    texts = [f"topic{k} is here " * n for k in NUMBERS]
+    documents = HierarchicalTokenizer().fit_transform(texts)
+    target = OneOfClasses(NAMES)
+    learner = SparseLearner(LabelledDocuments(documents, NUMBERS, WEIGHTS), target, (n, n))
+    model = learner.fit(np.arange(len(NUMBERS)))
+    check(SparseNgramModel.SCHEMA, model.to_state(), "part", B=K)
+    assert (model.logits(documents).argmax(axis=1) == NUMBERS).all()
+
+
 def test_a_label_of_no_document_has_a_low_constant_score():
     targets = NUMBERS[:, np.newaxis] == NAMES
     targets[:, 5] = False
