@@ -81,7 +81,8 @@ def plot_explanation(
     sheet = sheet_on(ax, 8, [explanation], "DocumentExplanation.plot")
     paint_head(sheet, explanation)
     legend = GAP + LINE * (1 + len(_broken(sheet, _note([explanation], shading), size=SMALL)))
-    lowest = sheet.height - LINE - GAP - legend
+    lines = 2 if shading.sum_note() else 1  # sentences left out, and the sum
+    lowest = sheet.height - LINE * lines - GAP - legend
     paint_sentences(sheet, [sheet], explanation, [shading], max_sentences, lowest)
     paint_legend(sheet, [explanation], shading)
     return sheet.finished()
@@ -243,6 +244,11 @@ def paint_sentences(
         note = counted(left_out, "more sentence")
         sheet.text(TEXT_LEFT, note, color=sheet.theme.muted, style="italic")
         sheet.y += LINE + GAP
+    if shadings[0].sum_note():
+        for column, shading in zip(columns, shadings, strict=True):
+            column.y = sheet.y
+            column.text(TEXT_LEFT, shading.sum_note(), color=sheet.theme.muted, size=SMALL)
+        sheet.y += LINE
     if rows and rows[-1].sentence is None and explanation.truncated:
         _paint_words(sheet, rows[-1], shadings[0])
 

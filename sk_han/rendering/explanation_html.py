@@ -150,6 +150,12 @@ def _classes(explanations: Sequence[Explained], show: Quantity, true: Any) -> st
     for run, is_folded in folded(largest, OPEN_SENTENCES):
         markup = "".join(_side(rows[i], shadings, marks, names) for i in run)
         blocks.append(fold(f"{len(run)} sentences", markup) if is_folded else markup)
+    sums = "".join(
+        f'<div class="han-cell han-small">{with_minus(shading.sum_note())}</div>'
+        for shading in shadings
+        if shading.sum_note()
+    )
+    blocks += [f'<div class="han-side">{sums}</div>'] if sums else []
     blocks += [_row_of_rest(row, marks[0]) for row in rows if row.sentence is None]
     return (
         f"{_head(first, true, names_target=False)}"
@@ -213,6 +219,8 @@ def _text(explanation: Explained, shading: Shading) -> str:
     for run, is_folded in folded(shading.sentences, OPEN_SENTENCES):
         markup = "".join(_row(_weight(i, shading), read[i], marks) for i in run)
         blocks.append(fold(with_minus(fold_note(shading, run)), markup) if is_folded else markup)
+    if shading.sum_note():
+        blocks.append(f'<div class="han-small">{with_minus(shading.sum_note())}</div>')
     blocks += [_row_of_rest(row, marks) for row in rows[len(read) :]]
     return f'<div class="han-text" lang="" dir="auto">{"".join(blocks)}</div>'
 

@@ -115,6 +115,8 @@ def _document(
             chunks = _chunks(row, explanation, shading, color)
             text = wrapped(chunks, width - len(margin))
             lines.append(margin + ("\n" + " " * len(margin)).join(text))
+    if shading.sum_note():
+        lines += prose(shading.sum_note(), width)
     for row in rows:
         if row.sentence is None:
             chunks = _chunks(row, explanation, shading, color)

@@ -27,6 +27,7 @@ class Shading:
     words: NDArray[np.float64]
     sentences: NDArray[np.float64]
     signed: bool
+    base: float | None = None  # from which contributions start, where they add up to log-odds
     beside: tuple[Shading, ...] = ()  # of the same document, for other classes
 
     @cached_property
@@ -56,6 +57,13 @@ class Shading:
     def written(self, sentence: int) -> str:
         """Return the value of a sentence, as `number` writes it."""
         return number(float(self.sentences[sentence]), self.signed)
+
+    def sum_note(self) -> str:
+        """Say what the sentences add up to, and from where; nothing where they do not add up."""
+        if self.base is None:
+            return ""
+        total = self.base + float(self.sentences.sum())
+        return f"{number(self.base, True)} without any word, {number(total, True)} in sum"
 
     def share(self, sentence: int) -> float:
         """Return the share of a full bar that a sentence fills, from 0 to 1."""
@@ -96,7 +104,10 @@ def shading_of(explanation: Explained, show: Quantity) -> Shading:
     """Return the values of an explanation to draw: its contributions or the attention."""
     if show == "contributions":
         return Shading(
-            explanation.contributions, explanation.sentence_contributions, explanation.signed
+            explanation.contributions,
+            explanation.sentence_contributions,
+            explanation.signed,
+            explanation.base_value,
         )
     if show == "attention":
         return Shading(explanation.combined_attention, explanation.sentence_attention, False)

@@ -81,8 +81,8 @@ class TestEffect:
     def test_attention_goes_to_what_was_marked(self, reviews, monkeypatch):
         monkeypatch.setattr("sk_han.training.loss._STRENGTH_OF_MARKS", 3.0)
         texts, labels, marked = reviews
-        plain = small().fit(texts[:120], labels[:120])
-        taught = small().fit(texts[:120], labels[:120], highlights=marked[:120])
+        plain = small(max_epochs=12).fit(texts[:120], labels[:120])
+        taught = small(max_epochs=12).fit(texts[:120], labels[:120], highlights=marked[:120])
         before, after = (on_marked(model, texts[120:], marked[120:]) for model in (plain, taught))
         assert after > 1.5 * before
 

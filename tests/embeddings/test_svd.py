@@ -44,6 +44,35 @@ def test_widths_of_any_number_of_vectors(columns: int) -> None:
     assert (values <= expected * 1.0001).all()
 
 
+@pytest.mark.parametrize("shape", [(600, 400), (400, 600)])
+def test_large_values_are_exact_and_no_direction_is_worthless(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    left, right = (np.linalg.qr(rng.normal(size=(n, 400)))[0] for n in shape)
+    falling = np.arange(1, 401) ** -0.5  # slowly, as those of words in documents
+    matrix = csr_matrix(((left * falling) @ right.T).astype(np.float32))
+    vectors, values = left_singular_vectors(matrix, 60, np.random.RandomState(0))
+    np.testing.assert_allclose(values[:20], falling[:20], rtol=1e-3)
+    assert (values > 0.8 * falling[:60]).all()
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(60), atol=1e-3)
+    kept = np.linalg.norm(matrix.toarray().T @ vectors) ** 2
+    assert kept > 0.98 * np.sum(falling[:60] ** 2)
+
+
+def test_a_space_that_is_filled_gives_all_of_numpys_values() -> None:
+    matrix = csr_matrix(np.random.default_rng(0).normal(size=(90, 70)).astype(np.float32))
+    _, values = left_singular_vectors(matrix, 50, np.random.RandomState(0))
+    expected = np.linalg.svd(matrix.toarray(), compute_uv=False)
+    np.testing.assert_allclose(values, expected[:50], rtol=1e-4)
+
+
+def test_an_empty_matrix_has_no_directions() -> None:
+    vectors, values = left_singular_vectors(
+        csr_matrix((30, 20), dtype=np.float32), 4, np.random.RandomState(0)
+    )
+    assert not vectors.any()
+    assert not values.any()
+
+
 def test_the_number_of_threads_changes_no_bit(low_rank: csr_matrix) -> None:
     alone, _ = left_singular_vectors(low_rank, 5, np.random.RandomState(0))
     with using_threads(3):

@@ -20,6 +20,7 @@ SMALL = {
     "word_hidden": 2,
     "sentence_hidden": 2,
     "max_epochs": 1,
+    "embedding_init": "random",
     "random_state": 0,
 }
 TEXTS, LABELS = make_reviews(60, random_state=0)
