@@ -220,25 +220,20 @@ def paint_sentences(
 ) -> None:
     """Draw the sentences of the largest weights, and count those left out and what was not read.
 
-    Each shading has its column. Below `lowest` nothing is drawn, and the first sentence shortened.
+    Each shading has its column. Of more than fit above `lowest` the heaviest are drawn, and the
+    first of these is shortened if need be.
     """
     rows = rows_of(explanation)
     largest = np.abs([shading.sentences for shading in shadings]).max(axis=0)
-    chosen = sorted(np.argsort(-largest, kind="stable")[:max_sentences].tolist())
-    n_words = words_for_each([rows[i] for i in chosen])
-    drawn = 0
-    for i in chosen:
-        before = sheet.state()
-        bottom = _paint_row(columns, rows[i], shadings, n_words, sheet.y)
-        while bottom > lowest and not drawn and n_words > FEWEST_WORDS:
-            sheet.undo(before)
-            n_words //= 2
-            bottom = _paint_row(columns, rows[i], shadings, n_words, sheet.y)
-        if bottom > lowest:
-            sheet.undo(before)
+    heaviest = np.argsort(-largest, kind="stable").tolist()
+    n, before = min(max_sentences, len(heaviest)), sheet.state()
+    while True:
+        chosen = [rows[i] for i in sorted(heaviest[:n])]
+        drawn = _paint_rows(sheet, columns, chosen, shadings, lowest)
+        if drawn == n or n == 1:
             break
-        sheet.y = bottom + GAP
-        drawn += 1
+        sheet.undo(before)
+        n = max(drawn, 1)
     left_out = len(largest) - drawn
     if left_out:
         note = counted(left_out, "more sentence")
@@ -251,6 +246,29 @@ def paint_sentences(
         sheet.y += LINE
     if rows and rows[-1].sentence is None and explanation.truncated:
         _paint_words(sheet, rows[-1], shadings[0])
+
+
+def _paint_rows(
+    sheet: Sheet,
+    columns: Sequence[Sheet],
+    rows: Sequence[Row],
+    shadings: Sequence[Shading],
+    lowest: float,
+) -> int:
+    """Draw sentences until one does not fit, the first shortened if need be; return how many."""
+    n_words = words_for_each(rows)
+    for n_drawn, row in enumerate(rows):
+        before = sheet.state()
+        bottom = _paint_row(columns, row, shadings, n_words, sheet.y)
+        while bottom > lowest and not n_drawn and n_words > FEWEST_WORDS:
+            sheet.undo(before)
+            n_words //= 2
+            bottom = _paint_row(columns, row, shadings, n_words, sheet.y)
+        if bottom > lowest:
+            sheet.undo(before)
+            return n_drawn
+        sheet.y = bottom + GAP
+    return len(rows)
 
 
 def _paint_row(

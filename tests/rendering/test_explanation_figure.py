@@ -98,6 +98,14 @@ def test_rows_that_do_not_fit_given_axes_are_counted():
     assert min(t.get_window_extent().y0 for t in ax.texts) >= ax.get_window_extent().y0 - 1
 
 
+def test_the_heaviest_sentences_are_those_that_fit_given_axes():
+    text = " ".join(f"Number n{i}." for i in range(30))
+    ax = plot_explanation(explained(text), ax=Figure(figsize=(6, 2.5)).subplots())
+    drawn = [t for t in texts(ax) if t in text.replace(".", "").split()[1::2]]
+    assert 1 < len(drawn) < 20
+    assert drawn == [f"n{i}" for i in range(30 - len(drawn), 30)]
+
+
 def test_the_sentences_of_largest_weight_are_drawn():
     text = " ".join(f"Number n{i}." for i in range(9))
     ax = plot_explanation(explained(text), max_sentences=3)
