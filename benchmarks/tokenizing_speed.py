@@ -24,7 +24,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sk_han import HierarchicalTokenizer
 from sk_han.documents import LabelledDocuments
 from sk_han.engines.engine_choice import kernels, using_engine
-from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
+from sk_han.parts.ngrams.stacking import NgramLearner, Source
 from sk_han.targets import OneOfClasses
 from sk_han.text.analyzer import TextAnalyzer
 from sk_han.text.sentences import sentence_spans
@@ -69,11 +69,9 @@ def main() -> None:
     documents = fitted.transform(texts)
     targets = np.unique(labels, return_inverse=True)[1]
     some = slice(0, len(texts), 3)
-    ngrams = fit_ngram_model(
-        LabelledDocuments(documents[some], targets[some], np.ones(len(targets[some]))),
-        OneOfClasses(np.arange(2)),
-        (1, 3),
-    )
+    labelled = LabelledDocuments(documents[some], targets[some], np.ones(len(targets[some])))
+    learner = NgramLearner(Source(labelled, (1, 3)), OneOfClasses(np.arange(2)), None)
+    ngrams = learner.fit(np.arange(len(labelled)))
     assert ngrams is not None
     ours: dict[str, Callable[[], object]] = {
         "transform": lambda: fitted.transform(texts),

@@ -61,9 +61,9 @@ def fit_ngram_models_in_chunks(
     parts: Sequence[NDArray[np.int64]],
     smoothing: float = SMOOTHING,
 ) -> list[NgramModel | None]:
-    """Fit the model of `fit_ngram_model` in passes over the documents, a chunk in memory at a time.
+    """Fit the model of `fit_to_presences` in passes over the documents, chunk by chunk.
 
-    The model after each part of the rows, of all parts so far; None as of `fit_ngram_model`.
+    The model after each part of the rows, of all parts so far; None as there.
     Coefficients after a chunk minimize its loss plus what the documents before say of them, as a
     Gaussian distribution with a precision for each coefficient: the curvature of their loss, and at
     the start that of the L2 regularization (Laplace's method with a diagonal matrix; Chapelle and

@@ -30,23 +30,6 @@ SMOOTHING, SMOOTHING_OF_CHARACTERS = 8.0, 2.0
 MIN_DOCUMENTS = 2  # an n-gram of a single document does not help with others
 
 
-def fit_ngram_model(
-    data: LabelledDocuments,
-    target: Target,
-    ngram_range: tuple[int, int],
-    smoothing: float = SMOOTHING,
-) -> NgramModel | None:
-    """Fit one-vs-rest logistic regression on the log-count ratios of n-grams.
-
-    It is the NB-SVM of Wang and Manning (2012) with the logistic loss. The vectors of documents
-    are normalized to length 1, so that long documents do not outweigh short ones. None if no n-gram
-    occurs in two documents, or the target cannot be learnt from these. It takes about 150 bytes of
-    memory a word, with n-grams of 1 to 3 words.
-    """
-    frequent = frequent_ngrams(data.documents, ngram_range, MIN_DOCUMENTS)
-    return fit_to_presences(*frequent, data, target, ngram_range, smoothing)
-
-
 def fit_to_presences(
     buckets: NDArray[np.int64],
     present: csr_matrix,
@@ -55,7 +38,14 @@ def fit_to_presences(
     ngram_range: tuple[int, int],
     smoothing: float,
 ) -> NgramModel | None:
-    """Fit the same to documents whose n-grams are known: their hash values (F,), and (D, F)."""
+    """Fit one-vs-rest logistic regression on the log-count ratios of n-grams.
+
+    It is the NB-SVM of Wang and Manning (2012) with the logistic loss. The vectors of documents
+    are normalized to length 1, so that long documents do not outweigh short ones. Buckets are hash
+    values of n-grams (F,), and `present` says which documents have them (D, F). None if there is no
+    n-gram, or the target cannot be learnt from these. It takes about 150 bytes of memory a word,
+    with n-grams of 1 to 3 words.
+    """
     if not len(buckets) or not target.is_learnable(data.targets):
         return None
     in_class = target.problems(data.targets)  # (D, B)
@@ -131,7 +121,7 @@ def partial_fit_ngram_model(
     ratios[seen_again] = log_count_ratios(counts.of(seen_again), smoothing)
     features = Features(present, ratios[columns])
     strength = counts.n_documents[0] / (INVERSE_STRENGTH * len(data))
-    with threadpool_limits(1, user_api="blas"):  # as in `fit_ngram_model`
+    with threadpool_limits(1, user_api="blas"):  # as in `fit_to_presences`
         update_problems(features.of_score, data, target, coefficients, intercept, strength, columns)
     weights = (coefficients * ratios).astype(np.float32)
     return NgramModel(

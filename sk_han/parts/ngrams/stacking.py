@@ -52,7 +52,7 @@ class Source(NamedTuple):
 
     @property
     def smoothing(self) -> float:
-        """As of `fit_ngram_model`."""
+        """As of `fit_to_presences`."""
         return SMOOTHING if self.of_words else SMOOTHING_OF_CHARACTERS
 
     @property

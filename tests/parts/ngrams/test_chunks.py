@@ -16,7 +16,7 @@ from sk_han.parts.ngrams import model as ngrams
 from sk_han.parts.ngrams import stacking as parts_module
 from sk_han.parts.ngrams.chunks import fit_ngram_models_in_chunks, n_chunks_of, rows_of_chunks
 from sk_han.parts.ngrams.latent import fit_latent_space
-from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model, partial_fit_ngram_model
+from sk_han.parts.ngrams.ngram_fitting import partial_fit_ngram_model
 from sk_han.parts.ngrams.stacking import (
     LinearKinds,
     fit_linear_parts,
@@ -25,6 +25,7 @@ from sk_han.parts.ngrams.stacking import (
 from sk_han.parts.pool import LATENT, NGRAMS
 from sk_han.targets.probabilities import softmax
 from tests.documents_in_portions import InPortions
+from tests.ngram_models import fit_ngram_model
 from tests.tiny_targets import classes
 
 N, N_CHUNKS, RANGE = 1_200, 7, (1, 2)

@@ -13,9 +13,9 @@ from sk_han.parts.ngrams.latent import (
     partial_fit_latent_model,
 )
 from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
 from sk_han.parts.ngrams.presence import document_counts, presences
 from sk_han.storage.schema import check
+from tests.ngram_models import fit_ngram_model
 from tests.tiny_targets import classes
 
 pytestmark = pytest.mark.usefixtures("engine")

@@ -9,10 +9,10 @@ from sk_han.datasets import make_reviews
 from sk_han.documents import LabelledDocuments
 from sk_han.parts.ngrams import ngram_fitting
 from sk_han.parts.ngrams.ngram_fitting import (
-    fit_ngram_model,
     logistic_regression,
     partial_fit_ngram_model,
 )
+from tests.ngram_models import fit_ngram_model
 from tests.parts.ngrams.test_model import bucket_of
 from tests.tiny_targets import classes
 

@@ -10,7 +10,6 @@ from sk_han.parts import Pool
 from sk_han.parts.calibration import fit_scales_near
 from sk_han.parts.ngrams import stacking as parts_module
 from sk_han.parts.ngrams.latent import fit_latent_space
-from sk_han.parts.ngrams.ngram_fitting import fit_ngram_model
 from sk_han.parts.ngrams.stacking import (
     LinearKinds,
     cross_fitted_logits,
@@ -19,6 +18,7 @@ from sk_han.parts.ngrams.stacking import (
 )
 from sk_han.parts.pool import LATENT, NGRAMS
 from sk_han.targets.splitting import folds_of
+from tests.ngram_models import fit_ngram_model
 from tests.parts.test_calibration import sure
 from tests.tiny_targets import classes
 
