@@ -71,8 +71,8 @@ class HANClassifier(
     document (Yang et al., 2016). The n-gram model is a logistic regression on n-grams, weighted by
     naive Bayes (Wang and Manning, 2012). Text without labels (`X_unlabelled` of `fit`) brings a
     latent model: logistic regression on the directions in which all documents differ most (latent
-    semantic analysis, Deerwester et al., 1990). Where it pays, a model of characters reads words
-    that are new. ``linear_ngrams=None`` leaves linear models out.
+    semantic analysis, Deerwester et al., 1990). Where it pays, models of characters read words that
+    are new. ``linear_ngrams=None`` leaves linear models out.
 
     X may be raw texts, or documents from a `HierarchicalTokenizer` before it in a `Pipeline`, with
     the same results. Of those from a `SentenceEmbedder` the network reads the sentence vectors, by
@@ -191,10 +191,11 @@ ContextAttention, default="attention"
         documents, if a class has no document (of weight above 0), or with one class.
     latent_model_ : NgramModel or None
         The latent model, as weights of n-grams. None as `ngram_model_`, without `X_unlabelled`, or
-        if fewer than two n-grams occur in 20 documents.
-    character_model_ : CharacterModel or None
-        The linear model of characters.
-    network_scale_, ngram_scale_, latent_scale_, character_scale_ : float or ndarray (n_labels,)
+        if fewer than two n-grams occur in 5 documents.
+    character_model_, latent_character_model_ : CharacterModel or None
+        The linear model of characters, and beside it the latent model of them.
+    network_scale_, ngram_scale_, latent_scale_, character_scale_, latent_character_scale_ : float \
+or ndarray of shape (n_labels,)
         Factors of the logits of the network and of the linear models (0 without one), fitted on
         documents not learnt from, so that probabilities are calibrated (Guo et al., 2017); without
         any typical. A fit that goes on without `X_val` keeps them. Of several labels, the network
@@ -384,10 +385,9 @@ ContextAttention, default="attention"
             ``Pipeline(..., transform_input=["X_val"])`` passes them tokenized.
         X_unlabelled : as X, or iterator of raw texts, default=None
             Documents without labels, of the same kind, the more the better. Vocabulary, word
-            vectors and latent model learn from them and, from 5,000 on, a new network before it
+            vectors and latent models learn from them and, from 5,000 on, a new network before it
             learns from labels (see the user guide). Leave those out that you will test on. An
-            iterator is read 10,000 texts at a time. A fit that goes on without them keeps its
-            latent model.
+            iterator is read 10,000 texts at a time. A fit that goes on without keeps its models.
         checkpoint : path of a folder or Checkpoint, default=None
             Where the state of training is stored, for the same call to go on from after an
             interrupt or the end of the process (see the user guide). The whole fit deletes it.

@@ -16,16 +16,17 @@ from sk_han.fitting.settings import AUTO
 from sk_han.parts import Pool
 from sk_han.parts.ngrams.character_model import WordTable, words_by_id
 from sk_han.parts.ngrams.character_trial import characters_pay
-from sk_han.parts.ngrams.latent import fit_latent_space
+from sk_han.parts.ngrams.latent import fit_latent_space, sampled_text
 from sk_han.parts.ngrams.memory_estimate import check_memory_of_linear_model
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.stacking import (
+    LATENT_NAMES,
     LinearKinds,
     fit_linear_parts,
     partial_fit_linear_parts,
-    with_earlier_latent_model,
+    with_earlier_latent_models,
 )
-from sk_han.parts.pool import CHARACTERS, LATENT, NGRAMS
+from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS
 from sk_han.training.pretraining import halves
 from sk_han.utils.process_memory import memory_limit
 
@@ -33,9 +34,16 @@ from sk_han.utils.process_memory import memory_limit
 # newsgroups 2.6 points (docs/what_was_tried.md).
 _ENOUGH_TO_PRETRAIN = 5_000
 
+_MOST_CHARACTER_WORDS = 1 << 22  # of text whose characters show the latent model directions
+
 _FEWEST_DOCUMENTS = 100  # with fewer it is not tried whether characters pay
 
-_TITLES = {NGRAMS: "n-gram", CHARACTERS: "character", LATENT: "latent"}
+_TITLES = {
+    NGRAMS: "n-gram",
+    CHARACTERS: "character",
+    LATENT: "latent",
+    LATENT_CHARACTERS: "latent character",
+}
 
 
 class LinearLearner(Learner):
@@ -74,14 +82,20 @@ class LinearLearner(Learner):
         return cls(kinds)
 
     def prepare(self, data: FitData, context: FitContext) -> None:
-        """Learn the directions of the latent model, if there is text without labels."""
-        ngram_range = self.kinds.ngram_range
-        if data.unlabelled is None or ngram_range is None or data.n_classes == 1:
+        """Learn the directions of the latent models, if there is text without labels."""
+        kinds, (text, _) = self.kinds, data.text
+        if data.unlabelled is None or data.n_classes == 1:
             return
-        text, _ = data.text
+        how = context.rng, data.target.n_problems
         with context.stages("text without labels"):
-            space = fit_latent_space(text, ngram_range, context.rng)
-        self.kinds = self.kinds._replace(space=space)
+            if kinds.ngram_range is not None:
+                space = fit_latent_space(text, kinds.ngram_range, *how)
+                kinds = kinds._replace(space=space)
+            if kinds.char_range is not None and kinds.table is not None:
+                read = kinds.table.read(sampled_text(text, _MOST_CHARACTER_WORDS, context.rng))
+                space = fit_latent_space(read, kinds.char_range, *how)
+                kinds = kinds._replace(char_space=space)
+        self.kinds = kinds
 
     def teach(self, data: FitData, context: FitContext) -> Pool | None:
         """Fit the linear models that say of one half of a document what the other half tells."""
@@ -105,9 +119,10 @@ class LinearLearner(Learner):
                 pool = partial_fit_linear_parts(before, data.labelled, data.target, self.kinds)
                 return self._fitted(pool, None)
             pool, scored = fit_linear_parts(data.labelled, data.target, self.kinds, data.held_out)
-        if self.kinds.space is None and before is not None and LATENT in before.parts:
+        has_latent = before is not None and any(name in before.parts for name in LATENT_NAMES)
+        if before is not None and has_latent and not self.kinds.has_latent:
             # There is no text to learn another latent model from: that of the earlier fit stays.
-            pool, scored = with_earlier_latent_model(pool, before), None
+            pool, scored = with_earlier_latent_models(pool, before), None
             return self._fitted(pool, _of_given(pool, data), holds_factor=True)
         return self._fitted(pool, _of_given(pool, data) if scored is None else scored)
 
@@ -116,7 +131,7 @@ class LinearLearner(Learner):
     ) -> Fitted:
         *some, last = [_TITLES[name] for name in pool.parts] or ["n-gram"]
         title = f"{', '.join(some)} and {last} model" if some else f"{last} model"
-        is_new = self.kinds.space is not None
+        is_new = self.kinds.has_latent
         return Fitted(pool, title, unseen, holds_factor=holds_factor, is_of_new_kind=is_new)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sk_han.parts import Pool
 from sk_han.parts.ngrams.character_model import CharacterModel
 from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.pool import CHARACTERS, LATENT, NETWORK, NGRAMS, Scale
+from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NETWORK, NGRAMS, Scale
 from sk_han.training.net import Net
 
 
@@ -45,6 +45,11 @@ class PoolViews:
         return self.pool_.parts.get(CHARACTERS)  # type: ignore[return-value]
 
     @property
+    def latent_character_model_(self) -> CharacterModel | None:
+        """The latent model on characters."""
+        return self.pool_.parts.get(LATENT_CHARACTERS)  # type: ignore[return-value]
+
+    @property
     def network_scale_(self) -> Scale:
         """The factor of the network's logits."""
         return self.pool_.scales[NETWORK]
@@ -63,3 +68,8 @@ class PoolViews:
     def character_scale_(self) -> Scale:
         """The factor of the logits of the model of characters; 0 without one."""
         return self.pool_.scales.get(CHARACTERS, 0.0)
+
+    @property
+    def latent_character_scale_(self) -> Scale:
+        """The factor of the logits of the latent model of characters; 0 without one."""
+        return self.pool_.scales.get(LATENT_CHARACTERS, 0.0)

@@ -22,7 +22,8 @@ _LARGEST = 1e6  # far beyond what fits find; products with logits stay finite
 
 # Names of parts: the network, another of words beside one of sentence vectors, and linear models.
 NETWORK, WORDS = "network", "words"
-NGRAMS, LATENT, CHARACTERS = "ngrams", "latent", "characters"
+NGRAMS, CHARACTERS = "ngrams", "characters"
+LATENT, LATENT_CHARACTERS = "latent", "latent_characters"
 
 
 @dataclass(frozen=True, eq=False)

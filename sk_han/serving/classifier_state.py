@@ -12,7 +12,15 @@ from sk_han.parts.network_part import NETWORK_SCHEMAS, SENTENCE_NETWORK
 from sk_han.parts.ngrams.character_model import CharacterModel
 from sk_han.parts.ngrams.model import NgramModel
 from sk_han.parts.ngrams.sparse_model import SparseNgramModel
-from sk_han.parts.pool import CHARACTERS, LATENT, NETWORK, NGRAMS, WORDS, pool_fields
+from sk_han.parts.pool import (
+    CHARACTERS,
+    LATENT,
+    LATENT_CHARACTERS,
+    NETWORK,
+    NGRAMS,
+    WORDS,
+    pool_fields,
+)
 from sk_han.storage.schema import Array, Field, Schema, Size, Sizes
 from sk_han.storage.training_record import TRAINING, check_best_epoch
 from sk_han.targets import TARGETS
@@ -40,6 +48,8 @@ def classifier_schema() -> Schema:
     )
 
 
+_OF_CHARACTERS = (CHARACTERS, LATENT_CHARACTERS)
+_HAVE_COUNTS = {NGRAMS: True, CHARACTERS: True, LATENT: False, LATENT_CHARACTERS: False}
 _TEXT_HASHES = Schema(
     (Field("salt", Array("uint8", "16")), Field("hashes", Array("uint64", "t", rising=True)))
 )
@@ -63,13 +73,19 @@ def _check_network(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
 
 def _check_linear_models(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
     for name, part in state["parts"].items():
-        if (name == CHARACTERS) != (part["kind"] == CharacterModel.kind):
+        if (name in _OF_CHARACTERS) != (part["kind"] == CharacterModel.kind):
             raise ValueError(f"its part {name[:50]} is of the kind {part['kind']}")
-    for name, has_counts in ((NGRAMS, True), (LATENT, False)):
+    for name, has_counts in _HAVE_COUNTS.items():
         part = state["parts"].get(name)
-        if part is None or (has_counts and part["kind"] == SparseNgramModel.kind):
+        if part is None:
             continue
-        if part["kind"] != NgramModel.kind:
-            raise ValueError(f"its part {name} is of the kind {part['kind']}")
-        if (part["learnt"]["counts"] is not None) != has_counts:
+        kind, learnt = part["kind"], part["learnt"]
+        if name in _OF_CHARACTERS:
+            learnt = learnt["ngrams"]
+            kind = learnt["kind"]
+        if has_counts and kind == SparseNgramModel.kind:
+            continue
+        if kind != NgramModel.kind:
+            raise ValueError(f"its part {name} is of the kind {kind}")
+        if (learnt["counts"] is not None) != has_counts:
             raise ValueError(f"its part {name} {'lacks' if has_counts else 'has'} counts")

@@ -83,7 +83,7 @@ class TestWhatIsLearnt:
         assert classifier.ngram_model_ is None
 
     def test_too_little_text_has_no_latent_model(self):
-        classifier = small().fit(LABELLED[:12], Y[:12], X_unlabelled=["A word.", "Two words."])
+        classifier = small().fit(LABELLED[:4], Y[:4], X_unlabelled=["A word.", "Two words."])
         assert classifier.latent_model_ is None
         assert classifier.ngram_model_ is not None
 
@@ -250,7 +250,9 @@ class TestLater:
         assert classifier.latent_model_ is not model
         assert classifier.tokenizer_.vocabulary_ is vocabulary
 
-    def test_other_text_makes_other_scales(self):
+    def test_other_text_makes_other_scales(self, monkeypatch):
+        # Documents with labels alone show no directions.
+        monkeypatch.setattr("sk_han.parts.ngrams.latent._MIN_DOCUMENTS", 20)
         classifier = small(warm_start=True).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
         scale = classifier.latent_scale_
         rng = np.random.RandomState(0)

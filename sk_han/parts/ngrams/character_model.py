@@ -81,8 +81,6 @@ def words_by_id(documents: DocumentArray) -> dict[str, int]:
 
 
 def _check_learnt(state: Mapping[str, Any], where: str, sizes: Sizes) -> None:
-    if state["ngrams"]["kind"] == NgramModel.kind and state["ngrams"]["counts"] is None:
-        raise ValueError(f"its {where}.ngrams lacks counts")
     if state["lengths"].sum(dtype=np.int64) != len(state["characters"]):
         raise ValueError(f"its {where}.lengths do not sum to the number of characters")
 
@@ -92,7 +90,8 @@ class CharacterModel(Part):
     """A linear classifier on the n-grams of characters within the words of a document.
 
     Its model of n-grams reads a document whose words are sentences, and their characters words.
-    It knows what a vocabulary does not: forms of words, compounds, misspellings.
+    It knows what a vocabulary does not: forms of words, compounds, misspellings. As a latent model
+    it knows what directions text without labels has in these n-grams.
     """
 
     ngrams: NgramPart

@@ -24,7 +24,9 @@ from sk_han.parts.ngrams.presence import document_counts, presences
 from sk_han.targets import Target
 
 _RANK = 400
-_MIN_DOCUMENTS = 20  # rarer n-grams make the model larger and slower
+_MIN_DOCUMENTS = 5  # an n-gram of fewer says little of others
+_MOST_NGRAMS = 1 << 18  # those of the most documents; more make the model larger and slower
+_MOST_WEIGHTS = 1 << 24  # of n-grams for all classes; they are 64 MB
 _MOST_WORDS = 1 << 25  # words learnt from in all; it bounds the memory to 4 GB or so
 _MOST_DOCUMENTS = 1 << 17  # with labels; 400 coefficients need no more, and vectors are 0.6 GB
 _FEWEST_OF_CLASS = 20  # documents of a class that its sample has at least, if there are so many
@@ -54,19 +56,18 @@ def fit_latent_space(
     documents: DocumentArray,
     ngram_range: tuple[int, int],
     random_state: np.random.RandomState,
+    n_problems: int = 1,
 ) -> LatentSpace | None:
-    """Learn the directions in which documents differ most; None if too few n-grams are in 20.
+    """Learn the directions in which documents differ most; None if too few n-grams are in 5.
 
     This is latent semantic analysis (Deerwester et al., 1990). An n-gram counts once a document, by
     the square of its inverse document frequency. The square, and directions times singular values,
     are what helps with few labels (docs/what_was_tried.md). 100,000 reviews of 26 million words
     take 4 GB of memory, and 80 s on two threads.
     """
-    if documents.n_words > _MOST_WORDS:
-        rows = sampled_rows(documents.words_per_document, _MOST_WORDS, random_state)
-        documents = documents[np.sort(rows)]
+    documents = sampled_text(documents, _MOST_WORDS, random_state)
     counts = document_counts(documents, ngram_range)
-    buckets = np.flatnonzero(counts >= _MIN_DOCUMENTS)
+    buckets = np.flatnonzero(counts >= _least_documents(counts, n_problems))
     rank = min(_RANK, len(buckets) - 1, len(documents) - 1)
     if rank < 1:
         return None
@@ -78,6 +79,23 @@ def fit_latent_space(
     if scale == 0:
         return None
     return LatentSpace(ngram_range, buckets, ratios, directions * (values / scale))
+
+
+def sampled_text(
+    documents: DocumentArray, most_words: int, random_state: np.random.RandomState
+) -> DocumentArray:
+    """Return all documents, or a random sample of so many words."""
+    if documents.n_words <= most_words:
+        return documents
+    rows = sampled_rows(documents.words_per_document, most_words, random_state)
+    return documents[np.sort(rows)]
+
+
+def _least_documents(counts: NDArray[np.int64], n_problems: int) -> int:
+    """Return in how many documents an n-gram must be, so that there are not too many of them."""
+    most = max(1, min(_MOST_NGRAMS, _MOST_WEIGHTS // n_problems))
+    beyond = np.sort(counts)[:-most]  # of as few documents as the first that are too many
+    return max(_MIN_DOCUMENTS, int(beyond.max(initial=0)) + 1)
 
 
 class LatentLearner:

@@ -28,13 +28,15 @@ from sk_han.parts.ngrams.presence import frequent_ngrams
 from sk_han.parts.ngrams.sparse_fitting import SparseLearner
 from sk_han.parts.ngrams.sparse_model import MOST_DENSE, SparseNgramModel
 from sk_han.parts.part import Part
-from sk_han.parts.pool import CHARACTERS, LATENT, NGRAMS, Pool
+from sk_han.parts.pool import CHARACTERS, LATENT, LATENT_CHARACTERS, NGRAMS, Pool
 from sk_han.targets import Target
 from sk_han.utils.warnings import warn_user
 
 # Scales of linear models beside each other, if no document can be scored by models that have not
 # learnt from it; one alone has 1. Typical of benchmarks/unlabelled.py and characters.py.
-_USUAL_SCALES = {NGRAMS: 0.4, LATENT: 1.0, CHARACTERS: 0.7}
+_USUAL_SCALES = {NGRAMS: 0.4, LATENT: 1.0, CHARACTERS: 0.7, LATENT_CHARACTERS: 0.7}
+
+LATENT_NAMES = (LATENT, LATENT_CHARACTERS)
 
 # Up to so many documents, models are cross-fitted: a tenth held out would be too few to tell what
 # each model is worth. Beyond, five more fits would take longer than they are worth.
@@ -75,6 +77,12 @@ class LinearKinds(NamedTuple):
     space: LatentSpace | None = None
     char_range: tuple[int, int] | None = None
     table: WordTable | None = None  # with `char_range`
+    char_space: LatentSpace | None = None
+
+    @property
+    def has_latent(self) -> bool:
+        """Whether text without labels has shown directions."""
+        return self.space is not None or self.char_space is not None
 
     def sources(self, data: LabelledDocuments) -> dict[str, Source]:
         """Return what each model of n-grams reads of the documents."""
@@ -86,12 +94,21 @@ class LinearKinds(NamedTuple):
             found[CHARACTERS] = Source(read, self.char_range, of_words=False)
         return found
 
+    def latent(self, sources: Mapping[str, Source], target: Target) -> dict[str, LatentLearner]:
+        """Return what learns on directions of text without labels, in what the sources read."""
+        spaces = {LATENT: (self.space, NGRAMS), LATENT_CHARACTERS: (self.char_space, CHARACTERS)}
+        return {
+            name: LatentLearner(space, sources[source].data, target)
+            for name, (space, source) in spaces.items()
+            if space is not None
+        }
+
     def models(self, found: Mapping[str, NgramPart | None]) -> dict[str, Any]:
         """Return those that have learnt something, as parts of words."""
         models: dict[str, Any] = {name: each for name, each in found.items() if each is not None}
-        if CHARACTERS in models:
+        for name in models.keys() & {CHARACTERS, LATENT_CHARACTERS}:
             assert self.table is not None
-            models[CHARACTERS] = CharacterModel(models[CHARACTERS], self.table)
+            models[name] = CharacterModel(models[name], self.table)
         return models
 
 
@@ -100,12 +117,13 @@ def as_they_are(documents: DocumentArray) -> Sequence[DocumentArray]:
     return (documents,)
 
 
-def with_earlier_latent_model(new: Pool, before: Pool) -> Pool:
-    """Return new models of n-grams, if there are any, beside an earlier latent model."""
+def with_earlier_latent_models(new: Pool, before: Pool) -> Pool:
+    """Return new models of n-grams, if there are any, beside earlier latent models."""
+    earlier = before.only(name for name in LATENT_NAMES if name in before.parts)
     # Of the same kinds of models scales stay.
-    if new.parts.keys() == before.parts.keys() - {LATENT}:
+    if new.parts.keys() == before.parts.keys() - earlier.parts.keys():
         new = Pool(new.target, new.parts, {name: before.scales[name] for name in new.parts})
-    return new.beside(before.only([LATENT]))
+    return new.beside(earlier)
 
 
 def fit_linear_parts(
@@ -136,13 +154,13 @@ def fit_linear_parts(
         fold = next(folds) if held_out is None else held_out
         folds = iter([fold])
         split = np.setdiff1d(everything, fold, assume_unique=True), fold
-    learners = {name: NgramLearner(each, target, split) for name, each in sources.items()}
-    latent = None if kinds.space is None else LatentLearner(kinds.space, data, target)
+    learners: dict[str, Any] = {
+        name: NgramLearner(each, target, split) for name, each in sources.items()
+    }
+    latent = kinds.latent(sources, target)
 
     def fit(rows: NDArray[np.int64]) -> dict[str, Part]:
-        found: dict[str, Any] = {name: learner.fit(rows) for name, learner in learners.items()}
-        found[LATENT] = None if latent is None else latent.fit(rows)
-        return kinds.models(found)
+        return kinds.models({name: each.fit(rows) for name, each in (learners | latent).items()})
 
     models = fit(everything)
     scored = None if held_out is None else np.full((len(held_out), target.n_scores), np.nan)
@@ -205,8 +223,8 @@ def partial_fit_linear_parts(
     if before is None:
         sources = kinds.sources(data)
         found = {name: source.learnt_on(None, target) for name, source in sources.items()}
-        if sources and kinds.space is not None:
-            found[LATENT] = LatentLearner(kinds.space, data, target).fit(np.arange(len(data)))
+        for name, learner in kinds.latent(sources, target).items():
+            found[name] = learner.fit(np.arange(len(data)))
         models = kinds.models(found)
         return Pool(target, models, _usual_scales(models))
     parts: dict[str, Any] = dict(before.parts)
@@ -222,11 +240,21 @@ def partial_fit_linear_parts(
         model, table = parts[CHARACTERS].ngrams, parts[CHARACTERS].table
         source = Source(table.read_labelled(data), model.ngram_range, of_words=False)
         parts[CHARACTERS] = CharacterModel(source.learnt_on(model, target), table)
-    if LATENT in parts and isinstance(parts.get(NGRAMS), NgramModel):
+    if isinstance(parts.get(NGRAMS), NgramModel):
         n_documents = float(parts[NGRAMS].counts.n_documents[0])
-        for rows in rows_of_chunks(data.documents, parts[LATENT].ngram_range):
-            parts[LATENT] = partial_fit_latent_model(parts[LATENT], data[rows], n_documents)
+        for name in parts.keys() & set(LATENT_NAMES):
+            parts[name] = _latent_learnt_on(parts[name], data, n_documents)
     return Pool(target, parts, before.scales)
+
+
+def _latent_learnt_on(model: Any, data: LabelledDocuments, n_documents: float) -> Any:
+    """Update a latent model of words or characters by a portion."""
+    if isinstance(model, CharacterModel):
+        read = model.table.read_labelled(data)
+        return CharacterModel(_latent_learnt_on(model.ngrams, read, n_documents), model.table)
+    for rows in rows_of_chunks(data.documents, model.ngram_range):
+        model = partial_fit_latent_model(model, data[rows], n_documents)
+    return model
 
 
 class NgramLearner:

@@ -11,8 +11,9 @@ from sk_han.documents import UNKNOWN_ID
 from sk_han.options import NetworkOptions
 from sk_han.parts import Pool
 from sk_han.parts.network_part import NetworkPart
+from sk_han.parts.ngrams.character_model import CharacterModel
 from sk_han.parts.ngrams.model import NgramModel
-from sk_han.parts.pool import CHARACTERS, NETWORK, Scale
+from sk_han.parts.pool import NETWORK, Scale
 from sk_han.persistence.onnx.graph import Graph, Sequences, Shaped
 from sk_han.persistence.onnx.network import add_network, check_covered
 from sk_han.persistence.onnx.ngrams import NgramBuckets, add_linear_model, check_ngrams_covered
@@ -46,7 +47,7 @@ def onnx_model(onnx: Any, pool: Pool) -> Any:
         )
     for name, part in pool.parts.items():
         if part.kind not in (NetworkPart.kind, NgramModel.kind):
-            parameter = "linear_chars" if name == CHARACTERS else "linear_ngrams"
+            parameter = "linear_chars" if part.kind == CharacterModel.kind else "linear_ngrams"
             raise ValueError(
                 f"export_onnx does not cover the part {name!r}, of the kind {part.kind!r}, which "
                 f"{parameter}=None leaves out."

@@ -19,7 +19,8 @@ from sk_han.parts.ngrams.character_model import (
 )
 from sk_han.parts.ngrams.character_trial import _gained
 from sk_han.parts.ngrams.hashing import keyed_ngrams
-from sk_han.parts.pool import CHARACTERS, NGRAMS
+from sk_han.parts.pool import CHARACTERS, LATENT_CHARACTERS, NGRAMS
+from sk_han.persistence import export_onnx
 from sk_han.serving import Scorer
 from sk_han.targets import learnt_target
 from tests.inflected_texts import inflected
@@ -366,3 +367,62 @@ class TestInAClassifier:
         state["parts"] = {**state["parts"], CHARACTERS: {**part, "learnt": learnt}}
         with pytest.raises(ValueError, match="lengths do not sum"):
             HANClassifier._attributes_of(HANClassifier(), state)
+
+
+@pytest.fixture(scope="module")
+def latent():
+    """A model of sixty labels, and of six hundred texts without."""
+    texts, labels = inflected(60)
+    more, _ = inflected(600, seed=3)
+    classifier = HANClassifier(**TINY, random_state=0, linear_chars=(1, 5), warm_start=True)
+    return classifier.fit(texts, labels, X_unlabelled=more)
+
+
+class TestLatentModel:
+    def test_directions_of_characters_tell_what_few_labels_mean(self, latent, others):
+        assert [*latent.pool_.linear.parts] == [CHARACTERS, LATENT_CHARACTERS]
+        assert latent.latent_character_scale_ > 0
+        alone = latent.pool_.only([LATENT_CHARACTERS])
+        documents = latent.tokenizer_.transform(others[0])
+        right = alone.logits(documents).argmax(axis=1) == others[1]
+        assert right.mean() > 0.95
+        assert latent.score(*others) > 0.95
+
+    def test_bars_add_up_to_the_log_odds(self, latent, others):
+        some = others[0][:5]
+        sums = [e.base_value + e.sentence_contributions.sum() for e in latent.explain(some)]
+        toward = np.where(latent.predict(some) == 1, 1, -1)
+        np.testing.assert_allclose(sums, toward * latent.decision_function(some), atol=1e-5)
+
+    def test_every_file_says_the_same(self, latent, others, tmp_path):
+        expected = latent.predict_proba(others[0])
+        sk_han.save(latent, tmp_path / "model.han")
+        for one in (sk_han.load, Scorer.load):
+            found = one(tmp_path / "model.han").predict_proba(others[0])
+            np.testing.assert_allclose(found, expected, atol=1e-5)
+        copied = pickle.loads(pickle.dumps(latent))
+        np.testing.assert_array_equal(copied.predict_proba(others[0]), expected)
+        with pytest.raises(ValueError, match=r"part 'characters'.*linear_chars=None"):
+            export_onnx(latent, tmp_path / "model.onnx")
+
+    def test_a_file_with_counts_in_it_is_refused(self, latent):
+        state = latent._state()
+        state["parts"] = {**state["parts"], LATENT_CHARACTERS: state["parts"][CHARACTERS]}
+        with pytest.raises(ValueError, match="its part latent_characters has counts"):
+            HANClassifier._attributes_of(HANClassifier(), state)
+
+    def test_it_stays_in_fits_that_go_on_and_learns_from_portions(self, latent, others):
+        texts, labels = inflected(60, seed=5)
+        model = pickle.loads(pickle.dumps(latent)).fit(texts, labels)
+        first, kept = (each.latent_character_model_.ngrams for each in (latent, model))
+        np.testing.assert_array_equal(first.weights, kept.weights)
+        moved = model.partial_fit(texts, labels).latent_character_model_.ngrams
+        assert not np.array_equal(moved.weights, kept.weights)
+        assert model.score(*others) > 0.9
+
+    def test_a_first_portion_begins_it(self, others):
+        texts, labels = inflected(200)
+        classifier = HANClassifier(**TINY, random_state=0, linear_chars=(1, 5))
+        classifier.partial_fit(texts, labels, [0, 1], X_unlabelled=inflected(600, seed=3)[0])
+        assert LATENT_CHARACTERS in classifier.pool_.parts
+        assert classifier.score(*others) > 0.95

@@ -83,7 +83,21 @@ class TestSpace:
 
     def test_rare_ngrams_are_left_out(self, topics, space):
         counts = document_counts(topics.documents, (1, 2))
-        assert space.buckets.tolist() == np.flatnonzero(counts >= 20).tolist()
+        assert space.buckets.tolist() == np.flatnonzero(counts >= 5).tolist()
+
+    @pytest.mark.parametrize("most", [40, 61, 150])
+    def test_of_too_many_ngrams_those_of_the_most_documents_are_read(
+        self, topics, monkeypatch, most
+    ):
+        monkeypatch.setattr(module, "_MOST_NGRAMS", most)
+        read = fit_latent_space(topics.documents, (1, 2), random_state()).buckets
+        monkeypatch.setattr(module, "_MOST_NGRAMS", 1 << 18)
+        monkeypatch.setattr(module, "_MOST_WEIGHTS", 7 * most)
+        of_classes = fit_latent_space(topics.documents, (1, 2), random_state(), 7).buckets
+        np.testing.assert_array_equal(of_classes, read)
+        counts = document_counts(topics.documents, (1, 2))
+        assert 0.5 * most < len(read) <= most
+        assert counts[read].min() > np.delete(counts, read).max()
 
     @pytest.mark.parametrize("nested", [[], [[]], 30 * [[[2]]], 19 * [[[2, 3]], [[3, 2]]]])
     def test_too_little_text_has_no_directions(self, nested):
@@ -99,7 +113,7 @@ class TestSpace:
         space = fit_latent_space(topics.documents, (1, 1), random_state())
         whole = fit_latent_space(topics.documents[:200], (1, 1), random_state())
         # 200 documents of 7 words are read, and the one that passes the limit.
-        assert np.exp(np.sqrt(space.ratios.max())) <= 201 / 20 * (1 + 1e-6)
+        assert np.exp(np.sqrt(space.ratios.max())) <= 201 / 5 * (1 + 1e-6)
         assert len(space.buckets) == pytest.approx(len(whole.buckets), abs=20)
 
 

@@ -14,7 +14,7 @@ from sk_han.parts.ngrams.stacking import (
     LinearKinds,
     cross_fitted_logits,
     fit_linear_parts,
-    with_earlier_latent_model,
+    with_earlier_latent_models,
 )
 from sk_han.parts.pool import LATENT, NGRAMS
 from sk_han.targets.splitting import folds_of
@@ -122,11 +122,11 @@ class TestParts:
     def test_an_ngram_model_beside_the_latent_model_of_others(self, reviews, space):
         parts, _ = fit_linear_parts(reviews[:60], classes(2), LinearKinds((1, 2), space), None)
         ngrams, latent = parts.only([NGRAMS]), parts.only([LATENT])
-        both = with_earlier_latent_model(ngrams.scaled(3.0), parts)
+        both = with_earlier_latent_models(ngrams.scaled(3.0), parts)
         assert (both.parts, both.scales) == (parts.parts, parts.scales)
-        alone = with_earlier_latent_model(Pool(parts.target, {}, {}), parts)
+        alone = with_earlier_latent_models(Pool(parts.target, {}, {}), parts)
         assert (alone.parts, alone.scales) == (latent.parts, latent.scales)
-        begun = with_earlier_latent_model(ngrams, latent)
+        begun = with_earlier_latent_models(ngrams, latent)
         assert [*begun.parts] == [NGRAMS, LATENT]
         assert begun.scales == {**ngrams.scales, **latent.scales}
 
