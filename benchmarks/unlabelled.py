@@ -22,7 +22,15 @@ from splits import N_FOLDS, N_SEEDS, Split, held_out, published, shortened
 
 from sk_han import HANClassifier
 
-DATA = ("imdb-1000", "imdb-2000", "imdb-5000", "imdb", "20news-1000", "airline-500")
+DATA = (
+    "imdb-1000",
+    "imdb-2000",
+    "imdb-5000",
+    "imdb",
+    "20news-1000",
+    "airline-500",
+    "nsmc-1000",
+)
 
 
 def texts_without_labels(corpus: str, split: Split) -> list[str]:
@@ -31,6 +39,8 @@ def texts_without_labels(corpus: str, split: Split) -> list[str]:
         texts = [*corpora.imdb("train")[0], *corpora.imdb_without_labels()]
     elif corpus.startswith("airline"):
         texts = corpora.airline()[0]
+    elif corpus.startswith("nsmc"):
+        texts = corpora.nsmc("train")[0]
     else:
         texts = corpora.newsgroups("train")[0]
     known = {*split.train_texts, *split.test_texts}
