@@ -120,9 +120,10 @@ def _without_held_out(
     random_state = np.random.RandomState(arguments.seed)
     rows, held_out = target.hold_out(encoded, share, random_state, groups)
     if held_out is None:
-        raise ValueError(
-            f"{share:g} of {len(texts):,} documents are too few to hold some of each label out."
-        )
+        few = "are too few to hold some of each label out"
+        if share > 0.5:
+            few = "leave too few of some label to learn from"
+        raise ValueError(f"{share:g} of {len(texts):,} documents {few}.")
     held_out = np.sort(held_out)
     written = [
         {name: cell_of(value) for name, value in found[i].row.items()}

@@ -50,7 +50,9 @@ def left_singular_vectors(
         if not is_wide:
             vectors = _product(tall, vectors)
             vectors[:, has_value] /= values[has_value]
-        return vectors * has_value, values
+        # The sign of an eigenvector hangs on the last bit of a sum, which engines round otherwise.
+        signs = np.where((vectors.astype(np.float64) ** 3).sum(axis=0) < 0, -1, 1)
+        return vectors * (has_value * signs).astype(np.float32), values
 
 
 def _orthonormal(block: NDArray[np.float32], basis: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -273,6 +273,8 @@ def _checked(given: Given, settings: Settings, before: FittedModel | None) -> _C
         warn_of_features(X)
     else:
         check_sentence_vectors(X, before.pool.network.dimension, before.encoder)
+        if isinstance(X, SentenceArray) and before.pool.network.dimension is None:
+            X = X.words()  # the network reads nothing else of them
     _check_without_labels(given.X_unlabelled, X)
     highlights = check_highlights(given.highlights, X, settings)
     if before is None:

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.utils import column_or_1d, get_tags
 
 from sk_han.documents.repeated import groups_by_label, groups_of_same, text_key
 from sk_han.inspection.documents_given import listed_documents, n_documents_of, texts_of
 from sk_han.inspection.doubts import label_doubts
 from sk_han.inspection.ensembles import probability_array
+from sk_han.inspection.explained_model import check_classifier
 from sk_han.inspection.explaining import explain
 from sk_han.inspection.results.collection import ExplanationList
 from sk_han.inspection.results.document import DocumentExplanation
@@ -112,11 +113,7 @@ def audit_labels(
     if n_explained != 0:
         check_count("n_explained", n_explained)
     estimator = getattr(estimator, "best_estimator_", estimator)
-    if not hasattr(estimator, "predict_proba"):
-        raise TypeError(
-            f"audit_labels needs a classifier with predict_proba; {type(estimator).__name__} has "
-            "none."
-        )
+    check_classifier(estimator, "audit_labels")
     X = listed_documents(X)
     n = n_documents_of(X)
     if n == 0:
@@ -276,7 +273,10 @@ def _has_weight(params: dict[str, Any], names: set[str], n: int) -> NDArray[np.b
     found = np.ones(n, dtype=bool)
     for name in names:
         if name.rpartition("__")[2] == "sample_weight":
-            found &= np.asarray(params[name], dtype=np.float64) > 0
+            try:
+                found &= column_or_1d(params[name], dtype=np.float64) > 0
+            except ValueError as error:
+                raise ValueError(f"params[{name!r}]: {error}") from error
     return found
 
 

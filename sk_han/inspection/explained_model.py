@@ -124,6 +124,16 @@ def what_shows(estimator: Any) -> str:
     return "" if shown_by is None else f" {shown_by}"
 
 
+def check_classifier(estimator: Any, caller: str) -> None:
+    """Check that an estimator gives documents probabilities."""
+    shown_by = what_shows(estimator)
+    if shown_by or not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            f"{caller} needs a classifier of documents with predict_proba; got "
+            f"{type(estimator).__name__}.{shown_by}"
+        )
+
+
 def _first_inside(ensemble: Ensemble) -> str | None:
     """Return where the first classifier of an ensemble is, of ensembles inside it too."""
     for name, member in zip(ensemble.names, ensemble.members, strict=True):

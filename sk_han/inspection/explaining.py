@@ -356,7 +356,10 @@ def _explained_together(
         raise TypeError(
             f"The member {name} cannot be explained: {first}{way if others else ''}"
         ) from first
-    how = how | {"random_state": random_source(how.get("random_state"))}
+    # Each member draws by itself: they take turns batch by batch.
+    random = random_source(how.get("random_state"))
+    draw = random.integers if isinstance(random, np.random.Generator) else random.randint
+    sources = [np.random.default_rng(draw(2**31 - 1)) for _ in ensemble.members]
 
     def explained() -> Iterator[DocumentExplanation]:
         n_read = 0
@@ -371,9 +374,9 @@ def _explained_together(
                     portion,
                     target=known[numbers],
                     against=None if against is None else known[rivals],
-                    **how,
+                    **how | {"random_state": source},
                 )
-                for member, known in zip(ensemble.members, labels, strict=True)
+                for member, known, source in zip(ensemble.members, labels, sources, strict=True)
             ]
             for row, found in zip(probabilities, zip(*of_members, strict=True), strict=True):
                 yield combined(ensemble, found, row)

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sk_han.documents.repeated import text_key
 from sk_han.inspection.documents_given import listed_documents, n_documents_of, texts_of
 from sk_han.inspection.ensembles import probability_array
-from sk_han.inspection.explained_model import reader_of, threshold_of
+from sk_han.inspection.explained_model import check_classifier, reader_of, threshold_of
 from sk_han.inspection.results.suggestions import Suggestions
 from sk_han.targets import AnyOfLabels
 from sk_han.utils.argument_checks import check_count, check_share, random_source
@@ -102,10 +102,7 @@ def suggest(
     """
     check_count("n", n)
     check_share("random_share", random_share)
-    if not hasattr(estimator, "predict_proba"):
-        raise TypeError(
-            f"suggest needs a classifier with predict_proba; {type(estimator).__name__} has none."
-        )
+    check_classifier(estimator, "suggest")
     X = listed_documents(X)
     n_documents = n_documents_of(X)
     if not n_documents:

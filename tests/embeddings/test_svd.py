@@ -58,6 +58,17 @@ def test_large_values_are_exact_and_no_direction_is_worthless(shape: tuple[int, 
     assert kept > 0.98 * np.sum(falling[:60] ** 2)
 
 
+def test_signs_do_not_hang_on_rounding() -> None:
+    rng = np.random.default_rng(0)
+    matrix = csr_matrix(np.abs(rng.normal(size=(90, 70))).astype(np.float32))
+    other = matrix.copy()
+    other.data *= 1 + 1e-6 * rng.normal(size=len(other.data)).astype(np.float32)
+    found = [
+        left_singular_vectors(each, 8, np.random.RandomState(0))[0] for each in (matrix, other)
+    ]
+    np.testing.assert_allclose(found[0], found[1], atol=1e-3)
+
+
 def test_a_space_that_is_filled_gives_all_of_numpys_values() -> None:
     matrix = csr_matrix(np.random.default_rng(0).normal(size=(90, 70)).astype(np.float32))
     _, values = left_singular_vectors(matrix, 50, np.random.RandomState(0))

@@ -187,7 +187,7 @@ def test_what_cannot_be_audited_is_refused():
         audit_labels(LINEAR, TEXTS, ["good"] * 119 + ["bad"])
     with pytest.raises(ValueError, match="X has no documents"):
         audit_labels(LINEAR, [], [])
-    with pytest.raises(TypeError, match="LinearSVC has none"):
+    with pytest.raises(TypeError, match="got LinearSVC"):
         audit_labels(LinearSVC(), TEXTS, LABELS)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         audit_labels(LINEAR, TEXTS, LABELS[:7])
@@ -370,3 +370,9 @@ def test_a_table_without_pandas_names_what_to_install(audit, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModuleNotFoundError, match=r"LabelAudit\.to_frame needs.*pip install"):
         audit.to_frame()
+
+
+@pytest.mark.parametrize("weights", [np.ones((120, 2)), ["a"] * 120])
+def test_weights_that_are_none_are_named(weights):
+    with pytest.raises(ValueError, match=r"params\['sample_weight'\]"):
+        audit_labels(tiny(), TEXTS, TRUE, params={"sample_weight": weights})

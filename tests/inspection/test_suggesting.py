@@ -15,7 +15,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import LinearSVC
 
-from sk_han import DocumentArray, HANClassifier, suggest
+from sk_han import DocumentArray, HANClassifier, SequenceTagger, audit_labels, suggest
 from sk_han.datasets import make_reviews
 from tests.tiny_models import tiny
 
@@ -212,7 +212,7 @@ def test_a_table_to_fill_in(fitted, tmp_path):
         ({"random_share": float("nan")}, ValueError, "from 0 to 1; got nan"),
         ({"X_labelled": "a text"}, ValueError, "into a list"),
         ({"X_labelled": ["a", None]}, TypeError, "Document 1 of X_labelled is missing"),
-        ({"estimator": LinearSVC()}, TypeError, "LinearSVC has none"),
+        ({"estimator": LinearSVC()}, TypeError, "got LinearSVC"),
         ({"estimator": Says(np.ones((3, 1)), ["a"])}, ValueError, "knows a single class"),
         ({"estimator": HANClassifier()}, NotFittedError, "not fitted"),
         ({"estimator": Says(np.ones((2, 3, 2)))}, TypeError, "no array of documents by labels"),
@@ -221,3 +221,11 @@ def test_a_table_to_fill_in(fitted, tmp_path):
 def test_what_cannot_be_is_refused(fitted, arguments, error, message):
     with pytest.raises(error, match=message):
         suggest(**{"estimator": fitted, "X": words(3)} | arguments)
+
+
+@pytest.mark.parametrize("measure", [suggest, audit_labels])
+def test_a_tagger_is_refused_with_what_shows_its_tags(measure):
+    sentences, tags = [["a", "b"], ["c"]] * 5, [["x", "y"], ["x"]] * 5
+    tagger = SequenceTagger(embedding_dim=4, hidden_size=4, max_epochs=1).fit(sentences, tags)
+    with pytest.raises(TypeError, match=r"classifier of documents.*SequenceTagger\..*tagged_text"):
+        measure(tagger, sentences, tags if measure is audit_labels else 1)

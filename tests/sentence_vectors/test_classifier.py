@@ -435,3 +435,14 @@ def test_a_state_whose_words_are_read_by_another_part_is_refused(fitted, name):
     wrong = state["parts"] | {"words": state["parts"][name]}
     with pytest.raises(sk_han.ModelFormatError, match="words is no network over words"):
         HANClassifier().from_state(state | {"parts": wrong})
+
+
+@pytest.mark.parametrize("goes_on", ["partial_fit", "warm_start"])
+def test_a_classifier_of_words_goes_on_with_the_words(X, goes_on):
+    words = X.words()
+    found = []
+    for given in (words, X):
+        classifier = quick(warm_start=True).fit(words, LABELS)
+        getattr(classifier, "fit" if goes_on == "warm_start" else goes_on)(given, LABELS)
+        found.append(classifier.predict_proba(words))
+    np.testing.assert_array_equal(*found)
